@@ -1,0 +1,52 @@
+# make train   set up, build, and run the main job on the shipped corpus
+# make test    set up, build, and run the test suite
+# make check   lint, format, types, import directions
+#
+# Set-up happens once: a second run of any target does none of it again, until
+# the lock file or the C++ sources change.
+
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+
+ENGINE_SOURCES := CMakeLists.txt pyproject.toml $(wildcard hlograph/native/*)
+INSTALLED := $(VENV)/.installed
+BUILT := $(VENV)/.built
+
+.PHONY: train test check format stub clean
+
+train: $(BUILT)
+	$(BIN)/python -m experiments.train_gnn $(ARGS)
+
+test: $(BUILT)
+	$(BIN)/python -m pytest -m "not slow and not gpu" $(ARGS)
+
+check: $(BUILT)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run -Werror hlograph/native/*.cc hlograph/native/*.h
+	$(BIN)/pyright
+	$(BIN)/lint-imports --no-cache
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i hlograph/native/*.cc hlograph/native/*.h
+
+stub: $(BUILT)
+	$(BIN)/python -m tests.extension_stub --write
+
+# Left-over stamps of an interrupted set-up would hide that it is incomplete:
+# each is written last.
+$(INSTALLED): requirements.lock
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	touch $@
+
+$(BUILT): $(INSTALLED) $(ENGINE_SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --no-build-isolation --no-deps --editable .
+	touch $@
+
+clean:
+	rm -rf $(VENV) build runs

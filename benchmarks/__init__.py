@@ -1,0 +1,1 @@
+"""Programs that measure and compare; nothing imports them."""

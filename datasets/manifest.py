@@ -1,0 +1,99 @@
+"""The corpus manifest: one row for each benchmark, in a plain CSV file sorted by name."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent
+MANIFEST = ROOT / "manifest.csv"
+LEFT_OUT = ROOT / "left_out.csv"
+
+HELD_OUT = frozenset({"bert", "t5", "llama", "mobilenet", "unet", "neural-ode"})
+"""Families of the test split, held out whole; RoBERTa and ELECTRA belong to the family `bert`."""
+
+SIZES = range(100, 8001)
+"""Instructions that a module of the corpus may have."""
+
+
+class Row(NamedTuple):
+    """One benchmark.
+
+    Attributes:
+        name: Benchmark name, `family/model/variant`.
+        family: Model family.
+        library: Distribution name of the library whose model code was lowered.
+        library_version: Its version.
+        recipe: How the graph was made.
+        op_count: Instructions, counted by the linked XLA.
+        fingerprint: Structural hash of the module.
+        split: `train` or `test`.
+        path: File of the module, relative to this folder.
+    """
+
+    name: str
+    family: str
+    library: str
+    library_version: str
+    recipe: str
+    op_count: int
+    fingerprint: str
+    split: str
+    path: str
+
+
+class Omission(NamedTuple):
+    """A graph that a source offers and the corpus does not have, and why."""
+
+    name: str
+    reason: str
+
+
+def split_of(family: str) -> str:
+    """Returns the split that a family belongs to."""
+    return "test" if family in HELD_OUT else "train"
+
+
+def path_of(name: str) -> str:
+    """Returns the file of a benchmark, relative to this folder."""
+    return f"hlo/{name}.hlo.zst"
+
+
+def read_manifest(path: Path = MANIFEST) -> list[Row]:
+    """Returns the rows of a manifest, or none if there is no such file."""
+    return [Row(**{**record, "op_count": int(record["op_count"])}) for record in _read(path)]
+
+
+def read_omissions(path: Path = LEFT_OUT) -> list[Omission]:
+    """Returns the graphs that were left out at the last build."""
+    return [Omission(**record) for record in _read(path)]
+
+
+def write_manifest(rows: Iterable[Row], path: Path = MANIFEST) -> None:
+    """Writes a manifest, sorted by name."""
+    _write(Row._fields, rows, path)
+
+
+def write_omissions(rows: Iterable[Omission], path: Path = LEFT_OUT) -> None:
+    """Writes the list of what was left out, sorted by name."""
+    _write(Omission._fields, rows, path)
+
+
+def _read(path: Path) -> list[dict[str, str]]:
+    """Returns the records of a CSV file."""
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def _write(fields: tuple[str, ...], rows: Iterable[tuple], path: Path) -> None:
+    """Writes a CSV file to a temporary name and renames it, so that it is never seen half done."""
+    partial = path.with_suffix(".csv.partial")
+    with partial.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(fields)
+        writer.writerows(sorted(rows))
+    partial.replace(path)

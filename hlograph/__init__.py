@@ -1,0 +1,95 @@
+"""HLO modules as typed graphs, and XLA's passes to run on them, in process.
+
+    import hlograph
+
+    graph = hlograph.parse("step.hlo")      # HLO text, proto, path, jax Lowered, StableHLO
+    data = graph.to_pyg()                   # or to_networkx(), to_json(), to_dot()
+
+    module = hlograph.Module.load("step.hlo")
+    module.run("call-inliner")
+    module.run(hlograph.pipelines["xla-simplify"])
+
+Names are resolved on first use: reading a saved graph needs numpy alone, not
+the native extension and the XLA libraries that it links.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from hlograph.errors import (
+    EngineUnavailableError,
+    HloError,
+    HloParseError,
+    PassError,
+    UnknownNameError,
+    VerificationError,
+)
+from hlograph.vocabulary import EDGE_TYPES, ELEMENT_TYPES, NODE_TYPES, OPCODES
+
+if TYPE_CHECKING:
+    from hlograph import corpus as corpus
+    from hlograph.graph import HloGraph as HloGraph
+    from hlograph.module import Cost as Cost
+    from hlograph.module import Module as Module
+    from hlograph.reference_pipelines import FixedPoint as FixedPoint
+    from hlograph.reference_pipelines import Pipeline as Pipeline
+    from hlograph.reference_pipelines import pipelines as pipelines
+    from hlograph.registry import Pass as Pass
+    from hlograph.registry import passes as passes
+    from hlograph.sources import parse as parse
+
+__version__ = "0.1.0"
+
+# Where each lazily resolved name lives. No submodule is called like one of these
+# names: importing it would put the submodule in the place of the value.
+_LAZY = {
+    "Cost": "module",
+    "FixedPoint": "reference_pipelines",
+    "HloGraph": "graph",
+    "Module": "module",
+    "Pass": "registry",
+    "Pipeline": "reference_pipelines",
+    "parse": "sources",
+    "passes": "registry",
+    "pipelines": "reference_pipelines",
+}
+
+__all__ = [
+    "EDGE_TYPES",
+    "ELEMENT_TYPES",
+    "NODE_TYPES",
+    "OPCODES",
+    "Cost",
+    "EngineUnavailableError",
+    "FixedPoint",
+    "HloError",
+    "HloGraph",
+    "HloParseError",
+    "Module",
+    "Pass",
+    "PassError",
+    "Pipeline",
+    "UnknownNameError",
+    "VerificationError",
+    "__version__",
+    "corpus",
+    "parse",
+    "passes",
+    "pipelines",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name == "corpus":
+        return importlib.import_module("hlograph.corpus")
+    if name not in _LAZY:
+        raise AttributeError(f"module 'hlograph' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"hlograph.{_LAZY[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

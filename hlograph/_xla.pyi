@@ -1,0 +1,86 @@
+"""XLA in process: modules, passes, graphs, cost."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+
+TENSORFLOW_VERSION: str = '2.21.0'
+
+class Pass:
+    """One entry of the registry: XLA pass objects with fixed options."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def xla_class(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def options(self) -> list[tuple[str, str]]: ...
+
+    @property
+    def requires_pass(self) -> str: ...
+
+def registry() -> list[Pass]:
+    """All passes, in the order of their action numbers."""
+
+class Module:
+    """An HLO module held by XLA."""
+
+    @staticmethod
+    def from_text(text: bytes) -> Module: ...
+
+    @staticmethod
+    def from_proto(serialized: bytes) -> Module: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def op_count(self) -> int: ...
+
+    def op_counts(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]: ...
+
+    def to_text(self, metadata: bool) -> str: ...
+
+    def to_proto(self) -> bytes: ...
+
+    def clone(self) -> Module: ...
+
+    def fingerprint(self) -> str: ...
+
+    def verify(self) -> None: ...
+
+    def cost(self) -> tuple[float, float, float]:
+        """Flops, transcendentals and bytes accessed."""
+
+    def run(self, pass_: Pass) -> bool: ...
+
+    def dump_cpu_passes(self, directory: str, disabled: Sequence[str]) -> list[tuple[str, str, bool]]:
+        """
+        Has XLA:CPU write the module after each of its own passes into a folder; returns
+        (pipeline, pass, changed) of each pass that it ran.
+        """
+
+def opcodes() -> list[str]:
+    """XLA's opcodes, in the order of op_counts."""
+
+def element_types() -> list[str]:
+    """XLA's element types; empty for unused numbers."""
+
+def graph(module: Module) -> dict[str, object]:
+    """
+    The module as arrays; see hlograph.HloGraph for what each column holds.
+    """
+
+def attribute_names() -> list[str]:
+    """Names of the attribute keys, in order."""
+
+def trait_names() -> list[str]:
+    """Names of the traits, by bit."""

@@ -1,0 +1,200 @@
+"""HLO modules held by XLA."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlograph._native import native
+from hlograph.reference_pipelines import Pipeline
+from hlograph.registry import Pass, passes
+from hlograph.sources import read_source
+
+if TYPE_CHECKING:
+    from jax.stages import Lowered
+
+    from hlograph import _xla
+    from hlograph.graph import HloGraph
+
+
+class Cost(NamedTuple):
+    """XLA's cost model of a module (``xla::HloCostAnalysis`` of its entry).
+
+    Attributes:
+        flops: Floating-point operations, transcendentals not among them.
+        transcendentals: Elements of exp, log, tanh and the like.
+        bytes_accessed: Bytes read and written by all instructions.
+    """
+
+    flops: float
+    transcendentals: float
+    bytes_accessed: float
+
+
+class Module:
+    """One HLO module, mutable, held by XLA.
+
+    Passes change it in place; a pass that fails leaves it exactly as it was.
+    Methods release the GIL while XLA works and may be called from any thread.
+
+    Example:
+        >>> module = Module.load("step.hlo")
+        >>> module.run("call-inliner"), module.run(hlograph.pipelines["xla-simplify"])
+        (True, True)
+        >>> module.op_count
+        771
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, handle: _xla.Module) -> None:
+        """Wraps a native handle; use ``from_text``, ``from_proto``, ``from_jax`` or ``load``."""
+        self._native = handle
+
+    @classmethod
+    def from_text(cls, text: str | bytes) -> Module:
+        """Parses HLO text.
+
+        Raises:
+            HloParseError: The text is not an HLO module; has line and column.
+        """
+        return cls(native().Module.from_text(text.encode() if isinstance(text, str) else text))
+
+    @classmethod
+    def from_proto(cls, serialized: bytes) -> Module:
+        """Parses a serialized ``xla.HloModuleProto``.
+
+        Raises:
+            HloParseError: The bytes are not one.
+        """
+        return cls(native().Module.from_proto(serialized))
+
+    @classmethod
+    def from_jax(cls, lowered: Lowered) -> Module:
+        """Takes the module of ``jax.jit(f).lower(...)``, before XLA's optimizations.
+
+        Raises:
+            HloParseError: The linked XLA does not read what this jax lowers to.
+        """
+        return cls._from_source(lowered)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Module:
+        """Reads HLO text (``.hlo``, ``.txt``) or a proto (``.pb``), also in ``.gz`` or ``.zst``.
+
+        Raises:
+            HloParseError: The file cannot be read or holds no HLO module.
+        """
+        return cls._from_source(Path(path))
+
+    @classmethod
+    def _from_source(cls, source: object) -> Module:
+        kind, data = read_source(source)
+        return cls.from_text(data) if kind == "text" else cls.from_proto(data)
+
+    @property
+    def name(self) -> str:
+        """The module's name."""
+        return self._native.name
+
+    @property
+    def op_count(self) -> int:
+        """Instructions in all computations (``xla::HloModule::instruction_count``)."""
+        return self._native.op_count
+
+    def op_counts(self) -> NDArray[np.int64]:
+        """Returns the instructions by opcode.
+
+        Returns:
+            int64 ``[len(hlograph.OPCODES)]``; sums to ``op_count``.
+        """
+        return self._native.op_counts()
+
+    def to_text(self, *, metadata: bool = False) -> str:
+        """Returns the HLO text, with all constants in full; it parses back.
+
+        Args:
+            metadata: Whether to print op names and source lines.
+        """
+        return self._native.to_text(metadata)
+
+    def to_proto(self) -> bytes:
+        """Returns the serialized ``xla.HloModuleProto``."""
+        return self._native.to_proto()
+
+    def clone(self) -> Module:
+        """Returns an independent copy; of a module without changes at no cost."""
+        return Module(self._native.clone())
+
+    def fingerprint(self) -> str:
+        """Returns the identity of the module's state, as 32 hexadecimal digits.
+
+        A 128-bit structural hash, independent of names, ids, metadata and the
+        order of computations: equal for a module, its clone, its reparsed text
+        and its proto round trip, in every process. Cached until a pass changes
+        the module. (``xla::HloModule::GetFingerprint128`` is not an identity: it
+        hashes computations in their stored order, which cloning changes.)
+        """
+        return self._native.fingerprint()
+
+    def verify(self) -> None:
+        """Checks the module with ``xla::HloVerifier``.
+
+        Raises:
+            VerificationError: The module breaks an invariant of HLO.
+        """
+        self._native.verify()
+
+    def cost(self) -> Cost:
+        """Returns XLA's cost model of the entry computation."""
+        return Cost(*self._native.cost())
+
+    def run(self, pass_or_pipeline: Pass | Pipeline | str) -> bool:
+        """Runs one pass, or a pipeline, on the module.
+
+        Args:
+            pass_or_pipeline: An entry of ``hlograph.passes`` or its name, or a
+                pipeline of ``hlograph.pipelines``.
+
+        Returns:
+            Whether it changed the module, as XLA reports it.
+
+        Raises:
+            PassError: XLA's pass returned an error; the module is as before,
+                before the whole pipeline if it was one.
+            UnknownNameError: No pass has that name.
+        """
+        if isinstance(pass_or_pipeline, Pipeline):
+            return self._run_pipeline(pass_or_pipeline)
+        if isinstance(pass_or_pipeline, str):
+            pass_or_pipeline = passes[pass_or_pipeline]
+        return self._native.run(pass_or_pipeline._native)
+
+    def _run_pipeline(self, pipeline: Pipeline) -> bool:
+        # On a copy, so that a failure half-way leaves this module untouched.
+        copy = self._native.clone()
+        changed: list[bool] = []
+
+        def step(entry: Pass) -> bool:
+            changed.append(copy.run(entry._native))
+            return changed[-1]
+
+        pipeline.run(step)
+        self._native = copy
+        return any(changed)
+
+    def graph(self) -> HloGraph:
+        """Returns the module as a typed graph."""
+        from hlograph.graph import HloGraph
+
+        return HloGraph.from_native(self._native)
+
+    def __repr__(self) -> str:
+        return f"<hlograph.Module {self.name!r}: {self.op_count} instructions>"
+
+    def __reduce__(self) -> tuple[object, tuple[bytes]]:
+        return Module.from_proto, (self.to_proto(),)

@@ -1,0 +1,20 @@
+"""Messages for names that do not exist."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection
+
+
+def unknown(kind: str, name: str, known: Collection[str]) -> str:
+    """Returns the message for an unknown name: near ones if there are any, else all.
+
+    Args:
+        kind: What the name should have named, as "pass".
+        name: The name that came.
+        known: The names that exist.
+    """
+    near = difflib.get_close_matches(name, known, n=3)
+    if near:
+        return f"no {kind} is called {name!r}; did you mean {', '.join(near)}?"
+    return f"no {kind} is called {name!r}; known: {', '.join(known)}"

@@ -1,0 +1,164 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "hlograph/native/bind.h"
+#include "hlograph/native/compile.h"
+#include "hlograph/native/errors.h"
+#include "hlograph/native/module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/primitive_util.h"
+#include "xla/xla_data.pb.h"
+
+namespace nb = nanobind;
+
+namespace hlograph {
+namespace {
+
+using CountArray = nb::ndarray<nb::numpy, int64_t, nb::shape<-1>, nb::c_contig>;
+
+std::unique_ptr<Module> FromText(nb::bytes text) {
+  absl::StatusOr<std::unique_ptr<Module>> module;
+  {
+    const absl::string_view view(text.c_str(), text.size());
+    nb::gil_scoped_release release;
+    module = Module::FromText(view);
+  }
+  return ValueOrThrow(std::move(module), ErrorKind::kParse);
+}
+
+std::unique_ptr<Module> FromProto(nb::bytes serialized) {
+  absl::StatusOr<std::unique_ptr<Module>> module;
+  {
+    const absl::string_view view(serialized.c_str(), serialized.size());
+    nb::gil_scoped_release release;
+    module = Module::FromProto(view);
+  }
+  return ValueOrThrow(std::move(module), ErrorKind::kParse);
+}
+
+nb::bytes ToProto(const Module& module) {
+  std::string serialized;
+  {
+    nb::gil_scoped_release release;
+    serialized = module.ToProto();
+  }
+  return nb::bytes(serialized.data(), serialized.size());
+}
+
+std::string GetFingerprint(const Module& module) {
+  nb::gil_scoped_release release;
+  return module.GetFingerprint().ToHex();
+}
+
+CountArray OpCounts(const Module& module) {
+  const size_t size = xla::HloOpcodeCount();
+  auto counts = std::make_unique<int64_t[]>(size);
+  module.CountOpcodes(counts.get());
+  int64_t* data = counts.release();
+  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<int64_t*>(p); });
+  return CountArray(data, {size}, owner);
+}
+
+bool Run(Module& module, const Pass& pass) {
+  absl::StatusOr<bool> changed;
+  {
+    nb::gil_scoped_release release;
+    changed = module.Run(pass);
+  }
+  return ValueOrThrow(std::move(changed), ErrorKind::kPass);
+}
+
+void Verify(const Module& module) {
+  absl::Status status;
+  {
+    nb::gil_scoped_release release;
+    status = module.Verify();
+  }
+  ThrowIfError(status, ErrorKind::kVerify);
+}
+
+std::tuple<double, double, double> GetCost(const Module& module) {
+  absl::StatusOr<Cost> cost;
+  {
+    nb::gil_scoped_release release;
+    cost = module.GetCost();
+  }
+  const Cost value = ValueOrThrow(std::move(cost), ErrorKind::kHlo);
+  return {value.flops, value.transcendentals, value.bytes_accessed};
+}
+
+using PassRecordTuple = std::tuple<std::string, std::string, bool>;
+
+std::vector<PassRecordTuple> DumpPasses(const Module& module, const std::string& directory,
+                                        const std::vector<std::string>& disabled) {
+  absl::StatusOr<std::vector<PassRecord>> records;
+  {
+    nb::gil_scoped_release release;
+    records = module.Read(
+        [&](const xla::HloModule& hlo) { return DumpCpuPasses(hlo, directory, disabled); });
+  }
+  std::vector<PassRecordTuple> result;
+  for (const PassRecord& record : ValueOrThrow(std::move(records), ErrorKind::kHlo)) {
+    result.emplace_back(record.pipeline, record.pass, record.changed);
+  }
+  return result;
+}
+
+nb::typed<nb::list, std::string> Opcodes() {
+  nb::list names;
+  for (uint32_t i = 0; i < xla::HloOpcodeCount(); ++i) {
+    names.append(nb::cast(std::string(xla::HloOpcodeString(static_cast<xla::HloOpcode>(i)))));
+  }
+  return names;
+}
+
+nb::typed<nb::list, std::string> ElementTypes() {
+  nb::list names;
+  for (int i = 0; i < xla::PrimitiveType_ARRAYSIZE; ++i) {
+    const auto type = static_cast<xla::PrimitiveType>(i);
+    names.append(nb::cast(xla::PrimitiveType_IsValid(i)
+                              ? xla::primitive_util::LowercasePrimitiveTypeName(type)
+                              : std::string()));
+  }
+  return names;
+}
+
+}  // namespace
+
+void BindModule(nb::module_& m) {
+  nb::class_<Module>(m, "Module", "An HLO module held by XLA.")
+      .def_static("from_text", &FromText, nb::arg("text"))
+      .def_static("from_proto", &FromProto, nb::arg("serialized"))
+      .def_prop_ro("name", &Module::Name)
+      .def_prop_ro("op_count", &Module::OpCount)
+      .def("op_counts", &OpCounts)
+      .def("to_text", &Module::ToText, nb::arg("metadata"),
+           nb::call_guard<nb::gil_scoped_release>())
+      .def("to_proto", &ToProto)
+      .def("clone", &Module::Clone, nb::call_guard<nb::gil_scoped_release>())
+      .def("fingerprint", &GetFingerprint)
+      .def("verify", &Verify)
+      .def("cost", &GetCost, "Flops, transcendentals and bytes accessed.")
+      .def("run", &Run, nb::arg("pass_"))
+      .def("dump_cpu_passes", &DumpPasses, nb::arg("directory"), nb::arg("disabled"),
+           "Has XLA:CPU write the module after each of its own passes into a folder; returns\n"
+           "(pipeline, pass, changed) of each pass that it ran.");
+  m.def("opcodes", &Opcodes, "XLA's opcodes, in the order of op_counts.");
+  m.def("element_types", &ElementTypes, "XLA's element types; empty for unused numbers.");
+}
+
+}  // namespace hlograph

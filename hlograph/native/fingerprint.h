@@ -1,0 +1,31 @@
+// A structural hash that names a module's state.
+#ifndef HLOGRAPH_NATIVE_FINGERPRINT_H_
+#define HLOGRAPH_NATIVE_FINGERPRINT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "xla/hlo/ir/hlo_module.h"
+
+namespace hlograph {
+
+// 128 bits.
+struct Fingerprint {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  bool operator==(const Fingerprint& other) const { return low == other.low && high == other.high; }
+  bool operator!=(const Fingerprint& other) const { return !(*this == other); }
+  std::string ToHex() const;
+};
+
+// Hashes what the module computes and how: opcodes, shapes, layouts that are
+// not the default, attributes, literals, operand and control edges, calls,
+// entry layout, aliasing, replica and partition counts. Independent of names,
+// ids, metadata, and of the order in which instructions and computations are
+// stored; equal for a module, its clone, its reparsed text and its proto round
+// trip, in every process.
+Fingerprint FingerprintOf(const xla::HloModule& module);
+
+}  // namespace hlograph
+
+#endif  // HLOGRAPH_NATIVE_FINGERPRINT_H_

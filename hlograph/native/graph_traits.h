@@ -1,0 +1,62 @@
+// What a rewrite would look for in an instruction, as bits.
+#ifndef HLOGRAPH_NATIVE_GRAPH_TRAITS_H_
+#define HLOGRAPH_NATIVE_GRAPH_TRAITS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "hlograph/native/graph.h"
+
+namespace hlograph {
+
+// The order is part of the HloGraph file format: hlograph/traits.py lists the
+// names in the same order and tells what each means, and a test compares the two.
+enum class Trait : uint8_t {
+  kDynamic,
+  kHasSideEffect,
+  kHasControl,
+  kIsSharded,
+  kDead,
+  kDuplicate,
+  kLikeOperand,
+  kUnitDimsOnly,
+  kSameOpcodeAsOperand,
+  kRepeatedOperand,
+  kOneElementOperand,
+  kConstantOperands,
+  kConstantIndices,
+  kZeroOperand,
+  kOneOperand,
+  kUniform,
+  kZero,
+  kOne,
+  kPrependsDims,
+  kSwapsMinorDims,
+  kNarrows,
+  kStrided,
+  kDilated,
+  kPadded,
+  kGrouped,
+  kBatched,
+  kTouchesMinorDim,
+  kUniqueIndices,
+  kSortedIndices,
+  kComparesLess,
+  kComparesGreater,
+  kComparesEqual,
+  kCount,
+};
+static_assert(static_cast<int>(Trait::kCount) <= 32, "traits are bits of a uint32");
+
+constexpr uint32_t Bit(Trait trait) { return 1u << static_cast<int>(trait); }
+
+const char* TraitName(Trait trait);
+
+// Completes `columns.traits`, which has the traits that only XLA can tell
+// (kHasSideEffect of the instruction itself, kIsSharded), from the other columns.
+// The edges of node i, but for control edges, are [first_edge[i], first_edge[i + 1]).
+void AddTraits(const std::vector<int64_t>& first_edge, GraphColumns& columns);
+
+}  // namespace hlograph
+
+#endif  // HLOGRAPH_NATIVE_GRAPH_TRAITS_H_

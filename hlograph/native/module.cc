@@ -1,0 +1,201 @@
+#include "hlograph/native/module.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "hlograph/native/cost.h"
+#include "hlograph/native/fingerprint.h"
+#include "hlograph/native/passes.h"
+#include "xla/debug_options_flags.h"
+#include "xla/hlo/ir/hlo_clone_context.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_print_options.h"
+#include "xla/hlo/parser/hlo_parser.h"
+#include "xla/service/hlo.pb.h"
+#include "xla/service/hlo_module_config.h"
+#include "xla/service/hlo_verifier.h"
+
+namespace hlograph {
+namespace {
+
+// Past so many changes a new base is cheaper than a long replay.
+constexpr size_t kMaxReplay = 64;
+
+// XLA's Clone copies what the entry computation reaches and drops the rest.
+// Dead computations are part of a module's state (they count as instructions
+// until dce removes them), so they are copied too.
+std::unique_ptr<xla::HloModule> CloneWhole(const xla::HloModule& module) {
+  auto [clone, context] = module.CloneWithContext(/*suffix=*/"");
+  std::vector<xla::HloComputation*> computations = module.MakeComputationPostOrder();
+  // Callers first: cloning a caller clones its callees with it.
+  for (auto it = computations.rbegin(); it != computations.rend(); ++it) {
+    if (context->FindComputation(*it) == nullptr) {
+      clone->DeepCloneComputation(*it, context.get());
+    }
+  }
+  return std::move(clone);
+}
+
+absl::StatusOr<bool> RunPass(const Pass& pass, xla::HloModule* module) {
+  bool changed = false;
+  if (!pass.requires_pass.empty()) {
+    absl::StatusOr<bool> first = FindPass(pass.requires_pass)->make()->Run(module);
+    if (!first.ok()) return first.status();
+    changed = *first;
+  }
+  absl::StatusOr<bool> result = pass.make()->Run(module);
+  if (!result.ok()) return result.status();
+  return changed || *result;
+}
+
+}  // namespace
+
+Module::Module(std::unique_ptr<xla::HloModule> module) : base_(std::move(module)) {}
+
+Module::Module(std::shared_ptr<const xla::HloModule> base, std::vector<const Pass*> applied,
+               std::unique_ptr<xla::HloModule> current, std::optional<Fingerprint> fingerprint)
+    : base_(std::move(base)),
+      applied_(std::move(applied)),
+      current_(std::move(current)),
+      fingerprint_(fingerprint) {}
+
+absl::StatusOr<std::unique_ptr<Module>> Module::FromText(absl::string_view text) {
+  xla::HloModuleConfig config;
+  config.set_debug_options(xla::GetDebugOptionsFromFlags());
+  absl::StatusOr<std::unique_ptr<xla::HloModule>> module =
+      xla::ParseAndReturnUnverifiedModule(text, config);
+  if (!module.ok()) return module.status();
+  return std::make_unique<Module>(*std::move(module));
+}
+
+absl::StatusOr<std::unique_ptr<Module>> Module::FromProto(absl::string_view serialized) {
+  xla::HloModuleProto proto;
+  if (serialized.empty() || !proto.ParseFromArray(serialized.data(), serialized.size())) {
+    return absl::InvalidArgumentError(absl::StrCat("expected a serialized HloModuleProto, got ",
+                                                   serialized.size(), " bytes that are not one"));
+  }
+  if (proto.computations().empty() || !proto.has_host_program_shape()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("expected a serialized HloModuleProto, got ", serialized.size(),
+                     " bytes without computations and program shape"));
+  }
+  absl::StatusOr<xla::HloModuleConfig> config =
+      xla::HloModule::CreateModuleConfigFromProto(proto, xla::GetDebugOptionsFromFlags());
+  if (!config.ok()) return config.status();
+  absl::StatusOr<std::unique_ptr<xla::HloModule>> module = xla::HloModule::CreateFromProto(
+      proto, *config, /*prohibit_empty_literal=*/true, /*comp_envs=*/nullptr,
+      /*preserve_instruction_ids=*/false);
+  if (!module.ok()) return module.status();
+  return std::make_unique<Module>(*std::move(module));
+}
+
+std::string Module::Name() const {
+  return Read([](const xla::HloModule& hlo) { return hlo.name(); });
+}
+
+std::string Module::ToText(bool metadata) const {
+  xla::HloPrintOptions options =
+      xla::HloPrintOptions::ShortParsable().set_print_control_dependencies(true).set_print_metadata(
+          metadata);
+  return Read([&](const xla::HloModule& hlo) { return hlo.ToString(options); });
+}
+
+std::string Module::ToProto() const {
+  xla::HloModuleProto proto = Read([](const xla::HloModule& hlo) { return hlo.ToProto(); });
+  std::string serialized;
+  // Map fields have no fixed order otherwise.
+  google::protobuf::io::StringOutputStream stream(&serialized);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  proto.SerializeToCodedStream(&coded);
+  coded.Trim();
+  return serialized;
+}
+
+std::unique_ptr<Module> Module::Clone() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return std::unique_ptr<Module>(
+      new Module(base_, applied_, current_ ? CloneWhole(*current_) : nullptr, fingerprint_));
+}
+
+Fingerprint Module::GetFingerprint() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!fingerprint_) fingerprint_ = FingerprintOf(Hlo());
+  return *fingerprint_;
+}
+
+int64_t Module::OpCount() const {
+  return Read([](const xla::HloModule& hlo) { return hlo.instruction_count(); });
+}
+
+void Module::CountOpcodes(int64_t* counts) const {
+  Read([&](const xla::HloModule& hlo) {
+    for (const xla::HloComputation* computation : hlo.computations()) {
+      for (const xla::HloInstruction* instruction : computation->instructions()) {
+        ++counts[static_cast<int>(instruction->opcode())];
+      }
+    }
+  });
+}
+
+absl::Status Module::Verify() const {
+  xla::HloVerifier verifier(/*layout_sensitive=*/false, /*allow_mixed_precision=*/true);
+  return Read([&](const xla::HloModule& hlo) {
+    // The verifier takes a mutable module because every pass does; it only reads.
+    return verifier.Run(const_cast<xla::HloModule*>(&hlo)).status();
+  });
+}
+
+absl::StatusOr<Cost> Module::GetCost() const {
+  return Read([](const xla::HloModule& hlo) { return AnalyzeCost(hlo); });
+}
+
+absl::StatusOr<bool> Module::Run(const Pass& pass) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!current_) current_ = CloneWhole(*base_);
+  absl::StatusOr<bool> changed = RunPass(pass, current_.get());
+  if (!changed.ok()) {
+    absl::Status restored = Restore();
+    if (!restored.ok()) {
+      return absl::InternalError(
+          absl::StrCat(changed.status().message(),
+                       "; and the module could not be restored: ", restored.message()));
+    }
+    return changed.status();
+  }
+  if (*changed) {
+    fingerprint_.reset();
+    applied_.push_back(&pass);
+    if (applied_.size() > kMaxReplay) {
+      base_ = CloneWhole(*current_);
+      applied_.clear();
+    }
+  }
+  return *changed;
+}
+
+absl::Status Module::Restore() {
+  current_ = applied_.empty() ? nullptr : CloneWhole(*base_);
+  for (const Pass* pass : applied_) {
+    absl::StatusOr<bool> replayed = RunPass(*pass, current_.get());
+    if (!replayed.ok()) return replayed.status();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hlograph

@@ -1,0 +1,73 @@
+// An HLO module that passes can be run on, and that survives a failing pass.
+#ifndef HLOGRAPH_NATIVE_MODULE_H_
+#define HLOGRAPH_NATIVE_MODULE_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "hlograph/native/cost.h"
+#include "hlograph/native/fingerprint.h"
+#include "hlograph/native/passes.h"
+#include "xla/hlo/ir/hlo_module.h"
+
+namespace hlograph {
+
+// A module is an immutable base, shared between clones, and the passes that
+// changed it since. The mutable copy is made by the first pass, so a clone of
+// an untouched module costs nothing; after a pass that fails half-way the copy
+// is rebuilt from the base by replay, so that the common case pays for the
+// pass alone. Every method may be called from any thread.
+class Module {
+ public:
+  explicit Module(std::unique_ptr<xla::HloModule> module);
+
+  static absl::StatusOr<std::unique_ptr<Module>> FromText(absl::string_view text);
+  static absl::StatusOr<std::unique_ptr<Module>> FromProto(absl::string_view serialized);
+
+  std::string Name() const;
+  std::string ToText(bool metadata) const;
+  std::string ToProto() const;
+  std::unique_ptr<Module> Clone() const;
+
+  Fingerprint GetFingerprint() const;
+  int64_t OpCount() const;
+  // Adds the number of instructions of each opcode to counts[opcode].
+  void CountOpcodes(int64_t* counts) const;
+  absl::Status Verify() const;
+  absl::StatusOr<Cost> GetCost() const;
+
+  // Runs one pass and returns whether it changed the module. After an error
+  // the module is as it was before.
+  absl::StatusOr<bool> Run(const Pass& pass);
+
+  // Calls `function(const xla::HloModule&)` while no pass runs.
+  template <typename Function>
+  auto Read(Function function) const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return function(Hlo());
+  }
+
+ private:
+  Module(std::shared_ptr<const xla::HloModule> base, std::vector<const Pass*> applied,
+         std::unique_ptr<xla::HloModule> current, std::optional<Fingerprint> fingerprint);
+
+  const xla::HloModule& Hlo() const { return current_ ? *current_ : *base_; }
+  absl::Status Restore();
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<const xla::HloModule> base_;
+  std::vector<const Pass*> applied_;                // since base_
+  std::unique_ptr<xla::HloModule> current_;         // null while nothing was run
+  mutable std::optional<Fingerprint> fingerprint_;  // of Hlo(), once asked for
+};
+
+}  // namespace hlograph
+
+#endif  // HLOGRAPH_NATIVE_MODULE_H_

@@ -1,0 +1,36 @@
+#include "hlograph/native/passes.h"
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace hlograph {
+namespace {
+
+std::vector<Pass> MakeRegistry() {
+  std::vector<Pass> passes;
+  AddAlgebraicPasses(passes);
+  AddSimplifierPasses(passes);
+  AddControlFlowPasses(passes);
+  AddExpanderPasses(passes);
+  return passes;
+}
+
+}  // namespace
+
+const std::vector<Pass>& Registry() {
+  static const std::vector<Pass>* const registry = new std::vector<Pass>(MakeRegistry());
+  return *registry;
+}
+
+const Pass* FindPass(const std::string& name) {
+  static const auto* const by_name = [] {
+    auto* map = new std::unordered_map<std::string, const Pass*>();
+    for (const Pass& pass : Registry()) map->emplace(pass.name, &pass);
+    return map;
+  }();
+  auto it = by_name->find(name);
+  return it == by_name->end() ? nullptr : it->second;
+}
+
+}  // namespace hlograph

@@ -1,0 +1,93 @@
+// The algebraic simplifier and its variants.
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hlograph/native/passes.h"
+#include "xla/hlo/transforms/simplifiers/algebraic_simplifier.h"
+
+namespace hlograph {
+namespace {
+
+using Options = xla::AlgebraicSimplifierOptions;
+
+void Add(std::vector<Pass>& passes, const std::string& variant, const std::string& description,
+         std::vector<std::pair<std::string, std::string>> shown,
+         std::function<void(Options&)> set) {
+  Pass pass;
+  pass.name = variant.empty() ? "algsimp" : "algsimp:" + variant;
+  pass.xla_class = "AlgebraicSimplifier";
+  pass.description = description;
+  pass.options = std::move(shown);
+  pass.make = [set = std::move(set)] {
+    Options options;
+    set(options);
+    return std::make_unique<xla::AlgebraicSimplifier>(options);
+  };
+  passes.push_back(std::move(pass));
+}
+
+}  // namespace
+
+void AddAlgebraicPasses(std::vector<Pass>& passes) {
+  Add(passes, "", "Algebraic rewrites with XLA's default options.", {}, [](Options&) {});
+  Add(passes, "cpu", "Algebraic rewrites with XLA:CPU's options.",
+      {{"enable_dot_strength_reduction", "false"},
+       {"minmax_propagate_nan", "false"},
+       {"supports_non_canonical_dots", "false"},
+       {"executing_on_cpu", "true"}},
+      [](Options& options) {
+        options.set_enable_dot_strength_reduction(false);
+        options.set_minmax_propagate_nan(false);
+        options.set_supports_non_canonical_dots(false);
+        options.set_executing_on_cpu(true);
+      });
+  Add(passes, "no-dot-strength-reduction", "Keeps dots: no rewrite into multiply and reduce.",
+      {{"enable_dot_strength_reduction", "false"}, {"enable_dot_to_multiply_rewrite", "false"}},
+      [](Options& options) {
+        options.set_enable_dot_strength_reduction(false);
+        options.set_enable_dot_to_multiply_rewrite(false);
+      });
+  Add(passes, "no-sink-broadcast", "Does not move broadcasts below elementwise operations.",
+      {{"enable_sink_broadcast", "false"}},
+      [](Options& options) { options.set_enable_sink_broadcast(false); });
+  Add(passes, "no-reduce-of-reshape", "Keeps reshapes below reductions.",
+      {{"enable_reduce_of_reshape", "false"}},
+      [](Options& options) { options.set_enable_reduce_of_reshape(false); });
+  // use_associative_reordering is left out: XLA's pass then changes the module
+  // while it reports that it did not, and adds instructions on every run.
+  Add(passes, "raise-through-dot", "Also raises slices and reductions through dots.",
+      {{"raise_slice_and_reduce_through_dot", "true"},
+       {"raise_slice_and_reduce_through_dot_threshold", "1.5"}},
+      [](Options& options) {
+        options.set_raise_slice_and_reduce_through_dot(true);
+        options.set_raise_slice_and_reduce_through_dot_threshold(1.5);
+      });
+  Add(passes, "unconditional-reduce",
+      "Also simplifies reduce of transpose or reshape where those have other users.",
+      {{"unconditionally_simplify_reduce_of_transpose_or_reshape", "true"}}, [](Options& options) {
+        options.set_unconditionally_simplify_reduce_of_transpose_or_reshape(true);
+      });
+  Add(passes, "scalar-multiply", "Also moves scalar multiplies to the smallest side of a dot.",
+      {{"enable_scalar_multiply_reduction", "true"}},
+      [](Options& options) { options.set_enable_scalar_multiply_reduction(true); });
+  Add(passes, "conv-add-multiply", "Also reorders convolution, add and multiply.",
+      {{"enable_conv_add_multiply_reorder", "true"}},
+      [](Options& options) { options.set_enable_conv_add_multiply_reorder(true); });
+  Add(passes, "convert-folding", "Also folds converts into constants.",
+      {{"use_convert_constant_folding", "true"}},
+      [](Options& options) { options.set_use_convert_constant_folding(true); });
+  Add(passes, "reduce-precision", "Also removes reduce-precisions that change nothing.",
+      {{"enable_remove_no_op_reduce_precision", "true"}},
+      [](Options& options) { options.set_enable_remove_no_op_reduce_precision(true); });
+  Add(passes, "conditional", "Also simplifies conditionals of known predicate.",
+      {{"enable_conditional_simplification", "true"}},
+      [](Options& options) { options.set_enable_conditional_simplification(true); });
+  Add(passes, "one-pass", "Visits each computation once instead of to a fixed point.",
+      {{"run_to_fixed_point", "false"}},
+      [](Options& options) { options.set_run_to_fixed_point(false); });
+}
+
+}  // namespace hlograph

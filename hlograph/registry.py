@@ -1,0 +1,127 @@
+"""The registry of XLA passes.
+
+``hlograph.passes`` is the registry itself: a sequence whose index is the action
+number of the environments, and a lookup by name::
+
+    >>> import hlograph
+    >>> hlograph.passes["algsimp"].xla_class
+    'AlgebraicSimplifier'
+    >>> print(hlograph.passes)  # the whole table
+
+Every entry is a real XLA pass object with fixed options, under the name that
+XLA gives it; an entry that differs in options has a variant behind a colon
+(``gather_expander:simple``). Passes that only make sense for one target
+(layout assignment, fusion, copy insertion, scheduling) and passes that need
+assigned layouts (reshape and reduce decomposition) are not in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, overload
+
+from hlograph._native import native
+from hlograph.errors import UnknownNameError
+from hlograph.names import unknown
+
+if TYPE_CHECKING:
+    from hlograph import _xla
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One entry of the registry.
+
+    Attributes:
+        name: XLA's name of the pass, with ``:variant`` where options differ.
+        description: What it does, in one line.
+        xla_class: The C++ class, in namespace ``xla``.
+        options: Options that differ from XLA's default, as (name, value) texts.
+        requires: Name of the entry that is run first because XLA's pass would
+            fail or abort on some valid modules without it; None for most.
+        index: Position in the registry: the action number.
+    """
+
+    name: str
+    description: str
+    xla_class: str
+    options: tuple[tuple[str, str], ...]
+    requires: str | None
+    index: int
+    _native: _xla.Pass = field(repr=False, compare=False)
+
+    def __str__(self) -> str:
+        options = ", ".join(f"{name}={value}" for name, value in self.options)
+        return f"{self.name}: {self.description} [{self.xla_class}({options})]"
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        # The native handle stays in its process; the name finds it again.
+        return _entry, (self.name,)
+
+
+class Registry(Sequence[Pass]):
+    """All passes, in the order of their action numbers; also found by name."""
+
+    def __init__(self, entries: Sequence[Pass]) -> None:
+        self._entries = tuple(entries)
+        self._by_name = {entry.name: entry for entry in self._entries}
+
+    @overload
+    def __getitem__(self, key: int | str) -> Pass: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Pass, ...]: ...
+    def __getitem__(self, key: int | str | slice) -> Pass | tuple[Pass, ...]:
+        if isinstance(key, str):
+            try:
+                return self._by_name[key]
+            except KeyError:
+                raise UnknownNameError(unknown("pass", key, self._by_name)) from None
+        return self._entries[key]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, value: object) -> bool:
+        return value in self._by_name if isinstance(value, str) else value in self._entries
+
+    def index(self, value: Pass | str, start: int = 0, stop: int | None = None) -> int:
+        """Returns the action number of an entry or a name, as ``list.index`` does."""
+        entry = self[value] if isinstance(value, str) else value
+        return self._entries.index(entry, start, len(self) if stop is None else stop)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all passes, in order."""
+        return tuple(self._by_name)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} XLA passes: {', '.join(self.names[:4])}, ...>"
+
+    def __str__(self) -> str:
+        return "\n".join(f"{entry.index:3d}  {entry}" for entry in self._entries)
+
+
+def _entry(name: str) -> Pass:
+    return passes[name]
+
+
+def _load() -> Registry:
+    return Registry(
+        [
+            Pass(
+                name=entry.name,
+                description=entry.description,
+                xla_class=entry.xla_class,
+                options=tuple(entry.options),
+                requires=entry.requires_pass or None,
+                index=index,
+                _native=entry,
+            )
+            for index, entry in enumerate(native().registry())
+        ]
+    )
+
+
+passes = _load()
+"""The registry of the linked XLA."""

@@ -1,0 +1,230 @@
+"""hlograph.Module: what XLA holds, reads, prints, counts and runs."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import hlograph
+from hlograph import HloParseError, Module, PassError, UnknownNameError, VerificationError
+
+DUPLICATES = """
+HloModule duplicates
+
+double {
+  x = f32[4] parameter(0)
+  ROOT two_x = f32[4] add(x, x)
+}
+
+ENTRY main {
+  p = f32[4] parameter(0)
+  a = f32[4] exponential(p)
+  b = f32[4] exponential(p)
+  sum = f32[4] add(a, b)
+  unused = f32[4] multiply(p, p)
+  ROOT doubled = f32[4] call(sum), to_apply=double
+}
+"""
+
+
+@pytest.fixture
+def module() -> Module:
+    return Module.from_text(DUPLICATES)
+
+
+def test_counts_by_hand(module):
+    assert module.op_count == 8
+    counts = dict(zip(hlograph.OPCODES, module.op_counts(), strict=True))
+    expected = {"parameter": 2, "add": 2, "exponential": 2, "multiply": 1, "call": 1}
+    assert {name: count for name, count in counts.items() if count} == expected
+    assert module.op_counts().dtype == np.int64
+
+
+def test_passes_change_what_they_should(module):
+    assert module.run("dce")
+    assert module.op_count == 7
+    assert module.run("call-inliner")
+    assert module.op_count == 5  # parameter, exponential twice, add, add
+    assert module.run("cse")
+    assert module.op_count == 4
+    assert not module.run("cse")
+    module.verify()
+
+
+def test_run_takes_an_entry_a_name_and_a_pipeline(module):
+    by_entry, by_name = module.clone(), module.clone()
+    by_entry.run(hlograph.passes["cse"])
+    by_name.run("cse")
+    assert by_entry.fingerprint() == by_name.fingerprint()
+    assert module.run(hlograph.pipelines["xla-simplify"])
+    assert module.op_count == 4
+    assert not module.run(hlograph.pipelines["none"])
+
+
+def test_unknown_pass_suggests_near_names(module):
+    with pytest.raises(UnknownNameError, match=r"'algsim'; did you mean algsimp"):
+        module.run("algsim")
+
+
+def test_clone_is_independent(module):
+    clone = module.clone()
+    clone.run("call-inliner")
+    again = clone.clone()
+    again.run("cse")
+    assert (module.op_count, clone.op_count, again.op_count) == (8, 5, 4)
+
+
+def test_clone_keeps_dead_computations():
+    dead = DUPLICATES.replace("call(sum), to_apply=double", "add(sum, sum)")
+    module = Module.from_text(dead)
+    module.run("cse")
+    clone = module.clone()
+    assert clone.op_count == module.op_count
+    assert clone.fingerprint() == module.fingerprint()
+    module.run("dce")
+    assert module.op_count == 4
+
+
+def test_cost_by_hand(module):
+    flops, transcendentals, bytes_accessed = module.cost()
+    # Two exponentials of 4 elements; two adds and one multiply of 4, and the call's add.
+    assert transcendentals == 8
+    assert flops == 12
+    assert bytes_accessed > 0
+
+
+def test_round_trips(module):
+    for again in (
+        Module.from_text(module.to_text()),
+        Module.from_proto(module.to_proto()),
+        pickle.loads(pickle.dumps(module)),
+    ):
+        assert again.fingerprint() == module.fingerprint()
+        assert again.op_count == module.op_count
+
+
+def test_parse_error_has_line_and_column():
+    with pytest.raises(HloParseError) as caught:
+        Module.from_text("HloModule m\n\nENTRY main {\n  ROOT p = f32[4] parametre(0)\n}\n")
+    assert caught.value.line == 4
+    assert caught.value.column is not None
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("proto", [b"", b"\x00" * 40, b"\x7fELF" + bytes(200), b"not a proto"])
+def test_bytes_that_are_no_proto(proto):
+    with pytest.raises(HloParseError, match="HloModuleProto"):
+        Module.from_proto(proto)
+
+
+def test_every_truncation_of_a_proto_is_an_error_or_a_module(module):
+    # A prefix can be a complete message; what matters is that none aborts.
+    proto = module.to_proto()
+    outcomes = set()
+    for length in range(0, len(proto), 7):
+        try:
+            Module.from_proto(proto[:length])
+            outcomes.add("parsed")
+        except HloParseError:
+            outcomes.add("error")
+    assert "error" in outcomes
+
+
+def test_verify_reports_a_broken_module():
+    broken = Module.from_text(
+        "HloModule m\nENTRY main {\n  p = f32[4] parameter(0)\n  ROOT r = f32[5] add(p, p)\n}\n"
+    )
+    with pytest.raises(VerificationError):
+        broken.verify()
+
+
+# XLA cannot show that n equals m, and the pass wants to know at compile time.
+DYNAMIC = """
+HloModule dynamic
+
+inner {
+  x = f32[8] parameter(0)
+  ROOT y = f32[8] tanh(x)
+}
+
+ENTRY main {
+  a = f32[8] parameter(0)
+  b = f32[8] parameter(1)
+  n = s32[] parameter(2)
+  m = s32[] parameter(3)
+  c = f32[8] call(a), to_apply=inner
+  da = f32[<=8] set-dimension-size(c, n), dimensions={0}
+  db = f32[<=8] set-dimension-size(b, m), dimensions={0}
+  ROOT s = f32[<=8] add(da, db)
+}
+"""
+
+
+@pytest.mark.parametrize("before", [[], ["call-inliner"]])
+def test_failing_pass_leaves_the_module_as_it_was(before):
+    module = Module.from_text(DYNAMIC)
+    for name in before:
+        assert module.run(name)
+    fingerprint, op_count = module.fingerprint(), module.op_count
+    with pytest.raises(PassError):
+        module.run("dynamic_padder")
+    assert Module.from_proto(module.to_proto()).fingerprint() == fingerprint
+    assert (module.fingerprint(), module.op_count) == (fingerprint, op_count)
+    module.verify()
+
+
+def test_failing_pipeline_leaves_the_module_as_it_was():
+    module = Module.from_text(DYNAMIC)
+    fingerprint = module.fingerprint()
+    with pytest.raises(PassError):
+        module.run(hlograph.pipelines["xla-cpu"])
+    assert Module.from_proto(module.to_proto()).fingerprint() == fingerprint
+
+
+def test_threads_step_their_own_modules(corpus_module):
+    expected = corpus_module.clone()
+    expected.run(hlograph.pipelines["xla-cpu"])
+    results: list[str] = []
+
+    def work() -> None:
+        for _ in range(3):
+            mine = corpus_module.clone()
+            mine.run(hlograph.pipelines["xla-cpu"])
+            results.append(mine.fingerprint())
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [expected.fingerprint()] * 6
+
+
+def test_threads_may_share_a_module(corpus_module):
+    shared = corpus_module.clone()
+
+    def work() -> None:
+        for name in ("algsimp", "cse", "dce"):
+            shared.run(name)
+            shared.fingerprint()
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    shared.verify()
+
+
+def test_import_of_torch_and_jax_after_the_engine():
+    program = (
+        "import hlograph; hlograph.passes; import torch, jax; "
+        "print(torch.ones(2).sum().item(), 'tensorflow' in __import__('sys').modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.split() == ["2.0", "False"], done.stderr

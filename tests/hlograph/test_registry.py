@@ -1,0 +1,108 @@
+"""The registry of passes."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import hlograph
+from hlograph import Module, UnknownNameError
+
+
+def test_at_least_sixty_entries_with_unique_names():
+    assert len(hlograph.passes) >= 60
+    assert len(set(hlograph.passes.names)) == len(hlograph.passes)
+
+
+def test_every_entry_is_described():
+    for index, entry in enumerate(hlograph.passes):
+        assert entry.index == index
+        assert entry.description.endswith(".")
+        assert entry.xla_class
+        # A variant differs from its base in an option.
+        if ":" in entry.name:
+            assert entry.options, entry.name
+        if entry.requires is not None:
+            assert entry.requires in hlograph.passes
+
+
+def test_variants_belong_to_the_class_of_their_base():
+    for entry in hlograph.passes:
+        base = entry.name.split(":")[0]
+        if base in hlograph.passes:
+            assert hlograph.passes[base].xla_class == entry.xla_class
+
+
+def test_is_a_sequence_that_looks_up_by_name():
+    dce = hlograph.passes["dce"]
+    assert hlograph.passes[dce.index] is dce
+    assert hlograph.passes.index("dce") == hlograph.passes.index(dce) == dce.index
+    assert "dce" in hlograph.passes
+    assert dce in hlograph.passes
+    assert "layout-assignment" not in hlograph.passes
+    assert hlograph.passes[:2] == tuple(hlograph.passes)[:2]
+    with pytest.raises(UnknownNameError, match="call-inliner"):
+        hlograph.passes["call-inline"]
+    with pytest.raises(IndexError):
+        hlograph.passes[1000]
+
+
+def test_prints_as_a_table():
+    lines = str(hlograph.passes).splitlines()
+    assert len(lines) == len(hlograph.passes)
+    assert "algsimp" in lines[0]
+    assert "AlgebraicSimplifier" in lines[0]
+
+
+def test_entries_survive_pickling():
+    entry = hlograph.passes["gather_expander:simple"]
+    assert pickle.loads(pickle.dumps(entry)) == entry
+
+
+SCATTER_WITH_BATCH_DIMS = """
+HloModule m
+add { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b) }
+ENTRY e {
+  operand = f32[2,8] parameter(0)
+  indices = s32[2,3,1] parameter(1)
+  updates = f32[2,3] parameter(2)
+  ROOT s = f32[2,8] scatter(operand, indices, updates), update_window_dims={},
+    inserted_window_dims={1}, scatter_dims_to_operand_dims={1}, input_batching_dims={0},
+    scatter_indices_batching_dims={0}, index_vector_dim=2, to_apply=add
+}
+"""
+
+GATHER_WITH_BATCH_DIMS = """
+HloModule m
+ENTRY e {
+  operand = f32[2,8] parameter(0)
+  indices = s32[2,3,1] parameter(1)
+  ROOT g = f32[2,3] gather(operand, indices), offset_dims={}, collapsed_slice_dims={1},
+    start_index_map={1}, operand_batching_dims={0}, start_indices_batching_dims={0},
+    index_vector_dim=2, slice_sizes={1,1}
+}
+"""
+
+
+@pytest.mark.parametrize("name", [n for n in hlograph.passes.names if "scatter" in n])
+def test_scatters_with_batching_dims_do_not_abort(name):
+    module = Module.from_text(SCATTER_WITH_BATCH_DIMS)
+    module.verify()
+    module.run(name)
+    module.verify()
+
+
+@pytest.mark.parametrize("name", [n for n in hlograph.passes.names if "gather" in n])
+def test_gathers_with_batching_dims_are_no_error(name):
+    module = Module.from_text(GATHER_WITH_BATCH_DIMS)
+    module.verify()
+    module.run(name)
+    module.verify()
+
+
+def test_no_pass_of_a_target_is_an_action():
+    for name in ("fusion", "copy-insertion", "layout-assignment", "reshape-decomposer"):
+        assert name not in hlograph.passes
