@@ -1,0 +1,27 @@
+"""Gymnasium environments over hlograph; importing this registers them.
+
+import envs, gymnasium
+
+env = gymnasium.make("hlograph/PassOrdering-v0", benchmarks=["step.hlo"])
+"""
+
+from __future__ import annotations
+
+import gymnasium
+
+from envs.no_op_table import NoOpTable
+from envs.pass_ordering import PassOrderingEnv
+from envs.rewards import OpCount, OpCountDrop, Reward
+from envs.trajectory import ReplayError, Trajectory
+
+__all__ = [
+    "NoOpTable",
+    "OpCount",
+    "OpCountDrop",
+    "PassOrderingEnv",
+    "ReplayError",
+    "Reward",
+    "Trajectory",
+]
+
+gymnasium.register(id="hlograph/PassOrdering-v0", entry_point="envs.pass_ordering:PassOrderingEnv")

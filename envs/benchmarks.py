@@ -1,0 +1,71 @@
+"""Turns what a user names as benchmarks into modules."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hlograph import corpus
+from hlograph.module import Module
+
+BenchmarkSource = str | os.PathLike[str] | Module | corpus.Benchmark
+"""A name of the corpus, a path of an HLO file, or a module."""
+
+# Modules are shared by all environments of a process: clones of one that was
+# never changed cost nothing.
+_CACHED_MODULES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class NamedModule:
+    """A benchmark: its name and how to get its module.
+
+    Attributes:
+        name: Corpus name, path, or the name and fingerprint of a user's module.
+        load: Returns the module, which is not to be changed.
+    """
+
+    name: str
+    load: Callable[[], Module]
+
+
+def resolve_benchmarks(
+    sources: Sequence[BenchmarkSource] | BenchmarkSource | None,
+) -> tuple[NamedModule, ...]:
+    """Returns the benchmarks that a user names; files are read on first use.
+
+    Args:
+        sources: One or several; None for the training split of the corpus.
+
+    Raises:
+        UnknownNameError: A string is neither a file nor a name of the corpus.
+        ValueError: There are none.
+    """
+    if sources is None:
+        sources = list(corpus.benchmarks("train"))
+    elif isinstance(sources, str | os.PathLike | Module | corpus.Benchmark):
+        sources = [sources]
+    if not sources:
+        raise ValueError("expected at least one benchmark, got an empty sequence")
+    return tuple(_resolve(source) for source in sources)
+
+
+def _resolve(source: BenchmarkSource) -> NamedModule:
+    if isinstance(source, Module):
+        # A clone, so that later passes on the user's module change no episode.
+        frozen = source.clone()
+        return NamedModule(f"{source.name}@{source.fingerprint()[:8]}", lambda: frozen)
+    if isinstance(source, str) and not Path(source).is_file():
+        source = corpus.benchmark(source)
+    if isinstance(source, corpus.Benchmark):
+        return NamedModule(source.name, functools.partial(_load, source.path))
+    path = Path(source).absolute()
+    return NamedModule(str(path), functools.partial(_load, path))
+
+
+@functools.lru_cache(maxsize=_CACHED_MODULES)
+def _load(path: Path) -> Module:
+    return Module.load(path)

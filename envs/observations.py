@@ -1,0 +1,126 @@
+"""Observations of the pass-ordering environment and their spaces."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from hlograph.features import EDGE_FEATURES, NODE_FEATURES, edge_features, node_features
+from hlograph.module import Module
+from hlograph.vocabulary import OPCODES
+
+ObservationKind = Literal["graph", "op_counts"]
+
+# Above 2**24 a float32 no longer counts by ones.
+_MAX_COUNT = float(2**24)
+# Categories go to about 140, operand positions to the largest tuple.
+_MAX_FEATURE = 1e6
+
+
+class Observation(Protocol):
+    """Turns a module into what the agent sees."""
+
+    @property
+    def space(self) -> spaces.Space[Any]:
+        """The space that observations belong to."""
+        ...
+
+    def observe(self, module: Module) -> Any:
+        """Returns what is seen of the module itself, to be kept while it does not change."""
+        ...
+
+    def compose(self, seen: Any, mask: NDArray[np.int8], *, share: bool) -> Any:
+        """Returns the observation: what is seen of the module, and the action mask.
+
+        Args:
+            seen: Result of ``observe``.
+            mask: Action mask, the caller's to give away.
+            share: Whether the arrays of ``seen`` may be handed out, not copies.
+        """
+        ...
+
+
+def _counts_space() -> spaces.Box:
+    return spaces.Box(0.0, _MAX_COUNT, (len(OPCODES),), np.float32)
+
+
+def _counts(module: Module) -> NDArray[np.float32]:
+    return np.minimum(module.op_counts(), _MAX_COUNT).astype(np.float32)
+
+
+class OpCountsObservation:
+    """The paper's vector: instructions by opcode, float32 ``[len(OPCODES)]``."""
+
+    def __init__(self, num_actions: int) -> None:
+        self.space = _counts_space()
+
+    def observe(self, module: Module) -> NDArray[np.float32]:
+        """Returns the counts."""
+        return _counts(module)
+
+    def compose(
+        self, seen: NDArray[np.float32], mask: NDArray[np.int8], *, share: bool
+    ) -> NDArray[np.float32]:
+        """Returns the counts; they hold no mask (info does)."""
+        return seen if share else seen.copy()
+
+
+class GraphObservation:
+    """The typed graph, with the op counts and the action mask beside it.
+
+    A dict of ``graph`` (nodes float32 ``[N, len(NODE_FEATURES)]``, edges float32
+    ``[E, len(EDGE_FEATURES)]``, edge_links int64 ``[E, 2]`` as source and target),
+    ``op_counts`` (float32 ``[len(OPCODES)]``) and ``action_mask`` (int8
+    ``[num_actions]``).
+    """
+
+    def __init__(self, num_actions: int) -> None:
+        self.space = spaces.Dict(
+            {
+                "graph": spaces.Graph(
+                    node_space=spaces.Box(
+                        -_MAX_FEATURE, _MAX_FEATURE, (len(NODE_FEATURES),), np.float32
+                    ),
+                    edge_space=spaces.Box(
+                        -_MAX_FEATURE, _MAX_FEATURE, (len(EDGE_FEATURES),), np.float32
+                    ),
+                ),
+                "op_counts": _counts_space(),
+                "action_mask": spaces.MultiBinary(num_actions),
+            }
+        )
+
+    def observe(self, module: Module) -> tuple[spaces.GraphInstance, NDArray[np.float32]]:
+        """Returns graph and counts."""
+        graph = module.graph()
+        instance = spaces.GraphInstance(
+            nodes=node_features(graph),
+            edges=edge_features(graph),
+            edge_links=graph.edge_index.T,
+        )
+        return instance, _counts(module)
+
+    def compose(
+        self,
+        seen: tuple[spaces.GraphInstance, NDArray[np.float32]],
+        mask: NDArray[np.int8],
+        *,
+        share: bool,
+    ) -> dict[str, Any]:
+        """Returns the dict."""
+        graph, counts = seen
+        if not share:
+            graph = copy.deepcopy(graph)
+            counts = counts.copy()
+        return {"graph": graph, "op_counts": counts, "action_mask": mask}
+
+
+OBSERVATIONS: dict[str, type[GraphObservation] | type[OpCountsObservation]] = {
+    "graph": GraphObservation,
+    "op_counts": OpCountsObservation,
+}
+"""Kinds of observation, by name."""

@@ -1,0 +1,353 @@
+"""The pass-ordering environment."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from envs.benchmarks import BenchmarkSource, NamedModule, resolve_benchmarks
+from envs.no_op_table import NoOpTable
+from envs.observations import OBSERVATIONS, Observation, ObservationKind
+from envs.rendering import render_trajectory
+from envs.rewards import ModuleState, Reward, resolve_reward
+from envs.trajectory import ReplayError, Trajectory
+from hlograph.errors import PassError, UnknownNameError
+from hlograph.module import Cost, Module
+from hlograph.names import unknown
+from hlograph.registry import Pass, passes
+
+Selection = Literal["uniform", "round-robin"]
+
+
+class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
+    """Chooses which XLA pass to run next on an HLO module.
+
+    Action: ``Discrete(number of passes + 1)``. Action i runs ``env.passes[i]``;
+    the last one stops.
+
+    Observation: ``op_counts``, the paper's vector of instructions by opcode
+    (a Box), or ``graph``, a dict of the typed graph, the same counts and the
+    action mask (see ``envs.observations``).
+
+    Reward: see ``envs.rewards``. ``op-count-drop`` (the default) is the drop in
+    percent of the start and sums to the episode's total reduction.
+
+    End: stopping terminates the episode; the horizon truncates it. Nothing else
+    ends it: a pass that fails leaves the module as it was and is reported in
+    ``info["error"]``.
+
+    Info of reset and step: ``benchmark``, ``start_op_count``, ``op_count``,
+    ``fingerprint``, ``pass_name`` (None after reset, "stop" for the last
+    action), ``changed``, ``error`` (None or XLA's message), ``action_mask``
+    (int8, 0 where an action is known to change nothing), with ``costs`` also
+    ``flops``, ``transcendentals`` and ``bytes_accessed``, and with ``timings``
+    also ``pass_time`` (seconds in XLA).
+
+    Episodes are deterministic: the same trajectory gives the same fingerprint
+    in every process. What was learned of no-ops is kept from episode to episode;
+    ``reset(seed=...)`` forgets it, so that a seed determines masks too.
+
+    Version history: v0, the first.
+    """
+
+    # gymnasium declares it as an instance variable.
+    metadata = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012
+
+    def __init__(
+        self,
+        benchmarks: Sequence[BenchmarkSource] | BenchmarkSource | None = None,
+        *,
+        observation: ObservationKind = "graph",
+        reward: str | Reward = "op-count-drop",
+        horizon: int = 40,
+        selection: Selection = "uniform",
+        costs: bool = True,
+        timings: bool = False,
+        share_observations: bool = False,
+        actions: Sequence[str] | None = None,
+        no_op_capacity: int = 100_000,
+        render_mode: str | None = None,
+    ) -> None:
+        """Makes the environment; modules are read when they are first chosen.
+
+        Args:
+            benchmarks: Names of the corpus, paths of HLO files, or Modules; one
+                or several. None: the training split of the corpus.
+            observation: ``"graph"`` or ``"op_counts"``.
+            reward: A name of ``envs.rewards.REWARDS`` or a callable.
+            horizon: Steps after which an episode is truncated.
+            selection: How reset picks a benchmark: ``"uniform"`` or ``"round-robin"``.
+            costs: Whether info holds XLA's cost analysis, which takes about as
+                long as a pass after each step that changed the module.
+            timings: Whether info holds the time of each pass. Off by default:
+                infos of equal episodes are equal then.
+            share_observations: Whether observations of the same state share their
+                arrays, which saves copying a graph after each step that changes
+                nothing; the caller must not write to them.
+            actions: Names of the passes to choose from; None: all.
+            no_op_capacity: States whose known no-ops are remembered.
+            render_mode: ``"ansi"`` or None.
+        """
+        if horizon < 1:
+            raise ValueError(f"expected a horizon of at least 1 step, got {horizon}")
+        if observation not in OBSERVATIONS:
+            raise UnknownNameError(unknown("observation", observation, OBSERVATIONS))
+        if selection not in ("uniform", "round-robin"):
+            raise UnknownNameError(unknown("selection", selection, ("uniform", "round-robin")))
+        if render_mode not in (None, "ansi"):
+            raise UnknownNameError(unknown("render mode", render_mode, ("ansi",)))
+        self.passes: tuple[Pass, ...] = (
+            tuple(passes) if actions is None else tuple(passes[name] for name in actions)
+        )
+        self.horizon = horizon
+        self.render_mode = render_mode
+        self._benchmarks = resolve_benchmarks(benchmarks)
+        self._by_name = {benchmark.name: benchmark for benchmark in self._benchmarks}
+        self._selection = selection
+        self._next_benchmark = 0
+        self._reward = resolve_reward(reward)
+        self._costs = costs
+        self._timings = timings
+        self._share_observations = share_observations
+        self._no_op_capacity = no_op_capacity
+        self._stop = len(self.passes)
+        self.action_space = spaces.Discrete(self._stop + 1)
+        self._observation: Observation = OBSERVATIONS[observation](self._stop + 1)
+        self.observation_space = self._observation.space
+        self.no_ops = NoOpTable(self._stop + 1, no_op_capacity)
+        self._episode: _Episode | None = None
+
+    @property
+    def benchmarks(self) -> tuple[str, ...]:
+        """Names of the benchmarks that reset chooses from."""
+        return tuple(benchmark.name for benchmark in self._benchmarks)
+
+    @property
+    def module(self) -> Module:
+        """The module of the episode; change it through ``step`` only."""
+        return self._current.module
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """What the episode did so far."""
+        episode = self._current
+        return Trajectory(
+            benchmark=episode.benchmark,
+            start_fingerprint=episode.start_fingerprint,
+            start_op_count=episode.start.op_count,
+            passes=tuple(episode.applied),
+            op_counts=tuple(episode.op_counts),
+            fingerprint=episode.module.fingerprint(),
+        )
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Starts an episode.
+
+        Args:
+            seed: Seeds the choice of benchmarks.
+            options: ``{"benchmark": name}`` chooses one of ``benchmarks``.
+        """
+        super().reset(seed=seed)
+        if seed is not None:
+            self._next_benchmark = 0
+            self.no_ops = NoOpTable(self._stop + 1, self._no_op_capacity)
+        self._start(self._choose((options or {}).get("benchmark")))
+        return self._observe(), self._info(None, False, 0.0, None)
+
+    def step(self, action: int | np.integer) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Runs one pass, or stops.
+
+        Args:
+            action: Index in ``passes``; the number of passes stops.
+        """
+        index = int(action)
+        if not 0 <= index <= self._stop:
+            raise ValueError(f"expected an action from 0 to {self._stop}, got {action!r}")
+        episode = self._current
+        if episode.done:
+            raise gymnasium.error.ResetNeeded("the episode has ended; call reset() first")
+        before = episode.state
+        terminated = index == self._stop
+        if terminated:
+            name, changed, seconds, error = "stop", False, 0.0, None
+        else:
+            name = self.passes[index].name
+            changed, seconds, error = self._run(episode, index)
+        episode.steps += 1
+        truncated = not terminated and episode.steps >= self.horizon
+        episode.done = terminated or truncated
+        reward = self._reward(episode.start, before, episode.state)
+        info = self._info(name, changed, seconds, error)
+        return self._observe(), float(reward), terminated, truncated, info
+
+    def _run(self, episode: _Episode, index: int) -> tuple[bool, float, str | None]:
+        entry = self.passes[index]
+        error = None
+        changed = False
+        seconds = 0.0
+        if episode.mask[index]:
+            start = time.perf_counter()
+            try:
+                reported = episode.module.run(entry)
+            except PassError as failure:
+                reported, error = False, str(failure)
+            seconds = time.perf_counter() - start
+            # Some passes report a change that leaves the state what it was.
+            changed = reported and episode.module.fingerprint() != episode.fingerprint
+            if changed:
+                self._enter_state(episode)
+            else:
+                self.no_ops.add(episode.fingerprint, index)
+                episode.mask = self.no_ops.mask(episode.fingerprint)
+        episode.applied.append(entry.name)
+        episode.op_counts.append(episode.state.op_count)
+        return changed, seconds, error
+
+    def _enter_state(self, episode: _Episode) -> None:
+        episode.fingerprint = episode.module.fingerprint()
+        episode.state = ModuleState(episode.module.op_count)
+        episode.mask = self.no_ops.mask(episode.fingerprint)
+        episode.seen = None
+        episode.cost = None
+
+    def fork(self) -> Self:
+        """Returns an independent copy of the environment in the middle of its episode."""
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy._np_random = None if self._np_random is None else _copy_generator(self._np_random)
+        if self._episode is not None:
+            copy._episode = self._episode.copy()
+        return copy
+
+    def replay(self, trajectory: Trajectory) -> tuple[Any, dict[str, Any]]:
+        """Resets to a trajectory's benchmark and does the same again.
+
+        Returns:
+            Observation and info of the last step.
+
+        Raises:
+            ReplayError: An op count or the final fingerprint differs.
+            UnknownNameError: The benchmark or a pass is not of this environment.
+        """
+        names = [entry.name for entry in self.passes]
+        for name in trajectory.passes:
+            if name not in names:
+                raise UnknownNameError(unknown("action", name, names))
+        observation, info = self.reset(options={"benchmark": trajectory.benchmark})
+        _check("start", trajectory.start_fingerprint, info["fingerprint"])
+        horizon, self.horizon = self.horizon, len(trajectory.passes) + 1
+        try:
+            for step, name in enumerate(trajectory.passes):
+                observation, _, _, _, info = self.step(names.index(name))
+                _check(f"step {step + 1} ({name})", trajectory.op_counts[step], info["op_count"])
+        finally:
+            self.horizon = horizon
+        _check("end", trajectory.fingerprint, info["fingerprint"])
+        return observation, info
+
+    def action_masks(self) -> NDArray[np.int8]:
+        """Returns the action mask (the name that sb3-contrib's MaskablePPO asks for)."""
+        return self._current.mask.copy()
+
+    def render(self) -> str | None:
+        """Returns the episode as a table, in render mode ``ansi``."""
+        return render_trajectory(self.trajectory) if self.render_mode == "ansi" else None
+
+    @property
+    def _current(self) -> _Episode:
+        if self._episode is None:
+            raise gymnasium.error.ResetNeeded("no episode has begun; call reset() first")
+        return self._episode
+
+    def _choose(self, name: str | None) -> NamedModule:
+        if name is not None:
+            if name not in self._by_name:
+                raise UnknownNameError(unknown("benchmark", name, self._by_name))
+            return self._by_name[name]
+        if self._selection == "round-robin":
+            chosen = self._benchmarks[self._next_benchmark % len(self._benchmarks)]
+            self._next_benchmark += 1
+            return chosen
+        return self._benchmarks[int(self.np_random.integers(len(self._benchmarks)))]
+
+    def _start(self, benchmark: NamedModule) -> None:
+        self._episode = _Episode(benchmark)
+        self._enter_state(self._episode)
+
+    def _observe(self) -> Any:
+        episode = self._current
+        if episode.seen is None:
+            episode.seen = self._observation.observe(episode.module)
+        return self._observation.compose(
+            episode.seen, episode.mask.copy(), share=self._share_observations
+        )
+
+    def _info(
+        self, name: str | None, changed: bool, seconds: float, error: str | None
+    ) -> dict[str, Any]:
+        episode = self._current
+        info: dict[str, Any] = {
+            "benchmark": episode.benchmark,
+            "start_op_count": episode.start.op_count,
+            "op_count": episode.state.op_count,
+            "fingerprint": episode.fingerprint,
+            "pass_name": name,
+            "changed": changed,
+            "error": error,
+            "action_mask": episode.mask.copy(),
+        }
+        if self._costs:
+            if episode.cost is None:
+                episode.cost = episode.module.cost()
+            info.update(episode.cost._asdict())
+        if self._timings:
+            info["pass_time"] = seconds
+        return info
+
+
+class _Episode:
+    """The state of one episode."""
+
+    def __init__(self, benchmark: NamedModule) -> None:
+        self.benchmark = benchmark.name
+        self.module = benchmark.load().clone()
+        self.fingerprint = self.start_fingerprint = self.module.fingerprint()
+        self.state = self.start = ModuleState(self.module.op_count)
+        self.steps = 0
+        self.done = False
+        self.applied: list[str] = []
+        self.op_counts: list[int] = []
+        # Caches of the current state.
+        self.mask: NDArray[np.int8] = np.zeros(0, np.int8)
+        self.seen: Any = None
+        self.cost: Cost | None = None
+
+    def copy(self) -> _Episode:
+        copy = object.__new__(_Episode)
+        copy.__dict__.update(self.__dict__)
+        copy.module = self.module.clone()
+        copy.applied = list(self.applied)
+        copy.op_counts = list(self.op_counts)
+        return copy
+
+
+def _copy_generator(generator: np.random.Generator) -> np.random.Generator:
+    copy = np.random.default_rng()
+    copy.bit_generator.state = generator.bit_generator.state
+    return copy
+
+
+def _check(where: str, expected: object, came: object) -> None:
+    if expected != came:
+        raise ReplayError(
+            f"at the {where} the trajectory has {expected}, the replay {came}: the benchmark or "
+            "the linked XLA is another one"
+        )

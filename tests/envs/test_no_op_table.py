@@ -1,0 +1,37 @@
+"""The table of known no-ops."""
+
+from __future__ import annotations
+
+import pytest
+
+from envs import NoOpTable
+
+
+def test_remembers_by_state():
+    table = NoOpTable(3)
+    table.add("a", 1)
+    assert table.mask("a").tolist() == [1, 0, 1]
+    assert table.mask("b").tolist() == [1, 1, 1]
+
+
+def test_masks_are_copies():
+    table = NoOpTable(2)
+    table.add("a", 0)
+    table.mask("a")[:] = 1
+    assert table.mask("a").tolist() == [0, 1]
+
+
+def test_forgets_what_was_longest_unused():
+    table = NoOpTable(1, capacity=2)
+    table.add("a", 0)
+    table.add("b", 0)
+    table.mask("a")
+    table.add("c", 0)
+    assert len(table) == 2
+    assert table.mask("a").tolist() == [0]
+    assert table.mask("b").tolist() == [1]
+
+
+def test_capacity_must_be_positive():
+    with pytest.raises(ValueError, match="capacity"):
+        NoOpTable(1, capacity=0)
