@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +94,7 @@ class HloGraph:
         """Returns the graph of a module held by the extension (use ``Module.graph``)."""
         from hlograph._native import native
 
-        columns = native().graph(module)
+        columns: dict[str, Any] = native().graph(module)
         for name in ("is_root", "is_entry", "dim_is_dynamic"):
             columns[name] = columns[name].view(np.bool_)
         columns["strings"] = tuple(columns["strings"])
@@ -173,7 +173,7 @@ class HloGraph:
 
     def to_json(self) -> str:
         """Returns the columns as JSON; ``from_json`` gives back an equal graph."""
-        from hlograph.graph_file import to_json
+        from hlograph.graph_json import to_json
 
         return to_json(self)
 
@@ -184,7 +184,7 @@ class HloGraph:
         Raises:
             HloError: The text is something else, or its columns do not fit together.
         """
-        from hlograph.graph_file import from_json
+        from hlograph.graph_json import from_json
 
         return from_json(text)
 

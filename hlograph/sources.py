@@ -43,7 +43,7 @@ _FOREIGN = {
 }
 
 # A text holds no control characters but white space; every proto does (field tags).
-_NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_CONTROL_CHARACTERS = bytes({*range(0x09), *range(0x0E, 0x20)})
 _COMMENTS = re.compile(rb"(?:\s+|//[^\n]*\n|/\*.*?\*/)*", re.DOTALL)
 _MLIR_START = re.compile(rb"(?:builtin\.)?module\b|func\.func\b|#\w+\s*=|#loc|\"builtin\.module\"")
 _SNIFFED = 4096
@@ -103,7 +103,7 @@ def read_source(source: object) -> tuple[Kind, bytes]:
         ImportError: The source is StableHLO and jaxlib is not installed.
     """
     if isinstance(source, str):
-        if not source.strip():
+        if not source or source.isspace():
             raise HloParseError(f"expected {_ACCEPTED}; got an empty str")
         if "\n" in source or "{" in source:
             return _read_bytes(source.encode("utf-8", "surrogateescape"), "the given text")
@@ -132,19 +132,24 @@ def _read_file(path: str) -> tuple[Kind, bytes]:
 
 def _read_bytes(data: bytes, name: str) -> tuple[Kind, bytes]:
     data = _decompressed(data, name).removeprefix(_BYTE_ORDER_MARK)
-    if not data.strip():
+    if not data or data.isspace():
         raise HloParseError(f"{name} is empty; expected {_ACCEPTED}")
     if data.startswith(_MLIR_BYTECODE):
         return "proto", _from_mlir(data, name)
     for magic, what in _FOREIGN.items():
         if data.startswith(magic):
             raise HloParseError(f"{name} holds {what}; expected {_ACCEPTED}")
-    if _NOT_TEXT.search(data, 0, _SNIFFED):
+    if not _is_text(data):
         return "proto", _module_proto(data)
     start = _COMMENTS.match(data)
     if _MLIR_START.match(data, start.end() if start else 0):
         return "proto", _from_mlir(data, name)
     return "text", data
+
+
+def _is_text(data: bytes) -> bool:
+    start = data[:_SNIFFED]
+    return len(start.translate(None, _CONTROL_CHARACTERS)) == len(start)
 
 
 def _decompressed(data: bytes, name: str) -> bytes:
@@ -178,7 +183,7 @@ def _module_proto(data: bytes) -> bytes:
     """
     for _ in range(2):
         field = _first_field(data)
-        if field is None or not _NOT_TEXT.search(field):
+        if field is None or _is_text(field):
             break
         data = field
     return data

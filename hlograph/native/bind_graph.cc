@@ -14,7 +14,6 @@
 #include "hlograph/native/graph_traits.h"
 #include "hlograph/native/instruction_attributes.h"
 #include "hlograph/native/module.h"
-#include "xla/hlo/ir/hlo_module.h"
 
 namespace nb = nanobind;
 
@@ -90,9 +89,7 @@ nb::typed<nb::list, std::string> AttributeNames() {
 
 nb::typed<nb::list, std::string> TraitNames() {
   nb::list names;
-  for (int i = 0; i < static_cast<int>(Trait::kCount); ++i) {
-    names.append(nb::cast(std::string(TraitName(static_cast<Trait>(i)))));
-  }
+  for (const char* name : kTraitNames) names.append(nb::str(name));
   return names;
 }
 

@@ -19,9 +19,7 @@
 #include "hlograph/native/compile.h"
 #include "hlograph/native/errors.h"
 #include "hlograph/native/module.h"
-#include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/primitive_util.h"
-#include "xla/xla_data.pb.h"
+#include "hlograph/native/vocabulary.h"
 
 namespace nb = nanobind;
 
@@ -65,7 +63,7 @@ std::string GetFingerprint(const Module& module) {
 }
 
 CountArray OpCounts(const Module& module) {
-  const size_t size = xla::HloOpcodeCount();
+  const size_t size = OpcodeNames().size();
   auto counts = std::make_unique<int64_t[]>(size);
   module.CountOpcodes(counts.get());
   int64_t* data = counts.release();
@@ -118,25 +116,6 @@ std::vector<PassRecordTuple> DumpPasses(const Module& module, const std::string&
   return result;
 }
 
-nb::typed<nb::list, std::string> Opcodes() {
-  nb::list names;
-  for (uint32_t i = 0; i < xla::HloOpcodeCount(); ++i) {
-    names.append(nb::cast(std::string(xla::HloOpcodeString(static_cast<xla::HloOpcode>(i)))));
-  }
-  return names;
-}
-
-nb::typed<nb::list, std::string> ElementTypes() {
-  nb::list names;
-  for (int i = 0; i < xla::PrimitiveType_ARRAYSIZE; ++i) {
-    const auto type = static_cast<xla::PrimitiveType>(i);
-    names.append(nb::cast(xla::PrimitiveType_IsValid(i)
-                              ? xla::primitive_util::LowercasePrimitiveTypeName(type)
-                              : std::string()));
-  }
-  return names;
-}
-
 }  // namespace
 
 void BindModule(nb::module_& m) {
@@ -157,8 +136,8 @@ void BindModule(nb::module_& m) {
       .def("dump_cpu_passes", &DumpPasses, nb::arg("directory"), nb::arg("disabled"),
            "Has XLA:CPU write the module after each of its own passes into a folder; returns\n"
            "(pipeline, pass, changed) of each pass that it ran.");
-  m.def("opcodes", &Opcodes, "XLA's opcodes, in the order of op_counts.");
-  m.def("element_types", &ElementTypes, "XLA's element types; empty for unused numbers.");
+  m.def("opcodes", &OpcodeNames, "XLA's opcodes, in the order of op_counts.");
+  m.def("element_types", &ElementTypeNames, "XLA's element types; empty for unused numbers.");
 }
 
 }  // namespace hlograph

@@ -6,7 +6,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "xla/hlo/ir/hlo_module.h"
+
+namespace xla {
+class HloModule;
+}  // namespace xla
 
 namespace hlograph {
 

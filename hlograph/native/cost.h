@@ -3,7 +3,10 @@
 #define HLOGRAPH_NATIVE_COST_H_
 
 #include "absl/status/statusor.h"
-#include "xla/hlo/ir/hlo_module.h"
+
+namespace xla {
+class HloModule;
+}  // namespace xla
 
 namespace hlograph {
 

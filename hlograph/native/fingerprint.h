@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "xla/hlo/ir/hlo_module.h"
+namespace xla {
+class HloModule;
+}  // namespace xla
 
 namespace hlograph {
 

@@ -62,7 +62,8 @@ Size SizeOfLeaves(const xla::Shape& shape) {
   return sum;
 }
 
-// Instructions lie scattered in memory, and each is read once.
+// Instructions lie scattered in memory, and each is read once: asked for some
+// instructions ahead, they arrive in time.
 constexpr size_t kPrefetchDistance = 6;
 
 void Prefetch(const xla::HloInstruction* instruction) {

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "xla/hlo/ir/hlo_module.h"
+namespace xla {
+class HloModule;
+}  // namespace xla
 
 namespace hlograph {
 

@@ -10,7 +10,10 @@
 #include "absl/types/span.h"
 #include "hlograph/native/graph.h"
 #include "hlograph/native/instruction_attributes.h"
-#include "xla/hlo/ir/hlo_instruction.h"
+
+namespace xla {
+class HloInstruction;
+}  // namespace xla
 
 namespace hlograph {
 

@@ -1,7 +1,6 @@
 #include "hlograph/native/graph_traits.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -22,41 +21,6 @@ namespace {
 
 using xla::HloOpcode;
 using Dims = absl::Span<const int64_t>;
-
-constexpr std::array<const char*, static_cast<size_t>(Trait::kCount)> kNames = {
-    "dynamic",
-    "has_side_effect",
-    "has_control",
-    "is_sharded",
-    "dead",
-    "duplicate",
-    "like_operand",
-    "unit_dims_only",
-    "same_opcode_as_operand",
-    "repeated_operand",
-    "one_element_operand",
-    "constant_operands",
-    "constant_indices",
-    "zero_operand",
-    "one_operand",
-    "uniform",
-    "zero",
-    "one",
-    "prepends_dims",
-    "swaps_minor_dims",
-    "narrows",
-    "strided",
-    "dilated",
-    "padded",
-    "grouped",
-    "batched",
-    "touches_minor_dim",
-    "unique_indices",
-    "sorted_indices",
-    "compares_less",
-    "compares_greater",
-    "compares_equal",
-};
 
 constexpr int kWindowFields = 7;
 
@@ -308,8 +272,6 @@ class TraitBuilder {
 };
 
 }  // namespace
-
-const char* TraitName(Trait trait) { return kNames[static_cast<size_t>(trait)]; }
 
 void AddTraits(const std::vector<int64_t>& first_edge, GraphColumns& columns) {
   TraitBuilder builder(first_edge, columns);

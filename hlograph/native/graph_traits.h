@@ -2,6 +2,8 @@
 #ifndef HLOGRAPH_NATIVE_GRAPH_TRAITS_H_
 #define HLOGRAPH_NATIVE_GRAPH_TRAITS_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -50,7 +52,40 @@ static_assert(static_cast<int>(Trait::kCount) <= 32, "traits are bits of a uint3
 
 constexpr uint32_t Bit(Trait trait) { return 1u << static_cast<int>(trait); }
 
-const char* TraitName(Trait trait);
+inline constexpr std::array<const char*, static_cast<size_t>(Trait::kCount)> kTraitNames = {
+    "dynamic",
+    "has_side_effect",
+    "has_control",
+    "is_sharded",
+    "dead",
+    "duplicate",
+    "like_operand",
+    "unit_dims_only",
+    "same_opcode_as_operand",
+    "repeated_operand",
+    "one_element_operand",
+    "constant_operands",
+    "constant_indices",
+    "zero_operand",
+    "one_operand",
+    "uniform",
+    "zero",
+    "one",
+    "prepends_dims",
+    "swaps_minor_dims",
+    "narrows",
+    "strided",
+    "dilated",
+    "padded",
+    "grouped",
+    "batched",
+    "touches_minor_dim",
+    "unique_indices",
+    "sorted_indices",
+    "compares_less",
+    "compares_greater",
+    "compares_equal",
+};
 
 // Completes `columns.traits`, which has the traits that only XLA can tell
 // (kHasSideEffect of the instruction itself, kIsSharded), from the other columns.

@@ -28,7 +28,7 @@ namespace {
 using Key = AttributeKey;
 using IntList = absl::InlinedVector<int64_t, 16>;
 
-constexpr std::array<const char*, static_cast<size_t>(Key::kCount)> kNames = {
+constexpr std::array<const char*, static_cast<size_t>(Key::kCount)> kAttributeNames = {
     "dimensions",
     "inferred_dimension",
     "slice_starts",
@@ -296,7 +296,7 @@ void VisitFrontendAttributes(const xla::HloInstruction& instruction, AttributeSi
 
 }  // namespace
 
-const char* AttributeName(AttributeKey key) { return kNames[static_cast<size_t>(key)]; }
+const char* AttributeName(AttributeKey key) { return kAttributeNames[static_cast<size_t>(key)]; }
 
 void VisitAttributes(const xla::HloInstruction& instruction, AttributeSink& sink) {
   VisitByOpcode(instruction, sink);

@@ -8,7 +8,10 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "xla/hlo/ir/hlo_instruction.h"
+
+namespace xla {
+class HloInstruction;
+}  // namespace xla
 
 namespace hlograph {
 

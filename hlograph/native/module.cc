@@ -26,6 +26,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_print_options.h"
 #include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
 #include "xla/service/hlo.pb.h"
 #include "xla/service/hlo_module_config.h"
 #include "xla/service/hlo_verifier.h"
@@ -66,6 +67,10 @@ absl::StatusOr<bool> RunPass(const Pass& pass, xla::HloModule* module) {
 }  // namespace
 
 Module::Module(std::unique_ptr<xla::HloModule> module) : base_(std::move(module)) {}
+
+Module::~Module() = default;
+
+const xla::HloModule& Module::Hlo() const { return current_ ? *current_ : *base_; }
 
 Module::Module(std::shared_ptr<const xla::HloModule> base, std::vector<const Pass*> applied,
                std::unique_ptr<xla::HloModule> current, std::optional<Fingerprint> fingerprint)

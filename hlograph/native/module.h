@@ -15,7 +15,10 @@
 #include "hlograph/native/cost.h"
 #include "hlograph/native/fingerprint.h"
 #include "hlograph/native/passes.h"
-#include "xla/hlo/ir/hlo_module.h"
+
+namespace xla {
+class HloModule;
+}  // namespace xla
 
 namespace hlograph {
 
@@ -27,6 +30,7 @@ namespace hlograph {
 class Module {
  public:
   explicit Module(std::unique_ptr<xla::HloModule> module);
+  ~Module();
 
   static absl::StatusOr<std::unique_ptr<Module>> FromText(absl::string_view text);
   static absl::StatusOr<std::unique_ptr<Module>> FromProto(absl::string_view serialized);
@@ -58,7 +62,7 @@ class Module {
   Module(std::shared_ptr<const xla::HloModule> base, std::vector<const Pass*> applied,
          std::unique_ptr<xla::HloModule> current, std::optional<Fingerprint> fingerprint);
 
-  const xla::HloModule& Hlo() const { return current_ ? *current_ : *base_; }
+  const xla::HloModule& Hlo() const;
   absl::Status Restore();
 
   mutable std::mutex mutex_;

@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "xla/hlo/pass/hlo_pass_interface.h"
+namespace xla {
+class HloPassInterface;
+}  // namespace xla
 
 namespace hlograph {
 

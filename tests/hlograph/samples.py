@@ -50,7 +50,8 @@ ENTRY main {
   which = pred[] parameter(0)
   x = f32[2,3] parameter(1)
   y = f32[2,3] parameter(2)
-  ROOT chosen = f32[2,3] conditional(which, x, y), true_computation=negate_it, false_computation=keep_it
+  ROOT chosen = f32[2,3] conditional(which, x, y), true_computation=negate_it,
+      false_computation=keep_it
 }
 """
 
@@ -118,8 +119,10 @@ HloModule custom
 ENTRY main {
   x = f32[4,4] parameter(0)
   order = token[] after-all()
-  call = (f32[4], s32[]) custom-call(x, x), custom_call_target="my \\"target\\"", custom_call_has_side_effect=true, backend_config="{opaque: 1}"
-  other = f32[4,4] custom-call(x), custom_call_target="pure", operand_layout_constraints={f32[4,4]{0,1}}
+  call = (f32[4], s32[]) custom-call(x, x), custom_call_target="my \\"target\\"",
+      custom_call_has_side_effect=true, backend_config="{opaque: 1}"
+  other = f32[4,4] custom-call(x), custom_call_target="pure",
+      operand_layout_constraints={f32[4,4]{0,1}}
   ROOT out = f32[4] get-tuple-element(call), index=0
 }
 """
@@ -157,7 +160,8 @@ ENTRY main {
   f = pred[3,5] parameter(5)
   to_f8 = f8e5m2[3,5] convert(a)
   to_f32 = f32[3,5] convert(a)
-  ROOT out = (bf16[3,5], f8e4m3fn[3,5], s4[3,5], u64[3,5], c128[3,5], pred[3,5], f8e5m2[3,5], f32[3,5]) tuple(a, b, c, d, e, f, to_f8, to_f32)
+  ROOT out = (bf16[3,5], f8e4m3fn[3,5], s4[3,5], u64[3,5], c128[3,5], pred[3,5],
+      f8e5m2[3,5], f32[3,5]) tuple(a, b, c, d, e, f, to_f8, to_f32)
 }
 """
 
@@ -167,7 +171,9 @@ HloModule conv3d
 ENTRY main {
   image = f32[2,8,9,10,4] parameter(0)
   kernel = f32[3,3,1,2,6] parameter(1)
-  ROOT out = f32[2,4,9,10,6] convolution(image, kernel), window={size=3x3x1 stride=2x1x1 pad=1_1x1_1x0_0 rhs_reversal=0x0x1}, dim_labels=b012f_012io->b012f, feature_group_count=2
+  ROOT out = f32[2,4,9,10,6] convolution(image, kernel),
+      window={size=3x3x1 stride=2x1x1 pad=1_1x1_1x0_0 rhs_reversal=0x0x1},
+      dim_labels=b012f_012io->b012f, feature_group_count=2
 }
 """
 
@@ -187,8 +193,10 @@ ENTRY main {
   cut = f32[4,5] slice(x), slice={[1:9:2], [0:5]}
   window = f32[2,20] dynamic-slice(x, i, j), dynamic_slice_sizes={2,20}
   moved = f32[10,20] dynamic-update-slice(x, window, j, j)
-  rows = f32[7,20] gather(x, at), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,20}, indices_are_sorted=true
-  put = f32[10,20] scatter(x, at, rows), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, unique_indices=true, to_apply=assign
+  rows = f32[7,20] gather(x, at), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0},
+      index_vector_dim=1, slice_sizes={1,20}, indices_are_sorted=true
+  put = f32[10,20] scatter(x, at, rows), update_window_dims={1}, inserted_window_dims={0},
+      scatter_dims_to_operand_dims={0}, index_vector_dim=1, unique_indices=true, to_apply=assign
   zero = f32[] constant(0)
   wide = f32[13,20] pad(x, zero), padding=1_-2_0x0_0_0
   ROOT out = (f32[4,5], f32[10,20], f32[10,20], f32[13,20]) tuple(cut, moved, put, wide)
