@@ -51,7 +51,7 @@ def native() -> _xla:  # pyright: ignore[reportGeneralTypeIssues]
             f"Build it with: {_REBUILD}"
         ) from error
     _check_version(extension.TENSORFLOW_VERSION)
-    return extension
+    return extension  # pyright: ignore[reportReturnType]
 
 
 def _tensorflow_directory() -> Path:

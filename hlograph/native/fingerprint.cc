@@ -317,9 +317,7 @@ class ComputationHasher {
 };
 
 void AddConfig(const xla::HloModule& module, Hasher& hasher) {
-  const xla::HloModuleConfig& config = module.config();
-  hasher.Add(static_cast<uint64_t>(config.replica_count()));
-  hasher.Add(static_cast<uint64_t>(config.num_partitions()));
+  // Not the replica and partition counts: HloModuleProto does not carry them.
   const xla::ComputationLayout& layout = module.entry_computation_layout();
   for (const xla::ShapeLayout& parameter : layout.parameter_layouts()) {
     AddShape(parameter.shape(), hasher);

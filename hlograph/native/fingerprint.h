@@ -22,7 +22,7 @@ struct Fingerprint {
 
 // Hashes what the module computes and how: opcodes, shapes, layouts that are
 // not the default, attributes, literals, operand and control edges, calls,
-// entry layout, aliasing, replica and partition counts. Independent of names,
+// entry layout, aliasing. Independent of names,
 // ids, metadata, and of the order in which instructions and computations are
 // stored; equal for a module, its clone, its reparsed text and its proto round
 // trip, in every process.

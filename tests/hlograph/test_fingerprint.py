@@ -46,7 +46,6 @@ OTHERS = {
     "aliasing": BASE.replace(
         "HloModule m", "HloModule m, input_output_alias={ {0}: (0, {}, may-alias) }"
     ),
-    "partitions": BASE.replace("HloModule m", "HloModule m, num_partitions=2"),
     "sharding": BASE.replace("parameter(0)", "parameter(0), sharding={replicated}"),
     "frontend attribute": BASE.replace(
         "b = f32[4,2] exponential(p)",
@@ -69,6 +68,11 @@ def test_names_and_metadata_do_not_count():
         "exponential(p)", 'exponential(p), metadata={op_name="exp" source_line=3}'
     )
     assert Module.from_text(renamed).fingerprint() == Module.from_text(BASE).fingerprint()
+
+
+def test_what_a_proto_does_not_carry_does_not_count():
+    module = Module.from_text(BASE.replace("HloModule m", "HloModule m, num_partitions=2"))
+    assert Module.from_proto(module.to_proto()).fingerprint() == module.fingerprint()
 
 
 def test_order_of_text_does_not_count():
