@@ -9,12 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "hlograph/native/abort_guard.h"
 #include "hlograph/native/cost.h"
 #include "hlograph/native/fingerprint.h"
 #include "hlograph/native/passes.h"
@@ -64,6 +66,20 @@ absl::StatusOr<bool> RunPass(const Pass& pass, xla::HloModule* module) {
   return changed || *result;
 }
 
+// The module that a parser of XLA returns, or an error if it fails or aborts.
+absl::StatusOr<std::unique_ptr<Module>> Parsed(
+    absl::FunctionRef<absl::StatusOr<std::unique_ptr<xla::HloModule>>()> parse) {
+  absl::StatusOr<std::unique_ptr<xla::HloModule>> module = absl::UnknownError("");
+  if (!SurvivesAbort([&] { module = parse(); })) {
+    return absl::InvalidArgumentError(
+        "XLA's parser gave up on a failed check (its message may be on stderr): an instruction "
+        "contradicts its operands, as a reshape to another number of elements does, or "
+        "parameters are not numbered 0, 1, 2, ...");
+  }
+  if (!module.ok()) return module.status();
+  return std::make_unique<Module>(*std::move(module));
+}
+
 }  // namespace
 
 Module::Module(std::unique_ptr<xla::HloModule> module) : base_(std::move(module)) {}
@@ -82,10 +98,7 @@ Module::Module(std::shared_ptr<const xla::HloModule> base, std::vector<const Pas
 absl::StatusOr<std::unique_ptr<Module>> Module::FromText(absl::string_view text) {
   xla::HloModuleConfig config;
   config.set_debug_options(xla::GetDebugOptionsFromFlags());
-  absl::StatusOr<std::unique_ptr<xla::HloModule>> module =
-      xla::ParseAndReturnUnverifiedModule(text, config);
-  if (!module.ok()) return module.status();
-  return std::make_unique<Module>(*std::move(module));
+  return Parsed([&] { return xla::ParseAndReturnUnverifiedModule(text, config); });
 }
 
 absl::StatusOr<std::unique_ptr<Module>> Module::FromProto(absl::string_view serialized) {
@@ -102,11 +115,11 @@ absl::StatusOr<std::unique_ptr<Module>> Module::FromProto(absl::string_view seri
   absl::StatusOr<xla::HloModuleConfig> config =
       xla::HloModule::CreateModuleConfigFromProto(proto, xla::GetDebugOptionsFromFlags());
   if (!config.ok()) return config.status();
-  absl::StatusOr<std::unique_ptr<xla::HloModule>> module = xla::HloModule::CreateFromProto(
-      proto, *config, /*prohibit_empty_literal=*/true, /*comp_envs=*/nullptr,
-      /*preserve_instruction_ids=*/false);
-  if (!module.ok()) return module.status();
-  return std::make_unique<Module>(*std::move(module));
+  return Parsed([&] {
+    return xla::HloModule::CreateFromProto(proto, *config, /*prohibit_empty_literal=*/true,
+                                           /*comp_envs=*/nullptr,
+                                           /*preserve_instruction_ids=*/false);
+  });
 }
 
 std::string Module::Name() const {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -133,6 +134,33 @@ def test_every_truncation_of_a_proto_is_an_error_or_a_module(module):
         except HloParseError:
             outcomes.add("error")
     assert "error" in outcomes
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["ROOT r = f32[3] reshape(p)", "q = f32[4] parameter(5)\n  ROOT r = f32[4] add(p, q)"],
+    ids=["reshape to another size", "gap in parameter numbers"],
+)
+def test_a_failed_check_of_the_parser_is_an_error(line, capfd):
+    text = f"HloModule m\nENTRY main {{\n  p = f32[4] parameter(0)\n  {line}\n}}\n"
+    for _ in range(3):
+        with pytest.raises(HloParseError, match="failed check"):
+            Module.from_text(text)
+    # Parsing goes on working, also in other threads.
+    thread = threading.Thread(target=Module.from_text, args=(DUPLICATES,))
+    thread.start()
+    thread.join()
+    assert Module.from_text(DUPLICATES).op_count == 8
+
+
+def test_an_abort_elsewhere_still_ends_the_process():
+    program = (
+        "import hlograph, os\n"
+        "try: hlograph.Module.from_text('HloModule m')\n"
+        "except hlograph.HloParseError: os.abort()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGABRT
 
 
 def test_verify_reports_a_broken_module():
