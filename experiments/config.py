@@ -1,0 +1,93 @@
+"""Settings of the training programs, and their presets.
+
+Nothing here imports torch or the engine: the command line is built from these classes.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from models.config import GATConfig, HeadsConfig, OpCountConfig, PPOConfig
+
+Reward = Literal["op-count-drop", "op-count"]
+Preset = Literal["quick", "full"]
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """What both training programs share."""
+
+    preset: Preset = "quick"
+    """Set of defaults for all the rest: quick takes minutes on two cores, full takes hours."""
+    seed: int = 0
+    """Seed of everything random; the same seed gives the same final table."""
+    benchmarks: tuple[str, ...] = ()
+    """Modules to train on: names, globs over names, or paths; none is the train split."""
+    train_op_limit: int = 1_200
+    """Benchmarks with more instructions are left out of training."""
+    test_op_limit: int = 3_000
+    """Held-out benchmarks with more instructions are left out of the evaluation."""
+    total_steps: int = 20_480
+    """Pass calls to train each policy on."""
+    num_envs: int = 16
+    """Environments that step in lockstep."""
+    horizon: int = 40
+    """Pass calls in an episode, after which it is truncated."""
+    reward: Reward = "op-count-drop"
+    """What the policy is rewarded for."""
+    evaluations: int = 4
+    """Times that the held-out benchmarks are evaluated while training, evenly spread."""
+    checkpoint_every: int = 10
+    """Iterations from one checkpoint to the next."""
+    threads: int = 2
+    """Threads that passes run on, and threads of one torch operation."""
+    device: str = "cpu"
+    """Torch device of the networks."""
+    out: Path | None = None
+    """Folder for checkpoints, logs and results; by default a new one under runs/."""
+    resume: Path | None = None
+    """Run folder (or a checkpoint in it) to continue; other flags then change its settings."""
+    heads: HeadsConfig = field(default_factory=HeadsConfig)
+    """Policy and value heads."""
+
+
+@dataclass(frozen=True)
+class OpCountTrainConfig(TrainConfig):
+    """Settings of `train_op_counts`."""
+
+    op_counts: OpCountConfig = field(default_factory=OpCountConfig)
+    """Encoder of the op-count policy."""
+    op_counts_ppo: PPOConfig = field(default_factory=PPOConfig)
+    """PPO of the op-count policy."""
+
+
+@dataclass(frozen=True)
+class GNNTrainConfig(OpCountTrainConfig):
+    """Settings of `train_gnn`, which trains an op-count policy to compare with too."""
+
+    gat: GATConfig = field(default_factory=GATConfig)
+    """Encoder of the GNN policy."""
+    gat_ppo: PPOConfig = field(default_factory=PPOConfig)
+    """PPO of the GNN policy."""
+    baseline: Path | None = None
+    """Checkpoint of an op-count policy to compare with, instead of training one."""
+
+
+_FULL = {
+    "preset": "full",
+    "train_op_limit": 8_000,
+    "test_op_limit": 8_000,
+    "total_steps": 1_000_000,
+    "num_envs": 32,
+    "horizon": 48,
+    "evaluations": 20,
+}
+
+OP_COUNT_PRESETS: dict[str, OpCountTrainConfig] = {
+    "quick": OpCountTrainConfig(),
+    "full": OpCountTrainConfig(**_FULL),
+}
+GNN_PRESETS: dict[str, GNNTrainConfig] = {
+    "quick": GNNTrainConfig(),
+    "full": GNNTrainConfig(**_FULL),
+}

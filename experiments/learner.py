@@ -1,0 +1,80 @@
+"""The two kinds of policy, each made from a run's settings."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import gymnasium
+import torch
+
+import hlograph
+from envs import PassOrderingEnv
+from experiments.config import GNNTrainConfig, OpCountTrainConfig
+from experiments.states import Observation, context_width
+from hlograph import vocabulary
+from models.actor_critic import ActorCritic
+from models.config import PPOConfig
+from models.encoder import Encoder
+from models.gat import GATEncoder
+from models.graph_batch import GraphSchema
+from models.op_count_mlp import OpCountEncoder
+
+LearnerName = Literal["gnn", "op_counts"]
+
+NUM_ACTIONS = len(hlograph.passes) + 1
+"""Every pass, and stop."""
+
+
+@dataclass(frozen=True)
+class Learner:
+    """One kind of policy: what it sees, what encodes it, and how it learns."""
+
+    name: LearnerName
+    observation: Observation
+    ppo: PPOConfig
+    make_encoder: Callable[[], Encoder]
+
+
+def learner_of(name: LearnerName, config: OpCountTrainConfig) -> Learner:
+    """The learner of this name with the settings of a run."""
+    if name == "op_counts":
+        return Learner(
+            name,
+            "op_counts",
+            config.op_counts_ppo,
+            lambda: OpCountEncoder(len(vocabulary.OPCODES), config.op_counts),
+        )
+    if not isinstance(config, GNNTrainConfig):
+        raise TypeError(f"settings of a GNN are in a GNNTrainConfig, got {type(config).__name__}")
+    return Learner(
+        name, "graph", config.gat_ppo, lambda: GATEncoder(GraphSchema.of_hlograph(), config.gat)
+    )
+
+
+def new_policy(learner: Learner, config: OpCountTrainConfig) -> ActorCritic:
+    """A policy with random parameters, by the run's seed, on the run's device."""
+    torch.manual_seed(config.seed)
+    policy = ActorCritic(
+        learner.make_encoder(), context_width(NUM_ACTIONS), NUM_ACTIONS, config.heads
+    )
+    return policy.to(config.device)
+
+
+def env_maker(
+    learner: Learner, config: OpCountTrainConfig, benchmarks: Sequence[str]
+) -> Callable[[], gymnasium.Env]:
+    """A function that makes environments with the learner's observation."""
+
+    def make() -> gymnasium.Env:
+        return PassOrderingEnv(
+            benchmarks,
+            observation=learner.observation,
+            reward=config.reward,
+            horizon=config.horizon,
+            # XLA's cost analysis takes as long as a pass, and nobody reads it here.
+            costs=False,
+            timings=True,
+            share_observations=True,
+        )
+
+    return make

@@ -1,0 +1,59 @@
+"""What a policy is given of an environment's state."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+Observation = Literal["graph", "op_counts"]
+
+STOP = "stop"
+"""Name of the last action, where the others have names of passes."""
+
+
+@dataclass(frozen=True)
+class State:
+    """One state of one environment, as a policy sees it."""
+
+    key: str
+    """Fingerprint of the module: equal keys, equal items."""
+    item: Any
+    """What the encoder sees: the graph's arrays, or op counts, float32 [num_opcodes]."""
+    context: np.ndarray
+    """float32 [context_width(A)]: what the heads see beside the encoder's vector."""
+    mask: np.ndarray
+    """bool [A]: False for passes known to change nothing here."""
+
+
+def context_width(num_actions: int) -> int:
+    """Number of context values beside an encoder's vector."""
+    return num_actions + 1
+
+
+def state_of(observation: Any, info: Mapping[str, Any]) -> State:
+    """What a policy is given of an observation and the info beside it.
+
+    The context makes the decision Markov. The mask holds what was tried at this module and
+    did nothing. Rewards are shares of the op count at the start, so the size relative to
+    that start sets what a removed instruction is worth. The time left is not in it: the
+    value of a truncated episode is that of its state had it gone on (see
+    `models.ppo.generalized_advantages`), which must not depend on the step number.
+
+    Args:
+        observation: The graph observation (a mapping with "graph"), or op counts.
+        info: Info of the step or reset that gave it.
+    """
+    mask = np.asarray(info["action_mask"], dtype=bool)
+    shrunk = np.log(info["op_count"] / info["start_op_count"])
+    return State(
+        key=info["fingerprint"],
+        item=observation["graph"] if isinstance(observation, Mapping) else observation,
+        context=np.append(mask, shrunk).astype(np.float32),
+        mask=mask,
+    )
+
+
+def stacked(states: Sequence[State]) -> tuple[np.ndarray, np.ndarray]:
+    """Contexts, float32 [N, C], and masks, bool [N, A], of states."""
+    return np.stack([s.context for s in states]), np.stack([s.mask for s in states])

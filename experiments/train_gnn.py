@@ -1,0 +1,18 @@
+"""Trains a graph attention policy to order XLA's passes, beside an op-count policy.
+
+    python -m experiments.train_gnn
+    python -m experiments.train_gnn --preset full --seed 1
+    python -m experiments.train_gnn --resume runs/NAME
+
+Ends with a table of held-out benchmarks: op counts at the start, after XLA's own orders,
+and after each policy.
+"""
+
+import sys
+
+from experiments.cli import parse
+from experiments.config import GNN_PRESETS
+from experiments.train import train
+
+if __name__ == "__main__":
+    sys.exit(train(parse(GNN_PRESETS, "train_gnn", __doc__ or ""), "train_gnn"))

@@ -1,0 +1,131 @@
+"""What training writes for TensorBoard."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch.utils.tensorboard.summary import hparams
+from torch.utils.tensorboard.writer import SummaryWriter
+
+from experiments.benchmarks import REFERENCES, Reference
+from experiments.evaluation import Outcome
+from experiments.metrics import count_ratio
+from experiments.rollout import RolloutStats
+from models.ppo import UpdateStats
+
+
+@dataclass(frozen=True)
+class IterationReport:
+    """All that is written of one iteration."""
+
+    steps: int
+    """Pass calls done, this iteration's included."""
+    action_counts: np.ndarray
+    """int64 [A]"""
+    rollout: RolloutStats
+    update: UpdateStats
+    distinct_states: int
+    seconds: Mapping[str, float]
+    """By section: pass, featurisation, inference, update."""
+
+
+class TrainingLog:
+    """Writes the scalars, histograms and texts of one learner.
+
+    Args:
+        folder: Where the event file goes.
+        action_names: Name of each action.
+        references: Op counts without a policy, by benchmark.
+        purge_step: Events of an earlier run from here on are hidden.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        action_names: Sequence[str],
+        references: Mapping[str, Reference],
+        purge_step: int,
+    ) -> None:
+        self._writer = SummaryWriter(str(folder), purge_step=purge_step or None)
+        self._action_names = action_names
+        self._references = references
+
+    def close(self) -> None:
+        """Flushes and closes the event file."""
+        self._writer.close()
+
+    def iteration(self, report: IterationReport) -> dict[str, float]:
+        """Writes one iteration; returns the train ratios by reference."""
+        episodes = report.rollout.episodes
+        calls = int(report.action_counts.sum())
+        scalars: dict[str, float] = {
+            "rollout/no_op_rate": report.rollout.unchanged / calls,
+            "rollout/error_rate": report.rollout.errors / calls,
+            "rollout/distinct_state_rate": report.distinct_states / calls,
+        }
+        ratios = {}
+        if episodes:
+            scalars["rollout/episode_return"] = float(np.mean([e.reward for e in episodes]))
+            scalars["rollout/episode_steps"] = float(np.mean([e.steps for e in episodes]))
+            for name in REFERENCES:
+                reference = [self._references[e.benchmark].after[name] for e in episodes]
+                ratios[name] = count_ratio(reference, [e.op_count for e in episodes])
+                scalars[f"op_count_ratio_train/{name}"] = ratios[name]
+        scalars |= {f"update/{name}": value for name, value in asdict(report.update).items()}
+        scalars |= _speed(calls, report.seconds)
+        for name, count in zip(self._action_names, report.action_counts, strict=True):
+            scalars[f"actions/{name}"] = count / calls
+        self._write(scalars, report.steps)
+        actions = np.repeat(np.arange(len(report.action_counts)), report.action_counts)
+        self._writer.add_histogram("actions", actions, report.steps, bins="auto")
+        return ratios
+
+    def held_out(self, outcomes: Sequence[Outcome], steps: int) -> dict[str, float]:
+        """Writes an evaluation; returns the held-out ratios by reference."""
+        ratios = {}
+        for name in REFERENCES:
+            reference = [self._references[o.benchmark].after[name] for o in outcomes]
+            ratios[name] = count_ratio(reference, [o.op_count for o in outcomes])
+        self._write({f"op_count_ratio_held_out/{k}": v for k, v in ratios.items()}, steps)
+        return ratios
+
+    def final(self, settings: Mapping[str, Any], ratios: Mapping[str, float]) -> None:
+        """Writes the settings beside what they led to, for the hparams tab."""
+        metrics = {f"hparam/held_out_{name}": value for name, value in ratios.items()}
+        # SummaryWriter.add_hparams would open a second run; this writes into this one.
+        file_writer = self._writer._get_file_writer()
+        for summary in hparams(dict(settings), metrics):
+            file_writer.add_summary(summary)
+        for name, value in metrics.items():
+            self._writer.add_scalar(name, value)
+
+    def _write(self, scalars: Mapping[str, float], steps: int) -> None:
+        for name, value in scalars.items():
+            self._writer.add_scalar(name, value, steps)
+
+
+def write_text(folder: Path, tag: str, text: str) -> None:
+    """Writes preformatted text into an event file of its own."""
+    with SummaryWriter(str(folder)) as writer:
+        # Markdown shows what is indented by four as it is.
+        writer.add_text(tag, "\n".join("    " + line for line in text.splitlines()))
+
+
+def _speed(calls: int, seconds: Mapping[str, float]) -> dict[str, float]:
+    """Steps per second of an iteration, and milliseconds a step by section."""
+    speed = {f"speed/{name}_ms_per_step": 1e3 * s / calls for name, s in seconds.items()}
+    return speed | {"speed/steps_per_second": calls / max(sum(seconds.values()), 1e-9)}
+
+
+def flat_settings(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings as one level of names, as the hparams tab wants them."""
+    flat: dict[str, Any] = {}
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            flat |= flat_settings(value, f"{prefix}{name}.")
+        else:
+            plain = isinstance(value, int | float | str | bool)
+            flat[prefix + name] = value if plain else str(value)
+    return flat

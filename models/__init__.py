@@ -1,0 +1,6 @@
+"""Encoders, actor-critic heads and PPO: plain torch and torch-geometric.
+
+Nothing here knows gymnasium, an environment or a program that trains: states come in as
+graph arrays or count vectors, transitions as tensors. The graph vocabulary of `hlograph`
+is the only part of the project that this package imports.
+"""

@@ -1,0 +1,93 @@
+"""Policy and value heads over an encoder, with invalid actions masked.
+
+Masking follows Huang and Ontañón 2022 (arXiv:2006.14171): logits of masked actions become
+a large negative number before the softmax, so probabilities and gradients are those of
+the policy that never had these actions.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from models.config import HeadsConfig
+from models.encoder import Encoder
+
+MASKED_LOGIT = -1e9
+
+
+class ActorCritic(nn.Module):
+    """An encoder, and two heads that see its vector and a context.
+
+    The context is what a decision needs beside the state's item to be Markov: it is the
+    same for every encoder, so that a comparison of encoders is one of what they see.
+
+    Args:
+        encoder: Encodes states.
+        context_width: Number of context values of a transition.
+        num_actions: Number of actions.
+        config: Shape of the heads.
+    """
+
+    def __init__(
+        self, encoder: Encoder, context_width: int, num_actions: int, config: HeadsConfig
+    ) -> None:
+        super().__init__()
+        self.encoder: Encoder = encoder
+        width = encoder.width + context_width
+        # Gains as in Andrychowicz et al. 2021 (arXiv:2006.05990, section 3.2): a policy
+        # that starts near uniform, whatever the encoder says.
+        self.policy_head = _head(width, config.width, num_actions, final_gain=0.01)
+        self.value_head = _head(width, config.width, 1, final_gain=1.0)
+
+    def encode(self, items: Sequence[Any]) -> Tensor:
+        """Vectors of states: float32 [len(items), encoder.width]."""
+        return self.encoder(items)
+
+    def forward(self, encoded: Tensor, context: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Judges states.
+
+        Args:
+            encoded: float32 [B, encoder.width].
+            context: float32 [B, context_width].
+            mask: bool [B, A]; False hides an action. Each row has a True.
+
+        Returns:
+            Log-probabilities, float32 [B, A], and values, float32 [B].
+        """
+        features = torch.cat([encoded, context], dim=1)
+        logits = self.policy_head(features)
+        return masked_log_probs(logits, mask), self.value_head(features).squeeze(1)
+
+
+def masked_log_probs(logits: Tensor, mask: Tensor) -> Tensor:
+    """Log-probabilities over the actions that the mask leaves, [B, A]."""
+    return torch.where(mask, logits, MASKED_LOGIT).log_softmax(dim=1)
+
+
+def entropy(log_probs: Tensor) -> Tensor:
+    """Entropy in nats of each row of log-probabilities, [B, A] to [B].
+
+    A masked action has probability exactly 0 and a finite logarithm, so it adds nothing,
+    also to the gradient.
+    """
+    return -(log_probs.exp() * log_probs).sum(dim=1)
+
+
+def sample(log_probs: Tensor, generator: torch.Generator) -> Tensor:
+    """Draws an action for each row, int64 [B], on the CPU.
+
+    The CPU's generator draws for every device, so a seed means the same on all of them.
+    """
+    return torch.multinomial(log_probs.exp().cpu(), 1, generator=generator).squeeze(1)
+
+
+def _head(width: int, hidden: int, outputs: int, final_gain: float) -> nn.Sequential:
+    """One hidden layer; orthogonal weights, zero biases (Engstrom et al. 2020)."""
+    head = nn.Sequential(nn.Linear(width, hidden), nn.Tanh(), nn.Linear(hidden, outputs))
+    for layer, gain in ((head[0], 2**0.5), (head[2], final_gain)):
+        assert isinstance(layer, nn.Linear)
+        nn.init.orthogonal_(layer.weight, gain)
+        nn.init.zeros_(layer.bias)
+    return head

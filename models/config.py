@@ -1,0 +1,85 @@
+"""Hyper-parameters of the encoders, the heads and PPO.
+
+They stand apart from the modules that use them, and import no torch, because every
+program builds its command line from them and `--help` has to answer in a second.
+"""
+
+from dataclasses import dataclass
+
+LOG_COUNT_SCALE = 1.0 / 7.0
+"""Brings logarithms of counts up to a few thousand to order one."""
+
+
+@dataclass(frozen=True)
+class GATConfig:
+    """Shape of the graph attention encoder."""
+
+    layers: int = 3
+    """Number of GATv2 layers: the radius, in edges, of what a node can see."""
+    heads: int = 4
+    """Attention heads of each layer."""
+    head_width: int = 16
+    """Channels of one head; a node is heads * head_width wide."""
+    edge_width: int = 16
+    """Width of the embeddings of edge types and operand positions."""
+    counted_kinds: int = 32
+    """Learned kinds of node whose number in the graph the pooling counts."""
+
+    @property
+    def width(self) -> int:
+        """Width of a node's vector."""
+        return self.heads * self.head_width
+
+
+@dataclass(frozen=True)
+class OpCountConfig:
+    """Shape of the encoder that sees op counts only."""
+
+    layers: int = 2
+    """Number of fully connected layers."""
+    width: int = 128
+    """Width of each layer and of the result."""
+
+
+@dataclass(frozen=True)
+class HeadsConfig:
+    """Shape of the policy and value heads."""
+
+    width: int = 128
+    """Width of the one hidden layer of each head."""
+
+
+@dataclass(frozen=True)
+class PPOConfig:
+    """Hyper-parameters of the PPO update; `models.ppo` names the source of each."""
+
+    learning_rate: float = 1e-3
+    """Step size of Adam at the start of training."""
+    final_learning_rate: float = 0.1
+    """Step size at the end of training, as a share of the first; linear in between."""
+    gamma: float = 0.9
+    """Discount of future reward; a low one, for what a pass is worth shows within a few steps."""
+    gae_lambda: float = 0.95
+    """Decay of the advantage estimate: 0 trusts the value head, 1 the observed return."""
+    reward_scale: float = 0.1
+    """Factor on every reward before learning, so that returns are of order one."""
+    epochs: int = 4
+    """Passes over one rollout."""
+    minibatches: int = 4
+    """Optimizer steps in one pass over the rollout."""
+    clip: float = 0.2
+    """Largest move of the probability ratio away from 1 that is rewarded."""
+    value_clip: float | None = None
+    """Largest move of a value estimate in one update; None leaves values free."""
+    value_weight: float = 0.5
+    """Weight of the value loss."""
+    entropy_weight: float = 0.01
+    """Weight of the entropy bonus."""
+    target_kl: float | None = 0.03
+    """The update stops when the policy has moved 1.5 times as far; None never stops."""
+    max_grad_norm: float = 0.5
+    """Gradients longer than this are scaled down to it."""
+    adam_epsilon: float = 1e-5
+    """Epsilon of Adam."""
+    node_budget: int = 8192
+    """Nodes encoded at once, which bounds memory; a larger graph is encoded alone."""
