@@ -12,13 +12,14 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from envs.benchmarks import BenchmarkSource, NamedModule, resolve_benchmarks
+from envs.episode import Episode
 from envs.no_op_table import NoOpTable
 from envs.observations import OBSERVATIONS, Observation, ObservationKind
 from envs.rendering import render_trajectory
 from envs.rewards import ModuleState, Reward, resolve_reward
 from envs.trajectory import ReplayError, Trajectory
 from hlograph.errors import PassError, UnknownNameError
-from hlograph.module import Cost, Module
+from hlograph.module import Module
 from hlograph.names import unknown
 from hlograph.registry import Pass, passes
 
@@ -121,7 +122,7 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         self._observation: Observation = OBSERVATIONS[observation](self._stop + 1)
         self.observation_space = self._observation.space
         self.no_ops = NoOpTable(self._stop + 1, no_op_capacity)
-        self._episode: _Episode | None = None
+        self._episode: Episode | None = None
 
     @property
     def benchmarks(self) -> tuple[str, ...]:
@@ -188,7 +189,7 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         info = self._info(name, changed, seconds, error)
         return self._observe(), float(reward), terminated, truncated, info
 
-    def _run(self, episode: _Episode, index: int) -> tuple[bool, float, str | None]:
+    def _run(self, episode: Episode, index: int) -> tuple[bool, float, str | None]:
         entry = self.passes[index]
         error = None
         changed = False
@@ -211,7 +212,7 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         episode.op_counts.append(episode.state.op_count)
         return changed, seconds, error
 
-    def _enter_state(self, episode: _Episode) -> None:
+    def _enter_state(self, episode: Episode) -> None:
         episode.fingerprint = episode.module.fingerprint()
         episode.state = ModuleState(episode.module.op_count)
         episode.mask = self.no_ops.mask(episode.fingerprint)
@@ -262,7 +263,7 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         return render_trajectory(self.trajectory) if self.render_mode == "ansi" else None
 
     @property
-    def _current(self) -> _Episode:
+    def _current(self) -> Episode:
         if self._episode is None:
             raise gymnasium.error.ResetNeeded("no episode has begun; call reset() first")
         return self._episode
@@ -279,7 +280,7 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         return self._benchmarks[int(self.np_random.integers(len(self._benchmarks)))]
 
     def _start(self, benchmark: NamedModule) -> None:
-        self._episode = _Episode(benchmark)
+        self._episode = Episode(benchmark)
         self._enter_state(self._episode)
 
     def _observe(self) -> Any:
@@ -311,32 +312,6 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         if self._timings:
             info["pass_time"] = seconds
         return info
-
-
-class _Episode:
-    """The state of one episode."""
-
-    def __init__(self, benchmark: NamedModule) -> None:
-        self.benchmark = benchmark.name
-        self.module = benchmark.load().clone()
-        self.fingerprint = self.start_fingerprint = self.module.fingerprint()
-        self.state = self.start = ModuleState(self.module.op_count)
-        self.steps = 0
-        self.done = False
-        self.applied: list[str] = []
-        self.op_counts: list[int] = []
-        # Caches of the current state.
-        self.mask: NDArray[np.int8] = np.zeros(0, np.int8)
-        self.seen: Any = None
-        self.cost: Cost | None = None
-
-    def copy(self) -> _Episode:
-        copy = object.__new__(_Episode)
-        copy.__dict__.update(self.__dict__)
-        copy.module = self.module.clone()
-        copy.applied = list(self.applied)
-        copy.op_counts = list(self.op_counts)
-        return copy
 
 
 def _copy_generator(generator: np.random.Generator) -> np.random.Generator:

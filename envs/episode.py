@@ -1,0 +1,54 @@
+"""The state of one episode of pass ordering."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.benchmarks import NamedModule
+from envs.rewards import ModuleState
+from hlograph.module import Cost
+
+
+class Episode:
+    """A module on its way through an episode, and what is known of its present state.
+
+    Attributes:
+        benchmark: Name of the benchmark.
+        module: The module, changed by each pass.
+        fingerprint: Its fingerprint now.
+        start_fingerprint: Its fingerprint as the episode began.
+        state: What rewards see of it now.
+        start: What rewards saw of it as the episode began.
+        steps: Steps taken, stopping included.
+        done: Whether the episode has ended.
+        applied: Names of the passes run, those without effect included.
+        op_counts: Op count after each of them.
+        mask: Action mask of the present state, int8 ``[num_actions]``.
+        seen: What the observation sees of the module; None until asked for.
+        cost: XLA's cost analysis; None until asked for.
+    """
+
+    def __init__(self, benchmark: NamedModule) -> None:
+        self.benchmark = benchmark.name
+        self.module = benchmark.load().clone()
+        self.fingerprint = self.start_fingerprint = self.module.fingerprint()
+        self.state = self.start = ModuleState(self.module.op_count)
+        self.steps = 0
+        self.done = False
+        self.applied: list[str] = []
+        self.op_counts: list[int] = []
+        self.mask: NDArray[np.int8] = np.zeros(0, np.int8)
+        self.seen: Any = None
+        self.cost: Cost | None = None
+
+    def copy(self) -> Episode:
+        """Returns an independent copy."""
+        copy = object.__new__(Episode)
+        copy.__dict__.update(self.__dict__)
+        copy.module = self.module.clone()
+        copy.applied = list(self.applied)
+        copy.op_counts = list(self.op_counts)
+        return copy
