@@ -1,8 +1,8 @@
 """Gymnasium environments over hlograph; importing this registers them.
 
-import envs, gymnasium
-
-env = gymnasium.make("hlograph/PassOrdering-v0", benchmarks=["step.hlo"])
+Example:
+    >>> import envs, gymnasium
+    >>> env = gymnasium.make("hlograph/PassOrdering-v0", benchmarks=["step.hlo"])
 """
 
 from __future__ import annotations

@@ -160,7 +160,9 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         if seed is not None:
             self._next_benchmark = 0
             self.no_ops = NoOpTable(self._stop + 1, self._no_op_capacity)
-        self._start(self._choose((options or {}).get("benchmark")))
+        episode = Episode(self._choose((options or {}).get("benchmark")))
+        episode.mask = self.no_ops.mask(episode.fingerprint)
+        self._episode = episode
         return self._observe(), self._info(None, False, 0.0, None)
 
     def step(self, action: int | np.integer) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -278,10 +280,6 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
             self._next_benchmark += 1
             return chosen
         return self._benchmarks[int(self.np_random.integers(len(self._benchmarks)))]
-
-    def _start(self, benchmark: NamedModule) -> None:
-        self._episode = Episode(benchmark)
-        self._enter_state(self._episode)
 
     def _observe(self) -> Any:
         episode = self._current

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import hlograph
+from envs.benchmarks import resolve_benchmarks
 from hlograph import corpus
 
 REFERENCES = ("xla-cpu", "xla-simplify")
@@ -23,7 +24,8 @@ class Reference:
 
 def load(name: str) -> hlograph.Module:
     """A fresh module of a benchmark, by corpus name or path."""
-    return hlograph.Module.load(name) if Path(name).exists() else corpus.load(name)
+    # A clone: the environments of this process share the module itself.
+    return resolve_benchmarks(name)[0].load().clone()
 
 
 def training_benchmarks(patterns: Sequence[str], op_limit: int) -> list[str]:

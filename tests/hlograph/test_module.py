@@ -13,29 +13,12 @@ import pytest
 
 import hlograph
 from hlograph import HloParseError, Module, PassError, UnknownNameError, VerificationError
-
-DUPLICATES = """
-HloModule duplicates
-
-double {
-  x = f32[4] parameter(0)
-  ROOT two_x = f32[4] add(x, x)
-}
-
-ENTRY main {
-  p = f32[4] parameter(0)
-  a = f32[4] exponential(p)
-  b = f32[4] exponential(p)
-  sum = f32[4] add(a, b)
-  unused = f32[4] multiply(p, p)
-  ROOT doubled = f32[4] call(sum), to_apply=double
-}
-"""
+from tests.tiny_module import TINY
 
 
 @pytest.fixture
 def module() -> Module:
-    return Module.from_text(DUPLICATES)
+    return Module.from_text(TINY)
 
 
 def test_counts_by_hand(module):
@@ -81,7 +64,7 @@ def test_clone_is_independent(module):
 
 
 def test_clone_keeps_dead_computations():
-    dead = DUPLICATES.replace("call(sum), to_apply=double", "add(sum, sum)")
+    dead = TINY.replace("call(sum), to_apply=double", "add(sum, sum)")
     module = Module.from_text(dead)
     module.run("cse")
     clone = module.clone()
@@ -147,10 +130,10 @@ def test_a_failed_check_of_the_parser_is_an_error(line, capfd):
         with pytest.raises(HloParseError, match="failed check"):
             Module.from_text(text)
     # Parsing goes on working, also in other threads.
-    thread = threading.Thread(target=Module.from_text, args=(DUPLICATES,))
+    thread = threading.Thread(target=Module.from_text, args=(TINY,))
     thread.start()
     thread.join()
-    assert Module.from_text(DUPLICATES).op_count == 8
+    assert Module.from_text(TINY).op_count == 8
 
 
 def test_an_abort_elsewhere_still_ends_the_process():

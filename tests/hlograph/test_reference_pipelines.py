@@ -8,21 +8,8 @@ from pathlib import Path
 import pytest
 
 import hlograph
-from hlograph import FixedPoint, Module, UnknownNameError, corpus
-
-# XLA:CPU's convolution-canonicalization is a pass of that target, so it is not
-# in the registry. It surrounds convolutions by transposes, which is the whole
-# difference on these modules: with it disabled in XLA, the counts are equal.
-# docs/reference-pipelines.md has the counts.
-CONVOLUTIONS = "convolution-canonicalization"
-
-
-def before_layout_assignment(module: Module, folder: Path, disabled: list[str]) -> Module:
-    """XLA's own dump of the module right before layout assignment."""
-    module._native.dump_cpu_passes(str(folder), disabled)
-    dumps = sorted(folder.glob("*.txt"))
-    number = next(i for i, path in enumerate(dumps) if "after_layout-assignment" in path.name)
-    return Module.load(dumps[number - 1])
+from benchmarks.compare_with_xla import CONVOLUTIONS, before_layout_assignment
+from hlograph import FixedPoint, UnknownNameError, corpus
 
 
 def documented_differences() -> set[str]:
@@ -31,23 +18,20 @@ def documented_differences() -> set[str]:
 
 
 @pytest.mark.parametrize("family", sorted({b.family for b in corpus.benchmarks()}))
-def test_xla_cpu_ends_where_xla_does(family, tmp_path):
+def test_xla_cpu_ends_where_xla_does(family):
     documented = documented_differences()
-    for number, benchmark in enumerate(corpus.benchmarks()):
+    for benchmark in corpus.benchmarks():
         if benchmark.family != family:
             continue
         module = benchmark.load()
         ours = module.clone()
         ours.run(hlograph.pipelines["xla-cpu"])
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        theirs = before_layout_assignment(module, folder, [])
+        theirs = before_layout_assignment(module, [])
         differs = theirs.op_count != ours.op_count
         assert differs == (benchmark.name in documented), benchmark.name
         if differs:
-            folder = tmp_path / f"{number}-less"
-            folder.mkdir()
-            theirs = before_layout_assignment(module, folder, [CONVOLUTIONS])
+            # That pass is the whole difference: without it in XLA the counts are equal.
+            theirs = before_layout_assignment(module, [CONVOLUTIONS])
             assert theirs.op_count == ours.op_count, benchmark.name
 
 
