@@ -1,1 +1,1 @@
-"""Programs that measure and compare; nothing imports them."""
+"""Programs that measure and compare; no other code but tests imports them."""
