@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hlograph._native import native
 from hlograph.reference_pipelines import Pipeline
 from hlograph.registry import Pass, passes
-from hlograph.sources import read_source
+from hlograph.sources import Source, read_source
 
 if TYPE_CHECKING:
     from jax.stages import Lowered
@@ -80,7 +80,7 @@ class Module:
         Raises:
             HloParseError: The linked XLA does not read what this jax lowers to.
         """
-        return cls._from_source(lowered)
+        return cls.read(lowered)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Module:
@@ -89,10 +89,16 @@ class Module:
         Raises:
             HloParseError: The file cannot be read or holds no HLO module.
         """
-        return cls._from_source(Path(path))
+        return cls.read(Path(path))
 
     @classmethod
-    def _from_source(cls, source: object) -> Module:
+    def read(cls, source: Source) -> Module:
+        """Reads a module from whatever holds one, as ``hlograph.parse`` does.
+
+        Raises:
+            HloParseError: The source holds no HLO module.
+            ImportError: The source is StableHLO and jaxlib is not installed.
+        """
         kind, data = read_source(source)
         return cls.from_text(data) if kind == "text" else cls.from_proto(data)
 
@@ -140,6 +146,15 @@ class Module:
         hashes computations in their stored order, which cloning changes.)
         """
         return self._native.fingerprint()
+
+    def structure(self) -> str:
+        """Returns a hash of the module's opcodes and edges alone, as 32 hexadecimal digits.
+
+        Modules that differ only in shapes, element types, literals or attributes
+        have the same structure. Edges are operands with their positions, control
+        dependencies and calls.
+        """
+        return self._native.structure()
 
     def verify(self) -> None:
         """Checks the module with ``xla::HloVerifier``.

@@ -62,6 +62,11 @@ std::string GetFingerprint(const Module& module) {
   return module.GetFingerprint().ToHex();
 }
 
+std::string GetStructure(const Module& module) {
+  nb::gil_scoped_release release;
+  return module.GetStructure().ToHex();
+}
+
 CountArray OpCounts(const Module& module) {
   const size_t size = OpcodeNames().size();
   auto counts = std::make_unique<int64_t[]>(size);
@@ -130,6 +135,7 @@ void BindModule(nb::module_& m) {
       .def("to_proto", &ToProto)
       .def("clone", &Module::Clone, nb::call_guard<nb::gil_scoped_release>())
       .def("fingerprint", &GetFingerprint)
+      .def("structure", &GetStructure)
       .def("verify", &Verify)
       .def("cost", &GetCost, "Flops, transcendentals and bytes accessed.")
       .def("run", &Run, nb::arg("pass_"))

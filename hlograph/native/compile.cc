@@ -24,7 +24,10 @@ absl::StatusOr<std::vector<PassRecord>> DumpCpuPasses(const xla::HloModule& modu
       xla::Compiler::GetForPlatform((*platform)->id());
   if (!compiler.ok()) return compiler.status();
   std::unique_ptr<xla::HloModule> copy = module.Clone(/*suffix=*/"");
+  // Modules are taken as they are after partitioning: each holds one device's
+  // program, and XLA's partitioner refuses what it has made itself.
   xla::DebugOptions& options = copy->mutable_config().mutable_debug_options();
+  options.add_xla_disable_hlo_passes("spmd-partitioner");
   options.set_xla_dump_to(directory);
   options.set_xla_dump_hlo_pass_re(".*");
   options.set_xla_dump_hlo_as_text(true);

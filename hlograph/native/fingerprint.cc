@@ -151,6 +151,9 @@ class HashingSink : public AttributeSink {
   Hasher& hasher_;
 };
 
+// How much of a module a hash sees.
+enum class Detail { kEverything, kOpcodesAndEdges };
+
 // What is known of a computation once its instructions were hashed.
 struct ComputationState {
   Hash content;
@@ -169,8 +172,10 @@ using ComputationStates = absl::flat_hash_map<const xla::HloComputation*, Comput
 // users', and these hashes are summed.
 class ComputationHasher {
  public:
-  ComputationHasher(const xla::HloComputation& computation, ComputationStates& states)
+  ComputationHasher(const xla::HloComputation& computation, Detail detail,
+                    ComputationStates& states)
       : computation_(computation),
+        detail_(detail),
         states_(states),
         index_(computation.next_unique_instruction_internal_id(), kUnseen) {}
 
@@ -186,7 +191,9 @@ class ComputationHasher {
     const std::vector<Hash> dead = HashDead();
     SumWithUsers(dead).AddTo(live);
     SumControl(dead).AddTo(live);
-    live.Add(absl::string_view(computation_.execution_thread()));
+    if (detail_ == Detail::kEverything) {
+      live.Add(absl::string_view(computation_.execution_thread()));
+    }
     return live.Finish();
   }
 
@@ -227,10 +234,12 @@ class ComputationHasher {
   // Everything but operands and control predecessors.
   void AddOwn(const xla::HloInstruction& instruction, Hasher& hasher) {
     hasher.Add(static_cast<uint64_t>(instruction.opcode()));
-    AddShape(instruction.shape(), hasher);
-    HashingSink sink(hasher);
-    VisitAttributes(instruction, sink);
-    if (instruction.opcode() == xla::HloOpcode::kConstant) AddLiteral(instruction, hasher);
+    if (detail_ == Detail::kEverything) {
+      AddShape(instruction.shape(), hasher);
+      HashingSink sink(hasher);
+      VisitAttributes(instruction, sink);
+      if (instruction.opcode() == xla::HloOpcode::kConstant) AddLiteral(instruction, hasher);
+    }
     for (const xla::HloComputation* callee : instruction.called_computations()) {
       ComputationState& state = states_[callee];
       ++state.call_sites;
@@ -309,6 +318,7 @@ class ComputationHasher {
   }
 
   const xla::HloComputation& computation_;
+  const Detail detail_;
   ComputationStates& states_;
   size_t live_count_ = 0;
   std::vector<int32_t> index_;  // by local id: position in order_
@@ -327,16 +337,12 @@ void AddConfig(const xla::HloModule& module, Hasher& hasher) {
   hasher.Add(module.buffer_donor_config().ToShortString());
 }
 
-}  // namespace
-
-std::string Fingerprint::ToHex() const { return absl::StrFormat("%016x%016x", high, low); }
-
-Fingerprint FingerprintOf(const xla::HloModule& module) {
+Hasher HashComputations(const xla::HloModule& module, Detail detail) {
   const std::vector<xla::HloComputation*> computations = module.MakeComputationPostOrder();
   ComputationStates states;
   states.reserve(computations.size());
   for (const xla::HloComputation* computation : computations) {
-    const Hash content = ComputationHasher(*computation, states).Run();
+    const Hash content = ComputationHasher(*computation, detail, states).Run();
     states[computation].content = content;
   }
   Hasher hasher;
@@ -350,8 +356,21 @@ Fingerprint FingerprintOf(const xla::HloModule& module) {
     all.Add(one.Finish());
   }
   all.AddTo(hasher);
+  return hasher;
+}
+
+}  // namespace
+
+std::string Fingerprint::ToHex() const { return absl::StrFormat("%016x%016x", high, low); }
+
+Fingerprint FingerprintOf(const xla::HloModule& module) {
+  Hasher hasher = HashComputations(module, Detail::kEverything);
   AddConfig(module, hasher);
   return hasher.Finish();
+}
+
+Fingerprint StructureOf(const xla::HloModule& module) {
+  return HashComputations(module, Detail::kOpcodesAndEdges).Finish();
 }
 
 }  // namespace hlograph

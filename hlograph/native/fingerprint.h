@@ -28,6 +28,11 @@ struct Fingerprint {
 // trip, in every process.
 Fingerprint FingerprintOf(const xla::HloModule& module);
 
+// Hashes opcodes and edges alone (operands with their positions, control
+// dependencies, calls): equal for modules that differ in shapes, element types,
+// literals and attributes only.
+Fingerprint StructureOf(const xla::HloModule& module);
+
 }  // namespace hlograph
 
 #endif  // HLOGRAPH_NATIVE_FINGERPRINT_H_

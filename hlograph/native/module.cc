@@ -157,6 +157,11 @@ Fingerprint Module::GetFingerprint() const {
   return *fingerprint_;
 }
 
+Fingerprint Module::GetStructure() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return StructureOf(Hlo());
+}
+
 int64_t Module::OpCount() const {
   return Read([](const xla::HloModule& hlo) { return hlo.instruction_count(); });
 }

@@ -41,6 +41,7 @@ class Module {
   std::unique_ptr<Module> Clone() const;
 
   Fingerprint GetFingerprint() const;
+  Fingerprint GetStructure() const;
   int64_t OpCount() const;
   // Adds the number of instructions of each opcode to counts[opcode].
   void CountOpcodes(int64_t* counts) const;

@@ -7,6 +7,7 @@
 #include "hlograph/native/passes.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/pass/hlo_pass_fix.h"
 #include "xla/hlo/transforms/expanders/bitcast_dtypes_expander.h"
 #include "xla/hlo/transforms/expanders/cholesky_expander.h"
 #include "xla/hlo/transforms/expanders/comparison_expander.h"
@@ -197,9 +198,9 @@ void AddReductions(std::vector<Pass>& passes) {
                     ""});
   passes.push_back({"reduce-window-rewriter",
                     "ReduceWindowRewriter",
-                    "Splits long scans written as reduce-window.",
-                    {{"base_length", "16"}},
-                    [] { return std::make_unique<xla::ReduceWindowRewriter>(16); },
+                    "Splits long scans written as reduce-window, until all are short.",
+                    {{"base_length", "16"}, {"fixed_point", "true"}},
+                    [] { return std::make_unique<xla::HloPassFix<xla::ReduceWindowRewriter>>(16); },
                     ""});
   passes.push_back({"topk-decomposer",
                     "TopkDecomposer",

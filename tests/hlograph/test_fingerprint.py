@@ -130,7 +130,7 @@ WALK = """
 import random, sys
 import hlograph
 rng = random.Random(int(sys.argv[2]))
-module = hlograph.corpus.load(sys.argv[1])
+module = hlograph.corpus.benchmark(sys.argv[1]).load()
 for _ in range(30):
     module.run(rng.choice(hlograph.passes))
 print(module.fingerprint())
@@ -161,3 +161,55 @@ def test_a_pass_that_reports_no_change_changes_nothing(small_benchmarks):
             if not module.run(entry):
                 fresh = Module.from_proto(module.to_proto()).fingerprint()
                 assert fresh == start.fingerprint(), (benchmark.name, entry.name)
+
+
+SHAPES_ONLY = """
+HloModule s
+
+ENTRY main {
+  p = %(type)s[%(size)d,3] parameter(0)
+  half = %(type)s[] constant(%(value)s)
+  halves = %(type)s[%(size)d,3] broadcast(half), dimensions={}
+  product = %(type)s[%(size)d,3] multiply(p, halves)
+  ROOT out = %(type)s[3,%(size)d] transpose(product), dimensions={1,0}
+}
+"""
+
+
+def structure_of(text: str) -> str:
+    return Module.from_text(text).structure()
+
+
+def test_structure_is_opcodes_and_edges_alone():
+    base = structure_of(SHAPES_ONLY % {"type": "f32", "size": 4, "value": "0.5"})
+    assert base == structure_of(SHAPES_ONLY % {"type": "f32", "size": 7, "value": "0.5"})
+    assert base == structure_of(SHAPES_ONLY % {"type": "bf16", "size": 4, "value": "0.25"})
+    text = SHAPES_ONLY % {"type": "f32", "size": 4, "value": "0.5"}
+    assert base != structure_of(text.replace("multiply(p, halves)", "add(p, halves)"))
+    assert base != structure_of(text.replace("multiply(p, halves)", "multiply(halves, p)"))
+    assert base != structure_of(text.replace("multiply(p, halves)", "multiply(p, p)"))
+
+
+def test_structure_sees_calls_and_sharing():
+    text = """
+HloModule m
+f { x = f32[] parameter(0)
+  ROOT y = f32[] %s(x) }
+ENTRY e {
+  p = f32[] parameter(0)
+  a = f32[] call(p), to_apply=f
+  ROOT b = f32[] call(a), to_apply=f
+}
+"""
+    assert structure_of(text % "tanh") != structure_of(text % "sine")
+    shared = "HloModule m\nENTRY e {\n  p = f32[] parameter(0)\n  a = f32[] tanh(p)\n%s}\n"
+    once = shared % "  ROOT s = f32[] add(a, a)\n"
+    twice = shared % "  b = f32[] tanh(p)\n  ROOT s = f32[] add(a, b)\n"
+    assert structure_of(once) != structure_of(twice)
+
+
+def test_equal_fingerprints_have_equal_structures(small_benchmarks):
+    for benchmark in small_benchmarks:
+        module = benchmark.load()
+        again = Module.from_proto(Module.from_text(module.to_text()).to_proto())
+        assert again.structure() == module.structure() != module.fingerprint()

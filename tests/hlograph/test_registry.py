@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import pytest
 
@@ -106,3 +107,26 @@ def test_gathers_with_batching_dims_are_no_error(name):
 def test_no_pass_of_a_target_is_an_action():
     for name in ("fusion", "copy-insertion", "layout-assignment", "reshape-decomposer"):
         assert name not in hlograph.passes
+
+
+LONG_SCAN = """
+HloModule scan
+sum { a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  ROOT s = s32[] add(a, b) }
+ENTRY main {
+  p = s32[729] parameter(0)
+  zero = s32[] constant(0)
+  ROOT r = s32[729] reduce-window(p, zero), window={size=729 pad=728_0}, to_apply=sum
+}
+"""
+
+
+def test_long_scans_are_split_until_all_are_short():
+    """As XLA:CPU has it: what splitting a scan leaves may be too long again."""
+    module = Module.from_text(LONG_SCAN)
+    assert module.run("reduce-window-rewriter")
+    sizes = re.findall(r"window=\{size=([0-9x]+)", module.to_text())
+    assert len(sizes) > 1
+    assert all(int(size) <= 16 for window in sizes for size in window.split("x"))
+    assert not module.run("reduce-window-rewriter")
