@@ -40,9 +40,7 @@ def median_ms(call: Callable[[], object], repeats: int = 9) -> float:
 
 def nearest_benchmark(op_count: int) -> corpus.Benchmark:
     """Returns the benchmark whose op count is nearest in ratio."""
-    return min(
-        corpus.benchmarks(), key=lambda benchmark: abs(math.log(benchmark.op_count / op_count))
-    )
+    return min(corpus.load(), key=lambda benchmark: abs(math.log(benchmark.op_count / op_count)))
 
 
 def step_times(module: Module, observation: str, seed: int) -> tuple[float, float]:

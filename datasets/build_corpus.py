@@ -1,180 +1,63 @@
 """Builds the corpus: `python datasets/build_corpus.py`.
 
-Every file in `sources/` is run in a process of its own, with a time limit. Graphs whose recipe and
-library version are those of the manifest are kept as they are; `--force` makes them again.
-`--manifest-only` makes nothing and measures the files that are there, for a changed engine.
+Every file in `sources/` is run in a process of its own, with a time limit, several side by side.
+Graphs whose recipe and library version are those of the manifest are kept as they are; `--force`
+makes them again. `--manifest-only` makes nothing and measures the files that are there, for a
+changed engine; `--splits-only` assigns sets and splits again, for changed rules.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import subprocess
 import sys
-import tempfile
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
-from datasheet import update_datasheet
 from manifest import (
+    LEFT_OUT,
     MANIFEST,
     ROOT,
     Omission,
     Row,
+    path_of,
     read_manifest,
     read_omissions,
-    split_of,
     write_manifest,
     write_omissions,
 )
+from shipping import read_not_shipped
+from source_run import Options, SourceRun
+from splits import assign
 from tqdm import tqdm
 
-ENVIRONMENT = {
-    "HF_HUB_OFFLINE": "1",
-    "JAX_PLATFORMS": "cpu",
-    "KERAS_BACKEND": "jax",
-    "PYTHONHASHSEED": "0",
-    "TF_CPP_MIN_LOG_LEVEL": "3",
-    "USE_TF": "0",
-    "USE_TORCH": "0",
-}
-"""Keeps sources deterministic and offline, and keeps transformers from importing TensorFlow."""
-
-
-class SourceRun:
-    """One source, run to its end.
-
-    A process that dies in the middle of a graph (XLA's checks abort) is started again without that
-    graph, as long as the time limit of the source allows.
-    """
-
-    def __init__(
-        self, source: str, known: dict[str, list[str]], options: argparse.Namespace
-    ) -> None:
-        self.source = source
-        self.names: list[str] | None = None
-        self.rows: list[Row] = []
-        self.omissions: list[Omission] = []
-        self.error: str | None = None
-        self._known = known
-        self._options = options
-        self._finished: set[str] = set()
-        self._current: str | None = None
-        self._done = False
-
-    def events(self) -> Iterator[str]:
-        """Runs the source; yields the name of each graph as it is finished."""
-        timed_out = threading.Event()
-        with tempfile.TemporaryDirectory() as scratch:
-            log = Path(scratch) / "log"
-            process: subprocess.Popen[str] | None = None
-
-            def stop() -> None:
-                timed_out.set()
-                if process is not None:
-                    process.kill()
-
-            timer = threading.Timer(self._options.time_limit, stop)
-            timer.start()
-            try:
-                while not self._done and self.error is None:
-                    process = self._start(log, scratch)
-                    if timed_out.is_set():
-                        process.kill()
-                    yield from self._follow(process)
-                    process.wait()
-                    yield from self._bury(process.returncode, timed_out.is_set(), log)
-            finally:
-                timer.cancel()
-                if process is not None and process.poll() is None:
-                    process.kill()
-                    process.wait()
-
-    def _start(self, log: Path, scratch: str) -> subprocess.Popen[str]:
-        """Starts the source's process and sends the request."""
-        with log.open("a", encoding="utf-8") as errors:
-            process = subprocess.Popen(
-                [sys.executable, str(ROOT / "lower_source.py")],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=None if self._options.verbose else errors,
-                text=True,
-                env={**os.environ, **ENVIRONMENT, "KERAS_HOME": scratch},
-            )
-        request = {
-            "source": self.source,
-            "families": self._options.only,
-            "known": self._known,
-            "skip": sorted(self._finished),
-        }
-        assert process.stdin is not None
-        process.stdin.write(json.dumps(request) + "\n")
-        process.stdin.close()
-        return process
-
-    def _follow(self, process: subprocess.Popen[str]) -> Iterator[str]:
-        """Takes in the events of a process until it closes its output."""
-        assert process.stdout is not None
-        with process.stdout as lines:
-            for line in lines:
-                event: dict[str, Any] = json.loads(line)
-                kind = event.pop("event")
-                if kind == "names":
-                    self.names = event["names"]
-                elif kind == "start":
-                    self._current = event["name"]
-                elif kind == "done":
-                    self._done = True
-                else:
-                    if kind == "made":
-                        self.rows.append(Row(*event["row"]))
-                    elif kind == "failed":
-                        self.omissions.append(Omission(event["name"], event["reason"]))
-                    yield self._finish()
-
-    def _bury(self, status: int, timed_out: bool, log: Path) -> Iterator[str]:
-        """Settles what a process left behind that ended without saying that it was done."""
-        if self._done:
-            return
-        lines = (
-            log.read_text(encoding="utf-8", errors="replace").split("\n") if log.exists() else []
-        )
-        last = next((line for line in reversed(lines) if line.strip()), "no message")
-        reason = "time limit" if timed_out else f"the process ended with {status}: {last[:300]}"
-        if timed_out or self._current is None:
-            self.error = reason
-        if self._current is not None:
-            self.omissions.append(Omission(self._current, reason))
-            yield self._finish()
-
-    def _finish(self) -> str:
-        """Notes that the current graph needs no more attention, and returns its name."""
-        name, self._current = self._current, None
-        assert name is not None
-        self._finished.add(name)
-        return name
+SECONDS_BETWEEN_SAVES = 30
 
 
 def main() -> int:
     """Builds the corpus; the exit status says whether every source ran to its end."""
-    options = parse_arguments()
-    if options.manifest_only:
-        return remeasure()
-    rows = {row.name: row for row in read_manifest()}
-    known = {
-        name: [row.recipe, row.library_version]
-        for name, row in rows.items()
-        if not options.force and (ROOT / row.path).exists()
-    }
-    runs = run_sources(options, known)
-    omissions = merge(rows, runs, options.only, complete=options.source == sources())
-    write_manifest(rows.values())
-    write_omissions(omissions)
-    update_datasheet()
-    return summarise(rows, runs, omissions)
+    arguments = parse_arguments()
+    folder: Path = arguments.folder
+    old = read_manifest(folder / MANIFEST.name)
+    runs: list[SourceRun] = []
+    rows = {row.name: row for row in old}
+    if not arguments.all:
+        for name in read_not_shipped():
+            remove(rows, name, folder)
+    if arguments.manifest_only:
+        rows = remeasured(rows.values(), folder, arguments.jobs)
+    elif not arguments.splits_only:
+        runs = run_sources(arguments, rows)
+    omissions = save(rows, runs, folder, arguments.only, complete=arguments.source == sources())
+    sweep(rows, folder)
+    if folder == ROOT:
+        from datasheet import update_datasheet  # It draws, which nothing else here needs.
+
+        update_datasheet()
+    return summarise(old, rows, runs, omissions)
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -184,37 +67,29 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--source", nargs="+", default=sources(), choices=sources(), help="sources to run"
     )
+    parser.add_argument(
+        "--all", action="store_true", help="make the graphs of not_shipped.txt, too"
+    )
     parser.add_argument("--force", action="store_true", help="make graphs again that are there")
     parser.add_argument(
-        "--time-limit", type=float, default=900, metavar="SECONDS", help="for one source"
+        "--time-limit", type=float, default=3600, metavar="SECONDS", help="for one source"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), help="sources that run side by side"
+    )
+    parser.add_argument(
+        "--folder", type=Path, default=ROOT, help="where to build, this folder by default"
     )
     parser.add_argument(
         "--manifest-only",
         action="store_true",
-        help="measure the modules that are there again (op count, fingerprint, split), make none",
+        help="check and measure the modules that are there again, make none",
+    )
+    parser.add_argument(
+        "--splits-only", action="store_true", help="assign sets and splits again, make nothing"
     )
     parser.add_argument("--verbose", action="store_true", help="show what the sources print")
     return parser.parse_args()
-
-
-def remeasure() -> int:
-    """Brings op counts, fingerprints and splits of the manifest in line with the files."""
-    from hlograph.module import Module  # The engine alone; no library that lowers is needed here.
-
-    old = read_manifest()
-    rows: dict[str, Row] = {}
-    for row in tqdm(old, unit="graph", disable=None):
-        module = Module.load(ROOT / row.path)
-        measured = {"op_count": module.op_count, "fingerprint": module.fingerprint()}
-        rows[row.name] = row._replace(**measured, split=split_of(row.family))
-    repeated = duplicates(rows)
-    write_manifest(rows.values())
-    update_datasheet()
-    changed = sum(row != rows[row.name] for row in old)
-    print(f"{len(rows)} graphs measured, {changed} rows changed")
-    for name, original in repeated.items():
-        print(f"  {name} is the same graph as {original}")
-    return 1 if repeated else 0
 
 
 def sources() -> list[str]:
@@ -222,14 +97,48 @@ def sources() -> list[str]:
     return sorted(path.stem for path in (ROOT / "sources").glob("*.py"))
 
 
-def run_sources(options: argparse.Namespace, known: dict[str, list[str]]) -> list[SourceRun]:
-    """Runs the sources one after another, with a progress bar over their graphs."""
-    runs = [SourceRun(source, known, options) for source in options.source]
+def remeasured(old: Iterable[Row], folder: Path, jobs: int) -> dict[str, Row]:
+    """Returns rows with their measurements taken again."""
+    from measure import measure  # The engine alone; no library that lowers is needed here.
+
+    from hlograph.module import Module
+
+    def again(row: Row) -> Row:
+        measured = measure(Module.load(folder / path_of(row.name)))
+        return row._replace(**measured._asdict())
+
+    old = list(old)
+    with ThreadPoolExecutor(jobs) as pool:
+        rows = tqdm(pool.map(again, old), total=len(old), unit="graph", disable=None)
+        return {row.name: row for row in rows}
+
+
+def run_sources(arguments: argparse.Namespace, rows: dict[str, Row]) -> list[SourceRun]:
+    """Runs the sources, several side by side, with a progress bar over their graphs."""
+    known = {
+        name: [row.recipe, row.version, row.scope]
+        for name, row in rows.items()
+        if not arguments.force and (arguments.folder / path_of(name)).exists()
+    }
+    options = Options(
+        folder=arguments.folder,
+        only=tuple(arguments.only),
+        not_shipped=() if arguments.all else tuple(read_not_shipped()),
+        time_limit=arguments.time_limit,
+        verbose=arguments.verbose,
+    )
+    runs = [SourceRun(source, known, options) for source in arguments.source]
+    saved, saving = time.monotonic(), threading.Lock()
     with tqdm(total=0, unit="graph", disable=None) as progress:
-        for run in runs:
-            progress.set_description(run.source)
+
+        def follow(run: SourceRun) -> None:
+            nonlocal saved
             counted = False
             for name in run.events():
+                with saving:  # A build that is interrupted keeps what it made.
+                    if time.monotonic() - saved > SECONDS_BETWEEN_SAVES:
+                        save(rows, runs, arguments.folder, arguments.only, complete=False)
+                        saved = time.monotonic()
                 if not counted and run.names is not None:
                     progress.total += len(run.names)
                     counted = True
@@ -237,17 +146,41 @@ def run_sources(options: argparse.Namespace, known: dict[str, list[str]]) -> lis
                 progress.update()
             if run.error:
                 progress.write(f"{run.source}: {run.error}", file=sys.stderr)
+
+        with ThreadPoolExecutor(arguments.jobs) as pool:
+            list(pool.map(follow, runs))
     return runs
 
 
+def save(
+    rows: dict[str, Row],
+    runs: list[SourceRun],
+    folder: Path,
+    families: Iterable[str],
+    *,
+    complete: bool,
+) -> list[Omission]:
+    """Merges what the sources made so far, and writes the manifest and what was left out."""
+    omissions = merge(rows, runs, folder, families, complete=complete)
+    write_manifest(assign(rows.values()), folder / MANIFEST.name)
+    write_omissions(omissions, folder / LEFT_OUT.name)
+    return omissions
+
+
 def merge(
-    rows: dict[str, Row], runs: list[SourceRun], families: list[str], *, complete: bool
+    rows: dict[str, Row],
+    runs: list[SourceRun],
+    folder: Path,
+    families: Iterable[str],
+    *,
+    complete: bool,
 ) -> list[Omission]:
     """Brings the manifest's rows up to date with what the sources made.
 
     Args:
         rows: Rows by name; changed in place.
         runs: The sources' results.
+        folder: The corpus; files of graphs that go are removed.
         families: Families that were built; none means all.
         complete: Every source was run, so that what no source offers any more can go.
 
@@ -255,21 +188,26 @@ def merge(
         Everything that was left out, from now or from before.
     """
     offered = {name for run in runs for name in run.names or []}
-    omissions = {old.name: old for old in read_omissions() if old.name not in offered}
+    before = read_omissions(folder / LEFT_OUT.name)
+    omissions = {old.name: old for old in before if old.name not in offered}
     for run in runs:
-        for row in run.rows:
+        for row in list(run.rows):  # It grows meanwhile where another source saves.
             rows[row.name] = row
-        for omission in run.omissions:
+        for omission in list(run.omissions):
             omissions[omission.name] = omission
-            remove(rows, omission.name)
-    if complete and all(run.names is not None for run in runs):
+            remove(rows, omission.name, folder)
+    if runs and complete and all(run.names is not None for run in runs):
         for name in [name for name in rows if name not in offered]:
             if not families or rows[name].family in families:
-                remove(rows, name)
-        omissions = {name: omission for name, omission in omissions.items() if name in offered}
+                remove(rows, name, folder)
+        omissions = {
+            name: omission
+            for name, omission in omissions.items()
+            if name in offered or (families and name.split("/")[0] not in families)
+        }
     for name, original in duplicates(rows).items():
         omissions[name] = Omission(name, f"the same graph as {original}")
-        remove(rows, name)
+        remove(rows, name, folder)
     return list(omissions.values())
 
 
@@ -282,18 +220,34 @@ def duplicates(rows: dict[str, Row]) -> dict[str, str]:
     return {name: original for name, original in originals.items() if name != original}
 
 
-def remove(rows: dict[str, Row], name: str) -> None:
+def remove(rows: dict[str, Row], name: str, folder: Path) -> None:
     """Takes a benchmark out of the rows, and its file from the disk."""
-    if name in rows:
-        (ROOT / rows.pop(name).path).unlink(missing_ok=True)
+    if rows.pop(name, None):
+        (folder / path_of(name)).unlink(missing_ok=True)
 
 
-def summarise(rows: dict[str, Row], runs: list[SourceRun], omissions: list[Omission]) -> int:
+def sweep(rows: dict[str, Row], folder: Path) -> None:
+    """Removes what interrupted builds left: files that no row names, and empty folders."""
+    named = {folder / path_of(name) for name in rows}
+    for path in sorted((folder / "hlo").rglob("*"), reverse=True):
+        if path.is_dir():
+            if not any(path.iterdir()):
+                path.rmdir()
+        elif path not in named:
+            path.unlink()
+
+
+def summarise(
+    old: list[Row], rows: dict[str, Row], runs: list[SourceRun], omissions: list[Omission]
+) -> int:
     """Prints what was done and returns the exit status."""
     made = sum(len(run.rows) for run in runs)
-    print(f"{made} graphs made, {len(rows)} in {MANIFEST.name}, {len(omissions)} left out")
+    gone = sum(row.name not in rows for row in old)
+    print(f"{made} graphs made, {gone} dropped, {len(rows)} in all, {len(omissions)} left out")
+    offered = {name for run in runs for name in run.names or []}
     for omission in sorted(omissions):
-        print(f"  left out: {omission.name}: {omission.reason}")
+        if omission.name in offered:
+            print(f"  left out: {omission.name}: {omission.reason}")
     failed = [run for run in runs if run.error]
     for run in failed:
         print(f"  source {run.source} did not finish: {run.error}")

@@ -5,7 +5,6 @@ import, hangs or takes XLA down with it then costs its own graphs only. The two 
 a request on standard input and events on standard output.
 """
 
-# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import importlib
@@ -21,18 +20,13 @@ from typing import IO, Any
 
 import jax
 import zstandard
-from manifest import ROOT, SIZES, Row, path_of, split_of
-from recipes import Recipe
+from manifest import Row, path_of
+from measure import measure
+from recipe import Recipe
 
 from hlograph.module import Module
-from hlograph.reference_pipelines import pipelines
 
 COMPRESSION_LEVEL = 19
-REFERENCE_PIPELINES = ("xla-cpu", "xla-simplify")
-
-
-class UnsuitableError(Exception):
-    """A graph that lowers, but that the corpus cannot take."""
 
 
 def main() -> None:
@@ -42,94 +36,79 @@ def main() -> None:
         # Source locations hold paths of this machine and say nothing about the program.
         jax.config.update("jax_traceback_in_locations_limit", 0)
         source = importlib.import_module(f"sources.{request['source']}")
-        recipes = [recipe for recipe in source.recipes() if wanted(recipe, request["families"])]
+        recipes = [recipe for recipe in source.recipes() if wanted(recipe, request)]
         send(events, event="names", names=[recipe.name for recipe in recipes])
         for recipe in recipes:
             if recipe.name not in request["skip"]:
-                report(events, recipe, request["known"].get(recipe.name))
+                report(events, recipe, request["known"].get(recipe.name), Path(request["folder"]))
         send(events, event="done")
 
 
-def wanted(recipe: Recipe, families: list[str]) -> bool:
-    """Returns whether a recipe is of one of these families; no family means all."""
-    return not families or recipe.family in families
+def wanted(recipe: Recipe, request: dict[str, Any]) -> bool:
+    """Returns whether a recipe is of the families asked for (none means all), and to be shipped."""
+    families = request["families"]
+    return (not families or recipe.family in families) and recipe.name not in request["not_shipped"]
 
 
-def report(events: IO[str], recipe: Recipe, known: list[str] | None) -> None:
+def report(events: IO[str], recipe: Recipe, known: list[str] | None, folder: Path) -> None:
     """Makes one graph and sends what came of it.
 
     Args:
         events: Where events go.
         recipe: The graph to make.
-        known: Recipe and library version of the graph that is there already, if one is.
+        known: Recipe, library version and scope of the graph that is there already, if one is.
+        folder: The corpus.
     """
     send(events, event="start", name=recipe.name)
     version = importlib.metadata.version(recipe.library)
-    if known == [recipe.recipe, version]:
+    if known == [recipe.recipe, version, recipe.scope]:
         send(events, event="kept", name=recipe.name)
         return
     try:
-        row = make(recipe, version)
+        row = make(recipe, version, folder)
     except Exception as error:  # A library may raise anything; its other graphs go on.
         traceback.print_exc()
-        reason = f"{type(error).__name__}: {error}".splitlines()[0][:300]
-        send(events, event="failed", name=recipe.name, reason=reason)
+        send(events, event="failed", name=recipe.name, reason=in_one_line(error))
     else:
         send(events, event="made", row=row)
 
 
-def make(recipe: Recipe, version: str) -> Row:
+def make(recipe: Recipe, version: str, folder: Path) -> Row:
     """Lowers one graph, checks it and writes its file.
 
     Args:
         recipe: The graph to make.
         version: Version of its library.
+        folder: The corpus.
 
     Returns:
-        The graph's row of the manifest.
+        The graph's row of the manifest; its set and split depend on the other rows and are empty.
 
     Raises:
         UnsuitableError: The graph lowers, but is not fit for the corpus.
+        HloError: The linked XLA refuses it.
     """
-    text = Module.from_jax(recipe.lower()).to_text()
-    module = check(text)
-    write(ROOT / path_of(recipe.name), text)
+    # Through text: what the file holds is what is measured.
+    text = Module.read(recipe.lower()).to_text()
+    measured = measure(Module.from_text(text))
+    write(folder / path_of(recipe.name), text)
     return Row(
         name=recipe.name,
         family=recipe.family,
         library=recipe.library,
-        library_version=version,
+        version=version,
+        scope=recipe.scope,
+        set="",
+        split="",
         recipe=recipe.recipe,
-        op_count=module.op_count,
-        fingerprint=module.fingerprint(),
-        split=split_of(recipe.family),
-        path=path_of(recipe.name),
+        **measured._asdict(),
     )
 
 
-def check(text: str) -> Module:
-    """Returns the module of a text that everything later in the project can work with.
-
-    The module must have the right size, verify, come back the same from its own print, and go
-    through both reference pipelines.
-
-    Raises:
-        UnsuitableError: One of these does not hold.
-    """
-    module = Module.from_text(text)
-    if module.op_count not in SIZES:
-        raise UnsuitableError(f"{module.op_count} instructions")
-    if "site-packages" in text or str(ROOT) in text:
-        raise UnsuitableError("paths of this machine in the text")
-    module.verify()
-    printed = Module.from_text(module.to_text())
-    if printed.fingerprint() != module.fingerprint():
-        raise UnsuitableError("another fingerprint after printing and parsing")
-    for name in REFERENCE_PIPELINES:
-        optimised = module.clone()
-        optimised.run(pipelines[name])
-        optimised.verify()
-    return module
+def in_one_line(error: Exception) -> str:
+    """Returns the first lines of an error, joined and cut."""
+    words = " ".join(f"{type(error).__name__}: {error}".split())
+    return words if len(words) <= 300 else words[:300] + "..."
 
 
 def write(path: Path, text: str) -> None:

@@ -11,37 +11,27 @@ ROOT = Path(__file__).resolve().parent
 MANIFEST = ROOT / "manifest.csv"
 LEFT_OUT = ROOT / "left_out.csv"
 
-HELD_OUT = frozenset({"bert", "t5", "llama", "mobilenet", "unet", "neural-ode"})
-"""Families of the test split, held out whole; RoBERTa and ELECTRA belong to the family `bert`."""
-
-SIZES = range(100, 8001)
-"""Instructions that a module of the corpus may have."""
-
 
 class Row(NamedTuple):
-    """One benchmark.
-
-    Attributes:
-        name: Benchmark name, `family/model/variant`.
-        family: Model family.
-        library: Distribution name of the library whose model code was lowered.
-        library_version: Its version.
-        recipe: How the graph was made.
-        op_count: Instructions, counted by the linked XLA.
-        fingerprint: Structural hash of the module.
-        split: `train` or `test`.
-        path: File of the module, relative to this folder.
-    """
+    """One benchmark; `hlograph.corpus.Benchmark` says what the columns mean."""
 
     name: str
     family: str
     library: str
-    library_version: str
-    recipe: str
-    op_count: int
-    fingerprint: str
+    version: str
+    scope: str
+    set: str
     split: str
-    path: str
+    op_count: int
+    op_count_xla_cpu: int
+    op_count_xla_dump: int
+    op_count_xla_simplify: int
+    fingerprint: str
+    structure: str
+    recipe: str
+
+
+NUMBERS = tuple(column for column in Row._fields if column.startswith("op_count"))
 
 
 class Omission(NamedTuple):
@@ -51,19 +41,17 @@ class Omission(NamedTuple):
     reason: str
 
 
-def split_of(family: str) -> str:
-    """Returns the split that a family belongs to."""
-    return "test" if family in HELD_OUT else "train"
-
-
-def path_of(name: str) -> str:
+def path_of(name: str) -> Path:
     """Returns the file of a benchmark, relative to this folder."""
-    return f"hlo/{name}.hlo.zst"
+    return Path("hlo") / f"{name}.hlo.zst"
 
 
 def read_manifest(path: Path = MANIFEST) -> list[Row]:
     """Returns the rows of a manifest, or none if there is no such file."""
-    return [Row(**{**record, "op_count": int(record["op_count"])}) for record in _read(path)]
+    return [
+        Row(**{**record, **{column: int(record[column]) for column in NUMBERS}})
+        for record in _read(path)
+    ]
 
 
 def read_omissions(path: Path = LEFT_OUT) -> list[Omission]:

@@ -45,7 +45,7 @@ def resolve_benchmarks(
         ValueError: There are none.
     """
     if sources is None:
-        sources = list(corpus.benchmarks("train"))
+        sources = list(corpus.load(split="train"))
     elif isinstance(sources, str | os.PathLike | Module | corpus.Benchmark):
         sources = [sources]
     if not sources:
@@ -61,11 +61,11 @@ def _resolve(source: BenchmarkSource) -> NamedModule:
     if isinstance(source, str) and not Path(source).is_file():
         source = corpus.benchmark(source)
     if isinstance(source, corpus.Benchmark):
-        return NamedModule(source.name, functools.partial(_load, source.path))
+        return NamedModule(source.name, functools.partial(_load, source.source))
     path = Path(source).absolute()
     return NamedModule(str(path), functools.partial(_load, path))
 
 
 @functools.lru_cache(maxsize=_CACHED_MODULES)
-def _load(path: Path) -> Module:
-    return Module.load(path)
+def _load(source: Path | bytes) -> Module:
+    return Module.read(source)

@@ -1,12 +1,15 @@
 """Which benchmarks a run trains on and is measured by, and what XLA's own orders make of them."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import chain, zip_longest
 from pathlib import Path
 
 import hlograph
 from envs.benchmarks import resolve_benchmarks
+from experiments.config import CorpusSet
 from hlograph import corpus
 
 REFERENCES = ("xla-cpu", "xla-simplify")
@@ -28,21 +31,25 @@ def load(name: str) -> hlograph.Module:
     return resolve_benchmarks(name)[0].load().clone()
 
 
-def training_benchmarks(patterns: Sequence[str], op_limit: int) -> list[str]:
+def training_benchmarks(
+    patterns: Sequence[str], op_limit: int, corpus_set: CorpusSet | None = None
+) -> list[str]:
     """Benchmarks to train on.
 
     Args:
-        patterns: Names, globs over names of the corpus, or paths; none is the train split.
+        patterns: Names, globs over names of the corpus, paths of files, or folders as
+            ``hlograph.corpus.from_folder`` takes them; none is the train split.
         op_limit: Benchmarks of the corpus with more instructions are left out; a path is
             taken whatever its size.
+        corpus_set: The set whose train split is taken without patterns; None is all sets.
 
     Raises:
         ValueError: A pattern matches nothing, or nothing is left.
     """
     if not patterns:
-        names = [b.name for b in corpus.benchmarks("train", max_op_count=op_limit)]
+        names = corpus.load(corpus_set, "train", max_op_count=op_limit).names
     else:
-        everything = corpus.benchmarks()
+        everything = corpus.load()
         names = []
         for pattern in patterns:
             matched = [b for b in everything if fnmatchcase(b.name, pattern)]
@@ -50,9 +57,11 @@ def training_benchmarks(patterns: Sequence[str], op_limit: int) -> list[str]:
                 names += [b.name for b in matched if b.op_count <= op_limit]
             elif Path(pattern).is_file():
                 names.append(str(Path(pattern).absolute()))
+            elif Path(pattern).is_dir():
+                names += [str(b.source) for b in corpus.from_folder(Path(pattern).absolute())]
             else:
                 raise ValueError(
-                    f"{pattern!r} is no benchmark, no glob that matches one, and no file; "
+                    f"{pattern!r} is no benchmark, no glob that matches one, no file or folder; "
                     f"benchmarks are named like {everything[0].name!r}"
                 )
     if not names:
@@ -60,20 +69,58 @@ def training_benchmarks(patterns: Sequence[str], op_limit: int) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def held_out_benchmarks(op_limit: int) -> list[str]:
-    """Benchmarks of the test split with at most this many instructions."""
-    return [b.name for b in corpus.benchmarks("test", max_op_count=op_limit)]
+def held_out_benchmarks(
+    op_limit: int, count: int | None = None, corpus_set: CorpusSet | None = None
+) -> list[str]:
+    """Benchmarks of families that no policy was trained on (the split ``test-unseen``).
+
+    Args:
+        op_limit: Those with more instructions are left out.
+        count: At most so many, as evenly over families as there are, sizes spread in each;
+            None is all.
+        corpus_set: The set that they are of; None is all sets.
+    """
+    held_out = corpus.load(corpus_set, "test-unseen", max_op_count=op_limit)
+    by_family = defaultdict(list)
+    for benchmark in sorted(held_out, key=lambda b: (b.op_count, b.name)):
+        by_family[benchmark.family].append(benchmark.name)
+    rounds = zip_longest(*(_spread(names) for names in by_family.values()))
+    names = [name for name in chain.from_iterable(rounds) if name is not None]
+    return sorted(names[:count])
+
+
+def _spread(names: list[str]) -> list[str]:
+    """The middle one first, then the middles of both halves, and so on."""
+    if len(names) < 2:
+        return names
+    middle = len(names) // 2
+    halves = zip_longest(_spread(names[:middle]), _spread(names[middle + 1 :]))
+    return [names[middle], *(name for name in chain.from_iterable(halves) if name is not None)]
 
 
 def references(names: Sequence[str]) -> dict[str, Reference]:
-    """Op counts at the start and after each reference pipeline, by benchmark."""
-    found = {}
-    for name in names:
-        module = load(name)
-        after = {}
-        for pipeline in REFERENCES:
-            result = module.clone()
-            result.run(hlograph.pipelines[pipeline])
-            after[pipeline] = result.op_count
-        found[name] = Reference(module.op_count, after)
-    return found
+    """Op counts at the start and after each reference pipeline, by benchmark.
+
+    Of a benchmark of the corpus they are those of its manifest, which was measured by the engine;
+    of a path, the pipelines are run.
+    """
+    known = {b.name: b for b in corpus.load()}
+    return {name: _recorded(known[name]) if name in known else _measured(name) for name in names}
+
+
+def _recorded(benchmark: corpus.Benchmark) -> Reference:
+    after = {
+        "xla-cpu": benchmark.op_count_xla_cpu,
+        "xla-simplify": benchmark.op_count_xla_simplify,
+    }
+    return Reference(benchmark.op_count, {name: count for name, count in after.items() if count})
+
+
+def _measured(name: str) -> Reference:
+    module = load(name)
+    after = {}
+    for pipeline in REFERENCES:
+        result = module.clone()
+        result.run(hlograph.pipelines[pipeline])
+        after[pipeline] = result.op_count
+    return Reference(module.op_count, after)

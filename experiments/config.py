@@ -11,6 +11,7 @@ from models.config import GATConfig, HeadsConfig, OpCountConfig, PPOConfig
 
 Reward = Literal["op-count-drop", "op-count"]
 Preset = Literal["quick", "full"]
+CorpusSet = Literal["gpt2-train", "diverse"]
 
 
 @dataclass(frozen=True)
@@ -22,11 +23,15 @@ class TrainConfig:
     seed: int = 0
     """Seed of everything random; the same seed gives the same final table."""
     benchmarks: tuple[str, ...] = ()
-    """Modules to train on: names, globs over names, or paths; none is the train split."""
+    """Modules to train on: names, globs over names, files or folders; none is the train split."""
+    corpus_set: CorpusSet | None = None
+    """Set of the corpus that training and held-out benchmarks are of; None is all sets."""
     train_op_limit: int = 1_200
     """Benchmarks with more instructions are left out of training."""
     test_op_limit: int = 3_000
     """Held-out benchmarks with more instructions are left out of the evaluation."""
+    test_count: int | None = 36
+    """Held-out benchmarks to evaluate on, evenly over families; None is all."""
     total_steps: int = 20_480
     """Pass calls to train each policy on."""
     num_envs: int = 16
@@ -77,6 +82,7 @@ _FULL = {
     "preset": "full",
     "train_op_limit": 8_000,
     "test_op_limit": 8_000,
+    "test_count": 120,
     "total_steps": 1_000_000,
     "num_envs": 32,
     "horizon": 48,

@@ -58,8 +58,8 @@ def _train_and_compare(config: OpCountTrainConfig, folder: Path) -> None:
     from experiments.training import Training
     from experiments.training_log import write_text
 
-    train_names = training_benchmarks(config.benchmarks, config.train_op_limit)
-    test_names = held_out_benchmarks(config.test_op_limit)
+    train_names = training_benchmarks(config.benchmarks, config.train_op_limit, config.corpus_set)
+    test_names = held_out_benchmarks(config.test_op_limit, config.test_count, config.corpus_set)
     print(f"{len(train_names)} benchmarks to train on, {len(test_names)} held out; run in {folder}")
     counts = references([*train_names, *test_names])
     outcomes = {}

@@ -17,7 +17,7 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
 def test_example(number, tmp_path):
-    smallest = min(hlograph.corpus.benchmarks("train"), key=lambda benchmark: benchmark.op_count)
+    smallest = min(hlograph.corpus.load(split="train"), key=lambda benchmark: benchmark.op_count)
     (tmp_path / "step.hlo").write_text(smallest.load().to_text())
     # The second example goes on with the name that the first imports.
     program = f"import sys; sys.path.insert(0, {str(ROOT)!r})\nimport hlograph\n{EXAMPLES[number]}"

@@ -10,7 +10,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from flax import nnx
-from recipes import Recipe, Task, array, cross_entropy, key, task_recipes
+from recipe import Recipe, array, key
+from tasks import Task, cross_entropy, task_recipes
 
 LIBRARY = "flax"
 

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import optax
-from recipes import Recipe, array, key
+from recipe import Recipe, array, key
 
 LIBRARY = "optax"
 
@@ -202,4 +202,4 @@ def recipes() -> Iterator[Recipe]:
         ),
     }
     for name, (description, lower) in programs.items():
-        yield Recipe(name, name.split("/", 1)[0], LIBRARY, description, lower)
+        yield Recipe(name, name.split("/", 1)[0], LIBRARY, description, lower, "algorithm")

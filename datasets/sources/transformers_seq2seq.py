@@ -10,7 +10,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import transformers
-from recipes import Recipe, Task, abstract, array, cast, cross_entropy, key, task_recipes
+from recipe import Recipe, abstract, array, cast, key
+from tasks import Task, cross_entropy, task_recipes
+from transformers.models.longt5 import modeling_flax_longt5
 from transformers.models.t5 import modeling_flax_t5
 
 LIBRARY = "transformers"
@@ -60,7 +62,8 @@ class NumpyWithOldClip:
         return jnp.clip(values, min=a_min, max=a_max)
 
 
-setattr(modeling_flax_t5, "jnp", NumpyWithOldClip())  # noqa: B010
+for old_module in (modeling_flax_t5, modeling_flax_longt5):
+    setattr(old_module, "jnp", NumpyWithOldClip())  # noqa: B010
 
 
 def translation_task(
@@ -71,6 +74,9 @@ def translation_task(
     lengths: tuple[int, int],
     dtype: Any = jnp.float32,
     dropout: str | None = None,
+    mixed: bool = False,
+    policy: str | None = None,
+    checkpointed: bool = False,
 ) -> Task:
     """Returns the task of predicting target tokens from source tokens.
 
@@ -81,23 +87,31 @@ def translation_task(
         lengths: Tokens of a source and of a target.
         dtype: Type of parameters and computation.
         dropout: Implementation of the random key that drives dropout; without it there is none.
+        mixed: Keep the parameters in float32 and only compute in `dtype`.
+        policy: What the backward pass need not recompute; without it nothing is recomputed.
+        checkpointed: Recompute each layer in the backward pass.
     """
     model = getattr(transformers, class_name)(config, _do_init=False, dtype=dtype)
+    if checkpointed:
+        model.enable_gradient_checkpointing()
 
     def logits(params: Any, source: jax.Array, target: jax.Array, *rng: jax.Array) -> jax.Array:
         options = {"dropout_rng": rng[0], "train": True} if rng else {}
         return model(source, decoder_input_ids=target, params=params, **options).logits
 
+    def loss(
+        params: Any, state: Any, source: jax.Array, target: jax.Array, labels: jax.Array, *rng: Any
+    ) -> Any:
+        return cross_entropy(logits(params, source, target, *rng), labels), state
+
+    recomputed = policy and jax.checkpoint(loss, policy=getattr(jax.checkpoint_policies, policy))
     source, target = (array(batch, length, dtype=jnp.int32) for length in lengths)
     return Task(
-        params=cast(abstract(model.params_shape_tree), dtype),
+        params=cast(abstract(model.params_shape_tree), jnp.float32 if mixed else dtype),
         state={},
         batch=(source, target, target, *([key(dropout)] if dropout else [])),
         forward=lambda params, state, source, target, *_: logits(params, source, target),
-        loss=lambda params, state, source, target, labels, *rng: (
-            cross_entropy(logits(params, source, target, *rng), labels),
-            state,
-        ),
+        loss=recomputed or loss,
     )
 
 
@@ -170,4 +184,5 @@ def recipes() -> Iterator[Recipe]:
                 library=LIBRARY,
                 recipe=f"{class_name}.generate l1-h32; {variant}; 8 new tokens",
                 lower=partial(lower_generation, class_name, configuration(1, 32), 8, **options),
+                scope="model",
             )

@@ -1,8 +1,12 @@
-"""Text models of Hugging Face transformers (Flax classes): GPT-2, BERT and its kin, LLaMA."""
+"""Text models of Hugging Face transformers (Flax classes): BERT and its kin.
+
+The other files of text models take their tasks and names from here.
+"""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -10,21 +14,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import transformers
-from recipes import Recipe, Task, abstract, array, cast, cross_entropy, key, lower_task
+from recipe import Recipe, abstract, array, cast, key
+from tasks import Task, cross_entropy, lower_task, scope_of
 
 LIBRARY = "transformers"
 VOCABULARY = 128
 
 # Small position tables keep attention masks small; what counts here is the structure.
-GPT2 = {"vocab_size": VOCABULARY, "n_positions": 64, "use_cache": False}
 BERT = {"vocab_size": VOCABULARY, "max_position_embeddings": 64, "type_vocab_size": 2}
-LLAMA = {"vocab_size": VOCABULARY, "max_position_embeddings": 64, "use_cache": False}
-
-
-def gpt2(layers: int, hidden: int, heads: int = 4, **options: Any) -> transformers.GPT2Config:
-    """Returns a small GPT-2 configuration."""
-    sizes = {"n_layer": layers, "n_embd": hidden, "n_head": heads}
-    return transformers.GPT2Config(**{**GPT2, **sizes, **options})
 
 
 def bert(
@@ -38,17 +35,6 @@ def bert(
         "intermediate_size": 4 * hidden,
     }
     return getattr(transformers, f"{kind}Config")(**{**BERT, **sizes, **options})
-
-
-def llama(layers: int, hidden: int, heads: int = 4, **options: Any) -> transformers.LlamaConfig:
-    """Returns a small LLaMA configuration."""
-    sizes = {
-        "num_hidden_layers": layers,
-        "hidden_size": hidden,
-        "num_attention_heads": heads,
-        "intermediate_size": 3 * hidden,
-    }
-    return transformers.LlamaConfig(**{**LLAMA, **sizes, **options})
 
 
 def next_token_loss(logits: jax.Array, tokens: jax.Array) -> jax.Array:
@@ -75,6 +61,8 @@ def text_task(
     dtype: Any = jnp.float32,
     dropout: str | None = None,
     checkpointed: bool = False,
+    mixed: bool = False,
+    policy: str | None = None,
 ) -> Task:
     """Returns the task of a Flax text model.
 
@@ -88,18 +76,31 @@ def text_task(
         dtype: Type of parameters and computation.
         dropout: Implementation of the random key that drives dropout; without it there is none.
         checkpointed: Recompute each layer in the backward pass.
+        mixed: Keep the parameters in float32 and only compute in `dtype`.
+        policy: What the backward pass need not recompute, a policy of `jax.checkpoint_policies`;
+            without it nothing of the loss is recomputed.
     """
     model = getattr(transformers, class_name)(config, _do_init=False, dtype=dtype)
     if checkpointed:
         model.enable_gradient_checkpointing()
 
     def logits(params: Any, tokens: jax.Array, mask: jax.Array, *rng: jax.Array) -> jax.Array:
-        options = {"dropout_rng": rng[0], "train": True} if rng else {}
+        # OPT alone asks for the opposite of what the others ask for.
+        training = {"deterministic": False} if "OPT" in class_name else {"train": True}
+        options = {"dropout_rng": rng[0], **training} if rng else {}
         return model(tokens, attention_mask=mask, params=params, **options).logits
 
+    def whole_loss(
+        params: Any, state: Any, tokens: jax.Array, mask: jax.Array, labels: jax.Array, *rng: Any
+    ) -> Any:
+        return loss(logits(params, tokens, mask, *rng), labels), state
+
     tokens = array(batch, length, dtype=jnp.int32)
+    recomputed = policy and jax.checkpoint(
+        whole_loss, policy=getattr(jax.checkpoint_policies, policy)
+    )
     return Task(
-        params=cast(abstract(model.params_shape_tree), dtype),
+        params=cast(abstract(model.params_shape_tree), jnp.float32 if mixed else dtype),
         state={},
         batch=(
             tokens,
@@ -108,10 +109,7 @@ def text_task(
             *([key(dropout)] if dropout else []),
         ),
         forward=lambda params, state, tokens, mask, labels, *rng: logits(params, tokens, mask),
-        loss=lambda params, state, tokens, mask, labels, *rng: (
-            loss(logits(params, tokens, mask, *rng), labels),
-            state,
-        ),
+        loss=recomputed or whole_loss,
     )
 
 
@@ -136,43 +134,6 @@ def lower_generation(
     params = abstract(model.params_shape_tree)
     rng = jax.eval_shape(lambda: jax.random.PRNGKey(0))
     return jax.jit(generate).lower(params, array(batch, length, dtype=jnp.int32), rng)
-
-
-def gpt2_recipes() -> Iterator[Recipe]:
-    """Yields GPT-2: forward, gradients, training steps and decoding loops."""
-    programs = [
-        ("l1-h32", "forward", gpt2(1, 32), 2, 16, {}),
-        ("l1-h32", "grad", gpt2(1, 32), 2, 16, {}),
-        ("l1-h32", "train-sgdm", gpt2(1, 32), 2, 16, {}),
-        ("l1-h64", "train-adamw", gpt2(1, 64), 2, 32, {}),
-        ("l1-h64-untied", "accumulate-adam", gpt2(1, 64, tie_word_embeddings=False), 2, 16, {}),
-        ("l2-h64", "forward", gpt2(2, 64), 4, 32, {"dtype": jnp.bfloat16}),
-        ("l2-h64", "grad", gpt2(2, 64), 4, 32, {"dtype": jnp.bfloat16}),
-        ("l2-h64", "grad", gpt2(2, 64), 2, 32, {"dropout": "rbg"}),
-        ("l2-h64", "train-adamw", gpt2(2, 64), 2, 32, {}),
-        ("l2-h48-relu", "remat-grad", gpt2(2, 48, activation_function="relu"), 1, 24, {}),
-        ("l4-h32", "train-adamw-clip-cosine", gpt2(4, 32), 2, 16, {}),
-        ("l12-h48", "train-sgdm", gpt2(12, 48), 2, 32, {}),
-    ]
-    for model, kind, config, batch, length, options in programs:
-        task = partial(
-            text_task,
-            "FlaxGPT2LMHeadModel",
-            config,
-            next_token_loss,
-            (batch, length),
-            batch=batch,
-            length=length,
-            **options,
-        )
-        yield program("gpt2", model, kind, batch, length, options, "FlaxGPT2LMHeadModel", task)
-    decoding = {
-        "greedy-b2-s8": {"do_sample": False},
-        "beam3-b1-s8": {"num_beams": 3},
-        "sample-topk-b2-s8": {"do_sample": True, "top_k": 8, "temperature": 0.7},
-    }
-    for variant, options in decoding.items():
-        yield generation("gpt2", "l1-h32", variant, "FlaxGPT2LMHeadModel", gpt2(1, 32), options)
 
 
 def bert_recipes() -> Iterator[Recipe]:
@@ -208,30 +169,6 @@ def bert_recipes() -> Iterator[Recipe]:
         yield program("bert", f"{model}-{head}", kind, batch, length, options, class_name, task)
 
 
-def llama_recipes() -> Iterator[Recipe]:
-    """Yields LLaMA: rotary positions, RMS norms, gated units."""
-    programs = [
-        ("l1-h32", "forward", llama(1, 32), 2, 16, {}),
-        ("l1-h32", "grad", llama(1, 32), 2, 16, {}),
-        ("l1-h32-gqa", "train-sgdm", llama(1, 32, num_key_value_heads=2), 2, 16, {}),
-        ("l2-h64", "forward", llama(2, 64), 2, 32, {"dtype": jnp.bfloat16}),
-        ("l2-h64", "train-adamw-clip", llama(2, 64), 2, 32, {}),
-    ]
-    for model, kind, config, batch, length, options in programs:
-        task = partial(
-            text_task,
-            "FlaxLlamaForCausalLM",
-            config,
-            next_token_loss,
-            (batch, length),
-            batch=batch,
-            length=length,
-            **options,
-        )
-        yield program("llama", model, kind, batch, length, options, "FlaxLlamaForCausalLM", task)
-    yield generation("llama", "l1-h32", "greedy-b1-s8", "FlaxLlamaForCausalLM", llama(1, 32), {})
-
-
 def program(
     family: str,
     model: str,
@@ -251,6 +188,7 @@ def program(
         library=LIBRARY,
         recipe=f"{class_name} {model}{suffix}; {kind}; batch {batch}, length {length}",
         lower=lambda: lower_task(task(), kind),
+        scope=scope_of(kind),
     )
 
 
@@ -271,11 +209,96 @@ def generation(
         library=LIBRARY,
         recipe=f"{class_name}.generate {model}; {variant}; {words or 'greedy'}",
         lower=lambda: lower_generation(class_name, config, batch, length, **options),
+        scope="model",
     )
+
+
+MARKS: dict[str, dict[str, Any]] = {
+    "bf16": {"dtype": jnp.bfloat16},
+    "mixed": {"dtype": jnp.bfloat16, "mixed": True},
+    "dropout-rbg": {"dropout": "rbg"},
+    "dropout-threefry2x32": {"dropout": "threefry2x32"},
+    "recompute": {"policy": "nothing_saveable"},
+    "recompute-all-but-products": {"policy": "dots_saveable"},
+    "recompute-batched-products": {"policy": "dots_with_no_batch_dims_saveable"},
+}
+"""What the words at the end of a variant mean for a task."""
+
+
+def configured(
+    model: str,
+    configuration: Callable[..., transformers.PretrainedConfig],
+    words: dict[str, dict[str, Any]],
+) -> transformers.PretrainedConfig:
+    """Returns the configuration that a model's name spells out, as in `l2-h64-a8-relu`.
+
+    Args:
+        model: Layers, width and heads by their first letter, then words.
+        configuration: Takes layers, width, heads and options.
+        words: What each word means for the configuration.
+    """
+    sizes, options = {"l": 1, "h": 32, "a": 4}, {}
+    for word in model.split("-"):
+        if word in words:
+            options |= words[word]
+        else:
+            sizes[word[0]] = int(word[1:])
+    return configuration(sizes["l"], sizes["h"], sizes["a"], **options)
+
+
+def read_variant(variant: str, marks: dict[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+    """Returns the kind of program that a variant names, and the options of its task.
+
+    Args:
+        variant: A kind of `lower_task`, batch, lengths, then marks: `train-adam-b2-s16-bf16`.
+        marks: What each mark means for the task.
+    """
+    parts = re.fullmatch(r"(.+?)-b(\d+)-s(\d+)(?:-t(\d+))?((?:-.+)?)", variant)
+    if parts is None:
+        raise ValueError(f"no batch and length in {variant}")
+    kind, batch, length, target, rest = parts.groups()
+    options: dict[str, Any] = {"batch": int(batch), "length": int(length)}
+    if target is not None:
+        options["target"] = int(target)
+    for mark in sorted(marks, key=len, reverse=True):
+        if f"{rest}-".find(f"-{mark}-") >= 0:
+            rest = rest.replace(f"-{mark}", "", 1)
+            options |= marks[mark]
+    if rest:
+        raise ValueError(f"unknown marks {rest} in {variant}")
+    return kind, options
+
+
+def spelled(
+    family: str,
+    model: str,
+    description: str,
+    task: Callable[..., Task],
+    variants: str,
+    marks: dict[str, dict[str, Any]] | None = None,
+) -> Iterator[Recipe]:
+    """Yields the programs of one model whose variants spell out what they are.
+
+    Args:
+        family: Model family.
+        model: Second part of the benchmarks' names.
+        description: Class of the model, and what else its name does not say.
+        task: Takes what the variants say: batch, length and the options of marks.
+        variants: Variants as `read_variant` takes them, separated by spaces.
+        marks: What marks mean; those of `MARKS` without it.
+    """
+    for variant in variants.split():
+        kind, options = read_variant(variant, MARKS if marks is None else marks)
+        yield Recipe(
+            name=f"{family}/{model}/{variant}",
+            family=family,
+            library=LIBRARY,
+            recipe=f"{description} {model}; {variant}",
+            lower=lambda kind=kind, options=options: lower_task(task(**options), kind),
+            scope=scope_of(kind),
+        )
 
 
 def recipes() -> Iterator[Recipe]:
     """Yields every text recipe of this library."""
-    yield from gpt2_recipes()
     yield from bert_recipes()
-    yield from llama_recipes()

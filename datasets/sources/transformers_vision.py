@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 import optax
 import transformers
-from recipes import Recipe, Task, abstract, array, cast, cross_entropy, key, task_recipes
+from recipe import Recipe, abstract, array, cast, key
+from tasks import Task, cross_entropy, task_recipes
 
 LIBRARY = "transformers"
 

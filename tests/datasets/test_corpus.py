@@ -12,8 +12,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import zstandard
 
-from hlograph.module import Module
+from hlograph import corpus
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CORPUS = REPOSITORY / "datasets"
@@ -29,47 +30,62 @@ def rows() -> list[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def modules(rows: list[dict[str, str]]) -> dict[str, Module]:
-    """Every module of the corpus, by name."""
-    return {row["name"]: Module.load(CORPUS / row["path"]) for row in rows}
+def sample() -> corpus.BenchmarkSet:
+    """Benchmarks of all kinds that open quickly; `-m slow` takes all."""
+    small = corpus.load(max_op_count=3000)
+    return corpus.BenchmarkSet(random.Random(0).sample(list(small), 150))
 
 
 def test_columns_and_order(rows: list[dict[str, str]]) -> None:
-    expected = [
-        *("name", "family", "library", "library_version", "recipe"),
-        *("op_count", "fingerprint", "split", "path"),
-    ]
     names = [row["name"] for row in rows]
-    assert list(rows[0]) == expected
+    assert list(rows[0]) == [
+        *("name", "family", "library", "version", "scope", "set", "split", "op_count"),
+        *("op_count_xla_cpu", "op_count_xla_dump", "op_count_xla_simplify"),
+        *("fingerprint", "structure", "recipe"),
+    ]
     assert names == sorted(set(names))
     assert all(all(row.values()) for row in rows)
 
 
-def test_names_tell_family_and_path(rows: list[dict[str, str]]) -> None:
+def test_names_tell_the_family(rows: list[dict[str, str]]) -> None:
     for row in rows:
         assert re.fullmatch(r"[a-z0-9.\-]+(/[a-z0-9.\-]+){2}", row["name"]), row["name"]
         assert row["name"].split("/")[0] == row["family"]
-        assert row["path"] == f"hlo/{row['name']}.hlo.zst"
 
 
 def test_every_file_has_a_row_and_every_row_a_file(rows: list[dict[str, str]]) -> None:
-    files = {str(path.relative_to(CORPUS)) for path in (CORPUS / "hlo").rglob("*.zst")}
-    assert files == {row["path"] for row in rows}
+    files = {path.relative_to(CORPUS / "hlo").as_posix() for path in (CORPUS / "hlo").rglob("*.*")}
+    files = {name for name in files if (CORPUS / "hlo" / name).is_file()}
+    assert files == {f"{row['name']}.hlo.zst" for row in rows}
 
 
-def test_op_counts_and_fingerprints(rows: list[dict[str, str]], modules: dict[str, Module]) -> None:
-    for row in rows:
-        module = modules[row["name"]]
-        assert module.op_count == int(row["op_count"]), row["name"]
-        assert module.fingerprint() == row["fingerprint"], row["name"]
+def as_recorded(benchmark: corpus.Benchmark) -> bool:
+    """Returns whether a module is what the manifest says, and comes back from its print."""
+    module = benchmark.load()
+    found = (module.op_count, module.fingerprint(), module.structure())
+    return found == (benchmark.op_count, benchmark.fingerprint, benchmark.structure)
 
 
-def test_some_modules_verify_and_print_back(modules: dict[str, Module]) -> None:
-    small = sorted(name for name, module in modules.items() if module.op_count < 1500)
-    for name in random.Random(0).sample(small, 12):
-        modules[name].verify()
-        printed = Module.from_text(modules[name].to_text())
-        assert printed.fingerprint() == modules[name].fingerprint(), name
+def test_op_counts_fingerprints_and_structures(sample: corpus.BenchmarkSet) -> None:
+    wrong = [b.name for b, right in zip(sample, sample.map(as_recorded), strict=True) if not right]
+    assert wrong == []
+
+
+@pytest.mark.slow
+def test_op_counts_fingerprints_and_structures_of_all() -> None:
+    everything = corpus.load()
+    results = zip(everything, everything.map(as_recorded), strict=True)
+    assert [b.name for b, right in results if not right] == []
+
+
+def test_measurements_of_some(
+    sample: corpus.BenchmarkSet, script: Callable[[str], ModuleType]
+) -> None:
+    """What the builder checks holds: they verify, print back, and go through the pipelines."""
+    for benchmark in sample.filter(lambda b: b.op_count < 1500)[:12]:
+        measured = script("measure").measure(benchmark.load())._asdict()
+        recorded = {column: getattr(benchmark, column) for column in measured}
+        assert measured == recorded, benchmark.name
 
 
 def test_no_graph_occurs_twice(rows: list[dict[str, str]]) -> None:
@@ -77,79 +93,70 @@ def test_no_graph_occurs_twice(rows: list[dict[str, str]]) -> None:
     assert [fingerprint for fingerprint, count in counts.items() if count > 1] == []
 
 
-def test_families_are_on_one_side(rows: list[dict[str, str]]) -> None:
+def test_nothing_that_differs_in_shapes_only_is_on_both_sides(rows: list[dict[str, str]]) -> None:
+    """Equal structures (opcodes and edges) are in one split, but for the two kinds of test."""
     splits = defaultdict(set)
     for row in rows:
-        splits[row["family"]].add(row["split"])
-    assert {len(sides) for sides in splits.values()} == {1}
-    assert set().union(*splits.values()) == {"train", "test"}
+        splits[row["structure"]].add(row["split"])
+    assert all(
+        len(sides) == 1 or sides == {"test-seen", "test-unseen"} for sides in splits.values()
+    )
 
 
-def test_opcode_histograms_are_not_shared_across_the_split(
-    rows: list[dict[str, str]], modules: dict[str, Module]
-) -> None:
-    """A graph that differs from one of the other side in its shapes only would show here."""
-    sides = defaultdict(set)
+def test_unseen_families_and_libraries_are_in_no_other_split(rows: list[dict[str, str]]) -> None:
+    families, libraries = defaultdict(set), defaultdict(set)
     for row in rows:
-        sides[row["split"]].add(tuple(modules[row["name"]].op_counts()))
-    assert sides["train"] & sides["test"] == set()
+        unseen = row["split"] == "test-unseen"
+        families[row["family"]].add(unseen)
+        libraries[row["library"]].add(unseen)
+    assert all(len(sides) == 1 for sides in families.values())
+    assert sum(sides == {True} for sides in families.values()) >= 10
+    assert sum(sides == {True} for sides in libraries.values()) >= 3
 
 
-def test_sizes(rows: list[dict[str, str]]) -> None:
-    sizes = {
-        split: [int(row["op_count"]) for row in rows if row["split"] == split]
-        for split in ("train", "test")
-    }
-    everything = sizes["train"] + sizes["test"]
-    assert len(everything) >= 60
-    assert all(100 <= size <= 8000 for size in everything)
-    assert sum(size <= 1200 for size in sizes["train"]) >= 40
-    assert sum(size <= 1500 for size in sizes["test"]) >= 14
-    assert all(max(sizes[split]) >= 2000 for split in sizes)
+def test_seen_families_are_trained_on(rows: list[dict[str, str]]) -> None:
+    trained = {row["family"] for row in rows if row["split"] == "train"}
+    tested = {row["family"] for row in rows if row["split"] in ("validation", "test-seen")}
+    assert tested <= trained
 
 
-def test_breadth(rows: list[dict[str, str]]) -> None:
-    families, small = defaultdict(set), Counter()
-    for row in rows:
-        families[row["split"]].add(row["family"])
-        small[row["family"]] += int(row["op_count"]) <= 1500
-    assert len(families["train"]) >= 8
-    assert len(families["test"]) >= 5
-    assert all(small[family] >= 2 for family in families["test"])
+def test_sizes_and_breadth(rows: list[dict[str, str]]) -> None:
+    sizes = [int(row["op_count"]) for row in rows]
+    assert len(rows) >= 1000
+    assert all(20 <= size <= 50_000 for size in sizes)
+    assert max(sizes) >= 20_000
+    assert len({row["family"] for row in rows}) >= 20
+    assert len({row["library"] for row in rows}) >= 12
+    assert sum(row["scope"] in ("training-step", "model") for row in rows) >= 400
+    assert len({row["structure"] for row in rows}) >= 1000
 
 
-def test_structures_that_passes_work_on_occur_on_both_sides(
-    rows: list[dict[str, str]], modules: dict[str, Module]
-) -> None:
-    opcodes = {"while", "conditional", "gather", "scatter", "convolution", "dot", "call", "reduce"}
-    for split in ("train", "test"):
-        text = "".join(modules[row["name"]].to_text() for row in rows if row["split"] == split)
-        assert opcodes <= set(re.findall(r" ([a-z\-]+)\(", text)), split
+def test_gpt2_training_steps(rows: list[dict[str, str]]) -> None:
+    steps = [row for row in rows if row["set"] == "gpt2-train"]
+    assert {row["scope"] for row in steps} == {"training-step"}
+    splits = Counter(row["split"] for row in steps)
+    assert sum(row["family"] == "gpt2" for row in steps) >= 40
+    assert splits["train"] >= 40
+    assert min(splits[name] for name in ("validation", "test-seen", "test-unseen")) >= 5
+    assert {row["family"] == "gpt2" for row in steps if row["split"] != "test-unseen"} == {True}
 
 
-def test_files_are_small_and_hold_no_paths_or_weights(rows: list[dict[str, str]]) -> None:
-    zstandard = pytest.importorskip("zstandard")
-    total = 0
-    for row in rows:
-        packed = (CORPUS / row["path"]).read_bytes()
+def test_files_are_small_and_hold_no_paths_or_weights(sample: corpus.BenchmarkSet) -> None:
+    for benchmark in sample:
+        assert isinstance(benchmark.source, Path)
+        packed = benchmark.source.read_bytes()
         text = zstandard.ZstdDecompressor().decompressobj().decompress(packed).decode()
-        assert len(packed) < 150_000, row["name"]
-        assert not re.search(r"site-packages|\.py\b|/home/|/tmp/|/root/", text), row["name"]
+        assert not re.search(r"site-packages|\.py\b|/home/|/tmp/|/root/", text), benchmark.name
         literals = [line for line in text.splitlines() if " constant({" in line]
-        assert max(map(len, literals), default=0) < 40_000, f"{row['name']} has weights in it"
-        total += len(packed)
-    assert total < 6_000_000
+        assert max(map(len, literals), default=0) < 100_000, f"{benchmark.name} has weights in it"
+    sizes = [path.stat().st_size for path in (CORPUS / "hlo").rglob("*.zst")]
+    assert max(sizes) < 300_000
+    assert sum(sizes) < 25_000_000
 
 
-def test_split_rule_of_the_builder(
-    rows: list[dict[str, str]], script: Callable[[str], ModuleType]
-) -> None:
-    manifest = script("manifest")
-    assert [manifest.split_of(row["family"]) for row in rows] == [row["split"] for row in rows]
-    assert [list(row) for row in manifest.read_manifest()] == [
-        [int(value) if column == "op_count" else value for column, value in row.items()]
-        for row in rows
-    ]
+def test_split_rule_of_the_builder(script: Callable[[str], ModuleType]) -> None:
+    rows = script("manifest").read_manifest()
+    assert script("splits").assign(rows) == rows
 
 
 def test_manifest_round_trip(tmp_path: Path, script: Callable[[str], ModuleType]) -> None:
@@ -164,9 +171,26 @@ def test_datasheet_agrees_with_the_manifest(script: Callable[[str], ModuleType])
     assert script("datasheet").tables() in (CORPUS / "README.md").read_text()
 
 
+def test_opcodes_are_those_of_the_modules(
+    rows: list[dict[str, str]], script: Callable[[str], ModuleType]
+) -> None:
+    uses = script("opcode_coverage").read_opcode_uses()
+    assert sum(use.instructions for use in uses) == sum(int(row["op_count"]) for row in rows)
+    assert max(use.modules for use in uses) == len(rows)
+    occurring = {use.opcode for use in uses if use.modules}
+    assert {"while", "conditional", "gather", "scatter", "convolution", "dot", "call"} <= occurring
+    assert {"all-reduce", "all-gather", "collective-permute", "all-to-all", "fft"} <= occurring
+
+
+def test_plots_are_there() -> None:
+    datasheet = (CORPUS / "README.md").read_text()
+    shown = re.findall(r"!\[[^\]]+\]\((plots/[a-z]+\.png)\)", datasheet)
+    assert sorted(shown) == sorted(f"plots/{path.name}" for path in (CORPUS / "plots").iterdir())
+
+
 def test_sources_offer_recipes() -> None:
     """Sources need their libraries, so here they are read, not run."""
-    assert len(SOURCES) >= 6
+    assert len(SOURCES) >= 20
     for path in SOURCES:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}

@@ -152,7 +152,7 @@ def test_timings_are_asked_for(tiny):
 
 
 def test_masked_actions_really_change_nothing():
-    benchmark = min(hlograph.corpus.benchmarks("train"), key=lambda b: b.op_count)
+    benchmark = min(hlograph.corpus.load(split="train"), key=lambda b: b.op_count)
     env = PassOrderingEnv(benchmark.name, observation="op_counts")
     rng = np.random.default_rng(0)
     env.reset(seed=0)
@@ -212,7 +212,7 @@ def test_graph_observation_follows_the_module(tiny):
 def test_benchmarks_by_name_path_and_module(tiny, tmp_path):
     path = tmp_path / "tiny.hlo"
     path.write_text(tiny.to_text())
-    name = hlograph.corpus.benchmarks("train")[0].name
+    name = hlograph.corpus.load(split="train")[0].name
     env = PassOrderingEnv([name, path, tiny], selection="round-robin")
     seen = [env.reset()[1]["benchmark"] for _ in range(4)]
     assert seen[0] == seen[3] == name
@@ -226,7 +226,7 @@ def test_benchmarks_by_name_path_and_module(tiny, tmp_path):
 
 
 def test_uniform_choice_is_seeded():
-    names = [benchmark.name for benchmark in hlograph.corpus.benchmarks(max_op_count=600)]
+    names = [benchmark.name for benchmark in hlograph.corpus.load(max_op_count=600)]
     draws = []
     for _ in range(2):
         env = PassOrderingEnv(names, observation="op_counts", costs=False)
@@ -266,7 +266,7 @@ def test_a_fork_goes_on_as_its_origin_does(corpus_walk):
 
 @pytest.fixture
 def corpus_walk():
-    names = [b.name for b in hlograph.corpus.benchmarks("train") if b.op_count < 900]
+    names = [b.name for b in hlograph.corpus.load(split="train") if b.op_count < 900]
     env = PassOrderingEnv(names, observation="op_counts", horizon=60, costs=False)
     env.reset(seed=5)
     walk = np.random.default_rng(5).integers(STOP, size=40).tolist()

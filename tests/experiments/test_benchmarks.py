@@ -15,14 +15,37 @@ from hlograph import corpus
 
 @pytest.fixture(scope="module")
 def smallest():
-    return min(corpus.benchmarks("train"), key=lambda b: b.op_count)
+    return min(corpus.load(split="train"), key=lambda b: b.op_count)
 
 
 def test_default_is_the_train_split_up_to_the_limit(smallest):
     names = training_benchmarks((), op_limit=1_000)
-    assert names == [b.name for b in corpus.benchmarks("train") if b.op_count <= 1_000]
+    assert names == [b.name for b in corpus.load(split="train") if b.op_count <= 1_000]
     assert smallest.name in names
     assert not set(names) & set(held_out_benchmarks(1_000_000))
+
+
+def test_a_set_restricts_both():
+    steps = set(corpus.load("gpt2-train").names)
+    assert set(training_benchmarks((), 10**6, "gpt2-train")) <= steps
+    assert set(held_out_benchmarks(10**6, corpus_set="gpt2-train")) <= steps
+
+
+def test_a_few_held_out_benchmarks_are_of_all_families():
+    everything = held_out_benchmarks(2_000)
+    families = {name.split("/")[0] for name in everything}
+    few = held_out_benchmarks(2_000, count=len(families))
+    assert {name.split("/")[0] for name in few} == families
+    assert len(few) == len(families)
+    assert held_out_benchmarks(2_000, count=10**6) == everything == sorted(everything)
+    assert set(few) < set(held_out_benchmarks(2_000, count=len(families) + 3))
+
+
+def test_a_folder_is_trained_on(smallest, tmp_path):
+    for number in range(2):
+        (tmp_path / f"{number}.hlo").write_text(load(smallest.name).to_text())
+    # Both files hold the same module.
+    assert training_benchmarks((str(tmp_path),), op_limit=1) == [str(tmp_path / "0.hlo")]
 
 
 def test_names_globs_and_paths(smallest, tmp_path):
@@ -32,7 +55,7 @@ def test_names_globs_and_paths(smallest, tmp_path):
     found = training_benchmarks((smallest.name, family, str(path)), op_limit=10**9)
     assert found[0] == smallest.name
     assert found[-1] == str(path)
-    in_family = [b.name for b in corpus.benchmarks() if b.name.startswith(f"{smallest.family}/")]
+    in_family = [b.name for b in corpus.load() if b.name.startswith(f"{smallest.family}/")]
     assert sorted(found[:-1]) == sorted(in_family)
     assert load(str(path)).fingerprint() == smallest.fingerprint
 
@@ -44,11 +67,14 @@ def test_what_matches_nothing_is_refused(smallest):
         training_benchmarks((smallest.name,), op_limit=1)
 
 
-def test_references_are_those_of_the_pipelines(smallest):
-    found = references([smallest.name])[smallest.name]
-    assert found.start == smallest.op_count
-    assert set(found.after) == set(REFERENCES)
+def test_references_are_those_of_the_pipelines(smallest, tmp_path):
+    path = tmp_path / "own.hlo"
+    path.write_text(load(smallest.name).to_text())
+    recorded, measured = references([smallest.name, str(path)]).values()
+    assert recorded == measured
+    assert recorded.start == smallest.op_count
+    assert set(recorded.after) == set(REFERENCES)
     for name in REFERENCES:
-        module = corpus.load(smallest.name)
+        module = smallest.load()
         module.run(hlograph.pipelines[name])
-        assert found.after[name] == module.op_count
+        assert recorded.after[name] == module.op_count

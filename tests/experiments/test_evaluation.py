@@ -40,7 +40,7 @@ def test_neither_threads_nor_groups_change_outcomes(make_countdown, counting_dow
 
 
 def test_outcomes_are_verified_by_running_their_passes_again():
-    benchmark = min(corpus.benchmarks("train"), key=lambda b: b.op_count)
+    benchmark = min(corpus.load(split="train"), key=lambda b: b.op_count)
     module = load(benchmark.name)
     for name in ("call-inliner", "algsimp", "cse", "dce"):
         module.run(name)

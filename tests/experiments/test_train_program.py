@@ -23,13 +23,13 @@ FILES = ("results.json", "results.csv", "table.txt", "config.json")
 
 
 def _smallest(split, count):
-    return sorted(corpus.benchmarks(split), key=lambda b: b.op_count)[:count]
+    return sorted(corpus.load(split=split), key=lambda b: b.op_count)[:count]
 
 
 @pytest.fixture(scope="module")
 def tiny():
     """Settings of a run of two iterations."""
-    held_out = _smallest("test", 2)
+    held_out = _smallest("test-unseen", 2)
     return replace(
         GNN_PRESETS["quick"],
         benchmarks=tuple(b.name for b in _smallest("train", 2)),

@@ -1,0 +1,30 @@
+"""The shipped benchmarks, and the user's own: HLO modules of real programs, by name.
+
+    from hlograph import corpus
+
+    for benchmark, module in corpus.load("gpt2-train", split="train").modules(workers=2):
+        ...
+    mine = corpus.from_folder("xla_dump/")      # or corpus.from_source("step", step, params, batch)
+
+The corpus lies in ``datasets/`` of the checkout: a manifest and one compressed HLO text a
+benchmark. A file is opened when its module is asked for; nothing is read at import.
+``python -m hlograph.corpus`` lists, shows and exports it.
+"""
+
+from hlograph.corpus.benchmark_set import BenchmarkSet
+from hlograph.corpus.own_modules import from_folder, from_source
+from hlograph.corpus.record import Benchmark
+from hlograph.corpus.shipped import SETS, SPLITS, benchmark, load, manifest, root
+
+__all__ = [
+    "SETS",
+    "SPLITS",
+    "Benchmark",
+    "BenchmarkSet",
+    "benchmark",
+    "from_folder",
+    "from_source",
+    "load",
+    "manifest",
+    "root",
+]

@@ -1,0 +1,151 @@
+"""A sequence of benchmarks, opened one by one."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import fields
+from typing import TYPE_CHECKING, TypeVar, overload
+
+from hlograph.corpus.record import Benchmark
+from hlograph.errors import UnknownNameError
+from hlograph.names import unknown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hlograph.module import Module
+
+T = TypeVar("T")
+
+COLUMNS = tuple(field.name for field in fields(Benchmark) if field.name != "source")
+"""Columns of a manifest: what is known of a benchmark without opening it."""
+
+# Results wait for the slowest before them; more in flight would only hold memory.
+_IN_FLIGHT_PER_WORKER = 4
+
+
+class BenchmarkSet(Sequence[Benchmark]):
+    """Benchmarks in a fixed order, by position or by name; no module is open until asked for.
+
+    Example:
+        >>> steps = hlograph.corpus.load("gpt2-train", split="train")
+        >>> steps["gpt2/l2-h64/train-adamw-b2-s32"].load()
+        <hlograph.Module 'jit_step': 1636 instructions>
+        >>> small = steps.filter(lambda benchmark: benchmark.op_count < 1000)
+        >>> sizes = list(small.map(lambda b: b.load().graph().num_edges, workers=2))
+    """
+
+    def __init__(self, benchmarks: Iterable[Benchmark]) -> None:
+        """Takes benchmarks in order.
+
+        Raises:
+            ValueError: A name occurs twice.
+        """
+        self._benchmarks = tuple(benchmarks)
+        self._by_name = {benchmark.name: benchmark for benchmark in self._benchmarks}
+        if len(self._by_name) < len(self._benchmarks):
+            names = [benchmark.name for benchmark in self._benchmarks]
+            repeated = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"expected names that differ, got {repeated!r} twice")
+
+    @property
+    def names(self) -> list[str]:
+        """The benchmarks' names, in order."""
+        return list(self._by_name)
+
+    def modules(self, *, workers: int | None = None) -> Iterator[tuple[Benchmark, Module]]:
+        """Opens the benchmarks in order, some ahead of the caller.
+
+        Args:
+            workers: As for ``map``.
+
+        Yields:
+            Each benchmark with a new module.
+        """
+        yield from zip(self, self.map(Benchmark.load, workers=workers), strict=True)
+
+    def map(self, function: Callable[[Benchmark], T], *, workers: int | None = None) -> Iterator[T]:
+        """Applies a function to every benchmark in threads; XLA's work runs in parallel.
+
+        At most a few results for each worker are held at a time, so a corpus need not fit into
+        memory.
+
+        Args:
+            function: Takes a benchmark. What it raises is raised here, in order.
+            workers: Threads; None is one for each CPU.
+
+        Yields:
+            The results, in the order of the benchmarks.
+        """
+        workers = workers or os.cpu_count() or 1
+        running: deque[Future[T]] = deque()
+        pool = ThreadPoolExecutor(workers)
+        try:
+            for benchmark in self:
+                running.append(pool.submit(function, benchmark))
+                if len(running) > workers * _IN_FLIGHT_PER_WORKER:
+                    yield running.popleft().result()
+            while running:
+                yield running.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def filter(self, keep: Callable[[Benchmark], bool]) -> BenchmarkSet:
+        """Returns the benchmarks for which a function is true."""
+        return BenchmarkSet(benchmark for benchmark in self if keep(benchmark))
+
+    def manifest(self) -> pd.DataFrame:
+        """Returns what is known of the benchmarks as a table, one row each.
+
+        Columns: the attributes of ``Benchmark``, without ``source``.
+        """
+        import pandas as pd
+
+        rows = [tuple(getattr(b, column) for column in COLUMNS) for b in self]
+        return pd.DataFrame(rows, columns=list(COLUMNS))
+
+    @overload
+    def __getitem__(self, key: int | str) -> Benchmark: ...
+    @overload
+    def __getitem__(self, key: slice) -> BenchmarkSet: ...
+    def __getitem__(self, key: int | str | slice) -> Benchmark | BenchmarkSet:
+        """Returns one benchmark by position or name, or a slice as a set.
+
+        Raises:
+            UnknownNameError: There is no benchmark of that name.
+            IndexError: There is no such position.
+        """
+        if isinstance(key, slice):
+            return BenchmarkSet(self._benchmarks[key])
+        if isinstance(key, str):
+            if key not in self._by_name:
+                raise UnknownNameError(unknown("benchmark", key, list(self._by_name)))
+            return self._by_name[key]
+        return self._benchmarks[key]
+
+    def __len__(self) -> int:
+        return len(self._benchmarks)
+
+    def __contains__(self, value: object) -> bool:
+        if isinstance(value, str):
+            return value in self._by_name
+        return isinstance(value, Benchmark) and self._by_name.get(value.name) == value
+
+    def __iter__(self) -> Iterator[Benchmark]:
+        return iter(self._benchmarks)
+
+    def __add__(self, other: Iterable[Benchmark]) -> BenchmarkSet:
+        return BenchmarkSet((*self, *other))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BenchmarkSet) and self._benchmarks == other._benchmarks
+
+    def __hash__(self) -> int:
+        return hash(self._benchmarks)
+
+    def __repr__(self) -> str:
+        count = sum(benchmark.op_count for benchmark in self)
+        return f"<hlograph.corpus.BenchmarkSet: {len(self)} benchmarks, {count:,} instructions>"

@@ -1,0 +1,152 @@
+"""Modules of the user's own as benchmarks: files, folders, XLA dumps, jax functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hlograph.corpus.benchmark_set import BenchmarkSet
+from hlograph.corpus.record import Benchmark
+from hlograph.errors import HloError, HloParseError
+
+if TYPE_CHECKING:
+    import os
+
+    from hlograph.module import Module
+    from hlograph.sources import Source
+
+_SUFFIX = re.compile(r"(\.hlo|\.txt|\.pb|\.mlir|\.stablehlo)+(\.gz|\.zst)?$")
+
+# --xla_dump_to writes a module many times, with buffer assignments and LLVM IR
+# beside it. The pass order is to be learned on the first state.
+_DUMPED = re.compile(r"module_\d+\.")
+_DUMPED_FIRST = re.compile(r"\.before_optimizations\.(txt|hlo\.pb)(\.gz|\.zst)?$")
+
+
+def from_folder(
+    folder: str | os.PathLike[str], *, split: str = "train", skip_unreadable: bool = False
+) -> BenchmarkSet:
+    """Returns the modules in a folder and the folders below it.
+
+    Files named ``*.hlo``, ``*.txt``, ``*.pb``, ``*.mlir`` or ``*.stablehlo``, plain or with ``.gz``
+    or ``.zst``, are taken; of a folder that ``--xla_dump_to`` wrote, the modules before
+    optimizations alone. Each is opened once, to count and to fingerprint it; of modules with equal
+    fingerprints the first is taken.
+
+    Args:
+        folder: The folder. A benchmark's name is its path below it, without the suffix.
+        split: What ``Benchmark.split`` is to say.
+        skip_unreadable: Leave out files that hold no module that the linked XLA reads, in place
+            of raising an error.
+
+    Raises:
+        HloError: There is no such folder, or no module in it.
+        HloParseError: A file holds no HLO module.
+    """
+    base = Path(folder)
+    if not base.is_dir():
+        raise HloError(f"expected a folder with HLO modules, got {str(folder)!r}: no such folder")
+    found: dict[str, Benchmark] = {}
+    names: set[str] = set()
+    for path, name in _module_files(base):
+        try:
+            benchmark = _benchmark(_unique(name, names), _load(path), path, split)
+        except HloParseError:
+            if not skip_unreadable:
+                raise
+            continue
+        names.add(benchmark.name)
+        found.setdefault(benchmark.fingerprint, benchmark)
+    if not found:
+        raise HloError(
+            f"no HLO modules in {str(folder)!r}: expected files named *.hlo, *.txt, *.pb (also "
+            "with .gz or .zst), or what XLA wrote with --xla_dump_to"
+        )
+    return BenchmarkSet(found.values())
+
+
+def from_source(
+    name: str, source: Source | Module | Any, *arguments: Any, split: str = "train"
+) -> Benchmark:
+    """Returns one module of the user's own as a benchmark, held in memory.
+
+    Args:
+        name: The benchmark's name.
+        source: What ``hlograph.parse`` takes, or a jax function (also one that went through
+            ``jax.jit``), which is lowered, not run.
+        *arguments: Arguments of the jax function: arrays, or ``jax.ShapeDtypeStruct``.
+        split: What ``Benchmark.split`` is to say.
+
+    Raises:
+        HloParseError: The source holds no HLO module.
+        TypeError: There are arguments, and the source is no function.
+    """
+    from hlograph.module import Module
+
+    module = source if isinstance(source, Module) else Module.read(_lowered(source, arguments))
+    return _benchmark(name, module, module.to_proto(), split)
+
+
+def _lowered(source: Any, arguments: tuple[Any, ...]) -> Any:
+    """Returns a jax function lowered, anything else as it is."""
+    if callable(source):
+        import jax
+
+        lower = getattr(source, "lower", None) or jax.jit(source).lower
+        return lower(*arguments)
+    if arguments:
+        raise TypeError(
+            f"expected a jax function for these arguments, got {type(source).__qualname__}"
+        )
+    return source
+
+
+def _module_files(base: Path) -> Iterable[tuple[Path, str]]:
+    """Yields the files that should hold modules, with their names, in order."""
+    for path in sorted(path for path in base.rglob("*") if path.is_file()):
+        name = path.relative_to(base).as_posix()
+        suffix = _DUMPED_FIRST if _DUMPED.match(path.name) else _SUFFIX
+        if suffix.search(name):
+            yield path, suffix.sub("", name)
+
+
+def _load(path: Path) -> Module:
+    from hlograph.module import Module
+
+    try:
+        return Module.load(path)
+    except HloParseError as error:
+        error.add_note(f"in the file {path}")
+        raise
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    """Returns a name with a number where two files differ in their suffixes only."""
+    number = 2
+    unique = name
+    while unique in taken:
+        unique = f"{name}-{number}"
+        number += 1
+    return unique
+
+
+def _benchmark(name: str, module: Module, source: Path | bytes, split: str) -> Benchmark:
+    return Benchmark(
+        name=name,
+        family=name.split("/")[0],
+        library="",
+        version="",
+        scope="",
+        recipe="",
+        set="own",
+        split=split,
+        op_count=module.op_count,
+        op_count_xla_cpu=None,
+        op_count_xla_dump=None,
+        op_count_xla_simplify=None,
+        fingerprint=module.fingerprint(),
+        structure=module.structure(),
+        source=source,
+    )

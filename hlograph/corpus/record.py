@@ -1,0 +1,64 @@
+"""One benchmark: what is known of a module, and where it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hlograph.module import Module
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One module of a corpus; opened by ``load``, small to keep, compare and pickle.
+
+    Attributes:
+        name: ``family/model/variant`` in the shipped corpus; unique in a set.
+        family: Model family or class of algorithm; held out whole for ``test-unseen``.
+        library: Distribution name of the library whose code was lowered; empty if unknown.
+        version: Its version; empty if unknown.
+        scope: ``training-step`` or ``model`` (of a whole model), ``algorithm`` or ``layer``;
+            empty if unknown.
+        recipe: How the module was made, in one line.
+        set: ``gpt2-train`` or ``diverse``; ``own`` for the user's modules.
+        split: ``train``, ``validation``, ``test-seen`` or ``test-unseen``.
+        op_count: Instructions of the module as shipped.
+        op_count_xla_cpu: Instructions after the pipeline ``xla-cpu``; None if not measured.
+        op_count_xla_dump: Instructions in XLA:CPU's own dump before layout assignment; None if
+            not measured.
+        op_count_xla_simplify: Instructions after the pipeline ``xla-simplify``; None if not
+            measured.
+        fingerprint: ``Module.fingerprint()``.
+        structure: ``Module.structure()``; equal for modules that differ only in shapes.
+        source: File that ``Module.load`` takes, or a serialized HloModuleProto.
+    """
+
+    name: str
+    family: str
+    library: str
+    version: str
+    scope: str
+    recipe: str
+    set: str
+    split: str
+    op_count: int
+    op_count_xla_cpu: int | None
+    op_count_xla_dump: int | None
+    op_count_xla_simplify: int | None
+    fingerprint: str
+    structure: str
+    source: Path | bytes
+
+    def load(self) -> Module:
+        """Returns a new module.
+
+        Raises:
+            HloParseError: The file is gone or damaged.
+        """
+        from hlograph.module import Module
+
+        if isinstance(self.source, bytes):
+            return Module.from_proto(self.source)
+        return Module.load(self.source)
