@@ -137,10 +137,8 @@ def omission_list() -> str:
     omissions = read_omissions()
     repeats = [one for one in omissions if one.reason.startswith("the same graph as")]
     lines = [f"- `{one.name}`: {one.reason}" for one in sorted(set(omissions) - set(repeats))]
-    return (
-        f"Left out at the last build: {len(repeats)} that repeat another graph (named in "
-        "`left_out.csv`), and\n\n" + ("\n".join(lines) or "nothing else.")
-    )
+    counted = f"Left out at the last build: {len(repeats)} graphs that repeat another one"
+    return "\n".join([f"{counted}, and {len(lines)} that XLA or the builder refused.", "", *lines])
 
 
 def counts(rows: list[Row], wanted: Callable[[Row], bool]) -> tuple[int, ...]:

@@ -167,7 +167,9 @@ def recipes() -> Iterator[Recipe]:
         body = model.removeprefix("dual-").removesuffix("-p8")
         config = configured(body, dual if "dual" in model else clip, WORDS)
         task = partial(matching_task, class_name, config)
-        yield from spelled("clip", model, class_name, task, variants, marks)
+        # Their text encoder is BERT's, and that family is held out whole.
+        family = "bert" if "dual" in model else "clip"
+        yield from spelled(family, model, class_name, task, variants, marks)
     for half, variants in HALVES.items():
         class_name = f"FlaxCLIP{half.title()}Model"
         task = partial(half_task, class_name, getattr(clip(3, 32, 4), f"{half}_config"))

@@ -1,6 +1,7 @@
 """Encoder-decoders put together from other models of Hugging Face transformers (Flax).
 
-Each counts to the family of the half that makes the text.
+Each counts to the family of the half that makes the text, but with BERT in it to `bert`, which is
+held out whole.
 """
 
 # pyright: reportMissingImports=false
@@ -102,7 +103,7 @@ PAIRS: dict[tuple[str, str], tuple[str, Any, Any, tuple[int, ...], dict[str, str
             "l4-h32": "train-lamb-b2-s8 train-lion-clip-b2-s8-bf16",
         },
     ),
-    ("gpt2", "bert-to-gpt2"): (
+    ("bert", "bert-to-gpt2"): (
         READ,
         BERT,
         gpt2,
