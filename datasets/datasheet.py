@@ -14,6 +14,8 @@ from licences import LICENCES
 from manifest import ROOT, Row, path_of, read_manifest, read_omissions
 from opcode_coverage import OpcodeUse, count_opcodes, read_opcode_uses, write_opcode_uses
 
+from hlograph.atomic_write import write_text_atomically
+
 README = ROOT / "README.md"
 BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
 SETS = ("gpt2-train", "diverse")
@@ -30,9 +32,7 @@ def update_datasheet() -> None:
     text = README.read_text(encoding="utf-8")
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
-    partial = README.with_name(README.name + ".partial")
-    partial.write_text(f"{head}{BEGIN}\n{tables()}\n{END}{tail}", encoding="utf-8")
-    partial.replace(README)
+    write_text_atomically(README, f"{head}{BEGIN}\n{tables()}\n{END}{tail}")
     draw(read_manifest(), read_opcode_uses())
 
 

@@ -24,6 +24,7 @@ from manifest import Row, path_of
 from measure import measure
 from recipe import Recipe
 
+from hlograph.atomic_write import write_bytes_atomically
 from hlograph.module import Module
 
 COMPRESSION_LEVEL = 19
@@ -112,12 +113,9 @@ def in_one_line(error: Exception) -> str:
 
 
 def write(path: Path, text: str) -> None:
-    """Writes a compressed module under a temporary name and renames it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
+    """Writes a compressed module."""
     compressor = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL)
-    partial.write_bytes(compressor.compress(text.encode()))
-    partial.replace(path)
+    write_bytes_atomically(path, compressor.compress(text.encode()))
 
 
 @contextmanager

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
+
+from hlograph.atomic_write import write_text_atomically
 
 ROOT = Path(__file__).resolve().parent
 MANIFEST = ROOT / "manifest.csv"
@@ -50,38 +53,37 @@ def read_manifest(path: Path = MANIFEST) -> list[Row]:
     """Returns the rows of a manifest, or none if there is no such file."""
     return [
         Row(**{**record, **{column: int(record[column]) for column in NUMBERS}})
-        for record in _read(path)
+        for record in read_csv(path)
     ]
 
 
 def read_omissions(path: Path = LEFT_OUT) -> list[Omission]:
     """Returns the graphs that were left out at the last build."""
-    return [Omission(**record) for record in _read(path)]
+    return [Omission(**record) for record in read_csv(path)]
 
 
 def write_manifest(rows: Iterable[Row], path: Path = MANIFEST) -> None:
     """Writes a manifest, sorted by name."""
-    _write(Row._fields, rows, path)
+    write_csv(Row._fields, sorted(rows), path)
 
 
 def write_omissions(rows: Iterable[Omission], path: Path = LEFT_OUT) -> None:
     """Writes the list of what was left out, sorted by name."""
-    _write(Omission._fields, rows, path)
+    write_csv(Omission._fields, sorted(rows), path)
 
 
-def _read(path: Path) -> list[dict[str, str]]:
-    """Returns the records of a CSV file."""
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """Returns the records of a CSV file, or none if there is no such file."""
     if not path.exists():
         return []
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
-def _write(fields: tuple[str, ...], rows: Iterable[tuple], path: Path) -> None:
-    """Writes a CSV file to a temporary name and renames it, so that it is never seen half done."""
-    partial = path.with_suffix(".csv.partial")
-    with partial.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(fields)
-        writer.writerows(sorted(rows))
-    partial.replace(path)
+def write_csv(fields: tuple[str, ...], rows: Iterable[tuple], path: Path) -> None:
+    """Writes a CSV file as a whole."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(fields)
+    writer.writerows(rows)
+    write_text_atomically(path, text.getvalue())

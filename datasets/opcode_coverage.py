@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from manifest import ROOT
+from manifest import ROOT, read_csv, write_csv
 
 OPCODES_FILE = ROOT / "opcodes.csv"
 
@@ -35,18 +34,12 @@ def count_opcodes() -> list[OpcodeUse]:
 
 def read_opcode_uses(path: Path = OPCODES_FILE) -> list[OpcodeUse]:
     """Returns what was counted at the last build."""
-    with path.open(newline="", encoding="utf-8") as file:
-        return [
-            OpcodeUse(record["opcode"], int(record["modules"]), int(record["instructions"]))
-            for record in csv.DictReader(file)
-        ]
+    return [
+        OpcodeUse(record["opcode"], int(record["modules"]), int(record["instructions"]))
+        for record in read_csv(path)
+    ]
 
 
 def write_opcode_uses(uses: Iterable[OpcodeUse], path: Path = OPCODES_FILE) -> None:
-    """Writes the counts to a temporary name and renames it."""
-    partial = path.with_suffix(".csv.partial")
-    with partial.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(OpcodeUse._fields)
-        writer.writerows(uses)
-    partial.replace(path)
+    """Writes the counts."""
+    write_csv(OpcodeUse._fields, uses, path)

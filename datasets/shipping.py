@@ -7,12 +7,14 @@ The sources offer more than a repository should hold. `python datasets/shipping.
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from manifest import ROOT, Row, path_of, read_manifest
+from splits import fraction
+
+from hlograph.atomic_write import write_text_atomically
 
 NOT_SHIPPED = ROOT / "not_shipped.txt"
 
@@ -42,7 +44,7 @@ def beyond_shares(rows: Iterable[Row], size: Callable[[str], int]) -> list[str]:
         size: Bytes of a graph's file, by its name.
     """
     families: dict[str, list[Row]] = defaultdict(list)
-    for row in sorted(rows, key=lambda row: hashlib.sha256(row.name.encode()).digest()):
+    for row in sorted(rows, key=lambda row: fraction(row.name)):
         families[row.family].append(row)
     passed_over = []
     for family, members in families.items():
@@ -71,9 +73,7 @@ def main() -> None:
     rows = read_manifest()
     names = beyond_shares(rows, lambda name: (ROOT / path_of(name)).stat().st_size)
     names = sorted({*names, *read_not_shipped()} - ALWAYS)
-    partial = NOT_SHIPPED.with_suffix(".partial")
-    partial.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
-    partial.replace(NOT_SHIPPED)
+    write_text_atomically(NOT_SHIPPED, "".join(f"{name}\n" for name in names))
     print(f"{len(names)} graphs in {NOT_SHIPPED.name}")
 
 

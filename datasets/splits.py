@@ -93,9 +93,9 @@ def configuration_of(name: str) -> str:
     return name.rsplit("/", 1)[0]
 
 
-def fraction(group: str) -> float:
-    """Returns a number from 0 to 1 that depends on a group's name alone."""
-    return int.from_bytes(hashlib.sha256(group.encode()).digest()[:8], "big") / 2**64
+def fraction(name: str) -> float:
+    """Returns a number from 0 to 1 that depends on a name alone."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") / 2**64
 
 
 def split_at(value: float) -> str:

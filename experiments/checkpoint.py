@@ -13,10 +13,10 @@ from typing import Any
 import torch
 
 import hlograph
-from experiments.atomic_write import write_atomically
 from experiments.config import GNNTrainConfig, OpCountTrainConfig
 from experiments.config_json import from_json, to_json
 from experiments.learner import Learner, LearnerName, learner_of, new_policy
+from hlograph.atomic_write import write_atomically
 from models.actor_critic import ActorCritic
 from models.ppo import PPO
 

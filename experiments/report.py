@@ -12,10 +12,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from experiments.atomic_write import write_text_atomically
 from experiments.benchmarks import REFERENCES, Reference
 from experiments.evaluation import Outcome
 from experiments.metrics import Reduction, count_ratio, reduction_ratio
+from hlograph.atomic_write import write_text_atomically
 
 
 @dataclass(frozen=True)

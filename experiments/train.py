@@ -108,8 +108,8 @@ def _new_folder(config: OpCountTrainConfig, program: str) -> Path:
 
 def _write_config(config: OpCountTrainConfig, folder: Path) -> None:
     """Writes the settings, and with what they are run; of a resumed run, each time."""
-    from experiments.atomic_write import write_text_atomically
     from experiments.provenance import provenance
+    from hlograph.atomic_write import write_text_atomically
 
     path = folder / CONFIG
     starts = json.loads(path.read_text(encoding="utf-8"))["starts"] if path.exists() else []

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import struct
-import uuid
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
+from hlograph.atomic_write import write_bytes_atomically
 from hlograph.errors import HloError
 from hlograph.graph import HloGraph
 from hlograph.graph_columns import COLUMNS, VOCABULARIES, Columns, check, translate
@@ -56,13 +56,7 @@ def save(graph: HloGraph, path: str | os.PathLike[str]) -> None:
         body.extend(values.astype(f"<{column.dtype}", copy=False).tobytes())
     compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
     data = MAGIC + struct.pack("<I", VERSION) + compressor.compress(bytes(body))
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_bytes_atomically(Path(path), data, make_folder=False)
 
 
 def load(path: str | os.PathLike[str]) -> HloGraph:

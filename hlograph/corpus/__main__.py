@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from hlograph.atomic_write import write_bytes_atomically, write_text_atomically
 from hlograph.corpus.benchmark_set import COLUMNS, BenchmarkSet
 from hlograph.corpus.own_modules import from_folder
 from hlograph.corpus.record import Benchmark
@@ -128,18 +129,10 @@ def _export(options: argparse.Namespace) -> None:
     for benchmark, content in tqdm(
         zip(benchmarks, contents, strict=True), total=len(benchmarks), unit="module", disable=None
     ):
-        _write(options.out / f"{benchmark.name}.{options.format}", content)
+        write_bytes_atomically(options.out / f"{benchmark.name}.{options.format}", content)
     table = benchmarks.manifest().to_csv(index=False)
-    _write(options.out / "manifest.csv", table.encode())
+    write_text_atomically(options.out / "manifest.csv", table)
     print(f"{len(benchmarks):,} modules and manifest.csv in {options.out}")
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Writes a file under a temporary name and renames it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(content)
-    partial.replace(path)
 
 
 def _cell(value: object) -> str:

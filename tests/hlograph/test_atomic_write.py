@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.atomic_write import write_atomically, write_text_atomically
+from hlograph.atomic_write import write_atomically, write_text_atomically
 
 
 def test_writes_and_replaces_in_a_new_folder(tmp_path):
