@@ -11,10 +11,13 @@ import jax.numpy as jnp
 import transformers
 from partitioned import request_devices, sharded_recipes
 from recipe import Recipe
+from sources.transformers_bert import sized
+from sources.transformers_gpt2 import gpt2
+from sources.transformers_llama import llama
 from sources.transformers_seq2seq import translation_task
-from sources.transformers_text import masked_token_loss, next_token_loss, text_task
 from sources.transformers_vision import clip_task, resnet_task
 from tasks import Task, cross_entropy
+from transformers_programs import masked_token_loss, next_token_loss, text_task
 
 LIBRARY = "transformers"
 BATCH, LENGTH = 8, 16
@@ -43,39 +46,6 @@ CLIP_SPLIT = {
     r"(q_proj|k_proj|v_proj|fc1)/bias": 0,
     r"(out_proj|fc2)/kernel": 0,
 }
-
-
-def gpt2(layers: int, hidden: int) -> transformers.GPT2Config:
-    """Returns a small GPT-2 configuration."""
-    return transformers.GPT2Config(
-        vocab_size=128, n_positions=64, n_layer=layers, n_embd=hidden, n_head=4, use_cache=False
-    )
-
-
-def bert(layers: int, hidden: int) -> transformers.BertConfig:
-    """Returns a small BERT configuration."""
-    return transformers.BertConfig(
-        vocab_size=128,
-        max_position_embeddings=64,
-        num_hidden_layers=layers,
-        hidden_size=hidden,
-        num_attention_heads=4,
-        intermediate_size=4 * hidden,
-    )
-
-
-def llama(layers: int, hidden: int, **options: Any) -> transformers.LlamaConfig:
-    """Returns a small LLaMA configuration."""
-    return transformers.LlamaConfig(
-        vocab_size=128,
-        max_position_embeddings=64,
-        num_hidden_layers=layers,
-        hidden_size=hidden,
-        num_attention_heads=4,
-        intermediate_size=3 * hidden,
-        use_cache=False,
-        **options,
-    )
 
 
 def t5(layers: int, hidden: int, **options: Any) -> transformers.T5Config:
@@ -145,15 +115,15 @@ def bert_models() -> dict[str, tuple[Callable[[], Task], dict[str, tuple[str, ..
     classifier = partial(classified, "FlaxBertForSequenceClassification")
     return {
         "bert-l2-h64-mlm": (
-            partial(masked, bert(2, 64)),
+            partial(masked, sized("Bert", 2, 64, 4, num_labels=2)),
             {"dp8": ("train-lamb",), "dp4-tp2": ("train-adamw",), "tp8": ("forward",)},
         ),
         "bert-l2-h32-cls": (
-            partial(classifier, bert(2, 32)),
+            partial(classifier, sized("Bert", 2, 32, 4, num_labels=2)),
             {"fsdp8": ("train-adam",), "dp2-tp4": ("grad",), "dp4-sp2": ("forward",)},
         ),
         "bert-l2-h32-cls-dropout": (
-            partial(classifier, bert(2, 32), dropout="rbg"),
+            partial(classifier, sized("Bert", 2, 32, 4, num_labels=2), dropout="rbg"),
             {"dp8": ("train-sgdm",)},
         ),
     }

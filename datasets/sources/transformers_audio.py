@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import optax
 import transformers
 from recipe import Recipe, abstract, array, cast, key
-from sources.transformers_text import MARKS, configured, spelled
 from tasks import Task, cross_entropy
+from transformers_programs import MARKS, configured, spelled
 
 
 def wav2vec2(layers: int, hidden: int, heads: int, **options: Any) -> transformers.Wav2Vec2Config:

@@ -18,8 +18,8 @@ from recipe import Recipe, abstract, array, cast, key
 from sources.transformers_bert import HEADS
 from sources.transformers_llama import causal_task
 from sources.transformers_seq2seq import lower_generation, translation_task
-from sources.transformers_text import LIBRARY, configured, spelled
 from tasks import Task
+from transformers_programs import LIBRARY, configured, encoder_decoder_sizes, spelled
 
 WORDS: dict[str, dict[str, Any]] = {
     "d1": {"decoder_layers": 1},
@@ -38,15 +38,7 @@ def bart_like(
     kind: str, layers: int, hidden: int, heads: int, **options: Any
 ) -> transformers.PretrainedConfig:
     """Returns a small configuration of BART or of a model built like it."""
-    sizes = {
-        "encoder_layers": layers,
-        "decoder_layers": layers,
-        "d_model": hidden,
-        "encoder_ffn_dim": 2 * hidden,
-        "decoder_ffn_dim": 2 * hidden,
-        "encoder_attention_heads": heads,
-        "decoder_attention_heads": heads,
-    }
+    sizes = encoder_decoder_sizes(layers, hidden, heads)
     common = {
         "vocab_size": 128,
         "max_position_embeddings": 64,

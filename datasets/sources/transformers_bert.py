@@ -15,14 +15,14 @@ import jax.numpy as jnp
 import optax
 import transformers
 from recipe import Recipe, abstract, array, cast, key
-from sources.transformers_text import (
+from tasks import Task, cross_entropy
+from transformers_programs import (
     MARKS,
     configured,
     masked_token_loss,
     next_token_loss,
     spelled,
 )
-from tasks import Task, cross_entropy
 
 COMMON = {"vocab_size": 128, "max_position_embeddings": 64, "type_vocab_size": 2, "num_labels": 4}
 

@@ -14,8 +14,8 @@ import transformers
 from recipe import Recipe, abstract, array, cast, key
 from sources.transformers_bert import contrastive_loss, sized
 from sources.transformers_images import patches
-from sources.transformers_text import MARKS, configured, spelled
 from tasks import Task, cross_entropy
+from transformers_programs import MARKS, configured, spelled
 
 
 def initialised(class_name: str, config: Any, shapes: Any, dtype: Any) -> Any:

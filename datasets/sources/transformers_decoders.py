@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import transformers
 from recipe import Recipe
 from sources.transformers_llama import causal_task
-from sources.transformers_text import VOCABULARY, configured, generation, spelled
+from transformers_programs import VOCABULARY, configured, generation, spelled
 
 COMMON = {"vocab_size": VOCABULARY, "use_cache": False, "pad_token_id": 1}
 

@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 import transformers
 from recipe import Recipe
-from sources.transformers_text import (
+from tasks import Task, cross_entropy
+from transformers_programs import (
     MARKS,
     VOCABULARY,
     configured,
@@ -21,7 +22,6 @@ from sources.transformers_text import (
     spelled,
     text_task,
 )
-from tasks import Task, cross_entropy
 
 CLASS = "FlaxGPT2LMHeadModel"
 

@@ -13,7 +13,7 @@ import transformers
 from recipe import Recipe, Tree, abstract, array
 from sources.transformers_gpt2 import CLASS, WORDS, gpt2
 from sources.transformers_gpt2_tuning import Config, language_model, log_probabilities
-from sources.transformers_text import LIBRARY, configured, generation
+from transformers_programs import LIBRARY, configured, generation
 
 
 def lower_cached_step(

@@ -12,8 +12,8 @@ import optax
 from optax import contrib
 from recipe import Recipe, Tree, array
 from sources.transformers_gpt2 import CLASS, WORDS, gpt2, gpt2_task
-from sources.transformers_text import LIBRARY, MARKS, configured, read_variant
 from tasks import Task, optimizer
+from transformers_programs import LIBRARY, MARKS, configured, read_variant
 
 
 def matrices(params: Tree) -> Tree:

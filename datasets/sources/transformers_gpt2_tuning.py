@@ -13,8 +13,8 @@ import optax
 import transformers
 from recipe import Recipe, Tree, abstract, array, cast
 from sources.transformers_gpt2 import CLASS, WORDS, gpt2
-from sources.transformers_text import configured, next_token_loss, spelled
 from tasks import Task, cross_entropy
+from transformers_programs import configured, next_token_loss, spelled
 
 Config = transformers.PretrainedConfig
 

@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import optax
 import transformers
 from recipe import Recipe, abstract, array, cast, key
-from sources.transformers_text import MARKS, configured, masked_token_loss, spelled
 from tasks import Task, cross_entropy
+from transformers_programs import MARKS, configured, masked_token_loss, spelled
 
 Loss = Callable[[jax.Array, jax.Array], jax.Array]
 

@@ -10,7 +10,8 @@ from typing import Any
 import jax.numpy as jnp
 import transformers
 from recipe import Recipe
-from sources.transformers_text import (
+from tasks import Task
+from transformers_programs import (
     VOCABULARY,
     configured,
     generation,
@@ -19,7 +20,6 @@ from sources.transformers_text import (
     spelled,
     text_task,
 )
-from tasks import Task
 
 LLAMA = {"vocab_size": VOCABULARY, "max_position_embeddings": 64, "use_cache": False}
 

@@ -21,8 +21,8 @@ from sources.transformers_bert import sized
 from sources.transformers_clip import initialised
 from sources.transformers_gpt2 import gpt2
 from sources.transformers_images import patches
-from sources.transformers_text import configured, spelled
 from tasks import Task, cross_entropy
+from transformers_programs import configured, spelled
 
 
 def halves(

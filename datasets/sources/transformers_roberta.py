@@ -8,9 +8,14 @@ embeddings, the head or where they normalise.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
+import jax.numpy as jnp
 from recipe import Recipe
-from sources.transformers_bert import bert_recipes
+from sources.transformers_bert import bert_recipes, sized
+from tasks import cross_entropy
+from transformers_programs import masked_token_loss, program, text_task
 
 PROGRAMS: dict[str, dict[str, str]] = {
     "Roberta": {
@@ -49,7 +54,39 @@ PROGRAMS: dict[str, dict[str, str]] = {
 """Kind of model to model to variants; both spell out what they are."""
 
 
+def first_recipes() -> Iterator[Recipe]:
+    """Yields small BERT, RoBERTa and ELECTRA models, named by kind, size and head."""
+    programs: list[tuple[str, int, int, str, str, int, int, dict[str, Any]]] = [
+        ("Bert", 1, 32, "mlm", "forward", 2, 16, {}),
+        ("Bert", 1, 32, "mlm", "grad", 2, 16, {}),
+        ("Bert", 1, 32, "cls", "train-sgdm", 2, 16, {}),
+        ("Bert", 2, 64, "mlm", "forward", 4, 32, {"dtype": jnp.bfloat16}),
+        ("Bert", 2, 64, "cls", "grad", 2, 24, {"dropout": "rbg"}),
+        ("Bert", 2, 64, "mlm", "train-adamw", 2, 32, {}),
+        ("Bert", 6, 48, "mlm", "train-adamw", 2, 32, {}),
+        ("Roberta", 1, 32, "mlm", "train-adam", 2, 16, {}),
+        ("Electra", 2, 32, "cls", "grad", 2, 16, {"checkpointed": True}),
+    ]
+    for kind, layers, hidden, head, variant, batch, length, options in programs:
+        masked = head == "mlm"
+        class_name = f"Flax{kind}{'ForMaskedLM' if masked else 'ForSequenceClassification'}"
+        task = partial(
+            text_task,
+            class_name,
+            sized(kind, layers, hidden, 4, num_labels=2),
+            masked_token_loss if masked else cross_entropy,
+            (batch, length) if masked else (batch,),
+            batch=batch,
+            length=length,
+            **options,
+        )
+        remat = "-remat" if "checkpointed" in options else ""
+        model = f"{kind.lower()}-l{layers}-h{hidden}{remat}-{head}"
+        yield program("bert", model, variant, batch, length, options, class_name, task)
+
+
 def recipes() -> Iterator[Recipe]:
-    """Yields the models of BERT's family but BERT itself."""
+    """Yields the first models of BERT's family, then those built like it."""
+    yield from first_recipes()
     for kind, programs in PROGRAMS.items():
         yield from bert_recipes(kind, programs)

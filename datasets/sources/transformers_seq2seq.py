@@ -14,6 +14,7 @@ from recipe import Recipe, abstract, array, cast, key
 from tasks import Task, cross_entropy, task_recipes
 from transformers.models.longt5 import modeling_flax_longt5
 from transformers.models.t5 import modeling_flax_t5
+from transformers_programs import encoder_decoder_sizes
 
 LIBRARY = "transformers"
 
@@ -33,18 +34,10 @@ def t5(layers: int, hidden: int, **options: Any) -> transformers.T5Config:
 
 def bart(layers: int, hidden: int, **options: Any) -> transformers.BartConfig:
     """Returns a small BART configuration."""
-    sizes = {
-        "encoder_layers": layers,
-        "decoder_layers": layers,
-        "d_model": hidden,
-        "encoder_ffn_dim": 2 * hidden,
-        "decoder_ffn_dim": 2 * hidden,
-    }
+    sizes = encoder_decoder_sizes(layers, hidden, 4)
     common = {
         "vocab_size": 128,
         "max_position_embeddings": 64,
-        "encoder_attention_heads": 4,
-        "decoder_attention_heads": 4,
         "forced_eos_token_id": None,
     }
     return transformers.BartConfig(**{**common, **sizes, **options})

@@ -16,8 +16,8 @@ from sources.transformers_bert import contrastive_loss
 
 # The module of T5 is patched where it is imported first, so nothing is to be done here.
 from sources.transformers_seq2seq import lower_generation
-from sources.transformers_text import LIBRARY, MARKS, configured, spelled
 from tasks import Task
+from transformers_programs import LIBRARY, MARKS, configured, spelled
 
 WORDS: dict[str, dict[str, Any]] = {
     "d1": {"num_decoder_layers": 1},

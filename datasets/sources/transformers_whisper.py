@@ -11,21 +11,13 @@ import jax
 import jax.numpy as jnp
 import transformers
 from recipe import Recipe, abstract, array, cast, key
-from sources.transformers_text import LIBRARY, MARKS, configured, spelled
 from tasks import Task, cross_entropy
+from transformers_programs import LIBRARY, MARKS, configured, encoder_decoder_sizes, spelled
 
 
 def whisper(layers: int, hidden: int, heads: int, **options: Any) -> transformers.WhisperConfig:
     """Returns a small Whisper configuration, for 32 frames of 16 channels."""
-    sizes = {
-        "encoder_layers": layers,
-        "decoder_layers": layers,
-        "d_model": hidden,
-        "encoder_ffn_dim": 2 * hidden,
-        "decoder_ffn_dim": 2 * hidden,
-        "encoder_attention_heads": heads,
-        "decoder_attention_heads": heads,
-    }
+    sizes = encoder_decoder_sizes(layers, hidden, heads)
     common = {
         "vocab_size": 128,
         "num_mel_bins": 16,

@@ -1,14 +1,10 @@
-"""Text models of Hugging Face transformers (Flax classes): BERT and its kin.
-
-The other files of text models take their tasks and names from here.
-"""
+"""What the sources of transformers share: text tasks, and names that spell out programs."""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import jax
@@ -20,21 +16,18 @@ from tasks import Task, cross_entropy, lower_task, scope_of
 LIBRARY = "transformers"
 VOCABULARY = 128
 
-# Small position tables keep attention masks small; what counts here is the structure.
-BERT = {"vocab_size": VOCABULARY, "max_position_embeddings": 64, "type_vocab_size": 2}
 
-
-def bert(
-    layers: int, hidden: int, heads: int = 4, kind: str = "Bert", **options: Any
-) -> transformers.PretrainedConfig:
-    """Returns a small configuration of BERT or of a model built like it."""
-    sizes = {
-        "num_hidden_layers": layers,
-        "hidden_size": hidden,
-        "num_attention_heads": heads,
-        "intermediate_size": 4 * hidden,
+def encoder_decoder_sizes(layers: int, hidden: int, heads: int) -> dict[str, int]:
+    """Returns the options of a configuration that names its sizes as BART does."""
+    return {
+        "encoder_layers": layers,
+        "decoder_layers": layers,
+        "d_model": hidden,
+        "encoder_ffn_dim": 2 * hidden,
+        "decoder_ffn_dim": 2 * hidden,
+        "encoder_attention_heads": heads,
+        "decoder_attention_heads": heads,
     }
-    return getattr(transformers, f"{kind}Config")(**{**BERT, **sizes, **options})
 
 
 def next_token_loss(logits: jax.Array, tokens: jax.Array) -> jax.Array:
@@ -134,39 +127,6 @@ def lower_generation(
     params = abstract(model.params_shape_tree)
     rng = jax.eval_shape(lambda: jax.random.PRNGKey(0))
     return jax.jit(generate).lower(params, array(batch, length, dtype=jnp.int32), rng)
-
-
-def bert_recipes() -> Iterator[Recipe]:
-    """Yields BERT, RoBERTa and ELECTRA, which are one family: their layers are the same."""
-    masked, classes = masked_token_loss, cross_entropy
-    heads = {"mlm": "ForMaskedLM", "cls": "ForSequenceClassification"}
-    programs = [
-        ("bert-l1-h32", "mlm", "forward", bert(1, 32), 2, 16, {}),
-        ("bert-l1-h32", "mlm", "grad", bert(1, 32), 2, 16, {}),
-        ("bert-l1-h32", "cls", "train-sgdm", bert(1, 32), 2, 16, {}),
-        ("bert-l2-h64", "mlm", "forward", bert(2, 64), 4, 32, {"dtype": jnp.bfloat16}),
-        ("bert-l2-h64", "cls", "grad", bert(2, 64), 2, 24, {"dropout": "rbg"}),
-        ("bert-l2-h64", "mlm", "train-adamw", bert(2, 64), 2, 32, {}),
-        ("bert-l6-h48", "mlm", "train-adamw", bert(6, 48), 2, 32, {}),
-        ("roberta-l1-h32", "mlm", "train-adam", bert(1, 32, kind="Roberta"), 2, 16, {}),
-        (
-            "electra-l2-h32-remat",
-            "cls",
-            "grad",
-            bert(2, 32, kind="Electra"),
-            2,
-            16,
-            {"checkpointed": True},
-        ),
-    ]
-    for model, head, kind, config, batch, length, options in programs:
-        name = type(config).__name__.removesuffix("Config")
-        class_name = f"Flax{name}{heads[head]}"
-        loss, labels = (masked, (batch, length)) if head == "mlm" else (classes, (batch,))
-        task = partial(
-            text_task, class_name, config, loss, labels, batch=batch, length=length, **options
-        )
-        yield program("bert", f"{model}-{head}", kind, batch, length, options, class_name, task)
 
 
 def program(
@@ -297,8 +257,3 @@ def spelled(
             lower=lambda kind=kind, options=options: lower_task(task(**options), kind),
             scope=scope_of(kind),
         )
-
-
-def recipes() -> Iterator[Recipe]:
-    """Yields every text recipe of this library."""
-    yield from bert_recipes()
