@@ -1,0 +1,68 @@
+"""What tests have worker processes do; a module of its own, since workers import it."""
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from hlograph.errors import HloParseError
+from hlograph.isolation import FlightRecorder
+
+
+class UnpicklableError(Exception):
+    """An exception that cannot be sent."""
+
+    def __init__(self, one: object, other: object) -> None:
+        super().__init__("lost on the way")
+
+
+def _abort() -> None:
+    print("Check failed: 1 == 2", file=sys.stderr, flush=True)
+    os.abort()
+
+
+def _bloat() -> None:
+    hoard = []
+    while True:
+        hoard.append(bytearray(32 << 20))
+        time.sleep(0.005)
+
+
+def _refuse() -> None:
+    raise HloParseError("was parsing 3:7: error: no")
+
+
+def _raise_unpicklable() -> None:
+    raise UnpicklableError(1, 2)
+
+
+DEEDS: dict[str, Callable[[], Any]] = {
+    "pid": os.getpid,
+    "abort": _abort,
+    "segfault": lambda: ctypes.string_at(0),
+    "exit": lambda: os._exit(3),
+    "hang": lambda: time.sleep(1000),
+    "bloat": _bloat,
+    "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
+    "refuse": _refuse,
+    "unpicklable": _raise_unpicklable,
+    "interrupt": lambda: os.kill(os.getpid(), signal.SIGINT),
+}
+
+
+def make_doer(recorder: FlightRecorder) -> Callable[[str], Any]:
+    """A worker whose tasks are names of deeds; with a `!` it does them without a note."""
+
+    def work(task: str) -> Any:
+        if task.endswith("!"):
+            return DEEDS[task[:-1]]()
+        recorder.begin(task.encode())
+        result = DEEDS[task]()
+        recorder.end()
+        return result
+
+    return work
