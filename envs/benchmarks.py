@@ -8,15 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from envs.module_cache import MODULES
 from hlograph import corpus
 from hlograph.module import Module
 
 BenchmarkSource = str | os.PathLike[str] | Module | corpus.Benchmark
 """A name of the corpus, a path of an HLO file, or a module."""
-
-# Modules are shared by all environments of a process: clones of one that was
-# never changed cost nothing.
-_CACHED_MODULES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +58,6 @@ def _resolve(source: BenchmarkSource) -> NamedModule:
     if isinstance(source, str) and not Path(source).is_file():
         source = corpus.benchmark(source)
     if isinstance(source, corpus.Benchmark):
-        return NamedModule(source.name, functools.partial(_load, source.source))
+        return NamedModule(source.name, functools.partial(MODULES.read, source.source))
     path = Path(source).absolute()
-    return NamedModule(str(path), functools.partial(_load, path))
-
-
-@functools.lru_cache(maxsize=_CACHED_MODULES)
-def _load(source: Path | bytes) -> Module:
-    return Module.read(source)
+    return NamedModule(str(path), functools.partial(MODULES.read, path))

@@ -44,6 +44,13 @@ class Episode:
         self.seen: Any = None
         self.cost: Cost | None = None
 
+    def enter_state(self) -> None:
+        """Looks at the module again after a pass has changed it."""
+        self.fingerprint = self.module.fingerprint()
+        self.state = ModuleState(self.module.op_count)
+        self.seen = None
+        self.cost = None
+
     def copy(self) -> Episode:
         """Returns an independent copy."""
         copy = object.__new__(Episode)

@@ -7,6 +7,9 @@ from collections import OrderedDict
 import numpy as np
 from numpy.typing import NDArray
 
+# What a state takes beside its mask: the array's header, the key, and the dictionary's links.
+_STATE_BYTES = 400
+
 
 class NoOpTable:
     """Masks of the actions not yet known to be no-ops, by module fingerprint.
@@ -15,17 +18,20 @@ class NoOpTable:
     every episode. Bounded: the states longest unused are forgotten.
     """
 
-    def __init__(self, num_actions: int, capacity: int = 100_000) -> None:
+    def __init__(self, num_actions: int, max_bytes: int = 32 << 20) -> None:
         """Makes an empty table.
 
         Args:
             num_actions: Length of a mask.
-            capacity: States to remember, at ``num_actions`` plus about 200 bytes each.
+            max_bytes: Memory that the table may take, at least one state's.
         """
-        if capacity < 1:
-            raise ValueError(f"expected a capacity of at least 1 state, got {capacity}")
+        if max_bytes < num_actions + _STATE_BYTES:
+            raise ValueError(
+                f"expected at least {num_actions + _STATE_BYTES} bytes, the size of one state, "
+                f"got {max_bytes}"
+            )
         self._num_actions = num_actions
-        self._capacity = capacity
+        self._capacity = max_bytes // (num_actions + _STATE_BYTES)
         self._masks: OrderedDict[str, NDArray[np.int8]] = OrderedDict()
 
     def mask(self, fingerprint: str) -> NDArray[np.int8]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
+from copy import copy as shallow_copy
 from typing import Any, Literal, Self
 
 import gymnasium
@@ -13,17 +13,21 @@ from numpy.typing import NDArray
 
 from envs.benchmarks import BenchmarkSource, NamedModule, resolve_benchmarks
 from envs.episode import Episode
-from envs.no_op_table import NoOpTable
 from envs.observations import OBSERVATIONS, Observation, ObservationKind
+from envs.pass_runner import PassResult, PassRunner
 from envs.rendering import render_trajectory
-from envs.rewards import ModuleState, Reward, resolve_reward
+from envs.rewards import Reward, resolve_reward
 from envs.trajectory import ReplayError, Trajectory
-from hlograph.errors import PassError, UnknownNameError
+from hlograph.errors import UnknownNameError
+from hlograph.isolation.flight_recorder import FlightRecorder
+from hlograph.isolation.quarantine import Quarantine
 from hlograph.module import Module
 from hlograph.names import unknown
 from hlograph.registry import Pass, passes
 
 Selection = Literal["uniform", "round-robin"]
+
+_NOTHING = PassResult(changed=False, seconds=0.0, error=None)
 
 
 class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
@@ -72,7 +76,9 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         timings: bool = False,
         share_observations: bool = False,
         actions: Sequence[str] | None = None,
-        no_op_capacity: int = 100_000,
+        no_op_bytes: int = 32 << 20,
+        quarantine: Quarantine | None = None,
+        recorder: FlightRecorder | None = None,
         render_mode: str | None = None,
     ) -> None:
         """Makes the environment; modules are read when they are first chosen.
@@ -92,7 +98,9 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
                 arrays, which saves copying a graph after each step that changes
                 nothing; the caller must not write to them.
             actions: Names of the passes to choose from; None: all.
-            no_op_capacity: States whose known no-ops are remembered.
+            no_op_bytes: Memory for what is known of passes that change nothing.
+            quarantine: States and passes not to be tried, because they ended a process.
+            recorder: Flight recorder of the worker that the environment runs in.
             render_mode: ``"ansi"`` or None.
         """
         if horizon < 1:
@@ -116,18 +124,26 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         self._costs = costs
         self._timings = timings
         self._share_observations = share_observations
-        self._no_op_capacity = no_op_capacity
         self._stop = len(self.passes)
         self.action_space = spaces.Discrete(self._stop + 1)
         self._observation: Observation = OBSERVATIONS[observation](self._stop + 1)
         self.observation_space = self._observation.space
-        self.no_ops = NoOpTable(self._stop + 1, no_op_capacity)
+        self._runner = PassRunner(self.passes, no_op_bytes, quarantine or Quarantine(), recorder)
         self._episode: Episode | None = None
 
     @property
     def benchmarks(self) -> tuple[str, ...]:
         """Names of the benchmarks that reset chooses from."""
         return tuple(benchmark.name for benchmark in self._benchmarks)
+
+    @property
+    def quarantine(self) -> Quarantine:
+        """States and passes that are not tried; may be replaced between episodes."""
+        return self._runner.quarantine
+
+    @quarantine.setter
+    def quarantine(self, quarantine: Quarantine) -> None:
+        self._runner.quarantine = quarantine
 
     @property
     def module(self) -> Module:
@@ -159,11 +175,11 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         super().reset(seed=seed)
         if seed is not None:
             self._next_benchmark = 0
-            self.no_ops = NoOpTable(self._stop + 1, self._no_op_capacity)
+            self._runner.forget()
         episode = Episode(self._choose((options or {}).get("benchmark")))
-        episode.mask = self.no_ops.mask(episode.fingerprint)
+        episode.mask = self._runner.mask(episode.fingerprint)
         self._episode = episode
-        return self._observe(), self._info(None, False, 0.0, None)
+        return self._observe(), self._info(None, _NOTHING)
 
     def step(self, action: int | np.integer) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Runs one pass, or stops.
@@ -180,51 +196,21 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         before = episode.state
         terminated = index == self._stop
         if terminated:
-            name, changed, seconds, error = "stop", False, 0.0, None
+            name, result = "stop", _NOTHING
         else:
-            name = self.passes[index].name
-            changed, seconds, error = self._run(episode, index)
+            name, result = self.passes[index].name, self._runner.run(episode, index)
         episode.steps += 1
         truncated = not terminated and episode.steps >= self.horizon
         episode.done = terminated or truncated
         reward = self._reward(episode.start, before, episode.state)
-        info = self._info(name, changed, seconds, error)
+        info = self._info(name, result)
         return self._observe(), float(reward), terminated, truncated, info
-
-    def _run(self, episode: Episode, index: int) -> tuple[bool, float, str | None]:
-        entry = self.passes[index]
-        error = None
-        changed = False
-        seconds = 0.0
-        if episode.mask[index]:
-            start = time.perf_counter()
-            try:
-                reported = episode.module.run(entry)
-            except PassError as failure:
-                reported, error = False, str(failure)
-            seconds = time.perf_counter() - start
-            # Some passes report a change that leaves the state what it was.
-            changed = reported and episode.module.fingerprint() != episode.fingerprint
-            if changed:
-                self._enter_state(episode)
-            else:
-                self.no_ops.add(episode.fingerprint, index)
-                episode.mask = self.no_ops.mask(episode.fingerprint)
-        episode.applied.append(entry.name)
-        episode.op_counts.append(episode.state.op_count)
-        return changed, seconds, error
-
-    def _enter_state(self, episode: Episode) -> None:
-        episode.fingerprint = episode.module.fingerprint()
-        episode.state = ModuleState(episode.module.op_count)
-        episode.mask = self.no_ops.mask(episode.fingerprint)
-        episode.seen = None
-        episode.cost = None
 
     def fork(self) -> Self:
         """Returns an independent copy of the environment in the middle of its episode."""
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
+        copy._runner = shallow_copy(self._runner)
         copy._np_random = None if self._np_random is None else _copy_generator(self._np_random)
         if self._episode is not None:
             copy._episode = self._episode.copy()
@@ -289,9 +275,7 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
             episode.seen, episode.mask.copy(), share=self._share_observations
         )
 
-    def _info(
-        self, name: str | None, changed: bool, seconds: float, error: str | None
-    ) -> dict[str, Any]:
+    def _info(self, name: str | None, result: PassResult) -> dict[str, Any]:
         episode = self._current
         info: dict[str, Any] = {
             "benchmark": episode.benchmark,
@@ -299,8 +283,8 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
             "op_count": episode.state.op_count,
             "fingerprint": episode.fingerprint,
             "pass_name": name,
-            "changed": changed,
-            "error": error,
+            "changed": result.changed,
+            "error": result.error,
             "action_mask": episode.mask.copy(),
         }
         if self._costs:
@@ -308,7 +292,7 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
                 episode.cost = episode.module.cost()
             info.update(episode.cost._asdict())
         if self._timings:
-            info["pass_time"] = seconds
+            info["pass_time"] = result.seconds
         return info
 
 

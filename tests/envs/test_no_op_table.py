@@ -22,7 +22,7 @@ def test_masks_are_copies():
 
 
 def test_forgets_what_was_longest_unused():
-    table = NoOpTable(1, capacity=2)
+    table = NoOpTable(1, max_bytes=900)
     table.add("a", 0)
     table.add("b", 0)
     table.mask("a")
@@ -32,6 +32,6 @@ def test_forgets_what_was_longest_unused():
     assert table.mask("b").tolist() == [1]
 
 
-def test_capacity_must_be_positive():
-    with pytest.raises(ValueError, match="capacity"):
-        NoOpTable(1, capacity=0)
+def test_a_table_holds_at_least_one_state():
+    with pytest.raises(ValueError, match="one state"):
+        NoOpTable(1, max_bytes=0)

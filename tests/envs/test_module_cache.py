@@ -1,0 +1,39 @@
+"""Modules are shared while they fit, and read again when they were dropped."""
+
+import pytest
+
+from envs.module_cache import ModuleCache
+from tests.tiny_module import TINY
+
+
+def _sources(tmp_path, count):
+    paths = [tmp_path / f"{n}.hlo" for n in range(count)]
+    for path in paths:
+        path.write_text(TINY)
+    return paths
+
+
+def test_a_module_is_read_once(tmp_path):
+    (path,) = _sources(tmp_path, 1)
+    cache = ModuleCache()
+    assert cache.read(path) is cache.read(path)
+
+
+def test_what_was_longest_unused_goes_first(tmp_path):
+    a, b, c = _sources(tmp_path, 3)
+    cache = ModuleCache(max_bytes=2 * 8 * 1024)
+    first, second = cache.read(a), cache.read(b)
+    assert cache.read(a) is first
+    cache.read(c)
+    assert cache.size <= cache.max_bytes
+    assert cache.read(a) is first
+    assert cache.read(b) is not second
+
+
+@pytest.mark.parametrize("limit", [0, 1])
+def test_one_module_is_kept_whatever_the_limit(tmp_path, limit):
+    a, b = _sources(tmp_path, 2)
+    cache = ModuleCache(max_bytes=limit)
+    cache.read(a)
+    kept = cache.read(b)
+    assert cache.read(b) is kept
