@@ -34,10 +34,15 @@ class Module:
     """An HLO module held by XLA."""
 
     @staticmethod
-    def from_text(text: bytes) -> Module: ...
+    def from_text(text: bytes, alone: bool = False) -> Module | None:
+        """
+        None: to be parsed in a process of its own, there with alone=True, where an
+        abort of XLA ends it.
+        """
 
     @staticmethod
-    def from_proto(serialized: bytes) -> Module: ...
+    def from_proto(serialized: bytes, alone: bool = False) -> Module | None:
+        """As from_text."""
 
     @property
     def name(self) -> str: ...
@@ -53,7 +58,7 @@ class Module:
 
     def clone(self) -> Module: ...
 
-    def fingerprint(self) -> str: ...
+    def fingerprint(self, cached: bool = True) -> str: ...
 
     def structure(self) -> str: ...
 
@@ -69,6 +74,17 @@ class Module:
         Has XLA:CPU write the module after each of its own passes into a folder; returns
         (pipeline, pass, changed) of each pass that it ran.
         """
+
+MAX_BYTES: int = 2147483647
+
+MAX_NESTING: int = 256
+
+MAX_ELIDED_ELEMENTS: int = 268435456
+
+MAX_DEVICES: int = 16777216
+
+def was_aborted() -> bool:
+    """Whether an abort of XLA's was survived in this process."""
 
 def opcodes() -> list[str]:
     """XLA's opcodes, in the order of op_counts."""

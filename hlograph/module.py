@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlograph._native import native
+from hlograph.isolated_parser import parse_isolated
 from hlograph.reference_pipelines import Pipeline
 from hlograph.registry import Pass, passes
 from hlograph.sources import Source, read_source
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 
     from hlograph import _xla
     from hlograph.graph import HloGraph
+
+
+def _trusted(serialized: bytes) -> _xla.Module:
+    """Parses a proto that was parsed in another process before."""
+    handle = native().Module.from_proto(serialized, alone=True)
+    assert handle is not None  # only what is not alone may be refused
+    return handle
 
 
 class Cost(NamedTuple):
@@ -59,19 +67,30 @@ class Module:
     def from_text(cls, text: str | bytes) -> Module:
         """Parses HLO text.
 
+        Whatever the text is, the process goes on; where XLA's parser would end it, the text is
+        parsed in another process (``hlograph.isolated_parser``). Limits: 2,147,483,647 bytes;
+        brackets nested 256 deep; 268,435,456 elements in all ``constant({...})`` together;
+        16,777,216 devices in a sharding or list of replica groups.
+
         Raises:
             HloParseError: The text is not an HLO module; has line and column.
         """
-        return cls(native().Module.from_text(text.encode() if isinstance(text, str) else text))
+        data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+        handle = native().Module.from_text(data)
+        return cls(handle or _trusted(parse_isolated("text", data)))
 
     @classmethod
     def from_proto(cls, serialized: bytes) -> Module:
         """Parses a serialized ``xla.HloModuleProto``.
 
+        As safe as ``from_text``. Limits: 2,147,483,647 bytes; messages nested 100 deep; a
+        literal has no more elements than its bytes have bits; devices as there.
+
         Raises:
             HloParseError: The bytes are not one.
         """
-        return cls(native().Module.from_proto(serialized))
+        handle = native().Module.from_proto(serialized)
+        return cls(handle or _trusted(parse_isolated("proto", serialized)))
 
     @classmethod
     def from_jax(cls, lowered: Lowered) -> Module:
@@ -136,7 +155,7 @@ class Module:
         """Returns an independent copy; of a module without changes at no cost."""
         return Module(self._native.clone())
 
-    def fingerprint(self) -> str:
+    def fingerprint(self, *, cached: bool = True) -> str:
         """Returns the identity of the module's state, as 32 hexadecimal digits.
 
         A 128-bit structural hash, independent of names, ids, metadata and the
@@ -144,8 +163,12 @@ class Module:
         and its proto round trip, in every process. Cached until a pass changes
         the module. (``xla::HloModule::GetFingerprint128`` is not an identity: it
         hashes computations in their stored order, which cloning changes.)
+
+        Args:
+            cached: False computes it anew, to find a pass that changed the module
+                though it said that it did not.
         """
-        return self._native.fingerprint()
+        return self._native.fingerprint(cached)
 
     def structure(self) -> str:
         """Returns a hash of the module's opcodes and edges alone, as 32 hexadecimal digits.

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
-import importlib
+import importlib.util
 import os
 import re
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import zstandard
 
 from hlograph.errors import HloParseError
+from hlograph.isolated_parser import parse_isolated
 
 if TYPE_CHECKING:
     from jax.stages import Lowered
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from hlograph.module import Module
 
 Kind: TypeAlias = Literal["text", "proto"]
+_NextPart: TypeAlias = Callable[[bytes, int], tuple[bytes, bytes]]
 Source: TypeAlias = "str | bytes | bytearray | memoryview | os.PathLike[str] | Lowered"
 
 _GZIP = b"\x1f\x8b"
@@ -48,6 +50,13 @@ _COMMENTS = re.compile(rb"(?:\s+|//[^\n]*\n|/\*.*?\*/)*", re.DOTALL)
 _MLIR_START = re.compile(rb"(?:builtin\.)?module\b|func\.func\b|#\w+\s*=|#loc|\"builtin\.module\"")
 _SNIFFED = 4096
 _LONGEST_PATH = 200
+# So many bytes hold up to 128 MiB.
+_ZSTD_STEP = 4096
+
+MAX_BYTES = 2**31 - 1
+"""The largest content of a source, also after decompression.
+
+XLA's lexer matches with RE2, and protos are read by protobuf; neither takes more."""
 # jaxlib reports "-:3:25: error: ...", and more lines about versions that say nothing of the text.
 _MLIR_POSITION = re.compile(r".*?-:([1-9]\d*):(\d+): ")
 
@@ -65,7 +74,9 @@ def parse(source: Source | Module) -> HloGraph:
     """Reads a module from whatever holds one, as a typed graph.
 
     What a file or bytes hold is told by the content, not by the suffix. The module is not
-    verified: a graph shows what is written.
+    verified: a graph shows what is written. Whatever the source holds, the process goes on;
+    ``Module.from_text`` and ``from_proto`` have the limits. A file may hold ``MAX_BYTES``,
+    compressed or not.
 
     Args:
         source: HLO text (str or bytes); a serialized ``HloModuleProto``, or the ``HloProto`` of
@@ -155,25 +166,49 @@ def _is_text(data: bytes) -> bool:
 def _decompressed(data: bytes, name: str) -> bytes:
     try:
         if data.startswith(_GZIP):
-            return gzip.decompress(data)
+            return _all_parts(data, name, _gzip_part)
         if data.startswith(_ZSTD):
-            return _decompressed_zstd(data)
-    except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as error:
+            return _all_parts(data, name, _zstd_part)
+    except (EOFError, zlib.error, zstandard.ZstdError) as error:
         raise HloParseError(
             f"{name} is compressed data that is cut off or damaged ({len(data)} bytes): {error}"
         ) from error
     return data
 
 
-def _decompressed_zstd(data: bytes) -> bytes:
+def _all_parts(data: bytes, name: str, next_part: _NextPart) -> bytes:
+    """Decompresses parts, one behind the other, as long as what they hold is not too large."""
     parts = []
+    left = MAX_BYTES
     while data:
-        frame = zstandard.ZstdDecompressor().decompressobj()
-        parts.append(frame.decompress(data))
-        if not frame.eof:
-            raise EOFError("the last zstd frame does not end")
-        data = frame.unused_data
+        part, data = next_part(data, left)
+        left -= len(part)
+        if left < 0:
+            raise HloParseError(f"{name} is compressed data of more than {MAX_BYTES} bytes")
+        parts.append(part)
     return b"".join(parts)
+
+
+def _gzip_part(data: bytes, limit: int) -> tuple[bytes, bytes]:
+    member = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    part = member.decompress(data, limit + 1)
+    if not member.eof and len(part) <= limit:
+        raise EOFError("the last gzip member does not end")
+    return part, member.unused_data
+
+
+def _zstd_part(data: bytes, limit: int) -> tuple[bytes, bytes]:
+    # Its decompressor knows no limit, so it is fed little by little.
+    frame = zstandard.ZstdDecompressor().decompressobj()
+    parts = []
+    size = 0
+    for start in range(0, len(data), _ZSTD_STEP):
+        end = start + _ZSTD_STEP
+        parts.append(frame.decompress(data[start:end]))
+        size += len(parts[-1])
+        if frame.eof or size > limit:
+            return b"".join(parts), frame.unused_data + data[end:]
+    raise EOFError("the last zstd frame does not end")
 
 
 def _module_proto(data: bytes) -> bytes:
@@ -219,17 +254,17 @@ def _read_jax(source: object) -> tuple[Kind, bytes]:
 
 
 def _from_mlir(data: bytes, name: str) -> bytes:
-    """Converts StableHLO, as text or bytecode, to a serialized ``HloModuleProto``."""
-    try:
-        mlir: Any = importlib.import_module("jaxlib._jax").mlir
-    except ImportError as error:
+    """Converts StableHLO, as text or bytecode, to a serialized ``HloModuleProto``.
+
+    In another process: on some texts jaxlib does not end.
+    """
+    if importlib.util.find_spec("jaxlib") is None:
         raise ImportError(
             f"{name} is StableHLO, which jaxlib converts to HLO, and jaxlib is not installed: "
             "pip install jax"
-        ) from error
+        )
     try:
-        computation = mlir.mlir_module_to_xla_computation(data)
-        return computation.as_serialized_hlo_module_proto()
-    except Exception as error:  # of classes that jaxlib does not export
-        message = _MLIR_POSITION.sub(r"was parsing \1:\2: ", str(error).splitlines()[0])
+        return parse_isolated("mlir", data)
+    except HloParseError as error:
+        message = _MLIR_POSITION.sub(r"was parsing \1:\2: ", str(error))
         raise HloParseError(f"{name} is not StableHLO that jaxlib converts: {message}") from error

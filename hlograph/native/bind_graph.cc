@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "hlograph/native/abort_guard.h"
 #include "hlograph/native/bind.h"
+#include "hlograph/native/errors.h"
 #include "hlograph/native/graph.h"
 #include "hlograph/native/graph_traits.h"
 #include "hlograph/native/instruction_attributes.h"
@@ -48,9 +50,18 @@ nb::list Strings(const std::vector<std::string>& values) {
 
 nb::typed<nb::dict, std::string, nb::object> Graph(const Module& module) {
   GraphColumns columns;
+  bool built = false;
   {
     nb::gil_scoped_release release;
-    columns = module.Read([&](const xla::HloModule& hlo) { return BuildGraph(hlo); });
+    // Inside of Read, so that the module's lock is not left held by what is dropped.
+    built = module.Read([&](const xla::HloModule& hlo) {
+      return SurvivesAbort([&] { columns = BuildGraph(hlo); });
+    });
+  }
+  if (!built) {
+    throw StatusError(ErrorKind::kParse,
+                      "XLA gave up on a failed check as it was asked for the attributes of an "
+                      "instruction: they contradict each other; Module.verify() may say more");
   }
   nb::dict result;
   result["node_type"] = Array(std::move(columns.node_type));

@@ -15,10 +15,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "hlograph/native/abort_guard.h"
 #include "hlograph/native/bind.h"
 #include "hlograph/native/compile.h"
 #include "hlograph/native/errors.h"
+#include "hlograph/native/fingerprint.h"
 #include "hlograph/native/module.h"
+#include "hlograph/native/text_check.h"
+#include "hlograph/native/tile_check.h"
 #include "hlograph/native/vocabulary.h"
 
 namespace nb = nanobind;
@@ -28,22 +32,22 @@ namespace {
 
 using CountArray = nb::ndarray<nb::numpy, int64_t, nb::shape<-1>, nb::c_contig>;
 
-std::unique_ptr<Module> FromText(nb::bytes text) {
+std::unique_ptr<Module> FromText(nb::bytes text, bool alone) {
   absl::StatusOr<std::unique_ptr<Module>> module;
   {
     const absl::string_view view(text.c_str(), text.size());
     nb::gil_scoped_release release;
-    module = Module::FromText(view);
+    module = Module::FromText(view, alone);
   }
   return ValueOrThrow(std::move(module), ErrorKind::kParse);
 }
 
-std::unique_ptr<Module> FromProto(nb::bytes serialized) {
+std::unique_ptr<Module> FromProto(nb::bytes serialized, bool alone) {
   absl::StatusOr<std::unique_ptr<Module>> module;
   {
     const absl::string_view view(serialized.c_str(), serialized.size());
     nb::gil_scoped_release release;
-    module = Module::FromProto(view);
+    module = Module::FromProto(view, alone);
   }
   return ValueOrThrow(std::move(module), ErrorKind::kParse);
 }
@@ -57,9 +61,10 @@ nb::bytes ToProto(const Module& module) {
   return nb::bytes(serialized.data(), serialized.size());
 }
 
-std::string GetFingerprint(const Module& module) {
+std::string GetFingerprint(const Module& module, bool cached) {
   nb::gil_scoped_release release;
-  return module.GetFingerprint().ToHex();
+  if (cached) return module.GetFingerprint().ToHex();
+  return module.Read([](const xla::HloModule& hlo) { return FingerprintOf(hlo).ToHex(); });
 }
 
 std::string GetStructure(const Module& module) {
@@ -125,8 +130,14 @@ std::vector<PassRecordTuple> DumpPasses(const Module& module, const std::string&
 
 void BindModule(nb::module_& m) {
   nb::class_<Module>(m, "Module", "An HLO module held by XLA.")
-      .def_static("from_text", &FromText, nb::arg("text"))
-      .def_static("from_proto", &FromProto, nb::arg("serialized"))
+      .def_static("from_text", &FromText, nb::arg("text"), nb::arg("alone") = false,
+                  nb::sig("def from_text(text: bytes, alone: bool = False) -> Module | None"),
+                  "None: to be parsed in a process of its own, there with alone=True, where an\n"
+                  "abort of XLA ends it.")
+      .def_static(
+          "from_proto", &FromProto, nb::arg("serialized"), nb::arg("alone") = false,
+          nb::sig("def from_proto(serialized: bytes, alone: bool = False) -> Module | None"),
+          "As from_text.")
       .def_prop_ro("name", &Module::Name)
       .def_prop_ro("op_count", &Module::OpCount)
       .def("op_counts", &OpCounts)
@@ -134,7 +145,7 @@ void BindModule(nb::module_& m) {
            nb::call_guard<nb::gil_scoped_release>())
       .def("to_proto", &ToProto)
       .def("clone", &Module::Clone, nb::call_guard<nb::gil_scoped_release>())
-      .def("fingerprint", &GetFingerprint)
+      .def("fingerprint", &GetFingerprint, nb::arg("cached") = true)
       .def("structure", &GetStructure)
       .def("verify", &Verify)
       .def("cost", &GetCost, "Flops, transcendentals and bytes accessed.")
@@ -142,6 +153,11 @@ void BindModule(nb::module_& m) {
       .def("dump_cpu_passes", &DumpPasses, nb::arg("directory"), nb::arg("disabled"),
            "Has XLA:CPU write the module after each of its own passes into a folder; returns\n"
            "(pipeline, pass, changed) of each pass that it ran.");
+  m.attr("MAX_BYTES") = kMaxBytes;
+  m.attr("MAX_NESTING") = kMaxNesting;
+  m.attr("MAX_ELIDED_ELEMENTS") = kMaxElidedElements;
+  m.attr("MAX_DEVICES") = kMaxDevices;
+  m.def("was_aborted", &WasAborted, "Whether an abort of XLA's was survived in this process.");
   m.def("opcodes", &OpcodeNames, "XLA's opcodes, in the order of op_counts.");
   m.def("element_types", &ElementTypeNames, "XLA's element types; empty for unused numbers.");
 }

@@ -1,9 +1,12 @@
 #include "hlograph/native/module.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +23,8 @@
 #include "hlograph/native/cost.h"
 #include "hlograph/native/fingerprint.h"
 #include "hlograph/native/passes.h"
+#include "hlograph/native/proto_check.h"
+#include "hlograph/native/text_check.h"
 #include "xla/debug_options_flags.h"
 #include "xla/hlo/ir/hlo_clone_context.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -54,6 +59,28 @@ std::unique_ptr<xla::HloModule> CloneWhole(const xla::HloModule& module) {
   return std::move(clone);
 }
 
+// XLA prints a negative zero as "-0", and reads that as the integer 0.
+std::string WithNegativeZeros(const std::string& text) {
+  constexpr absl::string_view kConstant = " constant(";
+  std::string result;
+  size_t copied = 0;
+  for (size_t at = text.find(kConstant); at != std::string::npos; at = text.find(kConstant, at)) {
+    at += kConstant.size();
+    // Literals hold no quotes and no line breaks; what follows them on the line may hold "-0".
+    const absl::string_view line(text.data(),
+                                 std::min(text.find_first_of("\n\"", at), text.size()));
+    while ((at = line.find("-0", at)) != absl::string_view::npos) {
+      const bool begins = absl::string_view(" {(").find(line[at - 1]) != absl::string_view::npos;
+      at += 2;
+      if (!begins || line.find_first_of(" ,})", at) != at) continue;
+      result.append(text, copied, at - copied).append(".0");
+      copied = at;
+    }
+    at = line.size();
+  }
+  return result.append(text, copied, std::string::npos);
+}
+
 absl::StatusOr<bool> RunPass(const Pass& pass, xla::HloModule* module) {
   bool changed = false;
   if (!pass.requires_pass.empty()) {
@@ -66,18 +93,43 @@ absl::StatusOr<bool> RunPass(const Pass& pass, xla::HloModule* module) {
   return changed || *result;
 }
 
-// The module that a parser of XLA returns, or an error if it fails or aborts.
-absl::StatusOr<std::unique_ptr<Module>> Parsed(
-    absl::FunctionRef<absl::StatusOr<std::unique_ptr<xla::HloModule>>()> parse) {
-  absl::StatusOr<std::unique_ptr<xla::HloModule>> module = absl::UnknownError("");
-  if (!SurvivesAbort([&] { module = parse(); })) {
-    return absl::InvalidArgumentError(
-        "XLA's parser gave up on a failed check (its message may be on stderr): an instruction "
-        "contradicts its operands, as a reshape to another number of elements does, or "
-        "parameters are not numbered 0, 1, 2, ...");
+// XLA quotes whole lines, of which some have megabytes.
+absl::Status Shortened(const absl::Status& status) {
+  constexpr size_t kLongest = 10000;
+  const absl::string_view message = status.message();
+  if (message.size() <= kLongest) return status;
+  return absl::Status(status.code(), absl::StrCat(message.substr(0, kLongest), " ..."));
+}
+
+using Parser = absl::FunctionRef<absl::StatusOr<std::unique_ptr<xla::HloModule>>()>;
+
+// What a parser of XLA returns; what it throws is an error as well.
+absl::StatusOr<std::unique_ptr<xla::HloModule>> Caught(Parser parse) {
+  try {
+    return parse();
+  } catch (const std::bad_alloc&) {
+    return absl::InvalidArgumentError("XLA's parser asked for more memory than there is");
+  } catch (const std::exception& error) {
+    return absl::InvalidArgumentError(absl::StrCat("XLA's parser gave up: ", error.what()));
   }
-  if (!module.ok()) return module.status();
+}
+
+// The module that a parser of XLA returns, or an error; null if it aborts, unless `alone`.
+absl::StatusOr<std::unique_ptr<Module>> Parsed(bool alone, Parser parse) {
+  absl::StatusOr<std::unique_ptr<xla::HloModule>> module = absl::UnknownError("");
+  if (alone) {
+    OmitStackTraces();
+    module = Caught(parse);
+  } else if (!SurvivesAbort([&] { module = Caught(parse); })) {
+    return nullptr;
+  }
+  if (!module.ok()) return Shortened(module.status());
   return std::make_unique<Module>(*std::move(module));
+}
+
+absl::Status TooLarge(absl::string_view what, size_t size) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("expected ", what, " of at most ", kMaxBytes, " bytes, got ", size));
 }
 
 }  // namespace
@@ -95,13 +147,19 @@ Module::Module(std::shared_ptr<const xla::HloModule> base, std::vector<const Pas
       current_(std::move(current)),
       fingerprint_(fingerprint) {}
 
-absl::StatusOr<std::unique_ptr<Module>> Module::FromText(absl::string_view text) {
+absl::StatusOr<std::unique_ptr<Module>> Module::FromText(absl::string_view text, bool alone) {
+  if (text.size() > kMaxBytes) return TooLarge("HLO text", text.size());
+  absl::StatusOr<TextVerdict> verdict = CheckText(text);
+  if (!verdict.ok()) return verdict.status();
+  if (!alone && (*verdict == TextVerdict::kUnsure || WasAborted())) return nullptr;
   xla::HloModuleConfig config;
   config.set_debug_options(xla::GetDebugOptionsFromFlags());
-  return Parsed([&] { return xla::ParseAndReturnUnverifiedModule(text, config); });
+  return Parsed(alone, [&] { return xla::ParseAndReturnUnverifiedModule(text, config); });
 }
 
-absl::StatusOr<std::unique_ptr<Module>> Module::FromProto(absl::string_view serialized) {
+absl::StatusOr<std::unique_ptr<Module>> Module::FromProto(absl::string_view serialized,
+                                                          bool alone) {
+  if (serialized.size() > kMaxBytes) return TooLarge("a proto", serialized.size());
   xla::HloModuleProto proto;
   if (serialized.empty() || !proto.ParseFromArray(serialized.data(), serialized.size())) {
     return absl::InvalidArgumentError(absl::StrCat("expected a serialized HloModuleProto, got ",
@@ -112,10 +170,12 @@ absl::StatusOr<std::unique_ptr<Module>> Module::FromProto(absl::string_view seri
         absl::StrCat("expected a serialized HloModuleProto, got ", serialized.size(),
                      " bytes without computations and program shape"));
   }
-  absl::StatusOr<xla::HloModuleConfig> config =
-      xla::HloModule::CreateModuleConfigFromProto(proto, xla::GetDebugOptionsFromFlags());
-  if (!config.ok()) return config.status();
-  return Parsed([&] {
+  if (absl::Status status = CheckProto(proto); !status.ok()) return status;
+  if (!alone && WasAborted()) return nullptr;
+  return Parsed(alone, [&]() -> absl::StatusOr<std::unique_ptr<xla::HloModule>> {
+    absl::StatusOr<xla::HloModuleConfig> config =
+        xla::HloModule::CreateModuleConfigFromProto(proto, xla::GetDebugOptionsFromFlags());
+    if (!config.ok()) return config.status();
     return xla::HloModule::CreateFromProto(proto, *config, /*prohibit_empty_literal=*/true,
                                            /*comp_envs=*/nullptr,
                                            /*preserve_instruction_ids=*/false);
@@ -130,7 +190,7 @@ std::string Module::ToText(bool metadata) const {
   xla::HloPrintOptions options =
       xla::HloPrintOptions::ShortParsable().set_print_control_dependencies(true).set_print_metadata(
           metadata);
-  return Read([&](const xla::HloModule& hlo) { return hlo.ToString(options); });
+  return WithNegativeZeros(Read([&](const xla::HloModule& hlo) { return hlo.ToString(options); }));
 }
 
 std::string Module::ToProto() const {

@@ -2,6 +2,7 @@
 #ifndef HLOGRAPH_NATIVE_MODULE_H_
 #define HLOGRAPH_NATIVE_MODULE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -22,6 +23,10 @@ class HloModule;
 
 namespace hlograph {
 
+// Of text: RE2, which XLA's lexer matches the rest of the text with, takes no more. Of protos:
+// protobuf takes no more.
+inline constexpr size_t kMaxBytes = (size_t{1} << 31) - 1;
+
 // A module is an immutable base, shared between clones, and the passes that
 // changed it since. The mutable copy is made by the first pass, so a clone of
 // an untouched module costs nothing; after a pass that fails half-way the copy
@@ -32,8 +37,12 @@ class Module {
   explicit Module(std::unique_ptr<xla::HloModule> module);
   ~Module();
 
-  static absl::StatusOr<std::unique_ptr<Module>> FromText(absl::string_view text);
-  static absl::StatusOr<std::unique_ptr<Module>> FromProto(absl::string_view serialized);
+  // Parse a module; null means that it must be done in a process of its own, which XLA may end:
+  // it does not survive this input, or may not, or did not survive another one in this process.
+  // There `alone` is true: null is never returned, and an abort is not survived.
+  static absl::StatusOr<std::unique_ptr<Module>> FromText(absl::string_view text, bool alone);
+  static absl::StatusOr<std::unique_ptr<Module>> FromProto(absl::string_view serialized,
+                                                           bool alone);
 
   std::string Name() const;
   std::string ToText(bool metadata) const;
