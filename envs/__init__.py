@@ -13,6 +13,7 @@ from envs.no_op_table import NoOpTable
 from envs.pass_ordering import PassOrderingEnv
 from envs.rewards import OpCount, OpCountDrop, Reward
 from envs.trajectory import ReplayError, Trajectory
+from envs.validation import Validation
 
 __all__ = [
     "NoOpTable",
@@ -22,6 +23,7 @@ __all__ = [
     "ReplayError",
     "Reward",
     "Trajectory",
+    "Validation",
 ]
 
 gymnasium.register(id="hlograph/PassOrdering-v0", entry_point="envs.pass_ordering:PassOrderingEnv")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from envs.benchmarks import NamedModule
 from envs.rewards import ModuleState
-from hlograph.module import Cost
+from hlograph.module import Cost, Module
 
 
 class Episode:
@@ -33,6 +33,7 @@ class Episode:
 
     def __init__(self, benchmark: NamedModule) -> None:
         self.benchmark = benchmark.name
+        self._load = benchmark.load
         self.module = benchmark.load().clone()
         self.fingerprint = self.start_fingerprint = self.module.fingerprint()
         self.state = self.start = ModuleState(self.module.op_count)
@@ -43,6 +44,11 @@ class Episode:
         self.mask: NDArray[np.int8] = np.zeros(0, np.int8)
         self.seen: Any = None
         self.cost: Cost | None = None
+
+    @property
+    def start_module(self) -> Module:
+        """The module as the episode began; not to be changed."""
+        return self._load()
 
     def enter_state(self) -> None:
         """Looks at the module again after a pass has changed it."""

@@ -18,6 +18,8 @@ from envs.pass_runner import PassResult, PassRunner
 from envs.rendering import render_trajectory
 from envs.rewards import Reward, resolve_reward
 from envs.trajectory import ReplayError, Trajectory
+from envs.validation import Validation, validate
+from hlograph.equivalence import Limits
 from hlograph.errors import UnknownNameError
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.quarantine import Quarantine
@@ -97,7 +99,8 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
             share_observations: Whether observations of the same state share their
                 arrays, which saves copying a graph after each step that changes
                 nothing; the caller must not write to them.
-            actions: Names of the passes to choose from; None: all.
+            actions: Names of the passes to choose from; None: all. With
+                ``hlograph.passes.exact`` what is computed stays the same bit by bit.
             no_op_bytes: Memory for what is known of passes that change nothing.
             quarantine: States and passes not to be tried, because they ended a process.
             recorder: Flight recorder of the worker that the environment runs in.
@@ -241,6 +244,26 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
             self.horizon = horizon
         _check("end", trajectory.fingerprint, info["fingerprint"])
         return observation, info
+
+    def validate(
+        self, *, samples: int = 2, seed: int = 0, limits: Limits | None = None
+    ) -> Validation:
+        """Verifies the episode's module and compares what it computes with the start module.
+
+        Takes seconds, for both are compiled: for results, not for every step.
+
+        Args:
+            samples: Random inputs to run both on.
+            seed: Seed of the inputs.
+            limits: What the comparison may cost; None is ``hlograph.equivalence.Limits()``.
+
+        Returns:
+            The verifier's error, if any, and the ``Equivalence``.
+        """
+        episode = self._current
+        return validate(
+            episode.start_module, episode.module, samples=samples, seed=seed, limits=limits
+        )
 
     def action_masks(self) -> NDArray[np.int8]:
         """Returns the action mask (the name that sb3-contrib's MaskablePPO asks for)."""

@@ -30,6 +30,7 @@ from hlograph.vocabulary import EDGE_TYPES, ELEMENT_TYPES, NODE_TYPES, OPCODES
 
 if TYPE_CHECKING:
     from hlograph import corpus as corpus
+    from hlograph.equivalence import Equivalence as Equivalence
     from hlograph.graph import HloGraph as HloGraph
     from hlograph.module import Cost as Cost
     from hlograph.module import Module as Module
@@ -46,6 +47,7 @@ __version__ = "0.1.0"
 # names: importing it would put the submodule in the place of the value.
 _LAZY = {
     "Cost": "module",
+    "Equivalence": "equivalence",
     "FixedPoint": "reference_pipelines",
     "HloGraph": "graph",
     "Module": "module",
@@ -63,6 +65,7 @@ __all__ = [
     "OPCODES",
     "Cost",
     "EngineUnavailableError",
+    "Equivalence",
     "FixedPoint",
     "HloError",
     "HloGraph",

@@ -1,4 +1,4 @@
-"""XLA in process: modules, passes, graphs, cost."""
+"""XLA in process: modules, passes, graphs, cost, execution."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -26,6 +26,9 @@ class Pass:
 
     @property
     def requires_pass(self) -> str: ...
+
+    @property
+    def numerics(self) -> str: ...
 
 def registry() -> list[Pass]:
     """All passes, in the order of their action numbers."""
@@ -102,3 +105,23 @@ def attribute_names() -> list[str]:
 
 def trait_names() -> list[str]:
     """Names of the traits, by bit."""
+
+class Program:
+    """A module compiled by XLA:CPU."""
+
+    @staticmethod
+    def compile(module: Module, disabled_passes: Sequence[str], strict: bool, optimization_level: int) -> Program: ...
+
+    def run(self, inputs: list[bytes]) -> list[bytes]:
+        """
+        Bytes of the result's leaves, from those of the parameters' leaves; row-major.
+        """
+
+def signature(module: Module) -> tuple[list[tuple[str, list[int], list[int]]], list[tuple[str, list[int], list[int]]]]:
+    """
+    (element type, dimensions, index) of the leaves of parameters and result; the index of a
+    parameter's leaf begins with the parameter's number.
+    """
+
+def evaluate(module: Module, inputs: list[bytes], max_seconds: float) -> list[bytes]:
+    """The same as Program.run, by XLA's reference evaluator."""

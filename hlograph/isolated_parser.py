@@ -58,7 +58,8 @@ class IsolatedParser:
             data: HLO text, a serialized ``HloModuleProto``, or StableHLO (text or bytecode).
 
         Returns:
-            The serialized ``HloModuleProto``.
+            The serialized ``HloModuleProto``; or HLO text as XLA prints it, of a text that says
+            for how many devices it is, which a proto does not hold.
 
         Raises:
             HloParseError: The data is no module, or XLA did not survive it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,12 +20,16 @@ if TYPE_CHECKING:
     from jax.stages import Lowered
 
     from hlograph import _xla
+    from hlograph.equivalence import EngineName, Equivalence, Limits
     from hlograph.graph import HloGraph
 
 
-def _trusted(serialized: bytes) -> _xla.Module:
-    """Parses a proto that was parsed in another process before."""
-    handle = native().Module.from_proto(serialized, alone=True)
+def _trusted(answer: bytes) -> _xla.Module:
+    """Parses what was parsed in another process before: a proto, or text as XLA prints it."""
+    module = native().Module
+    # A proto begins with the tag of a field.
+    parse = module.from_text if answer.startswith(b"HloModule") else module.from_proto
+    handle = parse(answer, alone=True)
     assert handle is not None  # only what is not alone may be refused
     return handle
 
@@ -224,6 +229,45 @@ class Module:
         pipeline.run(step)
         self._native = copy
         return any(changed)
+
+    def equivalent_to(
+        self,
+        other: Module,
+        *,
+        samples: int = 2,
+        seed: int = 0,
+        engines: Sequence[EngineName] = ("compiled", "evaluator"),
+        limits: Limits | None = None,
+    ) -> Equivalence:
+        """Returns whether another module computes the same, found out by running both.
+
+        Both run on the same random inputs, which fit what this module uses its parameters for
+        (``hlograph.equivalence.inputs``): compiled by XLA:CPU and, as far as it is fast enough,
+        by XLA's reference evaluator, which no pass of XLA comes before. Differences are
+        judged by the rounding errors that this module commits and magnifies
+        (``hlograph.equivalence.judgement``). Modules of more than one device, with random
+        numbers, custom calls without code or dynamic shapes are named as not comparable.
+
+        Args:
+            other: The module to compare with; usually this one after passes.
+            samples: Random inputs.
+            seed: Seed of the inputs; the same seed gives the same inputs.
+            engines: Ways to run both.
+            limits: What it may cost; None is ``hlograph.equivalence.Limits()``.
+
+        Returns:
+            The result; true as a condition if the outputs are equal or close, false if they
+            are different. If the modules could not be compared, taking it as a condition raises
+            ``NotComparableError``: look at ``verdict``.
+
+        Raises:
+            SignatureError: The modules take or give different arrays.
+            VerificationError: XLA's verifier rejects one of them.
+        """
+        from hlograph.equivalence import Reference
+
+        reference = Reference(self, samples=samples, seed=seed, engines=engines, limits=limits)
+        return reference.compare(other)
 
     def graph(self) -> HloGraph:
         """Returns the module as a typed graph."""

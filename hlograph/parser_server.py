@@ -23,6 +23,7 @@ _PR_SET_PDEATHSIG = 1
 _MEMORY_A_BYTE = 1024
 _MEMORY = 8 << 30
 _CHECK = re.compile(r"\S+\.(?:cc|h):\d+\] ([^\n]{1,300})")
+_COUNTS = re.compile(rb"\b(?:replica_count|num_partitions)=")
 _MLIR = b"m"
 _PROTO, _ERROR = b"p", b"e"
 
@@ -90,6 +91,7 @@ def _be_child(kind: bytes, data: bytes, result: IO[bytes], stderr: IO[bytes]) ->
 
 
 def _parse(kind: bytes, data: bytes) -> bytes:
+    """Returns the module as a proto, or as text where a proto would lose something."""
     if kind == _MLIR:
         return _converted(data)
     module_type = native().Module
@@ -98,8 +100,13 @@ def _parse(kind: bytes, data: bytes) -> bytes:
     else:
         module = module_type.from_proto(data, alone=True)
     assert module is not None
+    # The client reads the answer in its own process: it must be one that XLA survives.
+    if kind == b"t" and _COUNTS.search(data):
+        # A proto does not hold for how many devices the module is.
+        text = module.to_text(metadata=True).encode()
+        module_type.from_text(text, alone=True)
+        return text
     proto = module.to_proto()
-    # The client reads this proto in its own process: it must be one that XLA survives.
     module_type.from_proto(proto, alone=True)
     return proto
 

@@ -13,13 +13,31 @@ XLA gives it; an entry that differs in options has a variant behind a colon
 (``gather_expander:simple``). Passes that only make sense for one target
 (layout assignment, fusion, copy insertion, scheduling) and passes that need
 assigned layouts (reshape and reduce decomposition) are not in it.
+
+Walks over the corpus (``experiments.fuzz_passes``) hold every entry to this: an
+error leaves the module as it was, a report of no change is true, XLA's verifier
+accepts what comes out, and the same passes give the same module everywhere.
+Where XLA's pass does not, the entry
+
+* runs another pass first (``Pass.requires``), as ``algsimp`` and the gather and
+  scatter passes do,
+* or mends it: ``algsimp:raise-through-dot`` removes the dots that XLA builds in
+  vain, ``topk-decomposer`` leaves alone what it would turn into an invalid sort,
+  ``rng-expander`` has a fixed key instead of one of the process's generator, the
+  float normalizations report the computations that they clone,
+* or is not there: ``algsimp`` with ``use_associative_reordering`` (adds
+  instructions on every run and reports no change), ``constant_folding`` of level
+  ``kAggressive`` (evaluates loops that do not end, and arrays of any size).
+
+A report of a change is not held to that: ``while-loop-trip-count-annotator``
+writes what is there already and calls it a change, among others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Literal, cast, overload
 
 from hlograph._native import native
 from hlograph.errors import UnknownNameError
@@ -27,6 +45,9 @@ from hlograph.names import unknown
 
 if TYPE_CHECKING:
     from hlograph import _xla
+
+
+Numerics = Literal["exact", "reassociating", "approximate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +61,11 @@ class Pass:
         options: Options that differ from XLA's default, as (name, value) texts.
         requires: Name of the entry that is run first because XLA's pass would
             fail or abort on some valid modules without it; None for most.
+        numerics: What it does to the bits of what a module computes. ``exact``: nothing; the
+            same operations on the same numbers. ``reassociating``: the same expression over
+            the reals with its sums in another order, on some modules at least; results
+            differ by rounding. ``approximate``: another function, algorithm or precision. Held
+            against the modules of docs/numerics.md.
         index: Position in the registry: the action number.
     """
 
@@ -48,12 +74,13 @@ class Pass:
     xla_class: str
     options: tuple[tuple[str, str], ...]
     requires: str | None
+    numerics: Numerics
     index: int
     _native: _xla.Pass = field(repr=False, compare=False)
 
     def __str__(self) -> str:
         options = ", ".join(f"{name}={value}" for name, value in self.options)
-        return f"{self.name}: {self.description} [{self.xla_class}({options})]"
+        return f"{self.name}: {self.description} [{self.xla_class}({options}); {self.numerics}]"
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         # The native handle stays in its process; the name finds it again.
@@ -95,6 +122,16 @@ class Registry(Sequence[Pass]):
         """Names of all passes, in order."""
         return tuple(self._by_name)
 
+    @property
+    def exact(self) -> tuple[str, ...]:
+        """Names of the passes that change no bit of what a module computes (``Pass.numerics``).
+
+        ``PassOrderingEnv(actions=hlograph.passes.exact)`` chooses from them only. They are
+        exact where instructions run as they are, as in XLA's reference evaluator; a compiler
+        may still fuse or order what they leave in another way, and so round otherwise.
+        """
+        return tuple(entry.name for entry in self if entry.numerics == "exact")
+
     def __repr__(self) -> str:
         return f"<{len(self)} XLA passes: {', '.join(self.names[:4])}, ...>"
 
@@ -115,6 +152,7 @@ def _load() -> Registry:
                 xla_class=entry.xla_class,
                 options=tuple(entry.options),
                 requires=entry.requires_pass or None,
+                numerics=cast(Numerics, entry.numerics),
                 index=index,
                 _native=entry,
             )

@@ -7,6 +7,7 @@
 namespace hlograph {
 
 void BindErrors(nanobind::module_& m);
+void BindExecute(nanobind::module_& m);
 void BindGraph(nanobind::module_& m);
 void BindModule(nanobind::module_& m);
 void BindPasses(nanobind::module_& m);

@@ -16,7 +16,8 @@ void BindPasses(nb::module_& m) {
       .def_ro("xla_class", &Pass::xla_class)
       .def_ro("description", &Pass::description)
       .def_ro("options", &Pass::options)
-      .def_ro("requires_pass", &Pass::requires_pass);
+      .def_ro("requires_pass", &Pass::requires_pass)
+      .def_ro("numerics", &Pass::numerics);
   m.def(
       "registry",
       [] {

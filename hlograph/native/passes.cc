@@ -13,6 +13,7 @@ std::vector<Pass> MakeRegistry() {
   AddSimplifierPasses(passes);
   AddControlFlowPasses(passes);
   AddExpanderPasses(passes);
+  ClassifyNumerics(passes);
   return passes;
 }
 

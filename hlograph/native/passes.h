@@ -25,6 +25,9 @@ struct Pass {
   std::vector<std::pair<std::string, std::string>> options;
   std::function<PassPtr()> make;
   std::string requires_pass;  // name of the entry that runs first, or empty
+  // What it does to the bits of results: "exact", "reassociating" or
+  // "approximate" (passes_numerics.cc); the last unless the entry is known.
+  std::string numerics = "approximate";
 };
 
 // All passes, in the order of their action numbers. Never changes at run time.
@@ -38,6 +41,9 @@ void AddAlgebraicPasses(std::vector<Pass>& passes);
 void AddSimplifierPasses(std::vector<Pass>& passes);
 void AddControlFlowPasses(std::vector<Pass>& passes);
 void AddExpanderPasses(std::vector<Pass>& passes);
+
+// Sets the numerics of all entries that are known to be exact or reassociating.
+void ClassifyNumerics(std::vector<Pass>& passes);
 
 }  // namespace hlograph
 

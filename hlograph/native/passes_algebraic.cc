@@ -1,17 +1,28 @@
 // The algebraic simplifier and its variants.
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "hlograph/native/passes.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
 #include "xla/hlo/transforms/simplifiers/algebraic_simplifier.h"
+#include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 
 namespace hlograph {
 namespace {
 
 using Options = xla::AlgebraicSimplifierOptions;
+
+// The simplifier takes the indices of a dynamic slice for scalars, and reads beyond the operands
+// of one that has them in a vector, the older form.
+constexpr char kSplitter[] = "dynamic-index-splitter";
 
 void Add(std::vector<Pass>& passes, const std::string& variant, const std::string& description,
          std::vector<std::pair<std::string, std::string>> shown,
@@ -21,6 +32,7 @@ void Add(std::vector<Pass>& passes, const std::string& variant, const std::strin
   pass.xla_class = "AlgebraicSimplifier";
   pass.description = description;
   pass.options = std::move(shown);
+  pass.requires_pass = kSplitter;
   pass.make = [set = std::move(set)] {
     Options options;
     set(options);
@@ -28,6 +40,33 @@ void Add(std::vector<Pass>& passes, const std::string& variant, const std::strin
   };
   passes.push_back(std::move(pass));
 }
+
+// Raises slices and reductions through dots, and clears away what that leaves.
+//
+// XLA builds the new dot before it decides against it, and then neither removes it nor reports a
+// change; the next visit builds another one (AlgebraicSimplifierVisitor::HandleSlice). With no dead
+// code to begin with, all that is dead afterwards is of this kind.
+class RaiseThroughDot : public xla::HloModulePass {
+ public:
+  absl::string_view name() const override { return "algsimp"; }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      xla::HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override {
+    Options options;
+    options.set_raise_slice_and_reduce_through_dot(true);
+    options.set_raise_slice_and_reduce_through_dot_threshold(1.5);
+    absl::StatusOr<bool> had_dead = xla::HloDCE().Run(module, execution_threads);
+    if (!had_dead.ok()) return had_dead;
+    const int64_t before = module->instruction_count();
+    absl::StatusOr<bool> changed = xla::AlgebraicSimplifier(options).Run(module, execution_threads);
+    if (!changed.ok()) return changed;
+    absl::StatusOr<bool> cleared = xla::HloDCE().Run(module, execution_threads);
+    if (!cleared.ok()) return cleared;
+    return *had_dead || *changed || module->instruction_count() != before;
+  }
+};
 
 }  // namespace
 
@@ -58,13 +97,13 @@ void AddAlgebraicPasses(std::vector<Pass>& passes) {
       [](Options& options) { options.set_enable_reduce_of_reshape(false); });
   // use_associative_reordering is left out: XLA's pass then changes the module
   // while it reports that it did not, and adds instructions on every run.
-  Add(passes, "raise-through-dot", "Also raises slices and reductions through dots.",
-      {{"raise_slice_and_reduce_through_dot", "true"},
-       {"raise_slice_and_reduce_through_dot_threshold", "1.5"}},
-      [](Options& options) {
-        options.set_raise_slice_and_reduce_through_dot(true);
-        options.set_raise_slice_and_reduce_through_dot_threshold(1.5);
-      });
+  passes.push_back({"algsimp:raise-through-dot",
+                    "AlgebraicSimplifier",
+                    "Also raises slices and reductions through dots, and removes dead code.",
+                    {{"raise_slice_and_reduce_through_dot", "true"},
+                     {"raise_slice_and_reduce_through_dot_threshold", "1.5"}},
+                    [] { return std::make_unique<RaiseThroughDot>(); },
+                    kSplitter});
   Add(passes, "unconditional-reduce",
       "Also simplifies reduce of transpose or reshape where those have other users.",
       {{"unconditionally_simplify_reduce_of_transpose_or_reshape", "true"}}, [](Options& options) {

@@ -1,11 +1,18 @@
 // Passes that replace an operation by simpler ones or by another type.
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "hlograph/native/passes.h"
+#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/pass/hlo_pass_fix.h"
 #include "xla/hlo/transforms/expanders/bitcast_dtypes_expander.h"
@@ -25,6 +32,7 @@
 #include "xla/hlo/transforms/simplifiers/reduce_window_rewriter.h"
 #include "xla/hlo/transforms/simplifiers/result_caster.h"
 #include "xla/hlo/transforms/simplifiers/tree_reduction_rewriter.h"
+#include "xla/literal_util.h"
 #include "xla/service/all_reduce_promotion.h"
 #include "xla/service/all_to_all_decomposer.h"
 #include "xla/service/batched_gather_scatter_normalizer.h"
@@ -42,6 +50,62 @@ namespace hlograph {
 namespace {
 
 constexpr char kNormalizer[] = "batched_gather_scatter_normalizer";
+
+// RngExpander with one fixed Philox key.
+//
+// XLA draws the key of each expanded rng from a generator of the process, so that the pass gives
+// another module each time. Numbers still differ from rng to rng: each advances the state.
+class FixedKeyRngExpander : public xla::RngExpander {
+ protected:
+  absl::StatusOr<xla::HloInstruction*> ExpandInstruction(xla::HloInstruction* rng) override {
+    xla::HloComputation* const computation = rng->parent();
+    absl::StatusOr<xla::HloInstruction*> expanded = RngExpander::ExpandInstruction(rng);
+    if (!expanded.ok()) return expanded;
+    for (xla::HloInstruction* call : computation->MakeInstructionPostOrder()) {
+      if (call->opcode() != xla::HloOpcode::kCall || call->operand_count() != 4 ||
+          call->operand(1)->opcode() != xla::HloOpcode::kRngGetAndUpdateState ||
+          call->operand(0)->opcode() != xla::HloOpcode::kConstant) {
+        continue;
+      }
+      xla::HloInstruction* const drawn = call->mutable_operand(0);
+      absl::Status status = call->ReplaceOperandWith(
+          0, computation->AddInstruction(
+                 xla::HloInstruction::CreateConstant(xla::LiteralUtil::CreateR0<uint64_t>(kKey))));
+      if (status.ok() && drawn->IsDead()) status = computation->RemoveInstruction(drawn);
+      if (!status.ok()) return status;
+    }
+    return expanded;
+  }
+
+ private:
+  static constexpr uint64_t kKey = 0x9e3779b97f4a7c15;
+};
+
+// A float normalization that reports what it clones: XLA gives an all-reduce or reduce-scatter that
+// shares its computation with another instruction one of its own, and does not call it a change.
+template <typename FloatNormalization>
+class ReportingClones : public FloatNormalization {
+ public:
+  using FloatNormalization::FloatNormalization;
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      xla::HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override {
+    const int64_t before = module->computation_count();
+    absl::StatusOr<bool> changed = FloatNormalization::RunImpl(module, execution_threads);
+    if (!changed.ok()) return changed;
+    return *changed || module->computation_count() != before;
+  }
+};
+
+// TopkDecomposer gives a sort of values and indices the comparator of the custom call. That of
+// topk-rewriter compares values alone, and such a sort is not valid.
+bool IsDecomposableTopK(const xla::HloInstruction* instruction) {
+  if (instruction->opcode() == xla::HloOpcode::kTopK) return true;
+  const auto& called = instruction->called_computations();
+  return called.size() == 1 && called[0]->num_parameters() == 4;
+}
 
 void AddLinearAlgebra(std::vector<Pass>& passes) {
   passes.push_back({"cholesky_expander",
@@ -205,8 +269,8 @@ void AddReductions(std::vector<Pass>& passes) {
   passes.push_back({"topk-decomposer",
                     "TopkDecomposer",
                     "Turns top-k, the operation and the custom call, back into a sort.",
-                    {},
-                    [] { return std::make_unique<xla::TopkDecomposer>(); },
+                    {{"should_decompose", "opcode is topk, or comparator has four parameters"}},
+                    [] { return std::make_unique<xla::TopkDecomposer>(IsDecomposableTopK); },
                     ""});
   passes.push_back({"topk-decomposer:operation",
                     "TopkDecomposer",
@@ -279,8 +343,8 @@ void AddElementwise(std::vector<Pass>& passes) {
   passes.push_back({"rng-expander",
                     "RngExpander",
                     "Expands rng into Philox.",
-                    {},
-                    [] { return std::make_unique<xla::RngExpander>(); },
+                    {{"key", "fixed"}},
+                    [] { return std::make_unique<FixedKeyRngExpander>(); },
                     ""});
   passes.push_back({"rng-bit-generator-expander",
                     "RngBitGeneratorExpander",
@@ -312,15 +376,16 @@ void AddTypes(std::vector<Pass>& passes) {
                     {{"float_support", "none"}},
                     [] {
                       static const auto* const support = new xla::FloatSupport(xla::BF16);
-                      return std::make_unique<xla::FloatNormalization>(support);
+                      return std::make_unique<ReportingClones<xla::FloatNormalization>>(support);
                     },
                     ""});
-  passes.push_back({"bf16-mixed-precision-removal",
-                    "BFloat16MixedPrecisionRemoval",
-                    "Converts where bfloat16 and float32 are mixed in one operation.",
-                    {},
-                    [] { return std::make_unique<xla::BFloat16MixedPrecisionRemoval>(); },
-                    ""});
+  passes.push_back(
+      {"bf16-mixed-precision-removal",
+       "BFloat16MixedPrecisionRemoval",
+       "Converts where bfloat16 and float32 are mixed in one operation.",
+       {},
+       [] { return std::make_unique<ReportingClones<xla::BFloat16MixedPrecisionRemoval>>(); },
+       ""});
   passes.push_back({"change-op-data-type:f16-f32",
                     "ChangeOpDataType",
                     "Computes float16 dots and convolutions in float32.",

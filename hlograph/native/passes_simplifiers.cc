@@ -95,15 +95,8 @@ void AddFolding(std::vector<Pass>& passes) {
                     {{"level", "default"}},
                     [] { return std::make_unique<xla::HloConstantFolding>(); },
                     ""});
-  passes.push_back({"constant_folding:aggressive",
-                    "HloConstantFolding",
-                    "Also evaluates constants that grow by it.",
-                    {{"level", "aggressive"}},
-                    [] {
-                      return std::make_unique<xla::HloConstantFolding>(
-                          xla::HloConstantFolding::Level::kAggressive);
-                    },
-                    ""});
+  // Level kAggressive is left out: XLA then evaluates loops however long they run, for ever if they
+  // do not end, and arrays of any size.
   passes.push_back({"simplify-fp-conversions",
                     "SimplifyFPConversions",
                     "Merges chains of floating-point converts.",

@@ -6,10 +6,12 @@ and not the tests.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -121,13 +123,36 @@ def test_what_is_only_unusual_comes_back_from_the_other_process():
     assert Module.from_text(text).op_count == 3
 
 
-@pytest.mark.parametrize(
-    "operands", ["x, x", "%x, %x", "f32[2]{0} x, f32[2]{0} %x", "f32[2] %x, /*index=1*/x"]
-)
-def test_usual_operands_are_parsed_in_this_process(operands):
+def test_the_other_process_keeps_the_number_of_devices():
+    text = entry(X, "ROOT y = f32[] dot(abs(x), x), lhs_contracting_dims={0},")
+    text = text.replace("{0},", "{0}, rhs_contracting_dims={0}")
+    text = text.replace("HloModule m", "HloModule m, replica_count=2, num_partitions=4", 1)
+    assert native().Module.from_text(text.encode()) is None
+    assert "replica_count=2, num_partitions=4" in Module.from_text(text).to_text()
+
+
+def test_usual_operands_are_parsed_in_this_process():
+    # In a new one: in this one an abort may have been survived, and then nothing is.
+    code = (
+        "import json, sys; from hlograph._native import native\n"
+        "texts = json.load(sys.stdin)\n"
+        "print([native().Module.from_text(text.encode()) is not None for text in texts])"
+    )
+    operands = ["x, x", "%x, %x", "f32[2]{0} x, f32[2]{0} %x", "f32[2] %x, /*index=1*/x"]
     dims = "lhs_contracting_dims={0}, rhs_contracting_dims={0}"
-    text = entry("%x = f32[2]{0} parameter(0)", f"ROOT y = f32[] dot({operands}), {dims}")
-    assert native().Module.from_text(text.encode()) is not None
+    texts = [
+        entry("%x = f32[2]{0} parameter(0)", f"ROOT y = f32[] dot({pair}), {dims}")
+        for pair in operands
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=json.dumps(texts),
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert done.stdout.strip() == str([True] * len(operands))
 
 
 RESHAPE = entry(X, "ROOT y = f32[3] reshape(x)")
@@ -212,12 +237,14 @@ def _outcome(data: bytes) -> str:
     return "good" if status == 0 else f"ended with {status}"
 
 
+@pytest.mark.filterwarnings("ignore:os.fork")
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.sampled_from(_TEXTS), st.randoms(use_true_random=False))
 def test_damaged_texts(text, random):
     assert _outcome(mutate_text(text, random, _TEXTS)) == "good"
 
 
+@pytest.mark.filterwarnings("ignore:os.fork")
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.sampled_from(_PROTOS), st.randoms(use_true_random=False))
 def test_damaged_protos(proto, random):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+from pathlib import Path
 
 import pytest
 
@@ -54,6 +55,25 @@ def test_prints_as_a_table():
     assert len(lines) == len(hlograph.passes)
     assert "algsimp" in lines[0]
     assert "AlgebraicSimplifier" in lines[0]
+
+
+def test_numerics():
+    exact = hlograph.passes.exact
+    assert all(hlograph.passes[name].numerics == "exact" for name in exact)
+    assert hlograph.passes["dce"].numerics == "exact"
+    assert hlograph.passes["tree_reduction_rewriter"].numerics == "reassociating"
+    assert {entry.numerics for entry in hlograph.passes if entry.name.startswith("algsimp")} == {
+        "approximate"
+    }
+    assert len(exact) >= 30
+
+
+def test_every_classified_name_is_an_entry():
+    """The classes are a list by name: a name that is misspelt there would classify nothing."""
+    source = Path(hlograph.__file__).parent / "native" / "passes_numerics.cc"
+    names = re.findall(r'^ +"([^"]+)",$', source.read_text(), re.M)
+    assert len(names) == len(set(names)) >= 50
+    assert set(names) <= set(hlograph.passes.names)
 
 
 def test_entries_survive_pickling():

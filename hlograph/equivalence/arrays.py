@@ -1,0 +1,115 @@
+"""Arrays of XLA's element types as numpy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from hlograph._native import native
+from hlograph.errors import HloError
+
+if TYPE_CHECKING:
+    from hlograph.module import Module
+
+Array = NDArray[Any]
+
+_BY_NAME: dict[str, np.dtype[Any]] = {
+    "pred": np.dtype(np.bool_),
+    "c64": np.dtype(np.complex64),
+    "c128": np.dtype(np.complex128),
+    "f16": np.dtype(np.float16),
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "f8e3m4": np.dtype(ml_dtypes.float8_e3m4),
+    "f8e4m3": np.dtype(ml_dtypes.float8_e4m3),
+    "f8e4m3b11fnuz": np.dtype(ml_dtypes.float8_e4m3b11fnuz),
+    "f8e4m3fn": np.dtype(ml_dtypes.float8_e4m3fn),
+    "f8e4m3fnuz": np.dtype(ml_dtypes.float8_e4m3fnuz),
+    "f8e5m2": np.dtype(ml_dtypes.float8_e5m2),
+    "f8e5m2fnuz": np.dtype(ml_dtypes.float8_e5m2fnuz),
+    "f8e8m0fnu": np.dtype(ml_dtypes.float8_e8m0fnu),
+    "f4e2m1fn": np.dtype(ml_dtypes.float4_e2m1fn),
+    "s2": np.dtype(ml_dtypes.int2),
+    "u2": np.dtype(ml_dtypes.uint2),
+    "s4": np.dtype(ml_dtypes.int4),
+    "u4": np.dtype(ml_dtypes.uint4),
+} | {
+    f"{kind}{8 * size}": np.dtype(f"{numpy_kind}{size}")
+    for kind, numpy_kind in (("s", "i"), ("u", "u"))
+    for size in (1, 2, 4, 8)
+}
+
+FLOATS = frozenset(name for name in _BY_NAME if name.startswith(("f", "bf")))
+"""Names of the real floating-point types."""
+
+COMPLEX_PARTS = {"c64": "f32", "c128": "f64"}
+"""The type of the parts of each complex type."""
+
+
+class ArraySpec(NamedTuple):
+    """An array that a module takes or gives.
+
+    Attributes:
+        element_type: XLA's name of the type, such as ``f32``.
+        dims: Sizes of the dimensions, from major to minor.
+        path: What leads to it: of a parameter the number first, then positions in tuples.
+    """
+
+    element_type: str
+    dims: tuple[int, ...]
+    path: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.element_type}[{','.join(map(str, self.dims))}]"
+
+
+class Signature(NamedTuple):
+    """What a module takes and gives: the leaves of its parameters, in order, and of its result."""
+
+    parameters: tuple[ArraySpec, ...]
+    results: tuple[ArraySpec, ...]
+
+
+def signature_of(module: Module) -> Signature:
+    """Returns what a module takes and gives.
+
+    Raises:
+        HloError: It takes or gives something else than arrays of fixed size (a token, a dynamic
+            dimension), or a type that numpy and ml_dtypes do not have.
+    """
+    parameters, results = (
+        tuple(ArraySpec(name, tuple(dims), tuple(path)) for name, dims, path in specs)
+        for specs in native().signature(module._native)
+    )
+    for spec in parameters + results:
+        dtype_of(spec.element_type)
+    return Signature(parameters, results)
+
+
+def dtype_of(element_type: str) -> np.dtype[Any]:
+    """Returns the numpy or ml_dtypes type of an element type.
+
+    Raises:
+        HloError: There is none.
+    """
+    if element_type not in _BY_NAME:
+        raise HloError(f"expected an element type that numpy or ml_dtypes has, got {element_type}")
+    return _BY_NAME[element_type]
+
+
+def to_bytes(arrays: Sequence[Array]) -> list[bytes]:
+    """Returns the elements of each array in row-major order, as the extension takes them."""
+    return [array.tobytes() for array in arrays]
+
+
+def from_bytes(specs: Sequence[ArraySpec], leaves: Sequence[bytes]) -> list[Array]:
+    """Returns the arrays that the extension gave as bytes; read-only views of these."""
+    return [
+        np.frombuffer(leaf, dtype_of(spec.element_type)).reshape(spec.dims)
+        for spec, leaf in zip(specs, leaves, strict=True)
+    ]

@@ -1,0 +1,119 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "hlograph/native/bind.h"
+#include "hlograph/native/errors.h"
+#include "hlograph/native/evaluate.h"
+#include "hlograph/native/execute.h"
+#include "hlograph/native/module.h"
+#include "hlograph/native/signature.h"
+
+namespace nb = nanobind;
+
+namespace hlograph {
+namespace {
+
+using ArraySpecTuple = std::tuple<std::string, std::vector<int64_t>, std::vector<int64_t>>;
+using SignatureTuple = std::tuple<std::vector<ArraySpecTuple>, std::vector<ArraySpecTuple>>;
+using BytesList = nb::typed<nb::list, nb::bytes>;
+
+// Views of Python's bytes, which the caller's list keeps alive.
+std::vector<absl::string_view> Views(const BytesList& inputs) {
+  std::vector<absl::string_view> views;
+  for (nb::handle input : inputs) {
+    nb::bytes bytes = nb::cast<nb::bytes>(input);
+    views.emplace_back(bytes.c_str(), bytes.size());
+  }
+  return views;
+}
+
+BytesList ToList(absl::StatusOr<std::vector<std::string>> outputs) {
+  BytesList list;
+  for (const std::string& output : ValueOrThrow(std::move(outputs), ErrorKind::kHlo)) {
+    list.append(nb::bytes(output.data(), output.size()));
+  }
+  return list;
+}
+
+std::vector<ArraySpecTuple> ToTuples(const std::vector<ArraySpec>& specs) {
+  std::vector<ArraySpecTuple> tuples;
+  for (const ArraySpec& spec : specs) {
+    tuples.emplace_back(spec.element_type, spec.dims, spec.index);
+  }
+  return tuples;
+}
+
+SignatureTuple GetSignature(const Module& module) {
+  absl::StatusOr<Signature> signature;
+  {
+    nb::gil_scoped_release release;
+    signature = module.Read([](const xla::HloModule& hlo) { return SignatureOf(hlo); });
+  }
+  const Signature value = ValueOrThrow(std::move(signature), ErrorKind::kHlo);
+  return {ToTuples(value.parameters), ToTuples(value.results)};
+}
+
+std::unique_ptr<Program> Compile(const Module& module,
+                                 const std::vector<std::string>& disabled_passes, bool strict,
+                                 int optimization_level) {
+  absl::StatusOr<std::unique_ptr<Program>> program;
+  {
+    nb::gil_scoped_release release;
+    // On a clone: compiling takes seconds, and the module is locked meanwhile.
+    std::unique_ptr<Module> copy = module.Clone();
+    program = copy->Read([&](const xla::HloModule& hlo) {
+      return Program::Compile(hlo, {disabled_passes, strict, optimization_level});
+    });
+  }
+  return ValueOrThrow(std::move(program), ErrorKind::kHlo);
+}
+
+BytesList Run(const Program& program, const BytesList& inputs) {
+  const std::vector<absl::string_view> views = Views(inputs);
+  absl::StatusOr<std::vector<std::string>> outputs;
+  {
+    nb::gil_scoped_release release;
+    outputs = program.Run(views);
+  }
+  return ToList(std::move(outputs));
+}
+
+BytesList EvaluateModule(const Module& module, const BytesList& inputs, double max_seconds) {
+  const std::vector<absl::string_view> views = Views(inputs);
+  absl::StatusOr<std::vector<std::string>> outputs;
+  {
+    nb::gil_scoped_release release;
+    outputs =
+        module.Read([&](const xla::HloModule& hlo) { return Evaluate(hlo, views, max_seconds); });
+  }
+  return ToList(std::move(outputs));
+}
+
+}  // namespace
+
+void BindExecute(nb::module_& m) {
+  nb::class_<Program>(m, "Program", "A module compiled by XLA:CPU.")
+      .def_static("compile", &Compile, nb::arg("module"), nb::arg("disabled_passes"),
+                  nb::arg("strict"), nb::arg("optimization_level"))
+      .def("run", &Run, nb::arg("inputs"),
+           "Bytes of the result's leaves, from those of the parameters' leaves; row-major.");
+  m.def("signature", &GetSignature, nb::arg("module"),
+        "(element type, dimensions, index) of the leaves of parameters and result; the index of a\n"
+        "parameter's leaf begins with the parameter's number.");
+  m.def("evaluate", &EvaluateModule, nb::arg("module"), nb::arg("inputs"), nb::arg("max_seconds"),
+        "The same as Program.run, by XLA's reference evaluator.");
+}
+
+}  // namespace hlograph

@@ -1,0 +1,136 @@
+#include "hlograph/native/execute.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "hlograph/native/signature.h"
+#include "xla/client/client_library.h"
+#include "xla/client/executable_build_options.h"
+#include "xla/client/local_client.h"
+#include "xla/executable_run_options.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_input_output_alias_config.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/literal.h"
+#include "xla/service/backend.h"
+#include "xla/service/compiler.h"
+#include "xla/service/computation_layout.h"
+#include "xla/service/executable.h"
+#include "xla/service/hlo_module_config.h"
+#include "xla/service/platform_util.h"
+#include "xla/service/shaped_buffer.h"
+#include "xla/stream_executor/platform.h"
+#include "xla/xla.pb.h"
+
+namespace hlograph {
+namespace {
+
+absl::StatusOr<xla::LocalClient*> HostClient() {
+  absl::StatusOr<stream_executor::Platform*> platform = xla::PlatformUtil::GetPlatform("Host");
+  if (!platform.ok()) return platform.status();
+  return xla::ClientLibrary::GetOrCreateLocalClient(*platform);
+}
+
+void Apply(const CompileSettings& settings, xla::DebugOptions& options) {
+  // Modules are taken as they are after partitioning, as in compile.cc.
+  options.add_xla_disable_hlo_passes("spmd-partitioner");
+  for (const std::string& pass : settings.disabled_passes) {
+    options.add_xla_disable_hlo_passes(pass);
+  }
+  options.set_xla_allow_excess_precision(false);
+  options.set_xla_cpu_enable_fast_math(false);
+  options.set_xla_cpu_enable_fast_min_max(false);
+  options.set_xla_backend_optimization_level(settings.optimization_level);
+  options.set_xla_llvm_disable_expensive_passes(true);
+  if (!settings.strict) return;
+  options.set_xla_cpu_max_isa("AVX");  // the last without fused multiply-add
+  options.set_xla_cpu_use_onednn(false);
+  options.set_xla_cpu_use_xnnpack(false);
+  options.set_xla_cpu_multi_thread_eigen(false);
+  options.set_xla_cpu_strict_dot_conv_math(true);
+}
+
+// A copy that compiles as the program of one device, with nothing donated and
+// all arrays row-major at the boundary.
+std::unique_ptr<xla::HloModule> ForOneDevice(const xla::HloModule& module,
+                                             const CompileSettings& settings) {
+  std::unique_ptr<xla::HloModule> copy = module.Clone(/*suffix=*/"");
+  xla::HloModuleConfig& config = copy->mutable_config();
+  config.set_num_partitions(1);
+  config.set_replica_count(1);
+  config.set_use_spmd_partitioning(false);
+  config.set_use_shardy_partitioner(false);
+  config.reset_static_device_assignment();
+  Apply(settings, config.mutable_debug_options());
+  copy->set_input_output_alias_config(xla::HloInputOutputAliasConfig(copy->result_shape()));
+  copy->set_buffer_donor_config(xla::HloBufferDonorConfig());
+  *copy->mutable_entry_computation_layout() =
+      xla::ComputationLayout(copy->entry_computation()->ComputeProgramShape(/*include_ids=*/false),
+                             /*ignore_layouts=*/false);
+  copy->mutable_entry_computation_layout()->SetToDefaultLayout();
+  return copy;
+}
+
+}  // namespace
+
+Program::Program() = default;
+Program::~Program() = default;
+
+absl::StatusOr<std::unique_ptr<Program>> Program::Compile(const xla::HloModule& module,
+                                                          const CompileSettings& settings) {
+  absl::StatusOr<Signature> signature = SignatureOf(module);
+  if (!signature.ok()) return signature.status();
+  absl::StatusOr<xla::LocalClient*> client = HostClient();
+  if (!client.ok()) return client.status();
+  xla::Backend* backend = (*client)->mutable_backend();
+  xla::Compiler::CompileOptions options;
+  options.device_allocator = backend->memory_allocator();
+  absl::StatusOr<std::unique_ptr<xla::HloModule>> optimized = backend->compiler()->RunHloPasses(
+      ForOneDevice(module, settings), backend->default_stream_executor(), options);
+  if (!optimized.ok()) return optimized.status();
+  absl::StatusOr<std::unique_ptr<xla::Executable>> executable = backend->compiler()->RunBackend(
+      *std::move(optimized), backend->default_stream_executor(), options);
+  if (!executable.ok()) return executable.status();
+
+  xla::ExecutableBuildOptions build_options;
+  build_options.set_device_ordinal((*client)->default_device_ordinal());
+  std::unique_ptr<Program> program(new Program());
+  program->signature_ = *std::move(signature);
+  program->parameters_ = ParameterShapes(module);
+  program->client_ = *client;
+  program->executable_ = std::make_unique<xla::LocalExecutable>(*std::move(executable), backend,
+                                                                std::move(build_options));
+  return program;
+}
+
+absl::StatusOr<std::vector<std::string>> Program::Run(
+    absl::Span<const absl::string_view> inputs) const {
+  absl::StatusOr<std::vector<xla::Literal>> literals =
+      MakeLiterals(parameters_, signature_, inputs);
+  if (!literals.ok()) return literals.status();
+  std::vector<xla::ScopedShapedBuffer> buffers;
+  buffers.reserve(literals->size());
+  for (const xla::Literal& literal : *literals) {
+    absl::StatusOr<xla::ScopedShapedBuffer> buffer =
+        client_->LiteralToShapedBuffer(literal, client_->default_device_ordinal());
+    if (!buffer.ok()) return buffer.status();
+    buffers.push_back(*std::move(buffer));
+  }
+  std::vector<const xla::ShapedBuffer*> arguments;
+  for (const xla::ScopedShapedBuffer& buffer : buffers) arguments.push_back(&buffer);
+  xla::ExecutableRunOptions options;
+  options.set_allocator(client_->backend().memory_allocator());
+  options.set_intra_op_thread_pool(client_->backend().eigen_intra_op_thread_pool_device());
+  absl::StatusOr<xla::ScopedShapedBuffer> result = executable_->Run(arguments, options);
+  if (!result.ok()) return result.status();
+  absl::StatusOr<xla::Literal> literal = client_->ShapedBufferToLiteral(*result);
+  if (!literal.ok()) return literal.status();
+  return LeafBytes(*literal);
+}
+
+}  // namespace hlograph
