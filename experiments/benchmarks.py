@@ -98,14 +98,10 @@ def _spread(names: list[str]) -> list[str]:
     return [names[middle], *(name for name in chain.from_iterable(halves) if name is not None)]
 
 
-def references(names: Sequence[str]) -> dict[str, Reference]:
-    """Op counts at the start and after each reference pipeline, by benchmark.
-
-    Of a benchmark of the corpus they are those of its manifest, which was measured by the engine;
-    of a path, the pipelines are run.
-    """
+def recorded(names: Sequence[str]) -> dict[str, Reference]:
+    """References of those of the benchmarks that the corpus has measured, by name."""
     known = {b.name: b for b in corpus.load()}
-    return {name: _recorded(known[name]) if name in known else _measured(name) for name in names}
+    return {name: _recorded(known[name]) for name in names if name in known}
 
 
 def _recorded(benchmark: corpus.Benchmark) -> Reference:
@@ -116,7 +112,12 @@ def _recorded(benchmark: corpus.Benchmark) -> Reference:
     return Reference(benchmark.op_count, {name: count for name, count in after.items() if count})
 
 
-def _measured(name: str) -> Reference:
+def measured(name: str) -> Reference:
+    """Reference of a benchmark, found out by running the pipelines on it.
+
+    Raises:
+        HloError: The benchmark cannot be read, or XLA refuses it.
+    """
     module = load(name)
     after = {}
     for pipeline in REFERENCES:

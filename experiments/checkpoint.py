@@ -5,7 +5,9 @@ that are seeded with the run's seed and the iteration's number.
 """
 
 import copy
+import io
 import json
+import pickle
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +18,22 @@ import hlograph
 from experiments.config import GNNTrainConfig, OpCountTrainConfig
 from experiments.config_json import from_json, to_json
 from experiments.learner import Learner, LearnerName, learner_of, new_policy
-from hlograph.atomic_write import write_atomically
+from hlograph.checked_file import read_checked, write_checked
+from hlograph.errors import DamagedFileError
+from hlograph.isolation import Quarantine
 from models.actor_critic import ActorCritic
 from models.ppo import PPO
 
-FORMAT = 1
+_KIND, _VERSION = "checkpoint", 2
+# What torch.load raises on something else, and what its content then lacks.
+_NOT_A_CHECKPOINT = (
+    pickle.UnpicklingError,
+    EOFError,
+    RuntimeError,
+    TypeError,
+    KeyError,
+    ValueError,
+)
 
 
 @dataclass(frozen=True)
@@ -38,10 +51,18 @@ class Checkpoint:
     """Iterations done."""
     steps: int
     """Pass calls done."""
+    quarantine: tuple[tuple[str, str], ...]
+    """States and passes that are no longer tried."""
 
     @classmethod
     def take(
-        cls, learner: Learner, config: OpCountTrainConfig, ppo: PPO, iteration: int, steps: int
+        cls,
+        learner: Learner,
+        config: OpCountTrainConfig,
+        ppo: PPO,
+        iteration: int,
+        steps: int,
+        quarantine: Quarantine,
     ) -> "Checkpoint":
         """A copy of the state: what happens to the policy later does not reach it."""
         return cls(
@@ -52,6 +73,7 @@ class Checkpoint:
             optimizer=copy.deepcopy(ppo.optimizer.state_dict()),
             iteration=iteration,
             steps=steps,
+            quarantine=tuple(quarantine),
         )
 
     def restore(self, ppo: PPO) -> None:
@@ -76,21 +98,31 @@ class Checkpoint:
         ppo.optimizer.load_state_dict(self.optimizer)
 
     def save(self, path: Path) -> None:
-        """Writes the checkpoint; a reader finds the old file or the new one, never half."""
-        content = vars(self) | {"format": FORMAT, "config": json.dumps(self.config)}
-        write_atomically(path, lambda target: torch.save(content, target))
+        """Writes the checkpoint; a reader finds the old file or the new one, never half.
+
+        Raises:
+            OSError: It cannot be written; what was there before is unchanged.
+        """
+        buffer = io.BytesIO()
+        torch.save(vars(self) | {"config": json.dumps(self.config)}, buffer)
+        write_checked(path, _KIND, _VERSION, buffer.getvalue())
 
     @classmethod
     def load(cls, path: Path) -> "Checkpoint":
         """Reads a checkpoint; nothing in the file is executed.
 
         Raises:
-            ValueError: The file is no checkpoint of this format.
+            DamagedFileError: The file is cut off or altered, or no checkpoint of this version.
+            OSError: It cannot be read.
         """
-        content = torch.load(path, map_location="cpu", weights_only=True)
-        if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
-            raise ValueError(f"{path} is no checkpoint of format {FORMAT}")
-        return cls(**content | {"config": json.loads(content["config"])})
+        data = read_checked(path, _KIND, _VERSION)
+        try:
+            content = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+            return cls(**content | {"config": json.loads(content["config"])})
+        except _NOT_A_CHECKPOINT as error:
+            raise DamagedFileError(f"{path} holds something else than a checkpoint: {error}") from (
+                error
+            )
 
 
 def load_policy(path: Path) -> tuple[Learner, ActorCritic]:

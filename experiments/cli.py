@@ -6,7 +6,6 @@ for first.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,8 +16,11 @@ import tyro
 
 from experiments.config import TrainConfig
 from experiments.config_json import from_json
+from hlograph.checked_file import read_checked_json
+from hlograph.errors import DamagedFileError
 
 CONFIG = "config.json"
+CONFIG_KIND, CONFIG_VERSION = "run settings", 1
 Config = TypeVar("Config", bound=TrainConfig)
 
 
@@ -60,9 +62,11 @@ def _stored(cls: type[Config], resume: Path) -> Config:
     for folder in (resume, *resume.parents[:2]):
         path = folder / CONFIG
         if path.is_file():
-            stored = json.loads(path.read_text(encoding="utf-8"))["config"]
             try:
+                stored = read_checked_json(path, CONFIG_KIND, CONFIG_VERSION)["config"]
                 return replace(from_json(cls, stored), out=folder, resume=resume)
+            except DamagedFileError as error:
+                sys.exit(f"--resume: {error}")
             except ValueError as error:
                 sys.exit(f"--resume: {folder} is of another program or version: {error}")
     sys.exit(f"--resume: there is no {CONFIG} in {resume} or above it")

@@ -35,7 +35,7 @@ class TrainConfig:
     total_steps: int = 20_480
     """Pass calls to train each policy on."""
     num_envs: int = 16
-    """Environments that step in lockstep."""
+    """Environments that are played in an iteration."""
     horizon: int = 40
     """Pass calls in an episode, after which it is truncated."""
     reward: Reward = "op-count-drop"
@@ -44,10 +44,24 @@ class TrainConfig:
     """Times that the held-out benchmarks are evaluated while training, evenly spread."""
     checkpoint_every: int = 10
     """Iterations from one checkpoint to the next."""
+    workers: int | None = None
+    """Processes that play; None is one a core, 0 plays in this process, for debugging."""
+    envs_per_task: int = 4
+    """Environments that one worker steps in lockstep; results depend on it, not on workers."""
+    pass_seconds: float = 60.0
+    """A pass that takes longer costs its worker, and is not tried on that module again."""
+    worker_memory_gib: float = 6.0
+    """Resident memory of one worker, beyond which it is replaced."""
+    module_cache_mib: int = 1024
+    """Memory for modules as they were read, in each worker."""
+    no_op_mib: int = 32
+    """Memory for what is known of passes without effect, in each environment."""
+    samples: int = 2
+    """Random inputs on which a final module is compared with its original; 0 does not compare."""
     threads: int = 2
-    """Threads that passes run on, and threads of one torch operation."""
+    """Threads of one torch operation while learning."""
     device: str = "cpu"
-    """Torch device of the networks."""
+    """Torch device of the networks while learning."""
     out: Path | None = None
     """Folder for checkpoints, logs and results; by default a new one under runs/."""
     resume: Path | None = None

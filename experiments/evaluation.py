@@ -1,15 +1,15 @@
 """Plays a policy greedily on benchmarks, and checks what comes out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import gymnasium
 import torch
+from envs.validation import validate
 
 from experiments.benchmarks import load
-from experiments.lockstep import Lockstep, lockstep
+from experiments.lockstep import Lockstep
 from experiments.states import STOP, State, stacked
-from hlograph.errors import VerificationError
+from hlograph.errors import VerificationError, WorkerLostError
 from models.actor_critic import ActorCritic
 from models.rollout import StateTable
 
@@ -29,57 +29,62 @@ class Outcome:
     """Pass calls, those that changed nothing included."""
 
 
-def evaluate(
-    make_env: Callable[[], gymnasium.Env],
-    policy: ActorCritic,
-    benchmarks: Sequence[str],
-    num_envs: int,
-    threads: int,
-    node_budget: int,
-) -> list[Outcome]:
-    """Plays one greedy episode on each benchmark.
+@dataclass(frozen=True)
+class Check:
+    """What was found when an outcome was checked."""
 
-    The environments are new, so nothing is known yet of any pass that does nothing: a
-    policy pays for each of its mistakes with a call.
+    problem: str | None
+    """Why the outcome does not count; None if nothing speaks against it."""
+    verdict: str
+    """How its outputs compare with the original's; see ``hlograph.equivalence``."""
 
-    Args:
-        make_env: Makes an environment that can play all of the benchmarks.
-        policy: What acts; the likeliest action under the mask is taken.
-        benchmarks: Names of the benchmarks.
-        num_envs: Episodes played side by side; the result does not depend on it but for
-            rounding.
-        threads: Threads that the passes run on.
-        node_budget: Nodes encoded at once.
-    """
-    outcomes: list[Outcome] = []
-    for begin in range(0, len(benchmarks), num_envs):
-        group = benchmarks[begin : begin + num_envs]
-        with lockstep(make_env, len(group), threads) as envs:
-            outcomes += _play_greedily(envs, policy, group, node_budget)
-    return outcomes
+    @classmethod
+    def lost(cls, error: WorkerLostError) -> "Check":
+        """The check of an outcome that could not be checked to its end."""
+        return cls(f"its check {error.kind.replace('_', ' ')}: {error}", "not comparable")
 
 
-def verified(outcome: Outcome) -> bool:
-    """Whether the passes alone lead to the outcome's op count and a valid module.
+def check(outcome: Outcome, samples: int) -> Check:
+    """Whether the passes alone lead to the outcome's op count and a valid, equivalent module.
 
     They are run on a fresh module, outside any environment, so that what the table shows
     does not rest on the environment's own books.
+
+    Args:
+        outcome: The outcome.
+        samples: Random inputs to compare the outputs on; 0 for no comparison.
     """
-    module = load(outcome.benchmark)
+    start = load(outcome.benchmark)
+    module = start.clone()
     for name in outcome.passes:
         module.run(name)
-    try:
-        module.verify()
-    except VerificationError:
-        return False
-    return module.op_count == outcome.op_count
+    if module.op_count != outcome.op_count:
+        return Check(f"its passes lead to {module.op_count} instructions", "not compared")
+    if not samples:
+        try:
+            module.verify()
+        except VerificationError as error:
+            return Check(f"XLA's verifier rejects it: {error}", "not compared")
+        return Check(None, "not compared")
+    validation = validate(start, module, samples=samples)
+    if validation.equivalence is None:
+        return Check(str(validation), "not compared")
+    verdict = validation.equivalence.verdict
+    return Check(str(validation) if verdict == "different" else None, verdict)
 
 
 @torch.no_grad()
-def _play_greedily(
+def play_greedily(
     envs: Lockstep, policy: ActorCritic, benchmarks: Sequence[str], node_budget: int
 ) -> list[Outcome]:
-    """One episode in each environment, benchmark by benchmark."""
+    """Plays one greedy episode in each environment, benchmark by benchmark.
+
+    Args:
+        envs: As many environments as benchmarks, in lockstep.
+        policy: What acts; the likeliest action under the mask is taken.
+        benchmarks: Names of the benchmarks.
+        node_budget: Nodes encoded at once.
+    """
     device = next(policy.parameters()).device
     table = StateTable(policy, node_budget)
     begun = envs.reset(dict(enumerate(benchmarks)))

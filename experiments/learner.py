@@ -1,14 +1,12 @@
 """The two kinds of policy, each made from a run's settings."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-import gymnasium
 import torch
 
 import hlograph
-from envs import PassOrderingEnv
 from experiments.config import GNNTrainConfig, OpCountTrainConfig
 from experiments.states import Observation, context_width
 from hlograph import vocabulary
@@ -58,23 +56,3 @@ def new_policy(learner: Learner, config: OpCountTrainConfig) -> ActorCritic:
         learner.make_encoder(), context_width(NUM_ACTIONS), NUM_ACTIONS, config.heads
     )
     return policy.to(config.device)
-
-
-def env_maker(
-    learner: Learner, config: OpCountTrainConfig, benchmarks: Sequence[str]
-) -> Callable[[], gymnasium.Env]:
-    """A function that makes environments with the learner's observation."""
-
-    def make() -> gymnasium.Env:
-        return PassOrderingEnv(
-            benchmarks,
-            observation=learner.observation,
-            reward=config.reward,
-            horizon=config.horizon,
-            # XLA's cost analysis takes as long as a pass, and nobody reads it here.
-            costs=False,
-            timings=True,
-            share_observations=True,
-        )
-
-    return make

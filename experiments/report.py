@@ -1,11 +1,12 @@
 """The final table: op counts of every held-out benchmark, and what they come to."""
 
 import csv
+import hashlib
 import io
-import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.benchmarks import REFERENCES, Reference
-from experiments.evaluation import Outcome
+from experiments.evaluation import Check, Outcome
 from experiments.metrics import Reduction, count_ratio, reduction_ratio
 from hlograph.atomic_write import write_text_atomically
+from hlograph.checked_file import write_checked_json
 
 
 @dataclass(frozen=True)
@@ -26,8 +28,25 @@ class Result:
     """By benchmark."""
     outcomes: Mapping[str, Sequence[Outcome]]
     """By policy; each over the same benchmarks in the same order."""
-    unverified: Mapping[str, Sequence[str]]
-    """By policy: benchmarks whose passes alone did not lead to the same op count."""
+    checks: Mapping[str, Sequence[Check]]
+    """By policy, in the same order; an outcome that failed its check counts as no passes."""
+
+    @classmethod
+    def of(
+        cls,
+        references: Mapping[str, Reference],
+        outcomes: Mapping[str, Sequence[Outcome]],
+        checks: Mapping[str, Sequence[Check]],
+    ) -> "Result":
+        """The result of outcomes, of which only those that passed their check count."""
+        counted = {
+            policy: [
+                replace(o, op_count=o.start, passes=()) if c.problem else o
+                for o, c in zip(found, checks[policy], strict=True)
+            ]
+            for policy, found in outcomes.items()
+        }
+        return cls(references, counted, checks)
 
     @property
     def benchmarks(self) -> list[str]:
@@ -142,25 +161,43 @@ def _notes(result: Result) -> list[str]:
         reduction = result.reduction(policy, REFERENCES[0])
         if reduction.not_reduced_by_agent:
             notes.append(f"{policy} does not reduce: {', '.join(reduction.not_reduced_by_agent)}")
-        for name in result.unverified[policy]:
-            notes.append(f"NOT VERIFIED: {policy} on {name}")
+        checks = list(zip(result.benchmarks, result.checks[policy], strict=True))
+        verdicts = Counter(check.verdict for _, check in checks)
+        found = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
+        notes.append(f"outputs of {policy}'s modules against the originals': {found}")
+        for name, check in checks:
+            if check.problem:
+                notes.append(f"NOT COUNTED: {policy} on {name}: {check.problem}")
     return notes
 
 
 def save(result: Result, folder: Path) -> None:
-    """Writes results.json, results.csv and table.txt."""
-    passes = {p: {o.benchmark: list(o.passes) for o in r} for p, r in result.outcomes.items()}
-    content = {
-        "summary": summary(result),
-        "benchmarks": rows(result),
-        "passes": passes,
-        "unverified": {policy: list(names) for policy, names in result.unverified.items()},
-    }
-    write_text_atomically(folder / "results.json", json.dumps(content, indent=1) + "\n")
+    """Writes results.json, results.csv and table.txt; the first has checksums of the others.
+
+    Raises:
+        OSError: A file cannot be written; what was there before is unchanged.
+    """
     lines = io.StringIO()
     table = rows(result)
     writer = csv.DictWriter(lines, list(table[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(table)
-    write_text_atomically(folder / "results.csv", lines.getvalue())
-    write_text_atomically(folder / "table.txt", table_text(result) + "\n")
+    files = {"results.csv": lines.getvalue(), "table.txt": table_text(result) + "\n"}
+    content = {
+        "summary": summary(result),
+        "benchmarks": table,
+        "passes": _by_benchmark(result, lambda n, o: list(result.outcomes[n][o].passes)),
+        "checks": _by_benchmark(result, lambda n, o: asdict(result.checks[n][o])),
+        "files": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()},
+    }
+    write_checked_json(folder / "results.json", "results", 1, content)
+    for name, text in files.items():
+        write_text_atomically(folder / name, text)
+
+
+def _by_benchmark(result: Result, value: Callable[[str, int], Any]) -> dict[str, dict[str, Any]]:
+    """A value for each policy and number of a benchmark, by their names."""
+    return {
+        policy: {name: value(policy, number) for number, name in enumerate(result.benchmarks)}
+        for policy in result.outcomes
+    }

@@ -36,6 +36,12 @@ class RolloutStats:
     errors: int = 0
     """Pass calls that XLA refused."""
 
+    def add(self, other: "RolloutStats") -> None:
+        """Adds what happened elsewhere in the same iteration."""
+        self.episodes += other.episodes
+        self.unchanged += other.unchanged
+        self.errors += other.errors
+
 
 class Deck:
     """Deals benchmarks, each once before any twice, in an order of its own seed.
@@ -43,18 +49,26 @@ class Deck:
     Args:
         benchmarks: Names to deal.
         seed: Seed of the order.
+        player: Number of who is dealt to, from 0.
+        players: How many share the deck: together they are dealt each benchmark once before
+            any twice, as long as they take equally many.
     """
 
-    def __init__(self, benchmarks: Sequence[str], seed: int) -> None:
+    def __init__(
+        self, benchmarks: Sequence[str], seed: int, player: int = 0, players: int = 1
+    ) -> None:
         self._benchmarks = benchmarks
         self._random = np.random.default_rng(seed)
-        self._left: list[int] = []
+        self._next, self._players = player, players
+        self._order: list[int] = []
 
     def deal(self) -> str:
         """The next benchmark."""
-        if not self._left:
-            self._left = self._random.permutation(len(self._benchmarks)).tolist()
-        return self._benchmarks[self._left.pop()]
+        while self._next >= len(self._order):
+            self._order += self._random.permutation(len(self._benchmarks)).tolist()
+        number = self._order[self._next]
+        self._next += self._players
+        return self._benchmarks[number]
 
 
 def collect(
@@ -131,7 +145,7 @@ class _Iteration:
     def rollout(self) -> Rollout:
         """What was collected."""
         columns = {name: torch.stack([row[name] for row in self._rows]) for name in self._rows[0]}
-        return Rollout(items=self._table.items, **columns)
+        return Rollout(items=self._table.items, keys=self._table.keys, **columns)
 
     def _begin_episodes(self, numbers: Iterable[int]) -> None:
         benchmarks = {n: self._deck.deal() for n in numbers}
@@ -180,14 +194,8 @@ class _Iteration:
             row["next_value"][left] = judged["value"]
 
     def _note_pass_time(self, after: Iterable[Transition]) -> None:
-        """Moves the passes' part of the time of stepping to a section of their own.
-
-        Threads run side by side, so their seconds add up to more than went by: it is the
-        passes' share of them that counts.
-        """
-        whole = max(sum(t.seconds for t in after), 1e-9)
-        share = min(sum(t.info["pass_time"] for t in after) / whole, 1.0)
-        seconds = self._clock.last * share
+        """Moves the passes' part of the time of stepping to a section of their own."""
+        seconds = sum(t.info["pass_time"] for t in after)
         self._clock.add("pass", seconds)
         self._clock.add("featurisation", -seconds)
 

@@ -45,6 +45,12 @@ def tensorboard_without_tensorflow() -> None:
     sys.modules.setdefault(name, ModuleType(name))
 
 
+def prepare_worker() -> None:
+    """Prepares a process that plays policies and never learns."""
+    keep_freed_memory()
+    _repeat_exactly("cpu")
+
+
 def prepare_process(threads: int, device: str) -> None:
     """Prepares a process that trains: memory, tensorboard, and torch.
 
@@ -61,6 +67,12 @@ def prepare_process(threads: int, device: str) -> None:
     import torch
 
     torch.set_num_threads(threads)
+    _repeat_exactly(device)
+
+
+def _repeat_exactly(device: str) -> None:
+    import torch
+
     # All operations that the policies use are deterministic on the CPU. On a GPU some may
     # not be: there it is better to hear of it than to be refused.
     torch.use_deterministic_algorithms(True, warn_only=torch.device(device).type != "cpu")

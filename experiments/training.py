@@ -1,5 +1,6 @@
 """Trains one policy: collect, update, write down; evaluate and save now and then."""
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,18 +11,15 @@ from tqdm import tqdm
 import hlograph
 from experiments.benchmarks import Reference
 from experiments.checkpoint import Checkpoint
+from experiments.checkpoint_files import CheckpointFiles
 from experiments.config import OpCountTrainConfig
 from experiments.config_json import to_json
-from experiments.evaluation import Outcome, evaluate
-from experiments.learner import NUM_ACTIONS, Learner, env_maker, new_policy
-from experiments.lockstep import Lockstep, lockstep
-from experiments.rollout import Deck, collect
+from experiments.crew import Crew
+from experiments.evaluation import Outcome
+from experiments.learner import NUM_ACTIONS, Learner, new_policy
 from experiments.states import STOP
-from experiments.stopwatch import Stopwatch
 from experiments.training_log import IterationReport, TrainingLog, flat_settings
 from models.ppo import PPO
-
-CHECKPOINT = "checkpoint.pt"
 
 
 class Training:
@@ -34,6 +32,11 @@ class Training:
         train: Names of the benchmarks to train on.
         test: Names of the held-out benchmarks.
         references: Op counts without a policy of all of them.
+        crew: Plays the policy.
+
+    Raises:
+        DamagedFileError: There are checkpoints in the folder, and none is whole.
+        ValueError: The checkpoint there is of other networks or passes.
     """
 
     def __init__(
@@ -44,22 +47,17 @@ class Training:
         train: Sequence[str],
         test: Sequence[str],
         references: Mapping[str, Reference],
+        crew: Crew,
     ) -> None:
-        self._learner, self._config, self._folder = learner, config, folder
+        self._learner, self._config, self._crew = learner, config, crew
         self._train, self._test = list(train), list(test)
         self._ppo = PPO(new_policy(learner, config), learner.ppo)
         self._iteration = self._steps = 0
-        self._clock = Stopwatch()
-        if self.checkpoint.exists():
-            self._resume()
+        self._files = CheckpointFiles(folder)
+        self._resume()
         self._saved = self._take()
         actions = [*hlograph.passes.names, STOP]
         self._log = TrainingLog(folder, actions, references, purge_step=self._steps)
-
-    @property
-    def checkpoint(self) -> Path:
-        """The checkpoint's file."""
-        return self._folder / CHECKPOINT
 
     def run(self) -> list[Outcome]:
         """Trains to the end of the step budget.
@@ -75,7 +73,7 @@ class Training:
         except KeyboardInterrupt:
             # Parameters may be in the middle of an update: saved is the state before the
             # iteration, which a resumed run repeats.
-            self._saved.save(self.checkpoint)
+            self._files.save(self._saved)
             raise
         finally:
             self._log.close()
@@ -83,7 +81,6 @@ class Training:
     def _run(self) -> list[Outcome]:
         """Iterations until the step budget is spent, then the last evaluation."""
         config = self._config
-        make_env = env_maker(self._learner, config, self._train)
         bar = tqdm(
             total=config.total_steps,
             initial=self._steps,
@@ -91,38 +88,34 @@ class Training:
             unit="step",
             dynamic_ncols=True,
         )
-        with lockstep(make_env, config.num_envs, config.threads) as envs, bar:
+        with bar:
             while self._steps < config.total_steps:
                 before = self._steps
-                ratios = self._iterate(envs)
+                ratios = self._iterate()
                 bar.update(self._steps - before)
                 bar.set_postfix({f"vs {name}": f"{ratio:.3f}" for name, ratio in ratios.items()})
-                self._saved = self._take()
-                if self._iteration % config.checkpoint_every == 0:
-                    self._saved.save(self.checkpoint)
                 if self._evaluation_is_due(before):
                     self._evaluate()
-        self._saved.save(self.checkpoint)
+                # After the evaluation: what it puts in quarantine is part of the state.
+                self._saved = self._take()
+                if self._iteration % config.checkpoint_every == 0:
+                    self._files.save(self._saved)
+        self._files.save(self._saved)
         return self._evaluate()
 
-    def _iterate(self, envs: Lockstep) -> dict[str, float]:
+    def _iterate(self) -> dict[str, float]:
         """Collects and learns once; returns the train ratios by reference."""
-        seed = np.random.SeedSequence([self._config.seed, self._iteration]).generate_state(3)
-        rollout, stats = collect(
-            envs,
-            self._ppo.policy,
-            Deck(self._train, int(seed[0])),
-            torch.Generator().manual_seed(int(seed[1])),
-            steps=self._config.horizon,
-            node_budget=self._ppo.config.node_budget,
-            clock=self._clock,
+        start = time.perf_counter()
+        seed = [self._config.seed, self._iteration]
+        collected = self._crew.collect(self._learner.name, self._ppo.policy, self._train, seed)
+        rollout_seconds = time.perf_counter() - start
+        update_seed = int(np.random.SeedSequence([*seed, 1]).generate_state(1)[0])
+        update = self._ppo.update(
+            collected.rollout,
+            progress=self._steps / self._config.total_steps,
+            generator=torch.Generator().manual_seed(update_seed),
         )
-        with self._clock.section("update"):
-            update = self._ppo.update(
-                rollout,
-                progress=self._steps / self._config.total_steps,
-                generator=torch.Generator().manual_seed(int(seed[2])),
-            )
+        rollout = collected.rollout
         self._iteration += 1
         self._steps += rollout.action.numel()
         return self._log.iteration(
@@ -131,10 +124,14 @@ class Training:
                 action_counts=torch.bincount(
                     rollout.action.flatten(), minlength=NUM_ACTIONS
                 ).numpy(),
-                rollout=stats,
+                rollout=collected.stats,
                 update=update,
-                distinct_states=len(rollout.state.unique()),
-                seconds=self._clock.reset(),
+                distinct_states=len(rollout.items),
+                worker_seconds=collected.seconds,
+                rollout_seconds=rollout_seconds,
+                update_seconds=time.perf_counter() - start - rollout_seconds,
+                lost_workers=self._crew.events.take_counts(),
+                in_quarantine=len(self._crew.quarantine),
             )
         )
 
@@ -148,25 +145,29 @@ class Training:
 
     def _evaluate(self) -> list[Outcome]:
         """Plays the held-out benchmarks and writes the ratios down."""
-        outcomes = evaluate(
-            env_maker(self._learner, self._config, self._test),
-            self._ppo.policy,
-            self._test,
-            self._config.num_envs,
-            self._config.threads,
-            self._ppo.config.node_budget,
-        )
+        outcomes = self._crew.play(self._learner.name, self._ppo.policy, self._test)
         ratios = self._log.held_out(outcomes, self._steps)
         if self._steps >= self._config.total_steps:
             self._log.final(flat_settings(to_json(self._config)), ratios)
         return outcomes
 
     def _take(self) -> Checkpoint:
-        return Checkpoint.take(self._learner, self._config, self._ppo, self._iteration, self._steps)
+        return Checkpoint.take(
+            self._learner,
+            self._config,
+            self._ppo,
+            self._iteration,
+            self._steps,
+            self._crew.quarantine,
+        )
 
     def _resume(self) -> None:
-        checkpoint = Checkpoint.load(self.checkpoint)
+        """Goes on from the newest checkpoint in the folder, if there is one."""
+        checkpoint = self._files.load()
+        if checkpoint is None:
+            return
         if checkpoint.learner != self._learner.name:
-            raise ValueError(f"{self.checkpoint} is of {checkpoint.learner}")
+            raise ValueError(f"the checkpoint is of {checkpoint.learner}, not {self._learner.name}")
         checkpoint.restore(self._ppo)
         self._iteration, self._steps = checkpoint.iteration, checkpoint.steps
+        self._crew.quarantine = self._crew.quarantine.with_pairs(checkpoint.quarantine)

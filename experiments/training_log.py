@@ -15,6 +15,9 @@ from experiments.metrics import count_ratio
 from experiments.rollout import RolloutStats
 from models.ppo import UpdateStats
 
+LOSSES = ("crashed", "timed_out", "out_of_memory", "killed")
+"""What may become of a worker."""
+
 
 @dataclass(frozen=True)
 class IterationReport:
@@ -27,8 +30,16 @@ class IterationReport:
     rollout: RolloutStats
     update: UpdateStats
     distinct_states: int
-    seconds: Mapping[str, float]
-    """By section: pass, featurisation, inference, update."""
+    worker_seconds: Mapping[str, float]
+    """By section (pass, featurisation, inference), added up over the workers."""
+    rollout_seconds: float
+    """That went by while the workers played."""
+    update_seconds: float
+    """That went by while the policy learned."""
+    lost_workers: Mapping[str, int]
+    """By what became of them: crashed, timed_out, out_of_memory, killed."""
+    in_quarantine: int
+    """Pairs of a state and a pass that are no longer tried."""
 
 
 class TrainingLog:
@@ -74,7 +85,9 @@ class TrainingLog:
                 ratios[name] = count_ratio(reference, [e.op_count for e in episodes])
                 scalars[f"op_count_ratio_train/{name}"] = ratios[name]
         scalars |= {f"update/{name}": value for name, value in asdict(report.update).items()}
-        scalars |= _speed(calls, report.seconds)
+        scalars |= _speed(calls, report)
+        scalars |= {f"workers/{kind}": report.lost_workers.get(kind, 0) for kind in LOSSES}
+        scalars["workers/passes_in_quarantine"] = report.in_quarantine
         for name, count in zip(self._action_names, report.action_counts, strict=True):
             scalars[f"actions/{name}"] = count / calls
         self._write(scalars, report.steps)
@@ -113,10 +126,12 @@ def write_text(folder: Path, tag: str, text: str) -> None:
         writer.add_text(tag, "\n".join("    " + line for line in text.splitlines()))
 
 
-def _speed(calls: int, seconds: Mapping[str, float]) -> dict[str, float]:
+def _speed(calls: int, report: IterationReport) -> dict[str, float]:
     """Steps per second of an iteration, and milliseconds a step by section."""
+    seconds = {**report.worker_seconds, "update": report.update_seconds}
     speed = {f"speed/{name}_ms_per_step": 1e3 * s / calls for name, s in seconds.items()}
-    return speed | {"speed/steps_per_second": calls / max(sum(seconds.values()), 1e-9)}
+    whole = report.rollout_seconds + report.update_seconds
+    return speed | {"speed/steps_per_second": calls / max(whole, 1e-9)}
 
 
 def flat_settings(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -29,6 +29,7 @@ class StateTable:
 
     def __init__(self, policy: ActorCritic, node_budget: int) -> None:
         self.items: list[Any] = []
+        self.keys: list[Hashable] = []
         self._policy = policy
         self._node_budget = node_budget
         self._numbers: dict[Hashable, int] = {}
@@ -46,6 +47,7 @@ class StateTable:
             if key not in self._numbers:
                 self._numbers[key] = len(self.items)
                 self.items.append(item)
+                self.keys.append(key)
                 fresh.append(item)
         if fresh:
             self._vectors += encode_in_groups(self._policy, fresh, self._node_budget).unbind()
@@ -74,6 +76,8 @@ class Rollout:
 
     items: Sequence[Any]
     """S items, what the encoder sees of each distinct state."""
+    keys: Sequence[Hashable]
+    """Identity of each of them."""
     state: Tensor
     """int64 [T, N]: number of the state in `items`."""
     context: Tensor
@@ -94,6 +98,32 @@ class Rollout:
     """bool [T, N]: the episode ended, and no reward can follow."""
     truncated: Tensor
     """bool [T, N]: the episode was cut off by its horizon."""
+
+
+def merged(rollouts: Sequence[Rollout]) -> Rollout:
+    """Rollouts of as many steps side by side, their environments one after the other.
+
+    A state that several of them visited becomes one.
+
+    Args:
+        rollouts: What was collected with the same parameters, each over T steps.
+    """
+    numbers: dict[Hashable, int] = {}
+    items: list[Any] = []
+    states: list[Tensor] = []
+    for rollout in rollouts:
+        for key, item in zip(rollout.keys, rollout.items, strict=True):
+            if key not in numbers:
+                numbers[key] = len(items)
+                items.append(item)
+        here = torch.tensor([numbers[key] for key in rollout.keys], dtype=torch.int64)
+        states.append(here[rollout.state])
+    columns = {
+        name: torch.cat([getattr(rollout, name) for rollout in rollouts], dim=1)
+        for name, value in vars(rollouts[0]).items()
+        if isinstance(value, Tensor) and name != "state"
+    }
+    return Rollout(items=items, keys=list(numbers), state=torch.cat(states, dim=1), **columns)
 
 
 def state_minibatches(visits: Tensor, count: int, generator: torch.Generator) -> list[Tensor]:

@@ -1,6 +1,7 @@
 """A world of known values that obeys the contract of the pass-ordering environment."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -9,9 +10,11 @@ import pytest
 import torch
 
 from experiments.states import context_width
+from experiments.train import train
 from models.actor_critic import ActorCritic
 from models.config import HeadsConfig, OpCountConfig
 from models.op_count_mlp import OpCountEncoder
+from tests.experiments.tiny_run import tiny_config
 
 # Tensors of the tests are tiny, and test workers share the cores.
 torch.set_num_threads(1)
@@ -86,3 +89,11 @@ def countdown_policy() -> ActorCritic:
     return ActorCritic(
         OpCountEncoder(2, OpCountConfig(width=16)), context_width(3), 3, HeadsConfig(16)
     )
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a finished run of `tiny_config`."""
+    folder = tmp_path_factory.mktemp("run") / "finished"
+    assert train(tiny_config(out=folder), "train_gnn") == 0
+    return folder

@@ -1,6 +1,5 @@
 """Flags reach the settings, help is complete and quick to load, and clashes are refused."""
 
-import json
 import subprocess
 import sys
 from dataclasses import fields, is_dataclass, replace
@@ -8,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.cli import CONFIG, parse
+from experiments.cli import CONFIG, CONFIG_KIND, CONFIG_VERSION, parse
 from experiments.config import GNN_PRESETS, OP_COUNT_PRESETS
 from experiments.config_json import to_json
+from hlograph.checked_file import write_checked_json
 
 
 def _parse(*arguments: str):
@@ -53,7 +53,7 @@ def test_help_loads_neither_torch_nor_the_engine(program):
         "import runpy, sys; sys.argv = ['x', '--help']\n"
         f"try: runpy.run_module('experiments.{program}', run_name='__main__')\n"
         "except SystemExit: pass\n"
-        "slow = {'torch', 'torch_geometric', 'tensorboard', 'hlograph', 'gymnasium'}\n"
+        "slow = {'torch', 'torch_geometric', 'tensorboard', 'hlograph._native', 'gymnasium'}\n"
         "print(sorted(slow & set(sys.modules)), file=sys.stderr)"
     )
     root = Path(__file__).parents[2]
@@ -67,7 +67,7 @@ def test_help_loads_neither_torch_nor_the_engine(program):
 @pytest.fixture
 def run_folder(tmp_path):
     config = replace(GNN_PRESETS["full"], seed=9, horizon=3, out=tmp_path)
-    (tmp_path / CONFIG).write_text(json.dumps({"config": to_json(config)}))
+    write_checked_json(tmp_path / CONFIG, CONFIG_KIND, CONFIG_VERSION, {"config": to_json(config)})
     return tmp_path
 
 

@@ -6,8 +6,10 @@ import pytest
 import torch
 
 from experiments.benchmarks import load
-from experiments.evaluation import Outcome, evaluate, verified
+from experiments.evaluation import Check, Outcome, check, play_greedily
+from experiments.lockstep import lockstep
 from hlograph import corpus
+from hlograph.errors import WorkerTimedOutError
 
 
 @pytest.fixture
@@ -20,33 +22,41 @@ def counting_down(countdown_policy):
     return countdown_policy
 
 
+def _play(make_env, policy, benchmarks):
+    with lockstep(make_env, len(benchmarks)) as envs:
+        return play_greedily(envs, policy, benchmarks, node_budget=9)
+
+
 def test_greedy_episodes(make_countdown, counting_down):
-    found = evaluate(
-        make_countdown(12), counting_down, ["3", "1", "40"], num_envs=2, threads=2, node_budget=9
-    )
+    found = _play(make_countdown(12), counting_down, ["3", "1", "40"])
     # From 3: two steps down, one that changes nothing, the useless pass, and stop.
     assert found[0] == Outcome("3", 3, 1, ("countdown",) * 2, calls=4)
     assert found[1] == Outcome("1", 1, 1, (), calls=2)
     assert found[2] == Outcome("40", 40, 28, ("countdown",) * 12, calls=12)
 
 
-def test_neither_threads_nor_groups_change_outcomes(make_countdown, counting_down):
+def test_groups_do_not_change_outcomes(make_countdown, counting_down):
     names = [str(n) for n in range(2, 9)]
-    runs = [
-        evaluate(make_countdown(5), counting_down, names, num_envs=n, threads=t, node_budget=9)
-        for n, t in ((1, 1), (3, 2), (7, 4))
-    ]
-    assert runs[0] == runs[1] == runs[2]
+    together = _play(make_countdown(5), counting_down, names)
+    assert together == [_play(make_countdown(5), counting_down, [name])[0] for name in names]
 
 
-def test_outcomes_are_verified_by_running_their_passes_again():
+@pytest.mark.parametrize("samples", [0, 1])
+def test_outcomes_are_checked_by_running_their_passes_again(samples):
     benchmark = min(corpus.load(split="train"), key=lambda b: b.op_count)
     module = load(benchmark.name)
-    for name in ("call-inliner", "algsimp", "cse", "dce"):
-        module.run(name)
     passes = ("call-inliner", "algsimp", "cse", "dce")
+    for name in passes:
+        module.run(name)
     outcome = Outcome(benchmark.name, benchmark.op_count, module.op_count, passes, calls=4)
     assert module.op_count < benchmark.op_count
-    assert verified(outcome)
-    assert not verified(replace(outcome, op_count=outcome.op_count - 1))
-    assert not verified(replace(outcome, passes=()))
+    found = check(outcome, samples)
+    assert found.problem is None
+    assert found.verdict in (("equal", "close") if samples else ("not compared",))
+    assert check(replace(outcome, op_count=outcome.op_count - 1), samples).problem
+    assert check(replace(outcome, passes=()), samples).problem
+
+
+def test_a_check_that_lost_its_worker_has_failed():
+    found = Check.lost(WorkerTimedOutError("too long"))
+    assert found.problem == "its check timed out: too long"

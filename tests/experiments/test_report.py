@@ -1,13 +1,14 @@
 """The table shows raw counts, both means, and names whatever a mean hides."""
 
 import csv
-import json
+import hashlib
 
 import pytest
 
 from experiments.benchmarks import Reference
-from experiments.evaluation import Outcome
+from experiments.evaluation import Check, Outcome
 from experiments.report import Result, save, summary, table_text
+from hlograph.checked_file import read_checked_json
 
 
 def _outcome(benchmark: str, start: int, op_count: int, passes: int) -> Outcome:
@@ -24,7 +25,12 @@ def result():
         "gnn": [_outcome("a/b/c", 100, 40, 3), _outcome("d/e/f", 200, 105, 4)],
         "op_counts": [_outcome("a/b/c", 100, 100, 0), _outcome("d/e/f", 200, 150, 1)],
     }
-    return Result(references, outcomes, {"gnn": [], "op_counts": ["d/e/f"]})
+    good = Check(None, "equal")
+    checks = {
+        "gnn": [good, Check(None, "not comparable")],
+        "op_counts": [good, Check("its outputs differ", "different")],
+    }
+    return Result.of(references, outcomes, checks)
 
 
 def test_summary(result):
@@ -46,16 +52,29 @@ def test_table(result):
     assert "2.0000" in text
     assert "xla-cpu does not reduce, no reduction ratio: d/e/f" in text
     assert "op_counts does not reduce: a/b/c" in text
-    assert "NOT VERIFIED: op_counts on d/e/f" in text
+    assert "op_counts does not reduce: a/b/c, d/e/f" not in text  # only the first has a ratio
+    assert "NOT COUNTED: op_counts on d/e/f: its outputs differ" in text
+    assert "outputs of gnn's modules against the originals': 1 equal, 1 not comparable" in text
+
+
+def test_an_outcome_that_failed_its_check_counts_as_the_original(result):
+    assert result.outcomes["op_counts"][1].op_count == 200
+    assert result.outcomes["op_counts"][1].passes == ()
+    assert result.count_ratio("op_counts", "xla-simplify") == pytest.approx(
+        (50 / 100 * 100 / 200) ** 0.5
+    )
 
 
 def test_files(result, tmp_path):
     save(result, tmp_path)
-    content = json.loads((tmp_path / "results.json").read_text())
+    content = read_checked_json(tmp_path / "results.json", "results", 1)
     assert content["summary"] == summary(result)
+    assert content["checks"]["op_counts"]["d/e/f"]["verdict"] == "different"
     assert content["passes"]["gnn"]["a/b/c"] == ["dce"] * 3
     with (tmp_path / "results.csv").open() as lines:
         rows = list(csv.DictReader(lines))
     assert [row["gnn"] for row in rows] == ["40", "105"]
     assert rows[1]["xla-cpu"] == "210"
     assert (tmp_path / "table.txt").read_text().strip() == table_text(result).strip()
+    for name, digest in content["files"].items():
+        assert hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() == digest

@@ -1,4 +1,4 @@
-"""What is collected is what happened, whatever the threads do."""
+"""What is collected is what happened."""
 
 from collections import Counter
 
@@ -9,15 +9,15 @@ import torch
 from experiments.lockstep import lockstep
 from experiments.rollout import Deck, collect
 from experiments.stopwatch import Stopwatch
-from models.rollout import Rollout
+from models.rollout import Rollout, merged
 
 
 @pytest.fixture
 def play(make_countdown, countdown_policy):
     """A function that collects from countdown environments of horizon 6."""
 
-    def run(num_envs: int = 5, threads: int = 1, steps: int = 6, seed: int = 0, horizon: int = 6):
-        with lockstep(make_countdown(horizon), num_envs, threads) as envs:
+    def run(num_envs: int = 5, steps: int = 6, seed: int = 0, horizon: int = 6):
+        with lockstep(make_countdown(horizon), num_envs) as envs:
             return collect(
                 envs,
                 countdown_policy,
@@ -89,11 +89,15 @@ def test_books_of_episodes(play):
     assert stats.unchanged == rollout.action.numel() - stops - int(rollout.reward.sum())
 
 
-def test_threads_change_nothing(play):
-    alone, _ = play(num_envs=7, threads=1, steps=12)
-    together, _ = play(num_envs=7, threads=4, steps=12)
-    for name in ("state", "action", "reward", "value", "log_prob", "mask", "next_value"):
-        assert torch.equal(getattr(alone, name), getattr(together, name)), name
+def test_rollouts_side_by_side(play):
+    one, other = play(num_envs=3, seed=1)[0], play(num_envs=2, seed=2)[0]
+    both = merged([one, other])
+    assert both.action.shape == (6, 5)
+    assert len(set(both.keys)) == len(both.items) < len(one.items) + len(other.items)
+    for part, columns in ((one, slice(0, 3)), (other, slice(3, 5))):
+        assert torch.equal(both.value[:, columns], part.value)
+        here = [float(both.items[s][0]) for s in both.state[:, columns].flatten()]
+        assert here == [float(part.items[s][0]) for s in part.state.flatten()]
 
 
 def test_seed_decides(play):
@@ -112,8 +116,17 @@ def test_deck_deals_each_once_before_any_twice():
     assert dealt[:5] != dealt[5:10] or dealt[5:10] != dealt[10:]
 
 
+@pytest.mark.parametrize("players", [1, 2, 3])
+def test_players_share_a_deck(players):
+    decks = [Deck(list("abcdef"), seed=1, player=n, players=players) for n in range(players)]
+    dealt = [deck.deal() for _ in range(6 // players) for deck in decks]
+    assert sorted(dealt) == list("abcdef")
+    alone = Deck(list("abcdef"), seed=1)
+    assert dealt == [alone.deal() for _ in range(6)]
+
+
 def test_an_episode_knows_nothing_of_earlier_ones(make_countdown, countdown_policy):
-    with lockstep(make_countdown(6), 1, threads=1) as envs:
+    with lockstep(make_countdown(6), 1) as envs:
         envs.reset({0: "3"})
         tried = envs.step({0: 1})[0].state.mask
         fresh, _ = envs.reset({0: "3"})[0]

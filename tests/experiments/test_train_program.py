@@ -1,6 +1,5 @@
 """The whole program, on two small benchmarks: results, repetition, interruption, resumption."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -13,74 +12,37 @@ import torch
 
 from experiments import train as train_module
 from experiments.checkpoint import Checkpoint, load_policy
-from experiments.cli import parse
+from experiments.cli import CONFIG, CONFIG_KIND, CONFIG_VERSION, parse
 from experiments.config import GNN_PRESETS, OP_COUNT_PRESETS
-from hlograph import corpus
-from models.config import GATConfig
+from hlograph.checked_file import read_checked_json
+from tests.experiments.tiny_run import checkpoints, results, same_policies, tiny_config
 
 ROOT = Path(__file__).parents[2]
 FILES = ("results.json", "results.csv", "table.txt", "config.json")
 
 
-def _smallest(split, count):
-    return sorted(corpus.load(split=split), key=lambda b: b.op_count)[:count]
-
-
 @pytest.fixture(scope="module")
 def tiny():
-    """Settings of a run of two iterations."""
-    held_out = _smallest("test-unseen", 2)
-    return replace(
-        GNN_PRESETS["quick"],
-        benchmarks=tuple(b.name for b in _smallest("train", 2)),
-        train_op_limit=10**6,
-        test_op_limit=held_out[-1].op_count,
-        total_steps=48,
-        num_envs=4,
-        horizon=6,
-        evaluations=2,
-        checkpoint_every=1,
-        threads=1,
-        gat=GATConfig(layers=1, heads=2, head_width=4, edge_width=4, counted_kinds=4),
-    )
-
-
-def _state(folder):
-    return {name: Checkpoint.load(folder / name / "checkpoint.pt") for name in ("gnn", "op_counts")}
-
-
-def _same(one, other):
-    return all(
-        torch.equal(one[name].policy[key], other[name].policy[key])
-        for name in one
-        for key in one[name].policy
-    )
-
-
-@pytest.fixture(scope="module")
-def finished(tiny, tmp_path_factory):
-    """A finished run."""
-    folder = tmp_path_factory.mktemp("run") / "finished"
-    assert train_module.train(replace(tiny, out=folder), "train_gnn") == 0
-    return folder
+    return tiny_config()
 
 
 def test_a_run_leaves_results_checkpoints_and_logs(finished):
     for name in FILES:
         assert (finished / name).stat().st_size > 0
     assert len(list(finished.glob("**/events.out.tfevents.*"))) == 3
-    result = json.loads((finished / "results.json").read_text())
-    assert result["unverified"] == {"gnn": [], "op_counts": []}
+    result = results(finished)
+    for checks in result["checks"].values():
+        assert {check["problem"] for check in checks.values()} == {None}
     assert len(result["benchmarks"]) == 2
-    for name, checkpoint in _state(finished).items():
+    for name, checkpoint in checkpoints(finished).items():
         assert (checkpoint.learner, checkpoint.steps, checkpoint.iteration) == (name, 48, 2)
-    start = json.loads((finished / "config.json").read_text())["starts"][0]
+    start = read_checked_json(finished / CONFIG, CONFIG_KIND, CONFIG_VERSION)["starts"][0]
     assert "torch" in start["versions"]
 
 
 def test_same_seed_same_result(finished, tiny, tmp_path):
     assert train_module.train(replace(tiny, out=tmp_path / "again"), "train_gnn") == 0
-    assert _same(_state(finished), _state(tmp_path / "again"))
+    assert same_policies(finished, tmp_path / "again")
     for name in ("results.json", "table.txt"):
         assert (finished / name).read_text() == (tmp_path / "again" / name).read_text()
 
@@ -94,9 +56,9 @@ def test_a_resumed_run_ends_like_one_that_was_never_interrupted(
     iterate = Training._iterate
     calls = []
 
-    def interrupt(self, envs):
+    def interrupt(self):
         calls.append(self)
-        ratios = iterate(self, envs)
+        ratios = iterate(self)
         if len(calls) == 2:
             # Parameters have moved on, the iteration is not over.
             raise KeyboardInterrupt
@@ -109,9 +71,9 @@ def test_a_resumed_run_ends_like_one_that_was_never_interrupted(
     monkeypatch.undo()
     config = parse(GNN_PRESETS, "train_gnn", "", ["--resume", str(folder)])
     assert train_module.train(config, "train_gnn") == 0
-    assert _same(_state(finished), _state(folder))
+    assert same_policies(finished, folder)
     assert (finished / "results.json").read_text() == (folder / "results.json").read_text()
-    assert len(json.loads((folder / "config.json").read_text())["starts"]) == 2
+    assert len(read_checked_json(folder / CONFIG, CONFIG_KIND, CONFIG_VERSION)["starts"]) == 2
 
 
 def test_a_run_is_not_written_over(finished, tiny, capsys):
@@ -124,8 +86,7 @@ def test_baseline_takes_the_place_of_training(finished, tiny, tmp_path):
     config = replace(tiny, total_steps=24, out=tmp_path / "run", baseline=baseline)
     assert train_module.train(config, "train_gnn") == 0
     assert not (tmp_path / "run" / "op_counts").exists()
-    rows = json.loads((tmp_path / "run" / "results.json").read_text())["benchmarks"]
-    before = json.loads((finished / "results.json").read_text())["benchmarks"]
+    rows, before = results(tmp_path / "run")["benchmarks"], results(finished)["benchmarks"]
     assert [r["op_counts"] for r in rows] == [r["op_counts"] for r in before]
 
 

@@ -52,6 +52,7 @@ def _play(
     shape = (steps // 8, 8)
     return Rollout(
         items=table.items,
+        keys=table.keys,
         state=torch.tensor(numbers).view(shape),
         context=context.view(*shape, 1),
         mask=mask.view(*shape, ACTIONS),

@@ -1,0 +1,86 @@
+"""Measures what isolation costs, and how soon a lost worker is replaced.
+
+python -m benchmarks.recovery
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import statistics
+import threading
+import time
+from dataclasses import dataclass
+from functools import partial
+
+from experiments.config import GNN_PRESETS
+from experiments.crew import PRELOADED, parameters_of
+from experiments.learner import learner_of, new_policy
+from experiments.rollout_worker import Play, Task, make_rollout_worker
+from hlograph import corpus
+from hlograph.errors import WorkerLostError
+from hlograph.isolation import FlightRecorder, WorkerPool
+from hlograph.isolation.pass_call import note
+
+LOSSES = 10
+
+
+@dataclass(frozen=True)
+class Pid(Task):
+    """Says which process the worker is."""
+
+    def do(self, worker: object) -> int:
+        """Returns the process's number."""
+        return os.getpid()
+
+
+def note_microseconds() -> float:
+    """Returns the microseconds that noting one pass takes, with 20 passes before it."""
+    recorder, applied = FlightRecorder(), ["algsimp"] * 20
+    times = []
+    for _ in range(2_000):
+        start = time.perf_counter()
+        recorder.begin(note("dce", "0" * 32, "gpt2/l2-h64/train-adamw-b2-s32", applied))
+        recorder.end()
+        times.append(time.perf_counter() - start)
+    return 1e6 * statistics.median(times)
+
+
+def recoveries() -> tuple[list[float], list[float]]:
+    """Returns seconds from a kill to its report, and to the next worker's first episode."""
+    config = GNN_PRESETS["quick"]
+    learner = learner_of("gnn", config)
+    benchmark = min(corpus.load(split="train"), key=lambda b: abs(b.op_count - 300)).name
+    play = Play(
+        learner="gnn",
+        parameters=parameters_of(new_policy(learner, config)),
+        benchmarks=[benchmark],
+    )
+    reported, recovered = [], []
+    with WorkerPool(partial(make_rollout_worker, config), 1, preloaded=PRELOADED) as pool:
+        for _ in range(LOSSES):
+            ((_, pid),) = pool.map([Pid()])
+            timer = threading.Timer(0.02, os.kill, (pid, signal.SIGKILL))
+            timer.start()
+            start = time.perf_counter() + 0.02
+            while not any(isinstance(r, WorkerLostError) for _, r in pool.map([play])):
+                pass
+            reported.append(time.perf_counter() - start)
+            list(pool.map([play]))
+            recovered.append(time.perf_counter() - start)
+    return reported, recovered
+
+
+def main() -> None:
+    """Prints the measures."""
+    print(f"noting a pass: {note_microseconds():.1f} us")
+    reported, recovered = recoveries()
+    for what, seconds in (("loss reported", reported), ("next episode played", recovered)):
+        print(
+            f"{what} after: median {1e3 * statistics.median(seconds):.0f} ms, "
+            f"longest {1e3 * max(seconds):.0f} ms, {LOSSES} kills"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""What a rollout worker does: it plays a policy, and checks what came of it.
+
+A worker owns its environments and its copy of the policy, and has nothing to lose: a task
+holds all that its result depends on, so whoever does it comes to the same.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+import hlograph
+from envs import PassOrderingEnv
+from envs.module_cache import MODULES
+from experiments.benchmarks import Reference, load, measured
+from experiments.config import OpCountTrainConfig
+from experiments.evaluation import Check, Outcome, check, play_greedily
+from experiments.learner import Learner, LearnerName, learner_of, new_policy
+from experiments.lockstep import lockstep
+from experiments.rollout import Deck, RolloutStats, collect
+from experiments.startup import prepare_worker
+from experiments.stopwatch import Stopwatch
+from hlograph.isolation import FlightRecorder, Quarantine
+from models.actor_critic import ActorCritic
+from models.rollout import Rollout
+
+Parameters = Mapping[str, np.ndarray]
+"""A policy's state, by the name of the tensor."""
+
+
+class RolloutWorker:
+    """Does tasks, one after the other.
+
+    Args:
+        config: Settings of the run.
+        recorder: Where each pass is noted before it runs.
+    """
+
+    def __init__(self, config: OpCountTrainConfig, recorder: FlightRecorder) -> None:
+        self.config = replace(config, device="cpu")
+        self.recorder = recorder
+        self._learners: dict[LearnerName, tuple[Learner, ActorCritic]] = {}
+        MODULES.max_bytes = config.module_cache_mib << 20
+
+    def __call__(self, task: "Task") -> Any:
+        """Does a task.
+
+        One thread of torch, whoever does it: the order of summation depends on their number.
+        """
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            return task.do(self)
+        finally:
+            torch.set_num_threads(threads)
+
+    def policy(self, name: LearnerName, parameters: Parameters) -> tuple[Learner, ActorCritic]:
+        """The learner of that name, and its policy with these parameters."""
+        if name not in self._learners:
+            learner = learner_of(name, self.config)
+            self._learners[name] = (learner, new_policy(learner, self.config))
+        learner, policy = self._learners[name]
+        policy.load_state_dict({key: torch.tensor(value) for key, value in parameters.items()})
+        return learner, policy
+
+    def env_maker(
+        self, learner: Learner, benchmarks: Sequence[str], quarantine: Quarantine
+    ) -> Callable[[], PassOrderingEnv]:
+        """A function that makes environments with the learner's observation."""
+        config = self.config
+
+        def make() -> PassOrderingEnv:
+            return PassOrderingEnv(
+                benchmarks,
+                observation=learner.observation,
+                reward=config.reward,
+                horizon=config.horizon,
+                # XLA's cost analysis takes as long as a pass, and nobody reads it here.
+                costs=False,
+                timings=True,
+                share_observations=True,
+                no_op_bytes=config.no_op_mib << 20,
+                quarantine=quarantine,
+                recorder=self.recorder,
+            )
+
+        return make
+
+
+def make_rollout_worker(config: OpCountTrainConfig, recorder: FlightRecorder) -> RolloutWorker:
+    """Makes the worker of a process that does nothing else."""
+    prepare_worker()
+    return RolloutWorker(config, recorder)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """Something for a worker to do."""
+
+    quarantine: Quarantine = field(default_factory=Quarantine)
+    """States and passes that are not to be tried."""
+
+    def do(self, worker: RolloutWorker) -> Any:
+        """Does it, in the worker's process."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Experience of some environments over one iteration."""
+
+    rollout: Rollout
+    stats: RolloutStats
+    seconds: Mapping[str, float]
+    """By section: pass, featurisation, inference."""
+
+
+@dataclass(frozen=True)
+class Collect(Task):
+    """Plays a policy and writes down what PPO needs."""
+
+    learner: LearnerName
+    parameters: Parameters
+    benchmarks: Sequence[str]
+    player: int
+    """Number of this task among those of the iteration."""
+    players: int
+    num_envs: int
+    deck_seed: int
+    action_seed: int
+
+    def do(self, worker: RolloutWorker) -> Collected:
+        """Collects one horizon of each environment."""
+        learner, policy = worker.policy(self.learner, self.parameters)
+        clock = Stopwatch()
+        make_env = worker.env_maker(learner, self.benchmarks, self.quarantine)
+        with lockstep(make_env, self.num_envs) as envs:
+            rollout, stats = collect(
+                envs,
+                policy,
+                Deck(self.benchmarks, self.deck_seed, self.player, self.players),
+                torch.Generator().manual_seed(self.action_seed),
+                steps=worker.config.horizon,
+                node_budget=learner.ppo.node_budget,
+                clock=clock,
+            )
+        return Collected(rollout, stats, clock.seconds)
+
+
+@dataclass(frozen=True)
+class Play(Task):
+    """Plays one greedy episode on each of some benchmarks."""
+
+    learner: LearnerName
+    parameters: Parameters
+    benchmarks: Sequence[str]
+
+    def do(self, worker: RolloutWorker) -> list[Outcome]:
+        """Plays them side by side."""
+        learner, policy = worker.policy(self.learner, self.parameters)
+        make_env = worker.env_maker(learner, self.benchmarks, self.quarantine)
+        with lockstep(make_env, len(self.benchmarks)) as envs:
+            return play_greedily(envs, policy, self.benchmarks, learner.ppo.node_budget)
+
+
+@dataclass(frozen=True)
+class CheckOutcome(Task):
+    """Checks an outcome on a fresh module, outside any environment."""
+
+    outcome: Outcome
+    samples: int
+
+    def do(self, worker: RolloutWorker) -> Check:
+        """Runs its passes again, verifies, and compares what both modules compute."""
+        worker.recorder.begin(f"check of {self.outcome.benchmark}".encode())
+        return check(self.outcome, self.samples)
+
+
+@dataclass(frozen=True)
+class Measure(Task):
+    """Runs the reference pipelines on a benchmark that no manifest knows."""
+
+    benchmark: str
+
+    def do(self, worker: RolloutWorker) -> Reference | hlograph.HloError:
+        """Measures it; returns the error if it cannot be read or XLA refuses it."""
+        worker.recorder.begin(f"reference pipelines of {self.benchmark}".encode())
+        try:
+            return measured(self.benchmark)
+        except hlograph.HloError as error:
+            return error
+
+
+@dataclass(frozen=True)
+class Rebuild(Task):
+    """Brings a benchmark into a state that an episode came to."""
+
+    benchmark: str
+    passes: Sequence[str]
+
+    def do(self, worker: RolloutWorker) -> str:
+        """Returns the state as HLO text."""
+        module = load(self.benchmark)
+        worker.recorder.begin(f"passes that were run before, on {self.benchmark}".encode())
+        for name in self.passes:
+            # A pass may have failed then too, and left the module as it was.
+            try:
+                module.run(name)
+            except hlograph.PassError:
+                continue
+        return module.to_text()

@@ -1,0 +1,59 @@
+"""What goes wrong in a run that goes on: lost workers, passes put in quarantine."""
+
+import json
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from hlograph.errors import WorkerLostError
+
+EVENTS = "events.jsonl"
+
+
+class RunEvents:
+    """Writes events to a file, a line each, and to the terminal, and counts them.
+
+    Args:
+        folder: Where the file goes.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / EVENTS
+        self._counts: Counter[str] = Counter()
+
+    def lost(self, error: WorkerLostError, task: str, reproducer: Path | None) -> None:
+        """Notes the loss of a worker.
+
+        Args:
+            error: What became of it.
+            task: What it was to do.
+            reproducer: File that makes it happen again, if a pass is to blame.
+        """
+        self._counts[error.kind] += 1
+        doing = (error.note or b"").decode("utf-8", "replace").replace("\n", " ")
+        self._write(
+            {
+                "event": error.kind,
+                "message": str(error),
+                "task": task,
+                "doing": doing,
+                "seconds": round(error.seconds, 3),
+                "output": error.output,
+                "reproducer": str(reproducer) if reproducer else None,
+            }
+        )
+        where = f"; reproducer: {reproducer}" if reproducer else ""
+        tqdm.write(f"worker {error.kind.replace('_', ' ')} in {task}: {error}{where}")
+
+    def take_counts(self) -> dict[str, int]:
+        """Events by kind since the last call."""
+        counts, self._counts = dict(self._counts), Counter()
+        return counts
+
+    def _write(self, event: dict[str, Any]) -> None:
+        line = json.dumps({"time": time.time()} | event)
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")

@@ -1,0 +1,67 @@
+"""Workers of a real run to which something happens in the middle of a pass."""
+
+import ctypes
+import os
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments.config import OpCountTrainConfig
+from experiments.rollout_worker import RolloutWorker, make_rollout_worker
+from hlograph.isolation import FlightRecorder
+
+
+def _bloat():
+    hoard = []
+    while True:
+        hoard.append(bytearray(32 << 20))
+        time.sleep(0.005)
+
+
+DEEDS = {
+    "abort": os.abort,
+    "segfault": lambda: ctypes.string_at(0),
+    "exit": lambda: os._exit(0),
+    "hang": lambda: time.sleep(1000),
+    "bloat": _bloat,
+    "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
+}
+
+
+class _Saboteur(FlightRecorder):
+    """Notes passes like any recorder, and does one deed after the other as they begin."""
+
+    def __init__(self, recorder: FlightRecorder, deeds: Sequence[str], memory: Path) -> None:
+        self.__setstate__(recorder.__getstate__())
+        self._deeds, self._memory = deeds, memory
+
+    def begin(self, note: bytes, seconds: float | None = None) -> None:
+        super().begin(note, seconds)
+        if note.count(b"\n") != 3:
+            return  # not a pass of an episode
+        for deed in self._deeds:
+            try:
+                # Whoever makes the file does the deed, whichever worker it is.
+                (self._memory / deed).touch(exist_ok=False)
+            except FileExistsError:
+                continue
+            DEEDS[deed]()
+            return
+
+
+def make_sabotaged_worker(
+    deeds: Sequence[str], memory: Path, config: OpCountTrainConfig, recorder: FlightRecorder
+) -> RolloutWorker:
+    """Makes a worker that does one of the deeds whenever a pass begins, each once in a run.
+
+    Args:
+        deeds: Keys of ``DEEDS``.
+        memory: Folder that remembers what was done.
+        config: Settings of the run.
+        recorder: The worker's recorder.
+    """
+    worker = make_rollout_worker(config, recorder)
+    worker.recorder = _Saboteur(recorder, deeds, memory)
+    return worker

@@ -1,0 +1,61 @@
+"""A run of two iterations on two small benchmarks, and what such runs leave."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from experiments.checkpoint import Checkpoint
+from experiments.config import GNN_PRESETS, GNNTrainConfig
+from hlograph import corpus
+from hlograph.checked_file import read_checked_json
+from models.config import GATConfig
+
+LEARNERS = ("gnn", "op_counts")
+
+
+def _smallest(split: str, count: int) -> list[corpus.Benchmark]:
+    return sorted(corpus.load(split=split), key=lambda b: b.op_count)[:count]
+
+
+def tiny_config(**changes: Any) -> GNNTrainConfig:
+    """Settings of the run."""
+    held_out = _smallest("test-unseen", 2)
+    config = replace(
+        GNN_PRESETS["quick"],
+        benchmarks=tuple(b.name for b in _smallest("train", 2)),
+        train_op_limit=10**6,
+        test_op_limit=held_out[-1].op_count,
+        total_steps=48,
+        num_envs=4,
+        envs_per_task=2,
+        workers=2,
+        horizon=6,
+        evaluations=2,
+        checkpoint_every=1,
+        samples=1,
+        threads=1,
+        gat=GATConfig(layers=1, heads=2, head_width=4, edge_width=4, counted_kinds=4),
+    )
+    return replace(config, **changes)
+
+
+def results(folder: Path) -> dict[str, Any]:
+    """The results of a run."""
+    return read_checked_json(folder / "results.json", "results", 1)
+
+
+def checkpoints(folder: Path) -> dict[str, Checkpoint]:
+    """Its last checkpoints, by learner."""
+    return {name: Checkpoint.load(folder / name / "checkpoint.pt") for name in LEARNERS}
+
+
+def same_policies(one: Path, other: Path) -> bool:
+    """Whether two runs learned the same, bit by bit."""
+    first, second = checkpoints(one), checkpoints(other)
+    return all(
+        torch.equal(first[name].policy[key], second[name].policy[key])
+        for name in LEARNERS
+        for key in first[name].policy
+    )
