@@ -1,9 +1,8 @@
 """Repeats recorded walks in an interpreter of its own.
 
 Workers of a pool are copies of one process, with its addresses and hash seeds; what depends on
-those shows only here.
-
-    python -m experiments.fuzz_replay < walks.pickle
+those shows only here. The interpreter takes walks from the campaign that starts it, from nobody
+else: what comes in is pickled.
 """
 
 import pickle
