@@ -50,6 +50,8 @@ class TrainConfig:
     """Environments that one worker steps in lockstep; results depend on it, not on workers."""
     pass_seconds: float = 60.0
     """A pass that takes longer costs its worker, and is not tried on that module again."""
+    check_seconds: float = 600.0
+    """Both reference pipelines on a benchmark, or the check of a result, may take so long."""
     worker_memory_gib: float = 6.0
     """Resident memory of one worker, beyond which it is replaced."""
     module_cache_mib: int = 1024

@@ -4,14 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from envs.validation import validate
 
+from envs.validation import validate
 from experiments.benchmarks import load
 from experiments.lockstep import Lockstep
 from experiments.states import STOP, State, stacked
+from hlograph.equivalence import Limits
 from hlograph.errors import VerificationError, WorkerLostError
 from models.actor_critic import ActorCritic
 from models.rollout import StateTable
+
+# The reference evaluator goes element by element: it takes as long as compiling does on modules
+# of a few hundred instructions, and several times as long on larger ones.
+_LIMITS = Limits(evaluated_ops=500)
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ def check(outcome: Outcome, samples: int) -> Check:
         except VerificationError as error:
             return Check(f"XLA's verifier rejects it: {error}", "not compared")
         return Check(None, "not compared")
-    validation = validate(start, module, samples=samples)
+    validation = validate(start, module, samples=samples, limits=_LIMITS)
     if validation.equivalence is None:
         return Check(str(validation), "not compared")
     verdict = validation.equivalence.verdict

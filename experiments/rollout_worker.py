@@ -174,7 +174,8 @@ class CheckOutcome(Task):
 
     def do(self, worker: RolloutWorker) -> Check:
         """Runs its passes again, verifies, and compares what both modules compute."""
-        worker.recorder.begin(f"check of {self.outcome.benchmark}".encode())
+        note = f"check of {self.outcome.benchmark}".encode()
+        worker.recorder.begin(note, worker.config.check_seconds)
         return check(self.outcome, self.samples)
 
 
@@ -186,7 +187,8 @@ class Measure(Task):
 
     def do(self, worker: RolloutWorker) -> Reference | hlograph.HloError:
         """Measures it; returns the error if it cannot be read or XLA refuses it."""
-        worker.recorder.begin(f"reference pipelines of {self.benchmark}".encode())
+        note = f"reference pipelines of {self.benchmark}".encode()
+        worker.recorder.begin(note, worker.config.check_seconds)
         try:
             return measured(self.benchmark)
         except hlograph.HloError as error:

@@ -104,6 +104,7 @@ def _train_and_compare(
                 learner, config, folder / name, train_names, test_names, counts, crew
             )
             outcomes[name] = training.run()
+        print(f"checking {sum(map(len, outcomes.values()))} results against their originals")
         checks = {name: crew.check(found) for name, found in outcomes.items()}
     result = Result.of({name: counts[name] for name in test_names}, outcomes, checks)
     save(result, folder)
