@@ -15,8 +15,8 @@ from hlograph.isolation import FlightRecorder
 def _bloat():
     hoard = []
     while True:
-        hoard.append(bytearray(32 << 20))
-        time.sleep(0.005)
+        hoard.append(bytearray(256 << 20))
+        time.sleep(0.05)
 
 
 DEEDS = {
