@@ -140,15 +140,6 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         return tuple(benchmark.name for benchmark in self._benchmarks)
 
     @property
-    def quarantine(self) -> Quarantine:
-        """States and passes that are not tried; may be replaced between episodes."""
-        return self._runner.quarantine
-
-    @quarantine.setter
-    def quarantine(self, quarantine: Quarantine) -> None:
-        self._runner.quarantine = quarantine
-
-    @property
     def module(self) -> Module:
         """The module of the episode; change it through ``step`` only."""
         return self._current.module

@@ -50,7 +50,7 @@ class PassRunner:
         quarantine: Quarantine,
         recorder: FlightRecorder | None,
     ) -> None:
-        self.quarantine = quarantine
+        self._quarantine = quarantine
         self._passes = tuple(passes)
         self._numbers = {entry.name: number for number, entry in enumerate(self._passes)}
         self._no_op_bytes = no_op_bytes
@@ -64,7 +64,7 @@ class PassRunner:
     def mask(self, fingerprint: str) -> NDArray[np.int8]:
         """Returns the action mask of a state, int8 ``[passes + 1]``, the caller's to keep."""
         mask = self.no_ops.mask(fingerprint)
-        for name in self.quarantine.passes_at(fingerprint):
+        for name in self._quarantine.passes_at(fingerprint):
             if name in self._numbers:
                 mask[self._numbers[name]] = 0
         return mask

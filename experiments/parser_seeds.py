@@ -232,7 +232,7 @@ _SINGLE = r"""
 add = f32[2,3]{1,0} add(f32[2,3] x, f32[2,3] y)
 """
 
-_WHILE = r"""
+WHILE = r"""
 HloModule loop
 
 body {
@@ -261,7 +261,7 @@ ENTRY main {
 }
 """
 
-_CUSTOM_CALL = r"""
+CUSTOM_CALL = r"""
 HloModule custom
 
 ENTRY main {
@@ -275,7 +275,7 @@ ENTRY main {
 }
 """
 
-_DYNAMIC = r"""
+DYNAMIC = r"""
 HloModule dynamic
 
 ENTRY main {
@@ -286,7 +286,7 @@ ENTRY main {
 }
 """
 
-_SHARDING = r"""
+SHARDING = r"""
 HloModule sharded, num_partitions=4
 
 ENTRY main {
@@ -296,7 +296,7 @@ ENTRY main {
 }
 """
 
-_INDEXING = r"""
+INDEXING = r"""
 HloModule indexing
 
 assign {
@@ -322,7 +322,7 @@ ENTRY main {
 }
 """
 
-_LITERALS = r"""
+LITERALS = r"""
 HloModule literals
 
 ENTRY main {
@@ -343,7 +343,7 @@ ENTRY main {
 }
 """
 
-_TYPES = r"""
+TYPES = r"""
 HloModule types
 
 ENTRY main {
@@ -371,13 +371,13 @@ HLO = tuple(
         _DOTS,
         _COMPACT,
         _SINGLE,
-        _WHILE,
-        _CUSTOM_CALL,
-        _DYNAMIC,
-        _SHARDING,
-        _INDEXING,
-        _LITERALS,
-        _TYPES,
+        WHILE,
+        CUSTOM_CALL,
+        DYNAMIC,
+        SHARDING,
+        INDEXING,
+        LITERALS,
+        TYPES,
     )
 )
 """HLO texts, each one a module that parses."""

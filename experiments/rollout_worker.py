@@ -4,6 +4,7 @@ A worker owns its environments and its copy of the policy, and has nothing to lo
 holds all that its result depends on, so whoever does it comes to the same.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -68,25 +69,24 @@ class RolloutWorker:
     def env_maker(
         self, learner: Learner, benchmarks: Sequence[str], quarantine: Quarantine
     ) -> Callable[[], PassOrderingEnv]:
-        """A function that makes environments with the learner's observation."""
+        """A function that makes environments with the learner's observation.
+
+        Names of benchmarks are looked up once, for all of them.
+        """
         config = self.config
-
-        def make() -> PassOrderingEnv:
-            return PassOrderingEnv(
-                benchmarks,
-                observation=learner.observation,
-                reward=config.reward,
-                horizon=config.horizon,
-                # XLA's cost analysis takes as long as a pass, and nobody reads it here.
-                costs=False,
-                timings=True,
-                share_observations=True,
-                no_op_bytes=config.no_op_mib << 20,
-                quarantine=quarantine,
-                recorder=self.recorder,
-            )
-
-        return make
+        return PassOrderingEnv(
+            benchmarks,
+            observation=learner.observation,
+            reward=config.reward,
+            horizon=config.horizon,
+            # XLA's cost analysis takes as long as a pass, and nobody reads it here.
+            costs=False,
+            timings=True,
+            share_observations=True,
+            no_op_bytes=config.no_op_mib << 20,
+            quarantine=quarantine,
+            recorder=self.recorder,
+        ).fork
 
 
 def make_rollout_worker(config: OpCountTrainConfig, recorder: FlightRecorder) -> RolloutWorker:
@@ -96,15 +96,15 @@ def make_rollout_worker(config: OpCountTrainConfig, recorder: FlightRecorder) ->
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class Task(ABC):
     """Something for a worker to do."""
 
     quarantine: Quarantine = field(default_factory=Quarantine)
     """States and passes that are not to be tried."""
 
+    @abstractmethod
     def do(self, worker: RolloutWorker) -> Any:
         """Does it, in the worker's process."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

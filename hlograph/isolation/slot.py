@@ -42,6 +42,7 @@ class Slot:
         self._make_worker, self._limits = make_worker, limits
         self._process: Any = None
         self._recorder = FlightRecorder()
+        self._output: int | None = None  # descriptor of what the worker writes to stderr
         self._verdict: WorkerLostError | None = None
         self._stopped_since: float | None = None
         self._memory_before = 0
@@ -163,8 +164,7 @@ class Slot:
                 return WorkerTimedOutError(
                     f"no sign of life from the worker for {self._limits.idle_seconds:g} s"
                 )
-        elif not found.stopped and seconds > (operation.limit or self._limits.seconds):
-            limit = operation.limit or self._limits.seconds
+        elif not found.stopped and seconds > (limit := operation.limit or self._limits.seconds):
             message = f"an operation took longer than its {limit:g} s"
             return WorkerTimedOutError(message, note=note, seconds=seconds, to_blame=True)
         return None
@@ -184,11 +184,10 @@ class Slot:
         return verdict
 
     def _last_output(self) -> str:
-        try:
-            size = os.fstat(self._output).st_size
-            read = os.pread(self._output, _OUTPUT_SHOWN, max(size - _OUTPUT_SHOWN, 0))
-        except (OSError, AttributeError):
+        if self._output is None:
             return ""
+        size = os.fstat(self._output).st_size
+        read = os.pread(self._output, _OUTPUT_SHOWN, max(size - _OUTPUT_SHOWN, 0))
         return read.decode("utf-8", "replace").strip()
 
     def _replace_if_bloated(self) -> None:
@@ -199,9 +198,9 @@ class Slot:
 
     def _forget(self) -> None:
         self._connection.close()
-        if hasattr(self, "_output"):
+        if self._output is not None:
             os.close(self._output)
-            del self._output
+            self._output = None
         self._process = None
 
 
