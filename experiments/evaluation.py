@@ -79,19 +79,16 @@ def check(outcome: Outcome, samples: int) -> Check:
 
 
 @torch.no_grad()
-def play_greedily(
-    envs: Lockstep, policy: ActorCritic, benchmarks: Sequence[str], node_budget: int
-) -> list[Outcome]:
+def play_greedily(envs: Lockstep, policy: ActorCritic, benchmarks: Sequence[str]) -> list[Outcome]:
     """Plays one greedy episode in each environment, benchmark by benchmark.
 
     Args:
         envs: As many environments as benchmarks, in lockstep.
         policy: What acts; the likeliest action under the mask is taken.
         benchmarks: Names of the benchmarks.
-        node_budget: Nodes encoded at once.
     """
     device = next(policy.parameters()).device
-    table = StateTable(policy, node_budget)
+    table = StateTable(policy)
     begun = envs.reset(dict(enumerate(benchmarks)))
     running: dict[int, State] = {n: state for n, (state, _) in begun.items()}
     op_counts = {n: info["op_count"] for n, (_, info) in begun.items()}

@@ -14,7 +14,7 @@ from models.actor_critic import ActorCritic
 from models.config import PPOConfig
 from models.encoder import Encoder
 from models.gat import GATEncoder
-from models.graph_batch import GraphSchema
+from models.refined_graphs import GraphSchema
 from models.op_count_mlp import OpCountEncoder
 
 LearnerName = Literal["gnn", "op_counts"]

@@ -77,7 +77,6 @@ def collect(
     deck: Deck,
     generator: torch.Generator,
     steps: int,
-    node_budget: int,
     clock: Stopwatch,
 ) -> tuple[Rollout, RolloutStats]:
     """Plays a policy and writes down what PPO needs.
@@ -92,11 +91,10 @@ def collect(
         deck: Gives the benchmark of each episode.
         generator: Draws the actions.
         steps: Steps of each environment.
-        node_budget: Nodes encoded at once.
         clock: Notes the seconds of `pass`, `featurisation` (the rest of stepping) and
             `inference`.
     """
-    iteration = _Iteration(envs, policy, deck, StateTable(policy, node_budget), clock)
+    iteration = _Iteration(envs, policy, deck, StateTable(policy), clock)
     for step in range(steps):
         iteration.step(generator, last=step == steps - 1)
     return iteration.rollout(), iteration.stats
@@ -145,7 +143,7 @@ class _Iteration:
     def rollout(self) -> Rollout:
         """What was collected."""
         columns = {name: torch.stack([row[name] for row in self._rows]) for name in self._rows[0]}
-        return Rollout(items=self._table.items, keys=self._table.keys, **columns)
+        return Rollout(states=self._table.states, keys=self._table.keys, **columns)
 
     def _begin_episodes(self, numbers: Iterable[int]) -> None:
         benchmarks = {n: self._deck.deal() for n in numbers}

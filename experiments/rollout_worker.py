@@ -143,7 +143,6 @@ class Collect(Task):
                 Deck(self.benchmarks, self.deck_seed, self.player, self.players),
                 torch.Generator().manual_seed(self.action_seed),
                 steps=worker.config.horizon,
-                node_budget=learner.ppo.node_budget,
                 clock=clock,
             )
         return Collected(rollout, stats, clock.seconds)
@@ -162,7 +161,7 @@ class Play(Task):
         learner, policy = worker.policy(self.learner, self.parameters)
         make_env = worker.env_maker(learner, self.benchmarks, self.quarantine)
         with lockstep(make_env, len(self.benchmarks)) as envs:
-            return play_greedily(envs, policy, self.benchmarks, learner.ppo.node_budget)
+            return play_greedily(envs, policy, self.benchmarks)
 
 
 @dataclass(frozen=True)

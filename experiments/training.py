@@ -126,7 +126,7 @@ class Training:
                 ).numpy(),
                 rollout=collected.stats,
                 update=update,
-                distinct_states=len(rollout.items),
+                distinct_states=len(rollout.keys),
                 worker_seconds=collected.seconds,
                 rollout_seconds=rollout_seconds,
                 update_seconds=time.perf_counter() - start - rollout_seconds,

@@ -5,14 +5,11 @@ a large negative number before the softmax, so probabilities and gradients are t
 the policy that never had these actions.
 """
 
-from collections.abc import Sequence
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
 from models.config import HeadsConfig
-from models.encoder import Encoder
+from models.encoder import Encoder, StateStore
 
 MASKED_LOGIT = -1e9
 
@@ -41,9 +38,9 @@ class ActorCritic(nn.Module):
         self.policy_head = _head(width, config.width, num_actions, final_gain=0.01)
         self.value_head = _head(width, config.width, 1, final_gain=1.0)
 
-    def encode(self, items: Sequence[Any]) -> Tensor:
-        """Vectors of states: float32 [len(items), encoder.width]."""
-        return self.encoder(items)
+    def encode(self, states: StateStore, numbers: Tensor) -> Tensor:
+        """Vectors of states of a store: float32 [len(numbers), encoder.width]."""
+        return self.encoder(states, numbers)
 
     def forward(self, encoded: Tensor, context: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Judges states.

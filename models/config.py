@@ -81,5 +81,5 @@ class PPOConfig:
     """Gradients longer than this are scaled down to it."""
     adam_epsilon: float = 1e-5
     """Epsilon of Adam."""
-    node_budget: int = 8192
-    """Nodes encoded at once, which bounds memory; a larger graph is encoded alone."""
+    node_budget: int = 65_536
+    """Distinct nodes encoded at once, which bounds memory; a larger graph is encoded alone."""

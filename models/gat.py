@@ -1,21 +1,23 @@
 """Graph attention encoder: typed graphs to one vector each.
 
 Layers are GATv2 (Brody, Alon, Yahav 2022, arXiv:2105.14491) of torch-geometric with edge
-features, in pre-norm residual blocks (Xiong et al. 2020, arXiv:2002.04745).
+features, in pre-norm residual blocks (Xiong et al. 2020, arXiv:2002.04745). Nodes whose
+neighbourhoods are the same, in whatever states, are encoded once (`hlograph.refinement`).
 """
 
-import warnings
-from collections.abc import Sequence
+from __future__ import annotations
 
-import torch
+import warnings
+from collections.abc import Iterator
+
 from torch import Tensor, nn
 
-from models.config import LOG_COUNT_SCALE, GATConfig
-from models.encoder import Encoder
-from models.graph_batch import POSITION_BUCKETS, GraphArrays, GraphBatch, GraphSchema, collate
-
-SHARPNESS = 2.0
-"""Standard deviation of the logits of a new pooling layer."""
+from models.attention import attend, fits_kernel
+from models.config import GATConfig
+from models.encoder import Encoder, Follower
+from models.gat_follower import GATFollower
+from models.pooling import Pooling
+from models.refined_graphs import POSITION_BUCKETS, GraphSchema, RefinedGraphs, Round
 
 
 class GATEncoder(Encoder):
@@ -40,33 +42,44 @@ class GATEncoder(Encoder):
         self.pooling = Pooling(config)
         self.width = self.pooling.width
 
-    def size(self, item: GraphArrays) -> int:
-        """Number of nodes: what encoding the graph costs."""
-        return len(item.nodes)
+    def store(self) -> RefinedGraphs:
+        """An empty store of graphs, refined as far as the layers reach."""
+        return RefinedGraphs(self.schema, len(self.layers))
 
-    def forward(self, items: Sequence[GraphArrays]) -> Tensor:
-        """Encodes graphs.
+    def forward(self, states: RefinedGraphs, numbers: Tensor) -> Tensor:
+        """Encodes graphs of a store: float32 [len(numbers), self.width]."""
+        block = states.block(numbers.tolist(), self.opcode.weight.device)
+        nodes, labels = self.embed(block.rows), self.edge_labels()
+        for layer, part in zip(self.blocks(), block.rounds, strict=True):
+            nodes = layer(nodes, part, labels)
+        return self.pooling(nodes, block.members)
 
-        Args:
-            items: G graphs.
-
-        Returns:
-            float32 [G, self.width].
-        """
-        return self.encode_batch(collate(items, self.schema).to(self.opcode.weight.device))
-
-    def encode_batch(self, batch: GraphBatch) -> Tensor:
-        """Encodes a batch that is on the encoder's device: float32 [G, self.width]."""
-        nodes = (
-            self.node_type(batch.node_type)
-            + self.opcode(batch.opcode)
-            + self.element_type(batch.element_type)
-            + self.node_features(batch.node_features)
+    def embed(self, rows: Tensor) -> Tensor:
+        """Vectors of nodes before the first layer: [N, F] to [N, width]."""
+        node_type, opcode, element_type = rows[:, :3].long().unbind(1)
+        return (
+            self.node_type(node_type)
+            + self.opcode(opcode)
+            + self.element_type(element_type)
+            + self.node_features(rows[:, 3:])
         )
-        edges = self.edge_type(batch.edge_type) + self.edge_position(batch.edge_position)
+
+    def edge_labels(self) -> Tensor:
+        """Features of edges by label, float32 [2 * schema.edge_labels, edge_width]."""
+        labels = self.edge_type.weight.unsqueeze(1) + self.edge_position.weight
+        return labels.flatten(0, 1)
+
+    def follow(self, states: RefinedGraphs) -> Follower:
+        """What encodes added states; on a CPU, only what is new in them."""
+        if all(fits_kernel(layer.attention, self.opcode.weight) for layer in self.blocks()):
+            return GATFollower(self, states)
+        return super().follow(states)
+
+    def blocks(self) -> Iterator[GATBlock]:
+        """The layers, as what they are."""
         for layer in self.layers:
-            nodes = layer(nodes, batch.edge_index, edges)
-        return self.pooling(nodes, batch.graph_index, batch.num_graphs)
+            assert isinstance(layer, GATBlock)
+            yield layer
 
 
 class GATBlock(nn.Module):
@@ -93,50 +106,11 @@ class GATBlock(nn.Module):
             add_self_loops=False,
         )
 
-    def forward(self, nodes: Tensor, edge_index: Tensor, edges: Tensor) -> Tensor:
-        """New node vectors, float32 [N, width], from [N, width], [2, E] and [E, edge_width]."""
-        attended = self.attention(self.norm(nodes), edge_index, edges)
+    def forward(self, nodes: Tensor, part: Round, labels: Tensor) -> Tensor:
+        """Vectors after the layer, float32 [C, width], from those before, [C', width]."""
+        attended = attend(self.attention, self.norm(nodes), part, labels)
+        return self.after(nodes.index_select(0, part.own), attended)
+
+    def after(self, nodes: Tensor, attended: Tensor) -> Tensor:
+        """The residual sum."""
         return nodes + nn.functional.gelu(attended)
-
-
-class Pooling(nn.Module):
-    """Attention pooling beside soft counts of learned kinds of node.
-
-    Each head of the attention (as in gated global attention, Li et al. 2016,
-    arXiv:1511.05493, normalised over the graph) finds the nodes that matter and averages
-    them. An average cannot count, and how often a pattern occurs decides what a pass is
-    worth, so the other part sums memberships in learned kinds, on a log scale. log N is
-    the count of the kind that every node belongs to.
-    """
-
-    def __init__(self, config: GATConfig) -> None:
-        super().__init__()
-        self.heads = config.heads
-        self.norm = nn.LayerNorm(config.width)
-        self.gate = nn.Linear(config.width, config.heads)
-        self.value = nn.Linear(config.width, config.width)
-        self.kind = nn.Linear(config.width, config.counted_kinds)
-        self.width = config.width + config.counted_kinds + 1
-        # With torch's usual small weights every kind would begin as half of every node, and
-        # every head as the plain average: the same few numbers for all graphs. Wide ones
-        # make them sharp, so that counts and averages tell graphs apart from the start.
-        for layer in (self.gate, self.kind):
-            nn.init.normal_(layer.weight, std=SHARPNESS / config.width**0.5)
-        nn.init.constant_(self.kind.bias, -SHARPNESS)
-
-    def forward(self, nodes: Tensor, graph_index: Tensor, num_graphs: int) -> Tensor:
-        """Pools [N, width] to [G, self.width]; `graph_index` is int64 [N]."""
-        from torch_geometric.utils import softmax
-
-        nodes = self.norm(nodes)
-        weight = softmax(self.gate(nodes), graph_index, num_nodes=num_graphs)
-        value = self.value(nodes).view(len(nodes), self.heads, -1)
-        pooled = _sum_by_graph((weight.unsqueeze(-1) * value).flatten(1), graph_index, num_graphs)
-        member = torch.cat([self.kind(nodes).sigmoid(), torch.ones_like(nodes[:, :1])], dim=1)
-        counts = _sum_by_graph(member, graph_index, num_graphs).log1p() * LOG_COUNT_SCALE
-        return torch.cat([pooled, counts], dim=1)
-
-
-def _sum_by_graph(rows: Tensor, graph_index: Tensor, num_graphs: int) -> Tensor:
-    """Sums rows [N, C] to [G, C]."""
-    return rows.new_zeros(num_graphs, rows.shape[1]).index_add_(0, graph_index, rows)

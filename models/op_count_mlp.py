@@ -7,7 +7,36 @@ import torch
 from torch import Tensor, nn
 
 from models.config import LOG_COUNT_SCALE, OpCountConfig
-from models.encoder import Encoder
+from models.encoder import Encoder, StateStore
+
+
+class CountVectors(StateStore):
+    """Op counts of states."""
+
+    def __init__(self) -> None:
+        self._vectors: list[np.ndarray] = []
+
+    def __len__(self) -> int:
+        return len(self._vectors)
+
+    def add(self, items: Sequence[np.ndarray]) -> None:
+        """Adds count vectors, float32 [num_opcodes] each."""
+        self._vectors += items
+
+    def merge(self, other: "CountVectors", numbers: Sequence[int]) -> None:
+        """Adds count vectors of another store."""
+        self._vectors += [other._vectors[number] for number in numbers]
+
+    def groups(self, numbers: Sequence[int], budget: int) -> list[tuple[list[int], int]]:
+        """Groups of as many states as the budget has nodes: each counts as one."""
+        if budget <= 0:
+            raise ValueError(f"the node budget has to be positive, got {budget}")
+        parts = [list(numbers[i : i + budget]) for i in range(0, len(numbers), budget)]
+        return [(part, len(part)) for part in parts]
+
+    def stacked(self, numbers: Sequence[int]) -> np.ndarray:
+        """Count vectors: float32 [len(numbers), num_opcodes]."""
+        return np.stack([self._vectors[number] for number in numbers])
 
 
 class OpCountEncoder(Encoder):
@@ -28,18 +57,12 @@ class OpCountEncoder(Encoder):
         self.layers = nn.Sequential(*layers)
         self.width = width
 
-    def size(self, item: np.ndarray) -> int:
-        """Always 1: a count vector costs the same for every module."""
-        return 1
+    def store(self) -> CountVectors:
+        """An empty store of count vectors."""
+        return CountVectors()
 
-    def forward(self, items: Sequence[np.ndarray]) -> Tensor:
-        """Encodes count vectors.
-
-        Args:
-            items: G vectors of counts, float32 [num_opcodes] each.
-
-        Returns:
-            float32 [G, self.width].
-        """
-        counts = torch.from_numpy(np.stack(items)).to(next(self.parameters()).device)
+    def forward(self, states: CountVectors, numbers: Tensor) -> Tensor:
+        """Encodes count vectors: float32 [len(numbers), self.width]."""
+        counts = torch.from_numpy(states.stacked(numbers.tolist()))
+        counts = counts.to(next(self.parameters()).device)
         return self.layers(counts.log1p() * LOG_COUNT_SCALE)

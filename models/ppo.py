@@ -5,23 +5,22 @@ source where it stands; [A] is Andrychowicz et al. 2021, arXiv:2006.05990, [E] i
 et al. 2020, arXiv:2005.12729, [H] is Huang et al. 2022, "The 37 implementation details of
 PPO".
 
-What is not in the literature: minibatches are formed of distinct states. An encoder costs
-far more than the heads, and most transitions share a state with others, so a minibatch is
-a random set of distinct states with every transition that visited them, and encodes each
-of these states once.
+What depends on the encoder being what costs: a minibatch is all that happened in a random
+set of environments (as in recurrent PPO, [H], details of LSTM), not of transitions from
+anywhere. Most transitions of an episode share their state with others, and its states share
+most of what there is to encode, and each of it is encoded once.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from models.actor_critic import ActorCritic, entropy
 from models.config import PPOConfig
-from models.node_budget import groups_within_budget
-from models.rollout import Rollout, state_minibatches
+from models.encoder import StateStore
+from models.rollout import Rollout, environment_minibatches
 
 
 @dataclass(frozen=True)
@@ -44,14 +43,14 @@ class UpdateStats:
     learning_rate: float
     optimizer_steps: int
     encoded_nodes: int
-    """Nodes that went through the encoder, over all epochs."""
+    """Distinct nodes that went through the encoder, over all epochs."""
 
 
 @dataclass(frozen=True)
 class _Transitions:
     """A rollout, flattened to B transitions, with what PPO learns from."""
 
-    items: Sequence[Any]
+    states: StateStore
     state: Tensor
     context: Tensor
     mask: Tensor
@@ -65,11 +64,11 @@ class _Transitions:
         moved = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
         return replace(self, **moved)
 
-    def visits_to(self, states: Tensor) -> tuple[Tensor, Tensor]:
-        """Rows that visited any of the states, and the place in `states` of each row's."""
-        place = self.state.new_full((len(self.items),), -1)
+    def visits_to(self, states: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Those of the rows that visited any of the states, and the place of its state."""
+        place = self.state.new_full((len(self.states),), -1)
         place[states.to(place.device)] = torch.arange(len(states), device=place.device)
-        rows = (place[self.state] >= 0).nonzero().squeeze(1)
+        rows = rows[place[self.state[rows]] >= 0]
         return rows, place[self.state[rows]]
 
 
@@ -141,8 +140,8 @@ class PPO:
         taken: list[dict[str, float]] = []
         nodes = 0
         means: dict[str, float] = {}
-        for states in self._minibatches(batch, generator):
-            means = self._accumulate_gradients(batch, states)
+        for rows in self._minibatches(rollout, generator):
+            means = self._accumulate_gradients(batch, rows)
             nodes += int(means["nodes"])
             # A limit on the distance beside the clip, as [H] and Spinning Up have it.
             if config.target_kl is not None and means["kl"] > 1.5 * config.target_kl:
@@ -177,13 +176,13 @@ class PPO:
             group["lr"] = rate
         return rate
 
-    def _minibatches(self, batch: _Transitions, generator: torch.Generator) -> Iterator[Tensor]:
-        """The minibatches of all epochs, shuffled anew in each ([A] section 3.6)."""
-        visits = torch.bincount(batch.state.cpu(), minlength=len(batch.items))
+    def _minibatches(self, rollout: Rollout, generator: torch.Generator) -> Iterator[Tensor]:
+        """Rows of the minibatches of all epochs, shuffled anew in each ([A] section 3.6)."""
+        steps, num_envs = rollout.state.shape
         for _ in range(self.config.epochs):
-            yield from state_minibatches(visits, self.config.minibatches, generator)
+            yield from environment_minibatches(steps, num_envs, self.config.minibatches, generator)
 
-    def _accumulate_gradients(self, batch: _Transitions, states: Tensor) -> dict[str, float]:
+    def _accumulate_gradients(self, batch: _Transitions, rows: Tensor) -> dict[str, float]:
         """Leaves the gradient of one minibatch's mean loss in the parameters.
 
         The minibatch is worked off in groups under the node budget, so that memory is
@@ -192,23 +191,26 @@ class PPO:
         Returns:
             Number of nodes encoded, largest ratio error, and means of the other terms.
         """
-        sizes = [self.policy.encoder.size(batch.items[s]) for s in states.tolist()]
-        visits = int(torch.isin(batch.state, states.to(batch.state.device)).sum())
-        means: dict[str, float] = {"nodes": sum(sizes), "ratio_error": 0.0}
+        states = list(dict.fromkeys(batch.state.cpu()[rows].tolist()))
+        rows = rows.to(batch.state.device)
+        means: dict[str, float] = {"nodes": 0, "ratio_error": 0.0}
         self.optimizer.zero_grad()
-        for group in groups_within_budget(sizes, self.config.node_budget):
-            loss, terms, ratio_error = self._loss(batch, states[group])
-            (loss / visits).backward()
+        for group, nodes in batch.states.groups(states, self.config.node_budget):
+            loss, terms, ratio_error = self._loss(batch, torch.tensor(group), rows)
+            (loss / len(rows)).backward()
+            means["nodes"] += nodes
             means["ratio_error"] = max(means["ratio_error"], ratio_error)
             for name, term in terms.items():
-                means[name] = means.get(name, 0.0) + term / visits
+                means[name] = means.get(name, 0.0) + term / len(rows)
         return means
 
-    def _loss(self, batch: _Transitions, states: Tensor) -> tuple[Tensor, dict[str, float], float]:
-        """Loss and its terms, summed over all visits to the states, and the ratio error."""
+    def _loss(
+        self, batch: _Transitions, states: Tensor, rows: Tensor
+    ) -> tuple[Tensor, dict[str, float], float]:
+        """Loss and its terms, summed over the rows that visited the states; ratio error."""
         config = self.config
-        rows, place = batch.visits_to(states)
-        encoded = self.policy.encode([batch.items[s] for s in states.tolist()])[place]
+        rows, place = batch.visits_to(states, rows)
+        encoded = self.policy.encode(batch.states, states)[place]
         log_probs, value = self.policy(encoded, batch.context[rows], batch.mask[rows])
         log_prob = log_probs.gather(1, batch.action[rows].unsqueeze(1)).squeeze(1)
         log_ratio = log_prob - batch.log_prob[rows]
@@ -246,9 +248,9 @@ class PPO:
 def _transitions(rollout: Rollout, config: PPOConfig) -> _Transitions:
     """Advantages and returns of a rollout, and all of it flattened to [T * N, ...].
 
-    Advantages are normalised over the whole rollout: a minibatch of distinct states may be
-    one state visited many times, whose own mean and deviation say nothing ([A] section 3.6
-    finds no difference between the two).
+    Advantages are normalised over the whole rollout: a minibatch is a few episodes, whose own
+    mean would take away what they are worth beside the others ([A] section 3.6 finds no
+    difference between the two).
     """
     advantage = generalized_advantages(
         rollout.reward * config.reward_scale,
@@ -262,7 +264,7 @@ def _transitions(rollout: Rollout, config: PPOConfig) -> _Transitions:
     returns = advantage + rollout.value
     advantage = (advantage - advantage.mean()) / (advantage.std(correction=0) + 1e-8)
     return _Transitions(
-        items=rollout.items,
+        states=rollout.states,
         state=rollout.state.flatten(),
         context=rollout.context.flatten(0, 1),
         mask=rollout.mask.flatten(0, 1),

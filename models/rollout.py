@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from models.actor_critic import ActorCritic
-from models.node_budget import groups_within_budget
+from models.encoder import StateStore
 
 
 class StateTable:
@@ -24,14 +24,12 @@ class StateTable:
 
     Args:
         policy: Whose encoder is used.
-        node_budget: Nodes encoded at once.
     """
 
-    def __init__(self, policy: ActorCritic, node_budget: int) -> None:
-        self.items: list[Any] = []
+    def __init__(self, policy: ActorCritic) -> None:
+        self.states: StateStore = policy.encoder.store()
         self.keys: list[Hashable] = []
-        self._policy = policy
-        self._node_budget = node_budget
+        self._follower = policy.encoder.follow(self.states)
         self._numbers: dict[Hashable, int] = {}
         self._vectors: list[Tensor] = []
 
@@ -40,30 +38,22 @@ class StateTable:
 
         Args:
             keys: Identity of each state, such as a module's fingerprint.
-            items: What the encoder sees of each state.
+            items: What is observed of each state.
         """
         fresh = []
         for key, item in zip(keys, items, strict=True):
             if key not in self._numbers:
-                self._numbers[key] = len(self.items)
-                self.items.append(item)
+                self._numbers[key] = len(self.keys)
                 self.keys.append(key)
                 fresh.append(item)
         if fresh:
-            self._vectors += encode_in_groups(self._policy, fresh, self._node_budget).unbind()
+            self.states.add(fresh)
+            self._vectors += self._follower.new_vectors().unbind()
         return [self._numbers[key] for key in keys]
 
     def vectors(self, numbers: Sequence[int]) -> Tensor:
         """Vectors of states by number: float32 [len(numbers), encoder.width]."""
         return torch.stack([self._vectors[number] for number in numbers])
-
-
-@torch.no_grad()
-def encode_in_groups(policy: ActorCritic, items: Sequence[Any], node_budget: int) -> Tensor:
-    """Encodes items without gradients, no more nodes at once than the budget."""
-    sizes = [policy.encoder.size(item) for item in items]
-    groups = groups_within_budget(sizes, node_budget)
-    return torch.cat([policy.encode([items[i] for i in group]) for group in groups])
 
 
 @dataclass(frozen=True)
@@ -74,12 +64,12 @@ class Rollout:
     `action` was taken, the rest what followed.
     """
 
-    items: Sequence[Any]
-    """S items, what the encoder sees of each distinct state."""
+    states: StateStore
+    """S distinct states, as the encoder works on them."""
     keys: Sequence[Hashable]
     """Identity of each of them."""
     state: Tensor
-    """int64 [T, N]: number of the state in `items`."""
+    """int64 [T, N]: number of the state in `states`."""
     context: Tensor
     """float32 [T, N, C]"""
     mask: Tensor
@@ -103,19 +93,21 @@ class Rollout:
 def merged(rollouts: Sequence[Rollout]) -> Rollout:
     """Rollouts of as many steps side by side, their environments one after the other.
 
-    A state that several of them visited becomes one.
+    A state that several of them visited becomes one. The store of the first one takes the
+    states of the others.
 
     Args:
         rollouts: What was collected with the same parameters, each over T steps.
     """
     numbers: dict[Hashable, int] = {}
-    items: list[Any] = []
+    store = rollouts[0].states
     states: list[Tensor] = []
     for rollout in rollouts:
-        for key, item in zip(rollout.keys, rollout.items, strict=True):
-            if key not in numbers:
-                numbers[key] = len(items)
-                items.append(item)
+        fresh = [place for place, key in enumerate(rollout.keys) if key not in numbers]
+        first = len(numbers)
+        numbers |= {rollout.keys[place]: first + i for i, place in enumerate(fresh)}
+        if rollout.states is not store:
+            store.merge(rollout.states, fresh)
         here = torch.tensor([numbers[key] for key in rollout.keys], dtype=torch.int64)
         states.append(here[rollout.state])
     columns = {
@@ -123,22 +115,26 @@ def merged(rollouts: Sequence[Rollout]) -> Rollout:
         for name, value in vars(rollouts[0]).items()
         if isinstance(value, Tensor) and name != "state"
     }
-    return Rollout(items=items, keys=list(numbers), state=torch.cat(states, dim=1), **columns)
+    return Rollout(states=store, keys=list(numbers), state=torch.cat(states, dim=1), **columns)
 
 
-def state_minibatches(visits: Tensor, count: int, generator: torch.Generator) -> list[Tensor]:
-    """Splits visited states at random into sets with about equally many transitions.
+def environment_minibatches(
+    steps: int, num_envs: int, count: int, generator: torch.Generator
+) -> list[Tensor]:
+    """Splits environments at random into sets of about equal size.
 
     Args:
-        visits: int64 [S], how many transitions visited each state; 0 leaves a state out.
-        count: Sets to form; fewer come back when states are few or visits uneven.
+        steps: Steps of each environment.
+        num_envs: Environments.
+        count: Sets to form; at most one for each environment.
         generator: Source of the order.
 
     Returns:
-        int64 tensors of state numbers, disjoint, none empty.
+        int64 tensors, disjoint: all rows of each set's environments in a rollout flattened
+        to [steps * num_envs], one environment after the other.
     """
-    order = torch.randperm(len(visits), generator=generator)
-    order = order[visits[order] > 0]
-    before = visits[order].cumsum(0) - visits[order]
-    part = before * count // visits.sum()
-    return [order[part == p] for p in range(count) if (part == p).any()]
+    order = torch.randperm(num_envs, generator=generator)
+    first = torch.arange(steps) * num_envs
+    return [
+        (envs.unsqueeze(1) + first).flatten() for envs in order.tensor_split(min(count, num_envs))
+    ]

@@ -1,4 +1,4 @@
-"""Makes hlograph/_xla.pyi, the type stub of the native extension.
+"""Makes the type stubs of the native extensions, hlograph/_xla.pyi and hlograph/_graphs.pyi.
 
 python -m tests.extension_stub --write
 """
@@ -7,31 +7,35 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from types import ModuleType
 
 from nanobind.stubgen import StubGen
 
+from hlograph import _graphs
 from hlograph._native import native
 
-STUB = Path(__file__).parent.parent / "hlograph" / "_xla.pyi"
+FOLDER = Path(__file__).parent.parent / "hlograph"
+EXTENSIONS = {FOLDER / "_xla.pyi": native, FOLDER / "_graphs.pyi": lambda: _graphs}
+"""What loads the extension, by the path of its stub."""
 
 
-def generate() -> str:
-    """Returns the stub of the extension as it is built now."""
-    generator = StubGen(module=native(), include_docstrings=True)
-    generator.put(native())
+def generate(extension: ModuleType) -> str:
+    """Returns the stub of an extension as it is built now."""
+    generator = StubGen(module=extension, include_docstrings=True)
+    generator.put(extension)
     return generator.get()
 
 
 def main() -> None:
-    """Prints the stub, or writes it."""
+    """Prints the stubs, or writes them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--write", action="store_true", help=f"write {STUB.name} instead of printing"
-    )
-    if parser.parse_args().write:
-        STUB.write_text(generate(), encoding="utf-8")
-    else:
-        print(generate())
+    parser.add_argument("--write", action="store_true", help="write the stubs, do not print them")
+    write = parser.parse_args().write
+    for path, load in EXTENSIONS.items():
+        if write:
+            path.write_text(generate(load()), encoding="utf-8")
+        else:
+            print(generate(load()))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def counting_down(countdown_policy):
 
 def _play(make_env, policy, benchmarks):
     with lockstep(make_env, len(benchmarks)) as envs:
-        return play_greedily(envs, policy, benchmarks, node_budget=9)
+        return play_greedily(envs, policy, benchmarks)
 
 
 def test_greedy_episodes(make_countdown, counting_down):

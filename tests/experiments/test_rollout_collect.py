@@ -9,6 +9,7 @@ import torch
 from experiments.lockstep import lockstep
 from experiments.rollout import Deck, collect
 from experiments.stopwatch import Stopwatch
+from models.op_count_mlp import CountVectors
 from models.rollout import Rollout, merged
 
 
@@ -24,7 +25,6 @@ def play(make_countdown, countdown_policy):
                 Deck(["3", "8", "20"], seed),
                 torch.Generator().manual_seed(seed),
                 steps=steps,
-                node_budget=4,
                 clock=Stopwatch(),
             )
 
@@ -33,6 +33,12 @@ def play(make_countdown, countdown_policy):
 
 def _ended(rollout: Rollout) -> torch.Tensor:
     return rollout.terminated | rollout.truncated
+
+
+def _counts(rollout: Rollout) -> np.ndarray:
+    """First count of each state."""
+    assert isinstance(rollout.states, CountVectors)
+    return rollout.states.stacked(range(len(rollout.keys)))[:, 0]
 
 
 def test_shapes_and_masks(play):
@@ -46,7 +52,7 @@ def test_shapes_and_masks(play):
 
 def test_states_are_distinct_and_right(play):
     rollout, _ = play(num_envs=8, steps=12)
-    counts = [int(item[0]) for item in rollout.items]
+    counts = _counts(rollout).astype(int).tolist()
     assert len(set(counts)) == len(counts)
     here = torch.tensor(counts)[rollout.state]
     goes_on = ~_ended(rollout)[:-1]
@@ -61,11 +67,11 @@ def test_next_values_are_those_of_the_state_that_followed(play, countdown_policy
     goes_on = ~_ended(rollout)[:-1]
     torch.testing.assert_close(rollout.next_value[:-1][goes_on], rollout.value[1:][goes_on])
     assert rollout.truncated.any()
-    left = np.array([item[0] for item in rollout.items])[rollout.state] - rollout.reward.numpy()
+    left = _counts(rollout)[rollout.state] - rollout.reward.numpy()
     items = [np.array([count, 1], np.float32) for count in left[rollout.truncated]]
     with torch.no_grad():
         context, mask = torch.ones(len(items), 4), torch.ones(len(items), 3, dtype=torch.bool)
-        _, expected = countdown_policy(countdown_policy.encode(items), context, mask)
+        _, expected = countdown_policy(countdown_policy.encoder.encode_items(items), context, mask)
     torch.testing.assert_close(rollout.next_value[rollout.truncated], expected)
 
 
@@ -91,13 +97,13 @@ def test_books_of_episodes(play):
 
 def test_rollouts_side_by_side(play):
     one, other = play(num_envs=3, seed=1)[0], play(num_envs=2, seed=2)[0]
+    seen = [_counts(part) for part in (one, other)]
     both = merged([one, other])
     assert both.action.shape == (6, 5)
-    assert len(set(both.keys)) == len(both.items) < len(one.items) + len(other.items)
-    for part, columns in ((one, slice(0, 3)), (other, slice(3, 5))):
+    assert len(set(both.keys)) == len(both.keys) < len(one.keys) + len(other.keys)
+    for part, counts, columns in zip((one, other), seen, (slice(0, 3), slice(3, 5)), strict=True):
         assert torch.equal(both.value[:, columns], part.value)
-        here = [float(both.items[s][0]) for s in both.state[:, columns].flatten()]
-        assert here == [float(part.items[s][0]) for s in part.state.flatten()]
+        assert (_counts(both)[both.state[:, columns]] == counts[part.state]).all()
 
 
 def test_seed_decides(play):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.graph_batch import GraphSchema
+from models.refined_graphs import GraphSchema
 
 # Tensors of the tests are tiny, and test workers share the cores.
 torch.set_num_threads(1)
@@ -17,7 +17,7 @@ SCHEMA = GraphSchema(node_types=3, opcodes=6, element_types=4, edge_types=2, nod
 
 @dataclass
 class ArrayGraph:
-    """A graph as plain arrays, in the shapes of `models.graph_batch.GraphArrays`."""
+    """A graph as plain arrays, in the shapes of `models.refined_graphs.GraphArrays`."""
 
     nodes: np.ndarray
     edges: np.ndarray | None

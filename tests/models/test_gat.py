@@ -4,8 +4,24 @@ import numpy as np
 import pytest
 import torch
 
+from envs import PassOrderingEnv
+from hlograph import corpus
 from models.config import GATConfig
 from models.gat import GATEncoder
+from models.refined_graphs import GraphSchema
+from tests.models.plain_gat import plain_vector
+
+
+@pytest.fixture(scope="module")
+def benchmark_graphs():
+    """States of an episode on a real module."""
+    benchmark = min(corpus.load(split="train"), key=lambda b: abs(b.op_count - 200))
+    env = PassOrderingEnv(benchmark.name, costs=False)
+    graphs = [env.reset()[0]["graph"]]
+    for name in ("call-inliner", "algsimp", "cse", "dce"):
+        action = [entry.name for entry in env.passes].index(name)
+        graphs.append(env.step(action)[0]["graph"])
+    return graphs
 
 
 @pytest.fixture
@@ -14,15 +30,76 @@ def encoder(schema):
     return GATEncoder(schema, GATConfig(layers=2, heads=2, head_width=8, counted_kinds=4))
 
 
-def test_width_and_size(encoder, random_graph):
-    assert encoder([random_graph(4, 5, 0), random_graph(9, 20, 1)]).shape == (2, encoder.width)
-    assert encoder.size(random_graph(9, 20, 1)) == 9
+def test_width(encoder, random_graph):
+    vectors = encoder.encode_items([random_graph(4, 5, 0), random_graph(9, 20, 1)])
+    assert vectors.shape == (2, encoder.width)
+
+
+def _alike(random_graph) -> list:
+    """Graphs that share most of their neighbourhoods, and one with hardly any."""
+    graphs = [random_graph(60, 120, seed=0) for _ in range(4)]
+    for number, graph in enumerate(graphs):
+        graph.nodes[number, 3] += 1
+    lonely = random_graph(3, 1, seed=1)
+    lonely.edges = lonely.edge_links = None
+    return [*graphs, lonely]
+
+
+def _gradients(encoder, vectors) -> list[torch.Tensor]:
+    encoder.zero_grad()
+    (vectors * torch.linspace(-1, 1, vectors.numel()).view_as(vectors)).sum().backward()
+    return [parameter.grad.clone() for parameter in encoder.parameters()]
+
+
+@pytest.mark.parametrize("head_width", [8, 12])  # with a kernel and without
+def test_encoding_distinct_neighbourhoods_is_encoding_every_node(schema, random_graph, head_width):
+    torch.manual_seed(0)
+    encoder = GATEncoder(schema, GATConfig(layers=3, heads=2, head_width=head_width))
+    graphs = _alike(random_graph)
+    plain = torch.stack([plain_vector(encoder, graph) for graph in graphs])
+    refined = encoder.encode_items(graphs)
+    torch.testing.assert_close(refined, plain, rtol=1e-5, atol=1e-6)
+    expected = _gradients(encoder, plain)
+    for found, gradient in zip(_gradients(encoder, refined), expected, strict=True):
+        torch.testing.assert_close(
+            found, gradient, rtol=1e-4, atol=1e-4 * float(gradient.abs().max())
+        )
+
+
+def test_real_graphs_are_encoded_as_node_by_node(benchmark_graphs):
+    torch.manual_seed(0)
+    encoder = GATEncoder(GraphSchema.of_hlograph(), GATConfig())
+    store = encoder.store()
+    store.add(benchmark_graphs)
+    nodes = sum(len(graph.nodes) for graph in benchmark_graphs)
+    ((_, distinct),) = store.groups(range(len(store)), budget=nodes)
+    assert distinct < 0.8 * nodes
+    with torch.no_grad():
+        plain = torch.stack([plain_vector(encoder, graph) for graph in benchmark_graphs])
+        refined = encoder(store, torch.arange(len(store)))
+    torch.testing.assert_close(refined, plain, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("head_width", [8, 12])
+def test_following_a_store_gives_the_vectors_of_its_states(schema, random_graph, head_width):
+    torch.manual_seed(0)
+    encoder = GATEncoder(schema, GATConfig(layers=3, heads=2, head_width=head_width))
+    graphs = [*_alike(random_graph), *_alike(random_graph)[:2]]
+    store = encoder.store()
+    follower = encoder.follow(store)
+    found = []
+    for part in (graphs[:1], graphs[1:4], graphs[4:]):
+        store.add(part)
+        found.append(follower.new_vectors())
+    expected = encoder(store, torch.arange(len(graphs)))
+    torch.testing.assert_close(torch.cat(found), expected, rtol=1e-5, atol=1e-6)
+    assert not found[0].requires_grad
 
 
 def test_a_graph_in_a_batch_is_encoded_as_alone(encoder, random_graph):
     graphs = [random_graph(n, 2 * n, seed=n) for n in (1, 5, 17, 40)]
-    together = encoder(graphs)
-    alone = torch.cat([encoder([graph]) for graph in graphs])
+    together = encoder.encode_items(graphs)
+    alone = torch.cat([encoder.encode_items([graph]) for graph in graphs])
     torch.testing.assert_close(together, alone, rtol=1e-5, atol=1e-6)
 
 
@@ -34,7 +111,9 @@ def test_order_of_nodes_and_edges_does_not_matter(encoder, random_graph):
     moved.nodes = graph.nodes[order]
     moved.edge_links = np.argsort(order)[graph.edge_links][edge_order]
     moved.edges = graph.edges[edge_order]
-    torch.testing.assert_close(encoder([moved]), encoder([graph]), rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(
+        encoder.encode_items([moved]), encoder.encode_items([graph]), rtol=1e-5, atol=1e-6
+    )
 
 
 def test_operand_order_direction_and_multiplicity_are_seen(encoder, opcode_graph):
@@ -42,13 +121,13 @@ def test_operand_order_direction_and_multiplicity_are_seen(encoder, opcode_graph
     swapped = opcode_graph([1, 2, 3], [(1, 2), (0, 2)])
     reversed_edges = opcode_graph([1, 2, 3], [(2, 0), (2, 1)])
     twice = opcode_graph([1, 2, 3, 1, 2, 3], [(0, 2), (1, 2), (3, 5), (4, 5)])
-    vectors = encoder([subtract, swapped, reversed_edges, twice])
+    vectors = encoder.encode_items([subtract, swapped, reversed_edges, twice])
     for other in vectors[1:]:
         assert (vectors[0] - other).abs().max() > 1e-4
 
 
 def test_every_parameter_gets_a_gradient(encoder, random_graph):
-    vectors = encoder([random_graph(200, 600, seed=s) for s in range(3)])
+    vectors = encoder.encode_items([random_graph(200, 600, seed=s) for s in range(3)])
     weights = torch.linspace(-1, 1, vectors.numel()).view_as(vectors)
     (vectors * weights).sum().backward()
     for name, parameter in encoder.named_parameters():

@@ -43,7 +43,7 @@ def _play(
     context = torch.ones(steps, 1)
     mask = torch.rand(steps, ACTIONS, generator=generator) < 0.8
     mask[:, 0] = True
-    table = StateTable(policy, node_budget=1000)
+    table = StateTable(policy)
     numbers = table.numbers(state.tolist(), [items[s] for s in state.tolist()])
     with torch.no_grad():
         log_probs, value = policy(table.vectors(numbers), context, mask)
@@ -51,7 +51,7 @@ def _play(
     reward = [reward_of(s, a) for s, a in zip(state.tolist(), action.tolist(), strict=True)]
     shape = (steps // 8, 8)
     return Rollout(
-        items=table.items,
+        states=table.states,
         keys=table.keys,
         state=torch.tensor(numbers).view(shape),
         context=context.view(*shape, 1),
@@ -69,7 +69,7 @@ def _play(
 def _greedy(policy: ActorCritic, items: Sequence[Any]) -> list[int]:
     with torch.no_grad():
         mask = torch.ones(len(items), ACTIONS, dtype=torch.bool)
-        log_probs, _ = policy(policy.encode(items), torch.ones(len(items), 1), mask)
+        log_probs, _ = policy(policy.encoder.encode_items(items), torch.ones(len(items), 1), mask)
     return log_probs.argmax(1).tolist()
 
 
@@ -190,7 +190,7 @@ def test_clipped_values_move_no_further_than_the_clip():
         ppo = PPO(policy, replace(config, value_clip=value_clip))
         ppo.update(rollout, 0.0, torch.Generator().manual_seed(0))
         with torch.no_grad():
-            encoded = policy.encode(rollout.items)[rollout.state.flatten()]
+            encoded = policy.encode(rollout.states, rollout.state.flatten())
             context, mask = rollout.context.flatten(0, 1), rollout.mask.flatten(0, 1)
             _, value = policy(encoded, context, mask)
         moved.append(float((value - rollout.value.flatten()).abs().mean()))

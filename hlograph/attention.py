@@ -1,0 +1,101 @@
+"""GATv2 attention on the processor, fused: no array with a row for each edge is made.
+
+For frameworks to build on: plain arrays in and out, gradients included.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlograph import _graphs
+
+HEAD_WIDTHS = (8, 16, 32, 64)
+"""Widths of a head that there are kernels for."""
+
+Floats = NDArray[np.float32]
+
+
+class AttentionInput(NamedTuple):
+    """What attention is computed from; all arrays contiguous.
+
+    Attributes:
+        source: float32 ``[S, heads * width]``.
+        target: float32 ``[R, heads * width]``.
+        label: float32 ``[L, heads * width]``.
+        weight: float32 ``[heads, width]``.
+        offsets: int64 ``[R + 1]``; target r has the edges ``offsets[r]`` to ``offsets[r + 1]``.
+        edge_source: int32 ``[E]``, below S.
+        edge_label: int32 ``[E]``, below L.
+    """
+
+    source: Floats
+    target: Floats
+    label: Floats
+    weight: Floats
+    offsets: NDArray[np.int64]
+    edge_source: NDArray[np.int32]
+    edge_label: NDArray[np.int32]
+
+
+class AttentionGradients(NamedTuple):
+    """Gradients of the inputs of the same names."""
+
+    source: Floats
+    target: Floats
+    label: Floats
+    weight: Floats
+
+
+def forward(
+    given: AttentionInput, negative_slope: float = 0.2, threads: int = 1
+) -> tuple[Floats, Floats]:
+    """Computes, head by head, what each target gathers from its edges.
+
+    ``out[r]`` is the sum over the edges of target r of ``a * source[s]``, where ``a`` is the
+    softmax over these edges of ``<weight, leaky_relu(source[s] + target[r] + label[l])>`` (Brody,
+    Alon and Yahav 2022, arXiv:2105.14491, with a term for the edge's label). A target without
+    edges gets zeros. No bit depends on the number of threads.
+
+    Returns:
+        ``out``, float32 ``[R, heads * width]``, and ``a``, float32 ``[E, heads]``.
+
+    Raises:
+        ValueError: Arrays do not fit each other, or there is no kernel for the width.
+    """
+    out = np.empty_like(given.target)
+    attention = np.empty((len(given.edge_source), len(given.weight)), dtype=np.float32)
+    _graphs.attention_forward(*given, negative_slope, threads, out, attention)
+    return out, attention
+
+
+def backward(
+    given: AttentionInput,
+    out: Floats,
+    attention: Floats,
+    gradient: Floats,
+    negative_slope: float = 0.2,
+    threads: int = 1,
+) -> AttentionGradients:
+    """Computes gradients from that of ``out``.
+
+    Args:
+        given: What ``forward`` was given.
+        out: What it returned.
+        attention: What it returned.
+        gradient: float32 ``[R, heads * width]``.
+        negative_slope: As it was in ``forward``.
+        threads: Threads to work on it.
+    """
+    gradients = AttentionGradients(
+        np.empty_like(given.source),
+        np.empty_like(given.target),
+        np.empty_like(given.label),
+        np.empty_like(given.weight),
+    )
+    _graphs.attention_backward(
+        *given, negative_slope, threads, out, attention, gradient, *gradients
+    )
+    return gradients

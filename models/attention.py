@@ -1,0 +1,98 @@
+"""GATv2 attention over one round of distinct neighbourhoods, by torch-geometric's layer."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hlograph import attention
+from hlograph.attention import AttentionInput
+from models.refined_graphs import Round
+
+
+def attend(layer: Any, nodes: Tensor, part: Round, labels: Tensor) -> Tensor:
+    """Applies a `torch_geometric.nn.GATv2Conv`.
+
+    On a CPU by fused kernels with the layer's parameters, elsewhere by the layer itself: the
+    same function, with other rounding.
+
+    Args:
+        layer: The layer, with edge features and without self-loops.
+        nodes: float32 [C', width], vectors of the round before.
+        part: The round, C colours with M edges.
+        labels: float32 [2 * edge_labels, edge_width], features of an edge by its label.
+
+    Returns:
+        float32 [C, heads * head_width].
+    """
+    if fits_kernel(layer, nodes):
+        # Projected before they are repeated: there are fewer colours in the round before.
+        target = layer.lin_r(nodes).index_select(0, part.own)
+        return attend_projected(layer, layer.lin_l(nodes), target, part, labels)
+    rows = torch.arange(len(part.own), device=nodes.device)
+    rows = rows.repeat_interleave(part.offsets.diff(), output_size=len(part.source))
+    edge_index = torch.stack([part.source.long(), rows])
+    return layer((nodes, nodes.index_select(0, part.own)), edge_index, labels[part.label])
+
+
+def fits_kernel(layer: Any, nodes: Tensor) -> bool:
+    """Whether there is a kernel for a layer's sizes, and for where its input is."""
+    is_plain = nodes.device.type == "cpu" and nodes.dtype == torch.float32
+    return is_plain and layer.out_channels in attention.HEAD_WIDTHS
+
+
+def attend_projected(
+    layer: Any, source: Tensor, target: Tensor, part: Round, labels: Tensor
+) -> Tensor:
+    """Applies the layer to nodes that it has projected, on a CPU.
+
+    Args:
+        layer: A layer that `fits_kernel`.
+        source: float32 [C', heads * head_width], `layer.lin_l` of the round before.
+        target: float32 [C, heads * head_width], `layer.lin_r` of the colours themselves there.
+        part: The round.
+        labels: As in `attend`.
+    """
+    attended = _Fused.apply(
+        source,
+        target,
+        layer.lin_edge(labels),
+        layer.att.squeeze(0),
+        part,
+        layer.negative_slope,
+    )
+    return attended + layer.bias
+
+
+class _Fused(torch.autograd.Function):
+    """The kernels as an operation of torch."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        source: Tensor,
+        target: Tensor,
+        label: Tensor,
+        weight: Tensor,
+        part: Round,
+        negative_slope: float,
+    ) -> Tensor:
+        columns = (source, target, label, weight, part.offsets, part.source, part.label)
+        ctx.given = AttentionInput(*(x.detach().contiguous().numpy() for x in columns))
+        ctx.negative_slope = negative_slope
+        out, ctx.shares = attention.forward(ctx.given, negative_slope, torch.get_num_threads())
+        ctx.out = out
+        return torch.from_numpy(out)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        (gradient,) = gradients
+        found = attention.backward(
+            ctx.given,
+            ctx.out,
+            ctx.shares,
+            gradient.contiguous().numpy(),
+            ctx.negative_slope,
+            torch.get_num_threads(),
+        )
+        return *map(torch.from_numpy, found), None, None

@@ -1,0 +1,292 @@
+"""Graphs of states, each distinct neighbourhood stored and encoded once.
+
+The stored graph has every edge once, in the direction of data or control. Attention has
+to run both ways (ProGraML, Cummins et al. 2021, arXiv:2003.10536, section 4: backward
+edges, and operand positions, each matter), so a node sees its edges from both ends, those
+that leave it under a label of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hlograph.refinement import Refinement
+from models.encoder import StateStore
+
+EXACT_POSITIONS = 8
+POSITION_BUCKETS = EXACT_POSITIONS + 5
+
+
+class GraphArrays(Protocol):
+    """The arrays of one graph, as `gymnasium.spaces.GraphInstance` has them.
+
+    nodes: float32 [N, F]; the first three columns are the ids of node type, opcode and
+        element type, the rest are features of order one.
+    edges: float32 [E, 2], columns edge type and operand position.
+    edge_links: int64 [E, 2], columns source and target node.
+    """
+
+    @property
+    def nodes(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def edges(self) -> np.ndarray | None: ...  # noqa: D102
+    @property
+    def edge_links(self) -> np.ndarray | None: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class GraphSchema:
+    """Sizes of the vocabularies that a graph's ids point into."""
+
+    node_types: int
+    opcodes: int
+    element_types: int
+    edge_types: int
+    node_features: int
+    """Float columns of a node, without the three ids."""
+
+    @property
+    def edge_labels(self) -> int:
+        """Edge types times buckets of positions: what an edge is seen as from its target."""
+        return self.edge_types * POSITION_BUCKETS
+
+    @classmethod
+    def of_hlograph(cls) -> GraphSchema:
+        """The schema of the graphs that `hlograph` makes."""
+        from hlograph import features, vocabulary
+
+        return cls(
+            node_types=len(vocabulary.NODE_TYPES),
+            # Computation nodes have no opcode: their id is one past the last.
+            opcodes=len(vocabulary.OPCODES) + 1,
+            element_types=len(vocabulary.ELEMENT_TYPES),
+            edge_types=len(vocabulary.EDGE_TYPES),
+            node_features=len(features.NODE_FEATURES) - 3,
+        )
+
+
+def position_bucket(position: np.ndarray) -> np.ndarray:
+    """Buckets operand positions: exact below 8, by powers of two above.
+
+    The first operands have meaning of their own (the condition of a select, the start of
+    a slice); the 40th element of a tuple has none, and there may be thousands.
+
+    Args:
+        position: Whole numbers, not negative, of any shape and dtype.
+
+    Returns:
+        int32 of the same shape, from 0 to POSITION_BUCKETS - 1.
+    """
+    bucket = position.astype(np.int32)
+    far = bucket >= EXACT_POSITIONS
+    # frexp is exact: the exponent of 8 to 15 is 4.
+    _, exponent = np.frexp(bucket[far])
+    bucket[far] = np.minimum(EXACT_POSITIONS + exponent - 4, POSITION_BUCKETS - 1)
+    return bucket
+
+
+class Round(NamedTuple):
+    """One round of message passing, between colours of the round before and of this one.
+
+    Attributes:
+        own: int64 [C], a colour's own place in the round before.
+        offsets: int64 [C + 1], where its edges begin and end.
+        source: int32 [M], an edge's other end, a place in the round before.
+        label: int32 [M], below 2 * schema.edge_labels.
+    """
+
+    own: Tensor
+    offsets: Tensor
+    source: Tensor
+    label: Tensor
+
+    def to(self, device: torch.device) -> Round:
+        """The same round on another device."""
+        return Round(*(column.to(device) for column in self))
+
+
+class Block(NamedTuple):
+    """All that encoding some states takes, each distinct neighbourhood once.
+
+    Attributes:
+        rows: float32 [C0, F], distinct nodes.
+        rounds: A round for each layer.
+        members: float32 sparse [G, C], how many nodes of each state have each last colour.
+    """
+
+    rows: Tensor
+    rounds: list[Round]
+    members: Tensor
+
+
+class RefinedGraphs(StateStore):
+    """Graphs of states, as far as an encoder of so many layers can tell them apart.
+
+    Args:
+        schema: The vocabularies of the graphs.
+        rounds: Layers of message passing.
+    """
+
+    def __init__(self, schema: GraphSchema, rounds: int) -> None:
+        self.refinement = Refinement(rounds, schema.node_features + 3, schema.edge_labels)
+        self._members: list[tuple[np.ndarray, np.ndarray]] = []
+        self._tables: dict[torch.device, Tables] = {}
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def add(self, items: Sequence[GraphArrays]) -> None:
+        """Adds graphs.
+
+        Raises:
+            ValueError: A graph's arrays do not fit the schema.
+        """
+        for graph in items:
+            if graph.edges is None or graph.edge_links is None:
+                links, labels = np.empty((0, 2), np.int64), np.empty(0, np.int32)
+            else:
+                links = graph.edge_links
+                edge_type = graph.edges[:, 0].astype(np.int32)
+                labels = edge_type * POSITION_BUCKETS + position_bucket(graph.edges[:, 1])
+            colours = self.refinement.add(graph.nodes, links, labels)
+            self._members.append(np.unique(colours, return_counts=True))
+
+    def merge(self, other: RefinedGraphs, numbers: Sequence[int]) -> None:
+        """Adds graphs of another store."""
+        known = self.refinement.merge(other.refinement)
+        for number in numbers:
+            colours, counts = other._members[number]
+            order = np.argsort(known[colours])
+            self._members.append((known[colours][order], counts[order]))
+
+    def groups(self, numbers: Sequence[int], budget: int) -> list[tuple[list[int], int]]:
+        """Splits states into groups that have no more distinct nodes than the budget.
+
+        Memory and time of a graph encoder follow the number of nodes, not of graphs: 64 graphs
+        may be 5,000 nodes or 500,000, and 500,000 may be 20,000 distinct ones.
+        """
+        if budget <= 0:
+            raise ValueError(f"the node budget has to be positive, got {budget}")
+        groups: list[tuple[list[int], int]] = []
+        group_of = np.full(self.refinement.size(self.refinement.rounds), -1)
+        for number in numbers:
+            colours, _ = self._members[number]
+            new = int((group_of[colours] < len(groups) - 1).sum()) if groups else budget + 1
+            if not groups or groups[-1][1] + new > budget:
+                groups.append(([], 0))
+                new = len(colours)
+            group_of[colours] = len(groups) - 1
+            group, nodes = groups[-1]
+            groups[-1] = ([*group, number], nodes + new)
+        return groups
+
+    def members(self, first: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Last colours, int32 ascending, and how many nodes have them, of each later state."""
+        return self._members[first:]
+
+    def block(self, numbers: Sequence[int], device: torch.device) -> Block:
+        """What encoding some states takes.
+
+        Args:
+            numbers: At least one state.
+            device: Where to; the store's tables are moved there once, however often asked.
+        """
+        if not numbers:
+            raise ValueError("a batch needs at least one graph, got none")
+        tables = self._tables_on(device)
+        members = [self._members[number] for number in numbers]
+        lengths = [len(colours) for colours, _ in members]
+        colours = torch.from_numpy(np.concatenate([colours for colours, _ in members])).to(device)
+        counts = torch.from_numpy(np.concatenate([counts for _, counts in members])).to(device)
+        state = torch.arange(len(numbers)).repeat_interleave(torch.tensor(lengths)).to(device)
+        chosen, place = _numbered(colours, self.refinement.size(self.refinement.rounds))
+        rounds: list[Round] = []
+        wanted = chosen
+        for number in range(self.refinement.rounds, 0, -1):
+            part, wanted = _selected(
+                tables.rounds[number - 1], wanted, self.refinement.size(number - 1)
+            )
+            rounds.insert(0, part)
+        return Block(
+            tables.rows[wanted],
+            rounds,
+            torch.sparse_coo_tensor(
+                torch.stack([state, place[colours]]),
+                counts.float(),
+                (len(numbers), len(chosen)),
+                is_coalesced=True,
+                check_invariants=False,
+            ),
+        )
+
+    def _tables_on(self, device: torch.device) -> Tables:
+        known = self._tables.get(device)
+        size = [self.refinement.size(number) for number in range(self.refinement.rounds + 1)]
+        if known is None or known.size != size:
+            known = self._tables[device] = Tables.of(self.refinement).to(device)
+        return known
+
+    def __getstate__(self) -> Mapping[str, object]:
+        return vars(self) | {"_tables": {}}
+
+
+@dataclass(frozen=True)
+class Tables:
+    """All colours of a refinement as tensors."""
+
+    rows: Tensor
+    """float32 [C0, F]"""
+    rounds: list[Round]
+
+    @classmethod
+    def of(cls, refinement: Refinement) -> Tables:
+        """The tables of a refinement as it is now, on the CPU."""
+        return cls(
+            torch.from_numpy(refinement.rows()),
+            [round_of(refinement, number) for number in range(1, refinement.rounds + 1)],
+        )
+
+    @property
+    def size(self) -> list[int]:
+        """Number of colours in each round."""
+        return [len(self.rows), *(len(part.own) for part in self.rounds)]
+
+    def to(self, device: torch.device) -> Tables:
+        """The same tables on another device."""
+        return Tables(self.rows.to(device), [part.to(device) for part in self.rounds])
+
+
+def round_of(refinement: Refinement, number: int, first: int = 0) -> Round:
+    """Colours of a round as tensors, beginning with the colour `first`."""
+    refined = refinement.round(number, first)
+    return Round(
+        own=torch.from_numpy(refined.own).long(),
+        offsets=torch.from_numpy(refined.offsets),
+        source=torch.from_numpy(refined.source),
+        label=torch.from_numpy(refined.label),
+    )
+
+
+def _numbered(colours: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """The distinct ones among colours, ascending, and by colour its place among them."""
+    is_there = torch.zeros(size, dtype=torch.bool, device=colours.device)
+    is_there[colours.long()] = True
+    return is_there.nonzero().squeeze(1), is_there.cumsum(0) - 1
+
+
+def _selected(table: Round, chosen: Tensor, size_before: int) -> tuple[Round, Tensor]:
+    """Some colours of a round in terms of those that they need of the round before."""
+    begin = table.offsets[chosen]
+    lengths = table.offsets[chosen + 1] - begin
+    offsets = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
+    edges = (begin - offsets[:-1]).repeat_interleave(lengths)
+    edges += torch.arange(len(edges), device=edges.device)
+    own, source = table.own[chosen], table.source[edges]
+    wanted, place = _numbered(torch.cat([own, source.long()]), size_before)
+    return Round(place[own], offsets, place[source].int(), table.label[edges]), wanted
