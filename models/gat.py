@@ -17,7 +17,7 @@ from models.config import GATConfig
 from models.encoder import Encoder, Follower
 from models.gat_follower import GATFollower
 from models.pooling import Pooling
-from models.refined_graphs import POSITION_BUCKETS, GraphSchema, RefinedGraphs, Round
+from models.refined_graphs import POSITION_BUCKETS, Block, GraphSchema, RefinedGraphs, Round
 
 
 class GATEncoder(Encoder):
@@ -48,7 +48,10 @@ class GATEncoder(Encoder):
 
     def forward(self, states: RefinedGraphs, numbers: Tensor) -> Tensor:
         """Encodes graphs of a store: float32 [len(numbers), self.width]."""
-        block = states.block(numbers.tolist(), self.opcode.weight.device)
+        return self.encode_block(states.block(numbers.tolist(), self.opcode.weight.device))
+
+    def encode_block(self, block: Block) -> Tensor:
+        """Encodes the states of a block that is on the encoder's device."""
         nodes, labels = self.embed(block.rows), self.edge_labels()
         for layer, part in zip(self.blocks(), block.rounds, strict=True):
             nodes = layer(nodes, part, labels)

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from models.config import LOG_COUNT_SCALE, GATConfig
+from models.refined_graphs import Members
 
 SHARPNESS = 2.0
 """Standard deviation of the logits of a new pooling layer."""
@@ -40,17 +41,17 @@ class Pooling(nn.Module):
             nn.init.normal_(layer.weight, std=SHARPNESS / config.width**0.5)
         nn.init.constant_(self.kind.bias, -SHARPNESS)
 
-    def forward(self, nodes: Tensor, members: Tensor) -> Tensor:
+    def forward(self, nodes: Tensor, members: Members) -> Tensor:
         """Pools the nodes of graphs.
 
         Args:
             nodes: float32 [C, width], distinct nodes.
-            members: float32 sparse [G, C], how many of each a graph has.
+            members: How many of each a graph has.
 
         Returns:
             float32 [G, self.width].
         """
-        return self.finish(torch.sparse.mm(members, self.summands(nodes)))
+        return self.finish(members.sum(self.summands(nodes)))
 
     def summands(self, nodes: Tensor) -> Tensor:
         """What is summed over a graph's nodes: float32 [C, width + heads + kinds + 1]."""

@@ -46,6 +46,10 @@ class UpdateStats:
     """Distinct nodes that went through the encoder, over all epochs."""
 
 
+_TERMS = ("policy_loss", "value_loss", "entropy", "kl", "clipped")
+"""What is summed up beside the loss."""
+
+
 @dataclass(frozen=True)
 class _Transitions:
     """A rollout, flattened to B transitions, with what PPO learns from."""
@@ -140,8 +144,10 @@ class PPO:
         taken: list[dict[str, float]] = []
         nodes = 0
         means: dict[str, float] = {}
+        visited = rollout.state.flatten()
         for rows in self._minibatches(rollout, generator):
-            means = self._accumulate_gradients(batch, rows)
+            states = list(dict.fromkeys(visited[rows].tolist()))
+            means = self._accumulate_gradients(batch, rows, states)
             nodes += int(means["nodes"])
             # A limit on the distance beside the clip, as [H] and Spinning Up have it.
             if config.target_kl is not None and means["kl"] > 1.5 * config.target_kl:
@@ -182,35 +188,54 @@ class PPO:
         for _ in range(self.config.epochs):
             yield from environment_minibatches(steps, num_envs, self.config.minibatches, generator)
 
-    def _accumulate_gradients(self, batch: _Transitions, rows: Tensor) -> dict[str, float]:
+    def _accumulate_gradients(
+        self, batch: _Transitions, rows: Tensor, states: list[int]
+    ) -> dict[str, float]:
         """Leaves the gradient of one minibatch's mean loss in the parameters.
 
         The minibatch is worked off in groups under the node budget, so that memory is
         bounded, and what is learned does not depend on the budget.
 
+        Args:
+            batch: All transitions.
+            rows: int64, those of the minibatch, on the CPU.
+            states: The states that they visited, each once.
+
         Returns:
             Number of nodes encoded, largest ratio error, and means of the other terms.
         """
-        states = list(dict.fromkeys(batch.state.cpu()[rows].tolist()))
         rows = rows.to(batch.state.device)
-        means: dict[str, float] = {"nodes": 0, "ratio_error": 0.0}
+        nodes, ratio_errors, sums = 0, [], []
         self.optimizer.zero_grad()
-        for group, nodes in batch.states.groups(states, self.config.node_budget):
-            loss, terms, ratio_error = self._loss(batch, torch.tensor(group), rows)
+        for group, size in batch.states.groups(states, self.config.node_budget):
+            numbers = torch.tensor(group)
+            visits, place = batch.visits_to(numbers, rows)
+            encoded = self.policy.encode(batch.states, numbers)[place]
+            loss, terms, ratio_error = self.loss(batch, visits, encoded)
             (loss / len(rows)).backward()
-            means["nodes"] += nodes
-            means["ratio_error"] = max(means["ratio_error"], ratio_error)
-            for name, term in terms.items():
-                means[name] = means.get(name, 0.0) + term / len(rows)
-        return means
+            nodes += size
+            ratio_errors.append(ratio_error)
+            sums.append(terms)
+        # Only now is a device waited for: once for all groups.
+        means = (torch.stack(sums).sum(0) / len(rows)).tolist()
+        ratio_error = float(torch.stack(ratio_errors).max())
+        return dict(zip(_TERMS, means, strict=True)) | {"nodes": nodes, "ratio_error": ratio_error}
 
-    def _loss(
-        self, batch: _Transitions, states: Tensor, rows: Tensor
-    ) -> tuple[Tensor, dict[str, float], float]:
-        """Loss and its terms, summed over the rows that visited the states; ratio error."""
+    def loss(
+        self, batch: _Transitions, rows: Tensor, encoded: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The loss of some transitions.
+
+        Args:
+            batch: All transitions.
+            rows: int64 [V], those that count.
+            encoded: float32 [V, encoder.width], vectors of their states.
+
+        Returns:
+            Loss, and float32 [len(_TERMS)], both summed over the transitions; largest
+            difference of a ratio from 1.
+        """
         config = self.config
-        rows, place = batch.visits_to(states, rows)
-        encoded = self.policy.encode(batch.states, states)[place]
         log_probs, value = self.policy(encoded, batch.context[rows], batch.mask[rows])
         log_prob = log_probs.gather(1, batch.action[rows].unsqueeze(1)).squeeze(1)
         log_ratio = log_prob - batch.log_prob[rows]
@@ -221,16 +246,11 @@ class PPO:
         value_loss = self._value_loss(value, batch.value[rows], batch.returns[rows])
         bonus = entropy(log_probs).sum()
         loss = policy_loss + config.value_weight * value_loss - config.entropy_weight * bonus
-        terms = {
-            "policy_loss": policy_loss,
-            "value_loss": value_loss,
-            "entropy": bonus,
-            # The estimator k3 of Schulman 2020, joschu.net/blog/kl-approx.html.
-            "kl": (ratio - 1.0 - log_ratio).sum(),
-            "clipped": ((ratio - 1.0).abs() > config.clip).sum(),
-        }
-        ratio_error = float((ratio.detach() - 1.0).abs().max())
-        return loss, {name: float(term.detach()) for name, term in terms.items()}, ratio_error
+        # The estimator k3 of Schulman 2020, joschu.net/blog/kl-approx.html.
+        kl = (ratio - 1.0 - log_ratio).sum()
+        error = (ratio - 1.0).abs()
+        terms = torch.stack([policy_loss, value_loss, bonus, kl, (error > config.clip).sum()])
+        return loss, terms.detach(), error.detach().max()
 
     def _value_loss(self, value: Tensor, old_value: Tensor, returns: Tensor) -> Tensor:
         """Half the squared error, summed; clipped as in [E] where the config asks for it.

@@ -111,18 +111,47 @@ class Round(NamedTuple):
         return Round(*(column.to(device) for column in self))
 
 
+class Members(NamedTuple):
+    """How many nodes of each state have each of the last colours.
+
+    Attributes:
+        state: int64 [P], ascending.
+        place: int64 [P], of a colour among the last ones.
+        multiplicity: float32 [P], how many nodes of the state have that colour.
+        num_states: Number of states.
+    """
+
+    state: Tensor
+    place: Tensor
+    multiplicity: Tensor
+    num_states: int
+
+    def sum(self, values: Tensor) -> Tensor:
+        """Sums over the nodes of each state: float32 [num_states, W], of [C, W] by colour."""
+        if values.device.type != "cpu":
+            rows = self.multiplicity.unsqueeze(1) * values.index_select(0, self.place)
+            return values.new_zeros(self.num_states, values.shape[1]).index_add(0, self.state, rows)
+        # A row for each pair of state and colour would take most of the update's memory.
+        pairs = torch.stack([self.state, self.place])
+        shape = (self.num_states, len(values))
+        matrix = torch.sparse_coo_tensor(
+            pairs, self.multiplicity, shape, is_coalesced=True, check_invariants=False
+        )
+        return torch.sparse.mm(matrix, values)
+
+
 class Block(NamedTuple):
     """All that encoding some states takes, each distinct neighbourhood once.
 
     Attributes:
         rows: float32 [C0, F], distinct nodes.
         rounds: A round for each layer.
-        members: float32 sparse [G, C], how many nodes of each state have each last colour.
+        members: Which nodes each state has.
     """
 
     rows: Tensor
     rounds: list[Round]
-    members: Tensor
+    members: Members
 
 
 class RefinedGraphs(StateStore):
@@ -216,13 +245,7 @@ class RefinedGraphs(StateStore):
         return Block(
             tables.rows[wanted],
             rounds,
-            torch.sparse_coo_tensor(
-                torch.stack([state, place[colours]]),
-                counts.float(),
-                (len(numbers), len(chosen)),
-                is_coalesced=True,
-                check_invariants=False,
-            ),
+            Members(state, place[colours], counts.float(), len(numbers)),
         )
 
     def _tables_on(self, device: torch.device) -> Tables:

@@ -1,0 +1,102 @@
+"""What runs on an accelerator stays there.
+
+The meta device stands in for one: like a GPU it refuses to work on tensors of the CPU, and it
+has no values that could be read back.
+"""
+
+import pytest
+import torch
+
+from models.actor_critic import ActorCritic
+from models.config import GATConfig, HeadsConfig, PPOConfig
+from models.gat import GATEncoder
+from models.ppo import PPO, _Transitions
+from models.refined_graphs import Block, Members, RefinedGraphs
+
+META = torch.device("meta")
+ACTIONS = 3
+
+
+@pytest.fixture
+def block(schema, random_graph) -> Block:
+    store = RefinedGraphs(schema, rounds=2)
+    store.add([random_graph(20, 40, seed) for seed in range(3)])
+    return store.block([0, 1, 2], torch.device("cpu"))
+
+
+def _moved(block: Block) -> Block:
+    rows, rounds, members = block
+    columns = (column.to(META) for column in members[:3])
+    return Block(
+        rows.to(META), [part.to(META) for part in rounds], Members(*columns, members.num_states)
+    )
+
+
+def _transitions(states: RefinedGraphs) -> _Transitions:
+    def column(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        return torch.empty(3, *shape, dtype=dtype)
+
+    return _Transitions(
+        states=states,
+        state=column(dtype=torch.int64),
+        context=column(1),
+        mask=column(ACTIONS, dtype=torch.bool),
+        action=column(dtype=torch.int64),
+        log_prob=column(),
+        value=column(),
+        advantage=column(),
+        returns=column(),
+    ).to(META)
+
+
+def test_encoding_and_loss_never_leave_the_device(schema, block):
+    encoder = GATEncoder(schema, GATConfig(layers=2, heads=2, head_width=8))
+    policy = ActorCritic(encoder, 1, ACTIONS, HeadsConfig(8)).to(META)
+    ppo = PPO(policy, PPOConfig(value_clip=0.1))
+    batch = _transitions(encoder.store())
+    encoded = encoder.encode_block(_moved(block))
+    rows = torch.arange(3, device=META)
+    loss, terms, ratio_error = ppo.loss(batch, rows, encoded)
+    loss.backward()
+    assert {loss.device, terms.device, ratio_error.device} == {META}
+    for name, parameter in policy.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.device == META, name
+
+
+def test_the_stand_in_refuses_what_an_accelerator_would(schema, block):
+    encoder = GATEncoder(schema, GATConfig(layers=2, heads=2, head_width=8)).to(META)
+    with pytest.raises(RuntimeError, match="device"):
+        encoder.encode_block(block)
+
+
+@pytest.mark.parametrize("columns", [1, 7])
+def test_sums_over_nodes_are_the_same_on_every_device(block, columns):
+    # The branch for accelerators, on the CPU: its operations by hand.
+    values = torch.randn(len(block.rounds[-1].own), columns, requires_grad=True)
+    state, place, multiplicity, num_states = block.members
+    rows = multiplicity.unsqueeze(1) * values[place]
+    expected = torch.zeros(num_states, columns).index_add(0, state, rows)
+    found = block.members.sum(values)
+    torch.testing.assert_close(found, expected)
+    weights = torch.randn_like(found)
+    (given,) = torch.autograd.grad((expected * weights).sum(), values)
+    (gradient,) = torch.autograd.grad((found * weights).sum(), values)
+    torch.testing.assert_close(gradient, given)
+
+
+@pytest.mark.gpu
+def test_update_on_a_gpu_learns_what_it_learns_on_the_cpu(schema, block):
+    torch.manual_seed(0)
+    encoder = GATEncoder(schema, GATConfig(layers=2, heads=2, head_width=8))
+    on_cpu = encoder.encode_block(block)
+    encoder.cuda()
+    device = torch.device("cuda")
+    rows, rounds, members = block
+    columns = (column.to(device) for column in members[:3])
+    moved = Block(
+        rows.to(device),
+        [part.to(device) for part in rounds],
+        Members(*columns, members.num_states),
+    )
+    torch.testing.assert_close(encoder.encode_block(moved).cpu(), on_cpu, rtol=1e-4, atol=1e-5)
