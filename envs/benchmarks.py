@@ -10,10 +10,11 @@ from pathlib import Path
 
 from envs.module_cache import MODULES
 from hlograph import corpus
+from hlograph.locations import is_url
 from hlograph.module import Module
 
 BenchmarkSource = str | os.PathLike[str] | Module | corpus.Benchmark
-"""A name of the corpus, a path of an HLO file, or a module."""
+"""A name of the corpus, a path or URL of an HLO file, or a module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class NamedModule:
     """A benchmark: its name and how to get its module.
 
     Attributes:
-        name: Corpus name, path, or the name and fingerprint of a user's module.
+        name: Corpus name, path, URL, or the name and fingerprint of a user's module.
         load: Returns the module, which is not to be changed.
     """
 
@@ -38,7 +39,7 @@ def resolve_benchmarks(
         sources: One or several; None for the training split of the corpus.
 
     Raises:
-        UnknownNameError: A string is neither a file nor a name of the corpus.
+        UnknownNameError: A string is neither a file nor a URL nor a name of the corpus.
         ValueError: There are none.
     """
     if sources is None:
@@ -55,6 +56,8 @@ def _resolve(source: BenchmarkSource) -> NamedModule:
         # A clone, so that later passes on the user's module change no episode.
         frozen = source.clone()
         return NamedModule(f"{source.name}@{source.fingerprint()[:8]}", lambda: frozen)
+    if isinstance(source, str) and is_url(source):
+        return NamedModule(source, functools.partial(MODULES.read, source))
     if isinstance(source, str) and not Path(source).is_file():
         source = corpus.benchmark(source)
     if isinstance(source, corpus.Benchmark):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from pathlib import Path
 
+from hlograph.locations import Location
 from hlograph.module import Module
 
 _INSTRUCTION_BYTES = 1024
@@ -23,8 +23,8 @@ class ModuleCache:
 
     def __init__(self, max_bytes: int = 1 << 30) -> None:
         self.max_bytes = max_bytes
-        self._modules: OrderedDict[Path | bytes, Module] = OrderedDict()
-        self._sizes: dict[Path | bytes, int] = {}
+        self._modules: OrderedDict[Location | bytes, Module] = OrderedDict()
+        self._sizes: dict[Location | bytes, int] = {}
         self._lock = threading.Lock()
 
     @property
@@ -32,7 +32,7 @@ class ModuleCache:
         """Estimate of the bytes that the modules take."""
         return sum(self._sizes.values())
 
-    def read(self, source: Path | bytes) -> Module:
+    def read(self, source: Location | bytes) -> Module:
         """Returns the module of a source, which is not to be changed.
 
         Args:

@@ -11,6 +11,7 @@ import hlograph
 from envs.benchmarks import resolve_benchmarks
 from experiments.config import CorpusSet
 from hlograph import corpus
+from hlograph.locations import as_location, is_file, is_url
 
 REFERENCES = ("xla-cpu", "xla-simplify")
 """Reference pipelines that a policy is compared with."""
@@ -37,9 +38,9 @@ def training_benchmarks(
     """Benchmarks to train on.
 
     Args:
-        patterns: Names, globs over names of the corpus, paths of files, or folders as
+        patterns: Names, globs over names of the corpus, paths or URLs of files, or folders as
             ``hlograph.corpus.from_folder`` takes them; none is the train split.
-        op_limit: Benchmarks of the corpus with more instructions are left out; a path is
+        op_limit: Benchmarks of the corpus with more instructions are left out; a file is
             taken whatever its size.
         corpus_set: The set whose train split is taken without patterns; None is all sets.
 
@@ -55,10 +56,11 @@ def training_benchmarks(
             matched = [b for b in everything if fnmatchcase(b.name, pattern)]
             if matched:
                 names += [b.name for b in matched if b.op_count <= op_limit]
-            elif Path(pattern).is_file():
-                names.append(str(Path(pattern).absolute()))
-            elif Path(pattern).is_dir():
-                names += [str(b.source) for b in corpus.from_folder(Path(pattern).absolute())]
+            elif is_file(as_location(pattern)):
+                names.append(pattern if is_url(pattern) else str(Path(pattern).absolute()))
+            elif is_url(pattern) or Path(pattern).is_dir():
+                folder = pattern if is_url(pattern) else Path(pattern).absolute()
+                names += [str(b.source) for b in corpus.from_folder(folder)]
             else:
                 raise ValueError(
                     f"{pattern!r} is no benchmark, no glob that matches one, no file or folder; "

@@ -21,6 +21,7 @@ from experiments.learner import Learner, LearnerName, learner_of, new_policy
 from hlograph.checked_file import read_checked, write_checked
 from hlograph.errors import DamagedFileError
 from hlograph.isolation import Quarantine
+from hlograph.locations import Location
 from models.actor_critic import ActorCritic
 from models.ppo import PPO
 
@@ -108,8 +109,8 @@ class Checkpoint:
         write_checked(path, _KIND, _VERSION, buffer.getvalue())
 
     @classmethod
-    def load(cls, path: Path) -> "Checkpoint":
-        """Reads a checkpoint; nothing in the file is executed.
+    def load(cls, path: Location) -> "Checkpoint":
+        """Reads a checkpoint from a path or URL; nothing in the file is executed.
 
         Raises:
             DamagedFileError: The file is cut off or altered, or no checkpoint of this version.
@@ -125,7 +126,7 @@ class Checkpoint:
             )
 
 
-def load_policy(path: Path) -> tuple[Learner, ActorCritic]:
+def load_policy(path: Location) -> tuple[Learner, ActorCritic]:
     """The policy of a checkpoint, with the settings that it was trained with, on the CPU."""
     checkpoint = Checkpoint.load(path)
     cls = GNNTrainConfig if checkpoint.learner == "gnn" else OpCountTrainConfig

@@ -18,9 +18,10 @@ from experiments.config import TrainConfig
 from experiments.config_json import from_json
 from hlograph.checked_file import read_checked_json
 from hlograph.errors import DamagedFileError
+from hlograph.locations import as_location, is_url, join
 
 CONFIG = "config.json"
-CONFIG_KIND, CONFIG_VERSION = "run settings", 1
+CONFIG_KIND, CONFIG_VERSION = "run settings", 2
 Config = TypeVar("Config", bound=TrainConfig)
 
 
@@ -42,7 +43,7 @@ def parse(
     prog = f"python -m experiments.{program}"
     first = argparse.ArgumentParser(prog, add_help=False, allow_abbrev=False)
     first.add_argument("--preset", choices=list(presets))
-    first.add_argument("--resume", type=Path)
+    first.add_argument("--resume")
     given, _ = first.parse_known_args(arguments)
     default = presets[given.preset or "quick"]
     if given.resume is not None:
@@ -52,21 +53,27 @@ def parse(
     config = tyro.cli(
         type(default), default=default, args=arguments, prog=prog, description=description
     )
-    if given.resume is not None and config.out != default.out:
+    if given.resume is not None and is_url(given.resume):
+        if config.out is None:
+            first.error("--out: name the folder in which the run at a URL is to go on")
+    elif given.resume is not None and config.out != default.out:
         first.error(f"--out: a resumed run stays in its folder, {default.out}")
     return config
 
 
-def _stored(cls: type[Config], resume: Path) -> Config:
-    """Settings of the run in a folder, or of the run that a checkpoint lies in."""
-    for folder in (resume, *resume.parents[:2]):
-        path = folder / CONFIG
-        if path.is_file():
-            try:
-                stored = read_checked_json(path, CONFIG_KIND, CONFIG_VERSION)["config"]
-                return replace(from_json(cls, stored), out=folder, resume=resume)
-            except DamagedFileError as error:
-                sys.exit(f"--resume: {error}")
-            except ValueError as error:
-                sys.exit(f"--resume: {folder} is of another program or version: {error}")
-    sys.exit(f"--resume: there is no {CONFIG} in {resume} or above it")
+def _stored(cls: type[Config], resume: str) -> Config:
+    """Settings of the run in a folder or at a URL, or of the run that a checkpoint lies in."""
+    given = as_location(resume)
+    places = (given,) if isinstance(given, str) else (given, *given.parents[:2])
+    for place in places:
+        try:
+            stored = read_checked_json(join(place, CONFIG), CONFIG_KIND, CONFIG_VERSION)["config"]
+            out = place if isinstance(place, Path) else None
+            return replace(from_json(cls, stored), out=out, resume=resume)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except (DamagedFileError, OSError) as error:
+            sys.exit(f"--resume: {error}")
+        except ValueError as error:
+            sys.exit(f"--resume: {place} is of another program or version: {error}")
+    sys.exit(f"--resume: there is no {CONFIG} in {resume}" + " or above it" * (len(places) > 1))

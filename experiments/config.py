@@ -12,6 +12,7 @@ from models.config import GATConfig, HeadsConfig, OpCountConfig, PPOConfig
 Reward = Literal["op-count-drop", "op-count"]
 Preset = Literal["quick", "full"]
 CorpusSet = Literal["gpt2-train", "diverse"]
+Workers = Literal["processes", "ray", "in-process"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class TrainConfig:
     seed: int = 0
     """Seed of everything random; the same seed gives the same final table."""
     benchmarks: tuple[str, ...] = ()
-    """Modules to train on: names, globs over names, files or folders; none is the train split."""
+    """Modules to train on: names, globs, files, folders or URLs; none is the train split."""
     corpus_set: CorpusSet | None = None
     """Set of the corpus that training and held-out benchmarks are of; None is all sets."""
     train_op_limit: int = 1_200
@@ -44,8 +45,12 @@ class TrainConfig:
     """Times that the held-out benchmarks are evaluated while training, evenly spread."""
     checkpoint_every: int = 10
     """Iterations from one checkpoint to the next."""
-    workers: int | None = None
-    """Processes that play; None is one a core, 0 plays in this process, for debugging."""
+    workers: Workers = "processes"
+    """What plays: processes of this machine, actors of a Ray cluster, or, to debug, this one."""
+    num_workers: int | None = None
+    """Workers that play; None is one a core, with Ray one for each CPU of the cluster."""
+    ray_address: str | None = None
+    """Ray cluster to join: host:port, or auto for this machine's; None starts one of its own."""
     envs_per_task: int = 4
     """Environments that one worker steps in lockstep; results depend on it, not on workers."""
     pass_seconds: float = 60.0
@@ -66,8 +71,9 @@ class TrainConfig:
     """Torch device of the networks while learning."""
     out: Path | None = None
     """Folder for checkpoints, logs and results; by default a new one under runs/."""
-    resume: Path | None = None
-    """Run folder (or a checkpoint in it) to continue; other flags then change its settings."""
+    resume: str | None = None
+    """Run folder (or a checkpoint in it) to continue; other flags then change its settings. The
+    URL of a run is copied to the folder --out, and continued there."""
     heads: HeadsConfig = field(default_factory=HeadsConfig)
     """Policy and value heads."""
 
@@ -90,8 +96,8 @@ class GNNTrainConfig(OpCountTrainConfig):
     """Encoder of the GNN policy."""
     gat_ppo: PPOConfig = field(default_factory=PPOConfig)
     """PPO of the GNN policy."""
-    baseline: Path | None = None
-    """Checkpoint of an op-count policy to compare with, instead of training one."""
+    baseline: str | None = None
+    """Checkpoint (path or URL) of an op-count policy to compare with, instead of training one."""
 
 
 _FULL = {

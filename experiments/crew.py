@@ -32,15 +32,16 @@ from experiments.rollout_worker import (
     make_rollout_worker,
 )
 from experiments.run_events import RunEvents
-from hlograph.errors import WorkerLostError
+from hlograph.errors import HloError, WorkerLostError
 from hlograph.isolation import (
     FlightRecorder,
+    InProcessPool,
     Limits,
     PassCall,
     Pool,
     Quarantine,
     Reproducer,
-    make_pool,
+    WorkerPool,
 )
 from hlograph.isolation.quarantine import Pair
 from models.actor_critic import ActorCritic
@@ -55,11 +56,29 @@ MakeWorker = Callable[[OpCountTrainConfig, FlightRecorder], RolloutWorker]
 
 
 def pool_of(config: OpCountTrainConfig, make_worker: MakeWorker = make_rollout_worker) -> Pool:
-    """The pool of workers that a run's settings ask for."""
-    if config.workers == 0:
-        make_worker = RolloutWorker
+    """The pool of workers that a run's settings ask for.
+
+    Raises:
+        HloError: Ray is not installed, or there is no such cluster.
+    """
+    if config.workers == "in-process":
+        return InProcessPool(partial(RolloutWorker, config))
     limits = Limits(seconds=config.pass_seconds, memory=int(config.worker_memory_gib * (1 << 30)))
-    return make_pool(partial(make_worker, config), config.workers, limits, PRELOADED)
+    work = (partial(make_worker, config), config.num_workers, limits, PRELOADED)
+    return _ray_pool(*work, config.ray_address) if config.workers == "ray" else WorkerPool(*work)
+
+
+def _ray_pool(*arguments: Any) -> Pool:
+    """A ``RayPool``; only who asks for one waits for Ray to be imported."""
+    try:
+        from experiments.ray_pool import RayPool
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        raise HloError(
+            "--workers ray needs Ray, which is not installed: pip install 'hlograph[ray]'"
+        ) from error
+    return RayPool(*arguments)
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from models.actor_critic import ActorCritic
 from models.config import PPOConfig
 from models.encoder import Encoder
 from models.gat import GATEncoder
-from models.refined_graphs import GraphSchema
 from models.op_count_mlp import OpCountEncoder
+from models.refined_graphs import GraphSchema
 
 LearnerName = Literal["gnn", "op_counts"]
 

@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from experiments.cli import CONFIG
+from hlograph.atomic_write import write_bytes_atomically
+from hlograph.locations import files_below, join, read_bytes
+
 LOCK = ".lock"
 
 
@@ -41,6 +45,22 @@ def run_folder(folder: Path) -> Iterator[None]:
         lock.flush()
         _remove_unfinished(folder)
         yield
+
+
+def copy_run(url: str, folder: Path) -> None:
+    """Copies the run at a URL into an empty folder; its settings last, which make it a run.
+
+    Raises:
+        RunFolderError: It cannot be read, or there is none.
+    """
+    try:
+        names = {name for _, name in files_below(url)} - {CONFIG, LOCK}
+        for name in (*sorted(names), CONFIG):
+            if ".." in name.split("/"):
+                raise RunFolderError(f"the run at {url} has a file beyond it: {name}")
+            write_bytes_atomically(folder / name, read_bytes(join(url, name)))
+    except OSError as error:
+        raise RunFolderError(f"the run at {url} cannot be copied to {folder}: {error}") from error
 
 
 def _remove_unfinished(folder: Path) -> None:

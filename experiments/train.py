@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from experiments.cli import CONFIG, CONFIG_KIND, CONFIG_VERSION
 from experiments.config import GNNTrainConfig, OpCountTrainConfig
 from experiments.config_json import to_json
-from experiments.run_folder import RunFolderError, run_folder
+from experiments.run_folder import RunFolderError, copy_run, run_folder
 from experiments.startup import prepare_process
 from hlograph.checked_file import read_checked_json, write_checked_json
 from hlograph.errors import HloError
+from hlograph.locations import as_location, is_url
 
 if TYPE_CHECKING:
     from experiments.crew import Crew, MakeWorker
@@ -41,9 +42,12 @@ def train(config: OpCountTrainConfig, program: str, make_worker: "MakeWorker | N
     command = ["python", "-m", f"experiments.{program}", "--resume", str(folder)]
     try:
         with run_folder(folder):
-            if config.resume is None and (folder / CONFIG).exists():
+            elsewhere = config.resume if is_url(config.resume) else None
+            if (config.resume is None or elsewhere) and (folder / CONFIG).exists():
                 message = f"there is a run in {folder}; continue it: {shlex.join(command)}"
                 raise RunFolderError(message)
+            if elsewhere:
+                copy_run(elsewhere, folder)
             return _run(config, folder, shlex.join(command), make_worker)
     except RunFolderError as error:
         print(f"--out: {error}", file=sys.stderr)
@@ -113,11 +117,11 @@ def _train_and_compare(
     print(text)
 
 
-def _play_baseline(crew: "Crew", path: Path, benchmarks: Sequence[str]) -> "list[Outcome]":
+def _play_baseline(crew: "Crew", path: str, benchmarks: Sequence[str]) -> "list[Outcome]":
     """What the op-count policy of a checkpoint makes of benchmarks."""
     from experiments.checkpoint import load_policy
 
-    learner, policy = load_policy(path)
+    learner, policy = load_policy(as_location(path))
     if learner.name != "op_counts":
         raise SystemExit(f"--baseline: {path} is a {learner.name} policy, not an op-count policy")
     return crew.play(learner.name, policy, benchmarks)

@@ -14,6 +14,7 @@ from typing import Any
 
 from hlograph.atomic_write import write_bytes_atomically
 from hlograph.errors import DamagedFileError
+from hlograph.locations import Location, read_bytes
 
 _MAGIC = b"hlograph"
 
@@ -35,14 +36,14 @@ def write_checked(path: Path, kind: str, version: int, data: bytes) -> None:
     write_bytes_atomically(path, header.encode() + data)
 
 
-def read_checked(path: Path, kind: str, version: int) -> bytes:
+def read_checked(path: Location, kind: str, version: int) -> bytes:
     """Reads what ``write_checked`` wrote.
 
     Raises:
         DamagedFileError: The file is of another kind or version, cut off, or altered.
         OSError: The file cannot be read.
     """
-    content = path.read_bytes()
+    content = read_bytes(path)
     header, found, data = content.partition(b"\n")
     words = header.split(b" ")
     if not found or len(words) != 5 or words[0] != _MAGIC:
@@ -58,7 +59,7 @@ def read_checked(path: Path, kind: str, version: int) -> bytes:
     return data
 
 
-def _check(path: Path, data: bytes, length: bytes, digest: bytes) -> None:
+def _check(path: Location, data: bytes, length: bytes, digest: bytes) -> None:
     if length != str(len(data)).encode():
         raise DamagedFileError(
             f"{path} is cut off or longer than written: {len(data)} bytes of data where the "
@@ -79,7 +80,7 @@ def write_checked_json(path: Path, kind: str, version: int, content: dict[str, A
     write_bytes_atomically(path, text.encode())
 
 
-def read_checked_json(path: Path, kind: str, version: int) -> dict[str, Any]:
+def read_checked_json(path: Location, kind: str, version: int) -> dict[str, Any]:
     """Reads what ``write_checked_json`` wrote, without the keys that it added.
 
     Raises:
@@ -87,14 +88,15 @@ def read_checked_json(path: Path, kind: str, version: int) -> dict[str, Any]:
         OSError: The file cannot be read.
     """
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(read_bytes(path))
         found = (content.pop("kind"), content.pop("version"))
         digest = content.pop("sha256")
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise DamagedFileError(f"{path} is no {kind} of hlograph, or cut off: {error!r}") from error
     if found != (f"hlograph {kind}", version):
         raise DamagedFileError(
-            f"expected version {version} of an hlograph {kind}, and {path} is {found}"
+            f"expected version {version} of an hlograph {kind}, and {path} is {found}. Use the "
+            "hlograph that wrote it"
         )
     if digest != _digest(content):
         raise DamagedFileError(f"{path} was altered: its checksum is not that of its content")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from hlograph._native import native
 from hlograph.isolated_parser import parse_isolated
+from hlograph.locations import as_location
 from hlograph.reference_pipelines import Pipeline
 from hlograph.registry import Pass, passes
 from hlograph.sources import Source, read_source
@@ -110,10 +110,13 @@ class Module:
     def load(cls, path: str | os.PathLike[str]) -> Module:
         """Reads HLO text (``.hlo``, ``.txt``) or a proto (``.pb``), also in ``.gz`` or ``.zst``.
 
+        Args:
+            path: A path, or a URL that fsspec reads.
+
         Raises:
             HloParseError: The file cannot be read or holds no HLO module.
         """
-        return cls.read(Path(path))
+        return cls.read(as_location(path))
 
     @classmethod
     def read(cls, source: Source) -> Module:

@@ -7,13 +7,13 @@ import os
 import re
 import zlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import zstandard
 
 from hlograph.errors import HloParseError
 from hlograph.isolated_parser import parse_isolated
+from hlograph.locations import as_location, read_bytes
 
 if TYPE_CHECKING:
     from jax.stages import Lowered
@@ -61,8 +61,8 @@ XLA's lexer matches with RE2, and protos are read by protobuf; neither takes mor
 _MLIR_POSITION = re.compile(r".*?-:([1-9]\d*):(\d+): ")
 
 _ACCEPTED = (
-    "HLO text, a serialized HloModuleProto, a path to either (also .gz or .zst), StableHLO text, "
-    "a jax.stages.Lowered, or an hlograph.Module"
+    "HLO text, a serialized HloModuleProto, a path or URL of either (also .gz or .zst), StableHLO "
+    "text, a jax.stages.Lowered, or an hlograph.Module"
 )
 
 
@@ -80,9 +80,10 @@ def parse(source: Source | Module) -> HloGraph:
 
     Args:
         source: HLO text (str or bytes); a serialized ``HloModuleProto``, or the ``HloProto`` of
-            an XLA dump; a path to one of them, plain or compressed with gzip or zstd; StableHLO
-            text or bytecode (converted by jaxlib); a ``jax.stages.Lowered``; or an
-            ``hlograph.Module``. A str without a line break or brace is a path.
+            an XLA dump; a path or URL of one of them, plain or compressed with gzip or zstd;
+            StableHLO text or bytecode (converted by jaxlib); a ``jax.stages.Lowered``; or an
+            ``hlograph.Module``. A str without a line break or brace is a path, or a URL that
+            fsspec reads, such as ``s3://bucket/step.hlo.zst``.
 
     Returns:
         The graph.
@@ -129,7 +130,7 @@ def read_source(source: object) -> tuple[Kind, bytes]:
 def _read_file(path: str) -> tuple[Kind, bytes]:
     name = repr(path if len(path) <= _LONGEST_PATH else path[:_LONGEST_PATH] + "...")
     try:
-        data = Path(path).read_bytes()
+        data = read_bytes(as_location(path))
     except FileNotFoundError as error:
         raise HloFileNotFoundError(
             f"there is no file {name} (a str without a line break or brace is taken as a path)"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from hlograph.corpus.benchmark_set import BenchmarkSet
 from hlograph.corpus.record import Benchmark
 from hlograph.errors import HloError, HloParseError
+from hlograph.locations import Location, as_location, files_below
 
 if TYPE_CHECKING:
     import os
@@ -36,7 +37,8 @@ def from_folder(
     fingerprints the first is taken.
 
     Args:
-        folder: The folder. A benchmark's name is its path below it, without the suffix.
+        folder: Its path, or a URL that fsspec reads. A benchmark's name is its path below it,
+            without the suffix.
         split: What ``Benchmark.split`` is to say.
         skip_unreadable: Leave out files that hold no module that the linked XLA reads, in place
             of raising an error.
@@ -45,8 +47,8 @@ def from_folder(
         HloError: There is no such folder, or no module in it.
         HloParseError: A file holds no HLO module.
     """
-    base = Path(folder)
-    if not base.is_dir():
+    base = as_location(folder)
+    if isinstance(base, Path) and not base.is_dir():
         raise HloError(f"expected a folder with HLO modules, got {str(folder)!r}: no such folder")
     found: dict[str, Benchmark] = {}
     names: set[str] = set()
@@ -103,16 +105,15 @@ def _lowered(source: Any, arguments: tuple[Any, ...]) -> Any:
     return source
 
 
-def _module_files(base: Path) -> Iterable[tuple[Path, str]]:
+def _module_files(base: Location) -> Iterable[tuple[Location, str]]:
     """Yields the files that should hold modules, with their names, in order."""
-    for path in sorted(path for path in base.rglob("*") if path.is_file()):
-        name = path.relative_to(base).as_posix()
-        suffix = _DUMPED_FIRST if _DUMPED.match(path.name) else _SUFFIX
+    for path, name in files_below(base):
+        suffix = _DUMPED_FIRST if _DUMPED.match(PurePosixPath(name).name) else _SUFFIX
         if suffix.search(name):
             yield path, suffix.sub("", name)
 
 
-def _load(path: Path) -> Module:
+def _load(path: Location) -> Module:
     from hlograph.module import Module
 
     try:
@@ -132,7 +133,7 @@ def _unique(name: str, taken: set[str]) -> str:
     return unique
 
 
-def _benchmark(name: str, module: Module, source: Path | bytes, split: str) -> Benchmark:
+def _benchmark(name: str, module: Module, source: Location | bytes, split: str) -> Benchmark:
     return Benchmark(
         name=name,
         family=name.split("/")[0],

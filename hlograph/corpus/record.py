@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hlograph.locations import Location
     from hlograph.module import Module
 
 
@@ -32,7 +32,7 @@ class Benchmark:
             measured.
         fingerprint: ``Module.fingerprint()``.
         structure: ``Module.structure()``; equal for modules that differ only in shapes.
-        source: File that ``Module.load`` takes, or a serialized HloModuleProto.
+        source: Path or URL that ``Module.load`` takes, or a serialized HloModuleProto.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Benchmark:
     op_count_xla_simplify: int | None
     fingerprint: str
     structure: str
-    source: Path | bytes
+    source: Location | bytes
 
     def load(self) -> Module:
         """Returns a new module.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import functools
+import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from hlograph.corpus.benchmark_set import BenchmarkSet
 from hlograph.corpus.record import Benchmark
 from hlograph.errors import HloError, UnknownNameError
+from hlograph.locations import Location, as_location, join, read_bytes
 from hlograph.names import unknown
 
 if TYPE_CHECKING:
@@ -28,16 +30,20 @@ SPLITS: tuple[str, ...] = get_args(Split)
 """``test-unseen`` holds whole families that are in no other split; ``validation`` and ``test-seen``
 hold configurations of families that are in ``train``. No structure is in two splits."""
 
-# The corpus is data of the checkout, not of the wheel: HLOGRAPH_CORPUS names
-# another folder, or the folder of a checkout when the wheel is installed.
+# The corpus is data of the checkout, not of the wheel: HLOGRAPH_CORPUS names another folder,
+# the folder of a checkout when the wheel is installed, or a URL that all machines can read.
 _ENVIRONMENT = "HLOGRAPH_CORPUS"
 _COUNTS = ("op_count", "op_count_xla_cpu", "op_count_xla_dump", "op_count_xla_simplify")
 
 
-def root() -> Path:
-    """Returns the folder of the corpus: ``$HLOGRAPH_CORPUS`` or ``datasets/`` of the checkout."""
+def root() -> Location:
+    """Returns the corpus's folder: ``$HLOGRAPH_CORPUS``, or ``datasets/`` of the checkout.
+
+    The variable holds a path, or a URL that fsspec reads.
+    """
     configured = os.environ.get(_ENVIRONMENT)
-    return Path(configured) if configured else Path(__file__).parents[2] / "datasets"
+    found = as_location(configured) if configured else Path(__file__).parents[2] / "datasets"
+    return found if isinstance(found, str) else found.absolute()
 
 
 def load(
@@ -92,15 +98,16 @@ def manifest() -> pd.DataFrame:
 
 
 @functools.cache
-def _manifest(folder: Path) -> BenchmarkSet:
-    path = folder / "manifest.csv"
-    if not path.is_file():
+def _manifest(folder: Location) -> BenchmarkSet:
+    path = join(folder, "manifest.csv")
+    try:
+        text = read_bytes(path).decode()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
         raise HloError(
-            f"no corpus at {folder}: expected {path.name} there. Run from a checkout of hlograph, "
-            f"or set {_ENVIRONMENT} to its datasets folder"
-        )
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = sorted(csv.DictReader(file), key=lambda row: row["name"])
+            f"no corpus at {folder}: expected manifest.csv there. Run from a checkout of hlograph, "
+            f"or set {_ENVIRONMENT} to its datasets folder, or the URL of a copy of it"
+        ) from error
+    rows = sorted(csv.DictReader(io.StringIO(text, newline="")), key=lambda row: row["name"])
     try:
         return BenchmarkSet(_benchmark(row, folder) for row in rows)
     except (TypeError, KeyError, ValueError) as error:
@@ -110,7 +117,7 @@ def _manifest(folder: Path) -> BenchmarkSet:
         ) from error
 
 
-def _benchmark(row: dict[str, str], folder: Path) -> Benchmark:
+def _benchmark(row: dict[str, str], folder: Location) -> Benchmark:
     counts = {column: int(row.pop(column)) for column in _COUNTS}
-    source = folder / "hlo" / f"{row['name']}.hlo.zst"
+    source = join(folder, f"hlo/{row['name']}.hlo.zst")
     return Benchmark(**row, **counts, source=source)  # pyright: ignore[reportArgumentType]

@@ -1,6 +1,6 @@
 """A world of known values that obeys the contract of the pass-ordering environment."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from experiments.train import train
 from models.actor_critic import ActorCritic
 from models.config import HeadsConfig, OpCountConfig
 from models.op_count_mlp import OpCountEncoder
+from tests.experiments.ray_setting import contained_ray
 from tests.experiments.tiny_run import tiny_config
 
 # Tensors of the tests are tiny, and test workers share the cores.
@@ -89,6 +90,13 @@ def countdown_policy() -> ActorCritic:
     return ActorCritic(
         OpCountEncoder(2, OpCountConfig(width=16)), context_width(3), 3, HeadsConfig(16)
     )
+
+
+@pytest.fixture(scope="session")
+def contained() -> Iterator[None]:
+    """Ray writes to a folder of its own, removed in the end."""
+    with contained_ray():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,10 @@
 """Which benchmarks patterns choose, and what the references make of them."""
 
+import fsspec
 import pytest
 
 import hlograph
+from envs.benchmarks import resolve_benchmarks
 from experiments.benchmarks import (
     REFERENCES,
     held_out_benchmarks,
@@ -11,7 +13,7 @@ from experiments.benchmarks import (
     recorded,
     training_benchmarks,
 )
-from hlograph import corpus
+from hlograph import HloError, corpus
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +83,18 @@ def test_references_are_those_of_the_pipelines(smallest, tmp_path):
         module = smallest.load()
         module.run(hlograph.pipelines[name])
         assert reference.after[name] == module.op_count
+
+
+def test_urls_of_files_and_folders(smallest):
+    text = load(smallest.name).to_text().encode()
+    filesystem = fsspec.filesystem("memory")
+    filesystem.pipe({"/own/a.hlo": text, "/own/b.hlo": text})
+    file = "memory://own/b.hlo"
+    # Both files hold the same module.
+    assert training_benchmarks((file, "memory://own"), op_limit=1) == [file, "memory://own/a.hlo"]
+    assert load(file).fingerprint() == smallest.fingerprint
+    (named,) = resolve_benchmarks(file)
+    assert named.name == file
+    filesystem.rm("/own", recursive=True)
+    with pytest.raises(HloError, match="no HLO modules in 'memory://own'"):
+        training_benchmarks(("memory://own",), op_limit=1)

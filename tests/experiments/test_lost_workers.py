@@ -100,9 +100,9 @@ def test_a_pass_of_xla_that_hangs_in_an_episode(tmp_path):
     assert crew.events.take_counts()["timed_out"] >= 1
 
 
-@pytest.mark.parametrize("workers", [0, 1])
-def test_results_do_not_depend_on_workers(finished, tmp_path, workers):
+@pytest.mark.parametrize("changes", [{"workers": "in-process"}, {"num_workers": 1}])
+def test_results_do_not_depend_on_workers(finished, tmp_path, changes):
     folder = tmp_path / "run"
-    assert train(tiny_config(out=folder, workers=workers), "train_gnn") == 0
+    assert train(tiny_config(out=folder, **changes), "train_gnn") == 0
     assert same_policies(finished, folder)
     assert results(finished) == results(folder)

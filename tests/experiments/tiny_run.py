@@ -30,7 +30,7 @@ def tiny_config(**changes: Any) -> GNNTrainConfig:
         total_steps=48,
         num_envs=4,
         envs_per_task=2,
-        workers=2,
+        num_workers=2,
         horizon=6,
         evaluations=2,
         checkpoint_every=1,

@@ -1,0 +1,118 @@
+"""The GNN's encoder alone, on recorded batches: nodes a second, and how near the limits.
+
+`python -m benchmarks.run --groups encoder --device cuda` measures it on a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from benchmarks.byte_counter import ByteCounter
+from benchmarks.loops import Loop, config_of
+from benchmarks.results import Figure
+from benchmarks.roofline import Peaks, peaks_of, seconds_of
+from benchmarks.settings import Settings
+from benchmarks.subjects import described, names_near
+from benchmarks.timing import Spread
+from experiments.learner import learner_of, new_policy
+from models.encoder import Encoder, StateStore
+
+TITLE = "The encoder alone"
+_BATCHES = 8  # of one size: enough that no single graph decides
+
+
+class Recorded(NamedTuple):
+    """Batches of states.
+
+    Attributes:
+        states: The store that they are in.
+        batches: int64 [G] each, numbers of the states of a batch.
+        nodes: Nodes that encoding these batches takes.
+    """
+
+    states: StateStore
+    batches: list[torch.Tensor]
+    nodes: int
+
+
+def measure(settings: Settings) -> Iterator[Figure]:
+    """Measures the device, then forward and backward on states of a recorded rollout."""
+    device = torch.device(settings.device)
+    peaks = peaks_of(device, settings.rounds)
+    at = f"on {settings.device}"
+    first = f"{settings.learning_sizes[0]:,}"
+    yield Figure.of(f"peak of a large copy {at}", first, peaks.bandwidth / 1e9, "GB/s")
+    yield Figure.of(f"peak of a large matmul {at}", first, peaks.arithmetic / 1e9, "GFLOP/s")
+    config = config_of(settings)
+    encoder = new_policy(learner_of("gnn", config), config).encoder
+    for size in settings.learning_sizes:
+        recorded = record(size, settings)
+        for what, run in _runs(encoder, recorded).items():
+            found = seconds_of(run, device, settings.rounds)
+            yield from _figures(f"{what} {at}", f"{size:,}", recorded, run, found, peaks)
+
+
+def subjects(settings: Settings) -> dict[str, str]:
+    """What stands behind the columns."""
+    return {
+        f"{size:,}": f"distinct states of a rollout on "
+        f"{described(names_near(size, settings.modules))}, in batches of the node budget"
+        for size in settings.learning_sizes
+    }
+
+
+def record(size: int, settings: Settings) -> Recorded:
+    """Distinct states that a new policy comes to, in batches as the update forms them."""
+    with Loop("gnn", names_near(size, settings.modules), 1, settings) as loop:
+        states = loop.collect().rollout.states
+    budget = config_of(settings).gat_ppo.node_budget
+    groups = states.groups(range(len(states)), budget)[:_BATCHES]
+    batches = [torch.tensor(group) for group, _ in groups]
+    return Recorded(states, batches, sum(nodes for _, nodes in groups))
+
+
+def _runs(encoder: Encoder, recorded: Recorded) -> dict[str, Callable[[], None]]:
+    """Forward, and forward with backward, over all batches, from a store in memory."""
+
+    @torch.no_grad()
+    def forward() -> None:
+        for batch in recorded.batches:
+            encoder(recorded.states, batch)
+
+    def both() -> None:
+        for batch in recorded.batches:
+            encoder.zero_grad()
+            encoder(recorded.states, batch).sum().backward()
+
+    return {"forward": forward, "forward and backward": both}
+
+
+def _figures(
+    what: str,
+    column: str,
+    recorded: Recorded,
+    run: Callable[[], None],
+    seconds: Spread,
+    peaks: Peaks,
+) -> Iterator[Figure]:
+    with FlopCounterMode(display=False) as counter:
+        run()
+    with ByteCounter() as moved:
+        run()
+    nodes, flops = recorded.nodes, counter.get_total_flops()
+    states = sum(len(batch) for batch in recorded.batches)
+    yield Figure.of(what, column, _rate(nodes, seconds), "nodes/s")
+    yield Figure.of(f"{what}: states", column, _rate(states, seconds), "states/s")
+    yield Figure.of(f"{what}: moved", column, moved.total / nodes / 1e3, "KB/node")
+    yield Figure.of(f"{what}: arithmetic", column, flops / nodes / 1e3, "KFLOP/node")
+    share = peaks.share(moved.total, flops, seconds.median)
+    yield Figure.of(f"{what}: share of the roofline", column, 100 * share, "%")
+
+
+def _rate(count: int, seconds: Spread) -> Spread:
+    """So many in so many seconds; the slowest quartile is the lowest rate."""
+    return Spread(count / seconds.median, count / seconds.high, count / seconds.low)

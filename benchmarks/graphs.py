@@ -1,0 +1,97 @@
+"""Parsing and graphs against XLA's parser, and against jaxlib with a walk in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import hlograph
+from benchmarks.protobuf_walk import parse_to_proto, parse_with_jaxlib, walk
+from benchmarks.results import Aim, Figure
+from benchmarks.settings import Settings
+from benchmarks.subjects import Subject, subject
+from benchmarks.timing import Call, Timings, interleaved
+from envs.observations import GraphObservation
+from hlograph.module import Module
+
+TITLE = "Parsing and graphs"
+PROGRAML_NODES = 581
+PROGRAML_MS = 10.7
+"""ProGraML's published time for a graph of so many nodes (Cummins et al. 2021), elsewhere."""
+
+
+def measure(settings: Settings) -> Iterator[Figure]:
+    """Measures parsing, graphs and conversions, size by size."""
+    for size in settings.sizes:
+        of = subject(size)
+        found = interleaved(_calls(of), settings.rounds, settings.budget)
+        yield from _ratios(of, found)
+        yield from _times(of, found)
+    yield from _programl(settings)
+
+
+def subjects(settings: Settings) -> dict[str, str]:
+    """What stands behind the columns."""
+    of = [subject(size) for size in (*settings.sizes, PROGRAML_NODES)]
+    return {one.column: one.description for one in of}
+
+
+def _calls(of: Subject) -> dict[str, Call]:
+    text = of.text
+    graph = of.module.graph()
+    changed = of.module.clone()
+    changed.run(hlograph.pipelines["xla-simplify"])
+    observation = GraphObservation(len(hlograph.passes) + 1)
+    return {
+        "xla": Call(lambda _: Module.from_text(text)),
+        "parse": Call(lambda _: hlograph.parse(text)),
+        "jaxlib": Call(lambda _: parse_with_jaxlib(text)),
+        "by hand": Call(lambda _: walk(parse_to_proto(text))),
+        "graph": Call(lambda _: of.module.graph()),
+        "observation": Call(lambda _: observation.observe(of.module)),
+        "to_pyg": Call(lambda _: graph.to_pyg()),
+        "to_networkx": Call(lambda _: graph.to_networkx()),
+        "fingerprint": Call(
+            lambda module: module.fingerprint(), prepare=lambda: Module.from_text(text)
+        ),
+        "clone": Call(lambda _: changed.clone()),
+    }
+
+
+def _ratios(of: Subject, found: Timings) -> Iterator[Figure]:
+    column = of.column
+    aim = Aim(1.15) if of.size >= 1_000 else None
+    yield Figure.of("parse / XLA's parser", column, found.ratio("parse", "xla"), "x", aim)
+    yield Figure.of("parse / jaxlib's parser", column, found.ratio("parse", "jaxlib"), "x")
+    yield Figure.of(
+        "jaxlib, proto and Python walk / parse", column, found.ratio("by hand", "parse"), "x"
+    )
+
+
+def _times(of: Subject, found: Timings) -> Iterator[Figure]:
+    def figure(what: str, name: str, aim: Aim | None = None) -> Figure:
+        return Figure.of(what, of.column, found.of(name, 1e3), "ms", aim)
+
+    yield figure("XLA's parser", "xla")
+    yield figure("parse", "parse")
+    yield figure("jaxlib, proto and Python walk", "by hand")
+    yield figure("module.graph()", "graph")
+    limits = {1_000: Aim(0.3), 8_000: Aim(2.0)}
+    yield figure("graph observation", "observation", limits.get(of.size))
+    yield figure("graph.to_pyg()", "to_pyg", Aim(1.0) if of.size == 8_000 else None)
+    yield figure("graph.to_networkx()", "to_networkx")
+    yield figure("first fingerprint", "fingerprint")
+    yield figure("clone of a changed module", "clone")
+
+
+def _programl(settings: Settings) -> Iterator[Figure]:
+    """An orientation only: other graphs, of other programs, on another machine."""
+    of = subject(PROGRAML_NODES)
+    calls = {
+        "parse": Call(lambda _: hlograph.parse(of.text)),
+        "graph": Call(lambda _: of.module.graph()),
+    }
+    found = interleaved(calls, settings.rounds, settings.budget)
+    for what, name in (("parse", "parse"), ("module.graph()", "graph")):
+        ratio = PROGRAML_MS / found.of(name, 1e3).median
+        yield Figure.of(what, of.column, found.of(name, 1e3), "ms")
+        yield Figure.of(f"ProGraML's published {PROGRAML_MS} ms / {what}", of.column, ratio, "x")

@@ -1,0 +1,128 @@
+"""One PPO training loop as the trainer runs it: collect with workers, update, again."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import torch
+
+from benchmarks.settings import Settings
+from experiments.config import GNN_PRESETS, GNNTrainConfig
+from experiments.crew import PRELOADED, Crew
+from experiments.crew import Iteration as Collection
+from experiments.learner import LearnerName, learner_of, new_policy
+from experiments.rollout_worker import make_rollout_worker
+from hlograph.isolation import WorkerPool
+from models.ppo import PPO
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One iteration on the clock."""
+
+    frames: int
+    collect: float
+    """Seconds of collecting, as the trainer sees it."""
+    update: float
+    """Seconds of the update; 0 if there was none."""
+    sections: dict[str, float]
+    """Seconds by section; they sum to all seconds."""
+
+    @property
+    def seconds(self) -> float:
+        """All of it."""
+        return self.collect + self.update
+
+    @property
+    def frames_per_second(self) -> float:
+        """Pass calls by the seconds that playing and learning from them took."""
+        return self.frames / self.seconds
+
+
+class Loop:
+    """Collects with worker processes of its own, and learns.
+
+    Args:
+        name: The learner.
+        benchmarks: Names of the modules to play.
+        workers: Number of processes.
+        settings: Device, threads and seed.
+    """
+
+    def __init__(
+        self, name: LearnerName, benchmarks: Sequence[str], workers: int, settings: Settings
+    ) -> None:
+        self.name: LearnerName = name
+        self.workers, self._benchmarks = workers, benchmarks
+        self._config = config_of(settings)
+        self._learner = learner_of(name, self._config)
+        self._iteration = 0
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        make_worker = partial(make_rollout_worker, self._config)
+        with ExitStack() as stack:
+            pool = stack.enter_context(WorkerPool(make_worker, self.workers, preloaded=PRELOADED))
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            self._crew = Crew(self._config, pool, Path(folder))
+            self._ppo = PPO(new_policy(self._learner, self._config), self._learner.ppo)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+
+    def iterate(self, *, learn: bool = True) -> Timed:
+        """Does one iteration.
+
+        Args:
+            learn: Whether to update; otherwise the policy stays what it was.
+        """
+        seed = [self._config.seed, self._iteration]
+        self._iteration += 1
+        start = time.perf_counter()
+        collected = self._crew.collect(self.name, self._ppo.policy, self._benchmarks, seed)
+        middle = time.perf_counter()
+        if learn:
+            self._update(collected, seed)
+        end = time.perf_counter()
+        return self._timed(collected, middle - start, end - middle if learn else 0.0)
+
+    def collect(self) -> Collection:
+        """One rollout, to look at what is in it."""
+        return self._crew.collect(
+            self.name, self._ppo.policy, self._benchmarks, [self._config.seed]
+        )
+
+    def _update(self, collected: Collection, seed: list[int]) -> None:
+        update_seed = int(np.random.SeedSequence([*seed, 1]).generate_state(1)[0])
+        self._ppo.update(
+            collected.rollout,
+            progress=0.0,
+            generator=torch.Generator().manual_seed(update_seed),
+        )
+
+    def _timed(self, collected: Collection, collect: float, update: float) -> Timed:
+        sections = {name: s / self.workers for name, s in collected.seconds.items()}
+        sections["other collecting"] = collect - sum(sections.values())
+        sections["update"] = update
+        frames = collected.rollout.action.numel()
+        return Timed(frames, collect, update, sections)
+
+
+def config_of(settings: Settings) -> GNNTrainConfig:
+    """The trainer's settings: of the quick preset, 16 environments and 40 steps an iteration."""
+    return replace(
+        GNN_PRESETS["quick"],
+        seed=settings.seed,
+        device=settings.device,
+        threads=settings.threads,
+    )

@@ -1,0 +1,63 @@
+"""What a result was measured on and with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from benchmarks.settings import Settings
+from experiments.provenance import provenance
+
+_PACKAGES = ("jax", "jaxlib", "protobuf", "networkx", "matplotlib")
+
+
+def made_with(settings: Settings) -> dict[str, Any]:
+    """Machine, versions, commit, command, date and settings, as JSON."""
+    found = provenance()
+    found["versions"] |= _versions()
+    found["processor"] = _processor()
+    found["cpus"] = len(os.sched_getaffinity(0))
+    found["memory_gib"] = round(psutil.virtual_memory().total / 2**30)
+    found["load"] = round(os.getloadavg()[0], 2)
+    found["device"] = _device(settings.device)
+    found["settings"] = _plain(asdict(settings))
+    return found
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _processor() -> str:
+    """Name of the processor, as Linux has it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return "unknown processor"
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else "unknown processor"
+
+
+def _device(name: str) -> str:
+    """Name of the GPU, or what was asked for."""
+    if not name.startswith("cuda"):
+        return name
+    import torch
+
+    return torch.cuda.get_device_name(torch.device(name))
+
+
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: str(v) if isinstance(v, Path) else v for k, v in settings.items()}

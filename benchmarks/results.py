@@ -1,0 +1,123 @@
+"""Figures, the aims beside them, and the file that they are kept in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.timing import Spread
+from hlograph.atomic_write import write_text_atomically
+from hlograph.errors import DamagedFileError
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What a figure should come to."""
+
+    limit: float
+    at_most: bool = True
+    """Whether it should be the limit or less; otherwise the limit or more."""
+
+    def reached(self, value: float) -> bool:
+        """Whether a figure is as it should be."""
+        return value <= self.limit if self.at_most else value >= self.limit
+
+    def __str__(self) -> str:
+        return f"{'≤' if self.at_most else '≥'} {self.limit:,g}"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured number: a row and a column of its group's table."""
+
+    what: str
+    """The row, such as "env step / pass alone, op counts"."""
+    column: str
+    """The column, usually the size of the module asked for, such as "1,000"."""
+    value: float
+    """Median of the repeats."""
+    unit: str
+    """"x" for a ratio, "ms", "1/s" …"""
+    low: float
+    """First quartile of the repeats."""
+    high: float
+    """Third quartile."""
+    aim: Aim | None = None
+
+    @classmethod
+    def of(
+        cls, what: str, column: str, found: Spread | float, unit: str, aim: Aim | None = None
+    ) -> Figure:
+        """Figure from repeats, or from a number that has none."""
+        if not isinstance(found, Spread):
+            found = Spread(found, found, found)
+        return cls(what, column, found.median, unit, found.low, found.high, aim)
+
+    @property
+    def missed(self) -> bool:
+        """Whether there is an aim that was not reached."""
+        return self.aim is not None and not self.aim.reached(self.value)
+
+
+@dataclass(frozen=True)
+class GroupResult:
+    """What one group measured."""
+
+    title: str
+    figures: tuple[Figure, ...]
+    subjects: Mapping[str, str] = field(default_factory=dict)
+    """What stands behind a column, such as the name of the module."""
+    seconds: float = 0.0
+    """How long it took."""
+    made_with: Mapping[str, Any] = field(default_factory=dict)
+    """Machine, versions, commit, settings, date."""
+
+    def named(self, what: str) -> dict[str, Figure]:
+        """One row, by column."""
+        return {figure.column: figure for figure in self.figures if figure.what == what}
+
+
+Results = dict[str, GroupResult]
+"""Results by the name of the group."""
+
+
+def save(results: Results, path: Path) -> None:
+    """Writes results as JSON; a reader finds the old file or the new one, never half."""
+    groups = {name: asdict(result) for name, result in results.items()}
+    text = json.dumps({"format": FORMAT, "groups": groups}, indent=1, ensure_ascii=False)
+    write_text_atomically(path, text + "\n")
+
+
+def load(path: Path) -> Results:
+    """Reads what `save` wrote; no results if there is no file.
+
+    Raises:
+        DamagedFileError: The file is something else.
+    """
+    if not path.exists():
+        return {}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["format"] != FORMAT:
+            raise ValueError(f"format {content['format']}, expected {FORMAT}")
+        return {name: _group(group) for name, group in content["groups"].items()}
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedFileError(
+            f"expected {path} to hold results of benchmarks.run, found {error!r}; "
+            "give another --out or delete it"
+        ) from error
+
+
+def _group(content: Mapping[str, Any]) -> GroupResult:
+    return GroupResult(**{**content, "figures": tuple(_figures(content["figures"]))})
+
+
+def _figures(rows: Iterable[Mapping[str, Any]]) -> Iterable[Figure]:
+    for row in rows:
+        aim = None if row["aim"] is None else Aim(**row["aim"])
+        yield Figure(**{**row, "aim": aim})

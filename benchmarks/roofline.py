@@ -1,0 +1,64 @@
+"""What a device can do at most, found out on the device: bandwidth and arithmetic."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from benchmarks.timing import Spread, spread
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """Rates of one device, of float32."""
+
+    bandwidth: float
+    """Bytes a second that a large copy reads and writes."""
+    arithmetic: float
+    """Floating-point operations a second of a large matrix product."""
+
+    def share(self, bytes_moved: float, flops: float, seconds: float) -> float:
+        """Least time that the device could take, over the time that was taken.
+
+        The roofline model (Williams, Waterman, Patterson 2009): no faster than its bytes can be
+        moved, and no faster than its arithmetic can be done.
+        """
+        return max(bytes_moved / self.bandwidth, flops / self.arithmetic) / seconds
+
+
+def seconds_of(run: Callable[[], object], device: torch.device, repeats: int) -> Spread:
+    """Times something on a device, after one untimed run; waits for the device each time."""
+    times = []
+    for number in range(repeats + 1):
+        synchronize(device)
+        start = time.perf_counter()
+        run()
+        synchronize(device)
+        if number:
+            times.append(time.perf_counter() - start)
+    return spread(times)
+
+
+def synchronize(device: torch.device) -> None:
+    """Waits until the device has done all that it was given."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def peaks_of(device: torch.device, repeats: int) -> Peaks:
+    """Measures a device with what does nothing but copy, and what does little but multiply."""
+    on_gpu = device.type == "cuda"
+    source = torch.zeros(1 << (28 if on_gpu else 26), dtype=torch.float32, device=device)
+    target = torch.empty_like(source)
+    copied = seconds_of(lambda: target.copy_(source), device, repeats).median
+    size = 8192 if on_gpu else 2048
+    left = torch.ones(size, size, device=device)
+    right, product = torch.ones_like(left), torch.empty_like(left)
+    multiplied = seconds_of(lambda: torch.mm(left, right, out=product), device, repeats).median
+    return Peaks(
+        bandwidth=2 * source.numel() * source.element_size() / copied,
+        arithmetic=2 * size**3 / multiplied,
+    )

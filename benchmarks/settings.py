@@ -1,0 +1,68 @@
+"""Settings of the measurements, and their presets.
+
+Nothing here imports torch or the engine, so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+Group = Literal[
+    "steps", "graphs", "growth", "memory", "throughput", "policies", "learning", "encoder"
+]
+GROUPS: tuple[Group, ...] = get_args(Group)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is measured, how often, and where it is written."""
+
+    preset: Literal["quick", "full"] = "quick"
+    """Defaults for all the rest: quick takes about three minutes, full less than an hour."""
+    groups: tuple[Group, ...] = GROUPS
+    """What to measure; without any, only tables and pictures are made anew from --out."""
+    sizes: tuple[int, ...] = (100, 1_000, 8_000)
+    """Instructions of the modules of steps and graphs; the nearest of the corpus are taken."""
+    rounds: int = 5
+    """Interleaved repeats of each measurement."""
+    budget: float = 6.0
+    """Seconds after which the repeats of one size end early, after two at least."""
+    growth_limit: int = 100_000
+    """Instructions of the largest synthetic module, from 1,000 in powers of ten."""
+    learning_sizes: tuple[int, ...] = (300, 1_000)
+    """Instructions of the modules that policies are played and trained on."""
+    modules: int = 8
+    """Modules of each of these sizes."""
+    iterations: int = 2
+    """Iterations of PPO (or rollouts) of each kind that are timed."""
+    workers: tuple[int, ...] = (1, 2)
+    """Numbers of worker processes, and of threads, to compare."""
+    random_seconds: float = 0.3
+    """Seconds that a random policy plays in one measurement."""
+    device: str = "cpu"
+    """Torch device of the encoder measurement and of the updates."""
+    threads: int = 2
+    """Threads of one torch operation."""
+    seed: int = 0
+    """Seed of actions and parameters."""
+    out: Path = Path("runs/benchmarks.json")
+    """Where results go; groups in it that are not measured now stay as they are."""
+    page: Path | None = None
+    """Markdown page whose tables are written anew; pictures go beside it."""
+
+
+PRESETS: dict[str, Settings] = {
+    "quick": Settings(),
+    "full": Settings(
+        preset="full",
+        sizes=(100, 1_000, 8_000, 50_000),
+        rounds=11,
+        budget=90.0,
+        growth_limit=1_000_000,
+        learning_sizes=(300, 1_000, 8_000),
+        iterations=5,
+        random_seconds=1.0,
+    ),
+}

@@ -1,0 +1,160 @@
+"""Steps of the environment against the passes alone, and against a compile by jaxlib."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+import hlograph
+from benchmarks.jaxlib_compile import compiles_of
+from benchmarks.results import Aim, Figure
+from benchmarks.settings import Settings
+from benchmarks.subjects import Subject, subject
+from benchmarks.timing import Call, interleaved, spread, without_collector
+from envs import PassOrderingEnv
+from envs.observations import ObservationKind
+from hlograph.errors import PassError
+from hlograph.module import Module
+
+TITLE = "Steps of the environment"
+STEPS = 30
+_LABELS: dict[ObservationKind, str] = {"op_counts": "op counts", "graph": "graph"}
+_MORE_OF_SMALL = 10  # times as many episodes, for their few microseconds vary the most
+_COMPILES = 3  # of one module; each takes as long as thousands of steps
+
+
+class Episode(NamedTuple):
+    """Seconds of one random episode, by step on average.
+
+    Attributes:
+        env: Through the environment.
+        alone: The same passes in the same states, without it.
+    """
+
+    env: float
+    alone: float
+
+
+def measure(settings: Settings) -> Iterator[Figure]:
+    """Measures steps, reset, fork and replay, size by size."""
+    for size in settings.sizes:
+        yield from _steps(subject(size), settings)
+        yield from _around_steps(subject(size), settings)
+
+
+def subjects(settings: Settings) -> dict[str, str]:
+    """What stands behind the columns."""
+    return {subject(size).column: subject(size).description for size in settings.sizes}
+
+
+def random_episode(module: Module, observation: ObservationKind, seed: int) -> Episode:
+    """Times one random episode with the environment and without it, step by step.
+
+    The same passes in the same states, whichever comes first; passes that are known to do
+    nothing are left out of both. Both pay for the copy that the first change makes.
+    """
+    env = PassOrderingEnv(module, observation=observation, horizon=STEPS, costs=False)
+    env.reset(seed=seed)
+    rng = np.random.default_rng(seed)
+    alone = module.clone()
+    seconds = {True: 0.0, False: 0.0}
+    for step in range(STEPS):
+        actions = np.flatnonzero(env.action_masks()[:-1])
+        if not len(actions):
+            break
+        action = int(rng.choice(actions))
+        for with_env in (step % 2 == 0, step % 2 == 1):
+            start = time.perf_counter()
+            if with_env:
+                env.step(action)
+            else:
+                run_alone(alone, action)
+            seconds[with_env] += time.perf_counter() - start
+    return Episode(seconds[True] / STEPS, seconds[False] / STEPS)
+
+
+def run_alone(module: Module, action: int) -> None:
+    """Runs a pass without any environment; one that XLA refuses changes nothing."""
+    try:
+        module.run(hlograph.passes[action])
+    except PassError:
+        return
+
+
+def _steps(of: Subject, settings: Settings) -> Iterator[Figure]:
+    episodes: dict[ObservationKind, list[Episode]] = {kind: [] for kind in _LABELS}
+    compiles: list[float] = []
+    rounds = settings.rounds * (_MORE_OF_SMALL if of.size < 1_000 else 1)
+    with compiles_of(of.module) as compile_once, without_collector():
+        compile_once()
+        random_episode(of.module, "graph", settings.seed)
+        start = time.perf_counter()
+        for number in range(rounds):
+            if number >= 2 and time.perf_counter() - start > settings.budget:
+                break
+            for kind, found in episodes.items():
+                found.append(random_episode(of.module, kind, settings.seed + number))
+            if number < _COMPILES:
+                begin = time.perf_counter()
+                compile_once()
+                compiles.append(time.perf_counter() - begin)
+    for kind, label in _LABELS.items():
+        yield from _step_figures(of, label, episodes[kind], compiles)
+
+
+def _step_figures(
+    of: Subject, label: str, episodes: list[Episode], compiles: list[float]
+) -> Iterator[Figure]:
+    def figure(what: str, values: Iterator[float], unit: str, aim: Aim | None = None) -> Figure:
+        return Figure.of(f"{what}, {label}", of.column, spread(values), unit, aim)
+
+    counts = label == _LABELS["op_counts"]
+    ratio_aim = Aim(1.2) if counts and of.size >= 1_000 else None
+    extra_aim = Aim(20.0) if counts and of.size < 1_000 else None
+    faster_aim = Aim(100, at_most=False) if of.size >= 1_000 else None
+    yield figure("pass alone", (1e3 * e.alone for e in episodes), "ms")
+    yield figure("env step", (1e3 * e.env for e in episodes), "ms")
+    yield figure("env step / pass alone", (e.env / e.alone for e in episodes), "x", ratio_aim)
+    yield figure(
+        "env step minus pass alone", (1e6 * (e.env - e.alone) for e in episodes), "µs", extra_aim
+    )
+    pairs = zip(compiles, episodes, strict=False)
+    yield figure("jaxlib compile / env step", (c / e.env for c, e in pairs), "x", faster_aim)
+
+
+def _around_steps(of: Subject, settings: Settings) -> Iterator[Figure]:
+    """Reset, fork and replay."""
+    env = PassOrderingEnv(of.module, observation="graph", horizon=STEPS, costs=False)
+    env.reset(seed=settings.seed)
+    rng = np.random.default_rng(settings.seed)
+    for _ in range(STEPS):
+        env.step(int(rng.choice(np.flatnonzero(env.action_masks()[:-1]))))
+    trajectory = env.trajectory
+    other = PassOrderingEnv(of.module, observation="graph", horizon=STEPS, costs=False)
+    numbers = [hlograph.passes.names.index(name) for name in trajectory.passes]
+
+    def replay_alone(_: object) -> None:
+        module = of.module.clone()
+        for number in numbers:
+            run_alone(module, number)
+
+    calls = {
+        "parse": Call(lambda _: Module.from_text(of.text)),
+        "reset": Call(lambda _: other.reset(seed=settings.seed)),
+        "fork": Call(lambda _: env.fork()),
+        "replay": Call(
+            lambda _: other.replay(trajectory), prepare=lambda: other.reset(seed=settings.seed)
+        ),
+        "alone": Call(replay_alone),
+    }
+    found = interleaved(calls, settings.rounds, settings.budget)
+    for name in ("reset", "fork"):
+        yield Figure.of(f"{name}, graph", of.column, found.of(name, 1e3), "ms")
+        yield Figure.of(f"XLA's parser / {name}", of.column, found.ratio("parse", name), "x")
+    yield Figure.of(f"replay of {STEPS} steps, graph", of.column, found.of("replay", 1e3), "ms")
+    yield Figure.of(
+        "replay / the passes alone, graph", of.column, found.ratio("replay", "alone"), "x"
+    )

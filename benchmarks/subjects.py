@@ -1,0 +1,90 @@
+"""The modules that are measured: of the corpus where one is near, synthetic ones elsewhere."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from hlograph import corpus
+from hlograph.errors import HloError
+from hlograph.module import Module
+
+NEAR = 1.25
+"""A module of the corpus stands for a size that is at most so many times larger or smaller."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A module to measure on."""
+
+    size: int
+    """Instructions asked for."""
+    benchmark: corpus.Benchmark | None
+    """The module's place in the corpus, or None if it is synthetic."""
+
+    @cached_property
+    def module(self) -> Module:
+        """The module, not to be changed."""
+        if self.benchmark is not None:
+            return self.benchmark.load()
+        return Module.from_text(chain(self.size))
+
+    @cached_property
+    def text(self) -> str:
+        """Its HLO text."""
+        return self.module.to_text()
+
+    @property
+    def column(self) -> str:
+        """Heading of its column."""
+        return f"{self.size:,}"
+
+    @property
+    def description(self) -> str:
+        """What it is."""
+        name = f"`{self.benchmark.name}`" if self.benchmark else "synthetic"
+        return f"{name}, {self.module.op_count:,} instructions, {len(self.text) / 1e3:,.0f} KB"
+
+
+@cache
+def subject(size: int) -> Subject:
+    """The module for a size."""
+    nearest = min(corpus.load(), key=lambda benchmark: _distance(benchmark, size))
+    return Subject(size, nearest if _distance(nearest, size) <= math.log(NEAR) else None)
+
+
+def names_near(size: int, count: int) -> list[str]:
+    """Names of the corpus' training modules that are nearest in size.
+
+    Raises:
+        HloError: There are not so many within the factor `NEAR`.
+    """
+    train = sorted(corpus.load(split="train"), key=lambda b: (_distance(b, size), b.name))[:count]
+    if len(train) < count or _distance(train[-1], size) > math.log(NEAR):
+        raise HloError(
+            f"expected {count} training modules of about {size} instructions, the corpus has "
+            "fewer; ask for another size or for fewer modules"
+        )
+    return [benchmark.name for benchmark in train]
+
+
+def described(names: list[str]) -> str:
+    """What a set of modules is, in a few words."""
+    counts = sorted(corpus.benchmark(name).op_count for name in names)
+    return f"{len(names)} training modules of {counts[0]:,} to {counts[-1]:,} instructions"
+
+
+def chain(instructions: int) -> str:
+    """Returns the text of a module of so many instructions, in layers of eight."""
+    lines = ["HloModule chain", "ENTRY e {", "  x0 = f32[8,8] parameter(0)"]
+    for index in range(1, instructions - 1):
+        operand = max(0, index - 1 - index % 8)
+        opcode = ("add", "multiply", "maximum", "subtract")[index % 4]
+        lines.append(f"  x{index} = f32[8,8] {opcode}(x{index - 1}, x{operand})")
+    lines += [f"  ROOT r = f32[8,8] tanh(x{instructions - 2})", "}"]
+    return "\n".join(lines)
+
+
+def _distance(benchmark: corpus.Benchmark, size: int) -> float:
+    return abs(math.log(benchmark.op_count / size))

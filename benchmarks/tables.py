@@ -1,0 +1,136 @@
+"""Results as tables: for a terminal, and in a Markdown page between marks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from rich.table import Table
+
+from benchmarks.results import Figure, GroupResult, Results
+from hlograph.atomic_write import write_text_atomically
+from hlograph.errors import HloError
+
+_AIM = "aim"
+MISSED = "missed"
+"""Name of the mark for the table of what was not reached."""
+
+
+def number(value: float) -> str:
+    """Three significant digits, without powers of ten."""
+    if abs(value) >= 100 or value == 0:
+        return f"{value:,.0f}"
+    digits = 2 if abs(value) < 10 else 1
+    if abs(value) < 0.095:
+        digits = 4
+    return f"{value:,.{digits}f}"
+
+
+def rows_of(result: GroupResult) -> tuple[list[str], list[list[str]]]:
+    """A group's table: headings and rows of text; figures that miss their aim in bold."""
+    columns = list(dict.fromkeys(figure.column for figure in result.figures))
+    rows: dict[str, dict[str, Figure]] = {}
+    for figure in result.figures:
+        rows.setdefault(figure.what, {})[figure.column] = figure
+    aimed = any(figure.aim for figure in result.figures)
+    text = []
+    for what, figures in rows.items():
+        units = dict.fromkeys(figure.unit for figure in figures.values() if figure.unit)
+        row = [what, ", ".join(units)]
+        row += [_cell(figures.get(column)) for column in columns]
+        text.append(row + [_aims(figures)] * aimed)
+    return ["", "unit", *columns, *[_AIM] * aimed], text
+
+
+def terminal_table(result: GroupResult) -> Table:
+    """A group's table for a terminal."""
+    headings, rows = rows_of(result)
+    table = Table(title=result.title)
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if place == 0 else "right")
+    for row in rows:
+        table.add_row(*(re.sub(r"\*\*(.+)\*\*", r"[bold red]\1[/]", cell) for cell in row))
+    return table
+
+
+def markdown_table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table in Markdown, numbers to the right."""
+    headings = list(headings)
+    lines = [f"| {' | '.join(headings)} |", f"|---|{'---:|' * (len(headings) - 1)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def markdown(result: GroupResult) -> str:
+    """A group in Markdown: its table, and what its columns stand for."""
+    notes = [
+        f"- {text}" if column == "all" else f"- {column}: {text}"
+        for column, text in result.subjects.items()
+    ]
+    return "\n\n".join([markdown_table(*rows_of(result)), "\n".join(notes), _made_with(result)])
+
+
+def missed(results: Results) -> str:
+    """All aims that were not reached, in Markdown."""
+    rows = [
+        [result.title, figure.what, figure.column, number(figure.value), str(figure.aim)]
+        for result in results.values()
+        for figure in result.figures
+        if figure.missed
+    ]
+    if not rows:
+        return "All aims are reached."
+    return markdown_table(["group", "what", "at", "figure", _AIM], rows)
+
+
+def write_page(results: Results, page: Path) -> None:
+    """Writes the tables of a page anew, between `<!-- begin: GROUP -->` and `<!-- end -->`.
+
+    Raises:
+        HloError: The page is not there, or has no marks for a group.
+    """
+    if not page.is_file():
+        raise HloError(f"expected a Markdown page with marks at {page}, there is none")
+    text = page.read_text(encoding="utf-8")
+    parts = {name: markdown(result) for name, result in results.items()}
+    for name, part in (parts | {MISSED: missed(results)}).items():
+        mark = f"<!-- begin: {name} -->"
+        pattern = re.compile(re.escape(mark) + ".*?" + re.escape("<!-- end -->"), re.DOTALL)
+        whole = f"{mark}\n{part}\n<!-- end -->"
+        text, found = pattern.subn(lambda _, whole=whole: whole, text)
+        if not found:
+            raise HloError(f"expected {mark} and <!-- end --> in {page}, found none: add them")
+    write_text_atomically(page, text)
+
+
+def _cell(figure: Figure | None) -> str:
+    if figure is None:
+        return ""
+    return f"**{number(figure.value)}**" if figure.missed else number(figure.value)
+
+
+def _aims(figures: Mapping[str, Figure]) -> str:
+    """The aims of a row, with the columns that have them if not all do."""
+    by_aim: dict[str, list[str]] = {}
+    for column, figure in figures.items():
+        if figure.aim is not None:
+            by_aim.setdefault(str(figure.aim), []).append(column)
+    everywhere = [len(columns) == len(figures) for columns in by_aim.values()]
+    return "; ".join(
+        aim if every else f"{aim} at {' and '.join(columns)}"
+        for (aim, columns), every in zip(by_aim.items(), everywhere, strict=True)
+    )
+
+
+def _made_with(result: GroupResult) -> str:
+    """Where and when a group was measured, in one line."""
+    made = result.made_with
+    if not made:
+        return ""
+    commit = str(made.get("commit"))
+    commit = commit[:10] + ("+changes" if commit.endswith("+changes") else "")
+    return (
+        f"Measured {made.get('time')} at commit `{commit}`, {made.get('cpus')} cores of "
+        f"{made.get('processor')}, {made.get('memory_gib')} GiB, load before {made.get('load')}; "
+        f"{result.seconds:.0f} s."
+    )

@@ -1,0 +1,134 @@
+"""Times calls against each other: rounds in which each has its turn, medians, ratios by round.
+
+A machine is faster at one moment than at the next. Two calls that take turns meet the same
+moments, so the ratio of their times within a round holds where the times themselves do not.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Clock = Callable[[], float]
+
+
+class Spread(NamedTuple):
+    """What repeats of a measurement came to: their median, and their quartiles."""
+
+    median: float
+    low: float
+    high: float
+
+
+def spread(values: Iterable[float]) -> Spread:
+    """Median and quartiles of at least one value."""
+    low, median, high = np.quantile(list(values), (0.25, 0.5, 0.75))
+    return Spread(float(median), float(low), float(high))
+
+
+@dataclass(frozen=True)
+class Call:
+    """Something to time."""
+
+    run: Callable[[Any], object]
+    """Is timed; takes what `prepare` made."""
+    prepare: Callable[[], Any] = lambda: None
+    """Makes ready what one call uses up; is not timed."""
+    number: int = 1
+    """Calls in one measurement, for those that a clock hardly sees; all with one `prepare`."""
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Seconds of calls, round by round."""
+
+    seconds: Mapping[str, Sequence[float]]
+
+    def of(self, name: str, scale: float = 1.0) -> Spread:
+        """Seconds of one call, times `scale`."""
+        return spread(scale * value for value in self.seconds[name])
+
+    def ratio(self, name: str, over: str) -> Spread:
+        """Time of one call over that of another, round by round."""
+        return spread(_quotients(self.seconds[name], self.seconds[over]))
+
+
+def interleaved(
+    calls: Mapping[str, Call],
+    rounds: int,
+    budget: float = float("inf"),
+    clock: Clock = time.perf_counter,
+) -> Timings:
+    """Times calls in turns, after one untimed turn of each.
+
+    Each round begins with another call, so that none always follows the same one.
+
+    Args:
+        calls: The calls, by name.
+        rounds: Rounds at most.
+        budget: Seconds after which no round begins; there are at least two.
+        clock: Tells seconds.
+
+    Raises:
+        ValueError: No round was asked for.
+    """
+    if rounds < 1:
+        raise ValueError(f"expected at least 1 round, got {rounds}")
+    names = list(calls)
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    for call in calls.values():
+        call.run(call.prepare())
+    start = clock()
+    with without_collector():
+        for number in range(rounds):
+            if number >= 2 and clock() - start > budget:
+                break
+            first = number % len(names)
+            for name in names[first:] + names[:first]:
+                seconds[name].append(_seconds(calls[name], clock))
+    return Timings(seconds)
+
+
+def _seconds(call: Call, clock: Clock) -> float:
+    """Seconds of one call."""
+    prepared = call.prepare()
+    start = clock()
+    for _ in range(call.number):
+        call.run(prepared)
+    return (clock() - start) / call.number
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Collects garbage now and not within the block: what others left is not charged to it."""
+    gc.collect()
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
+    """Slope of the line through the logarithms: 1 is linear growth, 2 quadratic.
+
+    Raises:
+        ValueError: There are fewer than two sizes, or a size or value is not positive.
+    """
+    if len(sizes) < 2 or len(sizes) != len(values):
+        raise ValueError(f"expected two sizes or more, a value each, got {sizes} and {values}")
+    if min(*sizes, *values) <= 0:
+        raise ValueError(f"expected positive numbers, got {sizes} and {values}")
+    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
+
+
+def _quotients(values: Sequence[float], over: Sequence[float]) -> list[float]:
+    return [a / b for a, b in zip(values, over, strict=True)]

@@ -1,0 +1,123 @@
+"""Where files are: on this machine or a shared folder, by path; elsewhere, by URL.
+
+URLs are those of fsspec: ``s3://bucket/name``, ``gs://``, ``https://``, ``memory://``; also
+chained, such as ``filecache::s3://bucket/name``, which keeps a copy on this machine. What a
+protocol needs (s3fs, gcsfs) is installed beside fsspec, and takes credentials from where it
+always does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from hlograph.errors import HloError
+
+Location: TypeAlias = "Path | str"
+"""A path, or a URL as a str (a Path would take one of its slashes off)."""
+
+_PROTOCOL = r"[a-z][a-z0-9+.\-]+"
+_URL = re.compile(rf"{_PROTOCOL}(::{_PROTOCOL})*://", re.IGNORECASE)
+
+
+class LocationError(HloError, OSError):
+    """What is at a URL cannot be read."""
+
+
+def is_url(text: object) -> bool:
+    """Whether this is a URL, as told by its beginning."""
+    return isinstance(text, str) and _URL.match(text) is not None
+
+
+def as_location(given: str | os.PathLike[str]) -> Location:
+    """Returns what a user gave as a location: a URL as it is, anything else as a path."""
+    return given if isinstance(given, str) and is_url(given) else Path(given)
+
+
+def join(folder: Location, name: str) -> Location:
+    """Returns the location of a file in a folder or below it.
+
+    Args:
+        folder: The folder.
+        name: Path of the file from there, with slashes.
+    """
+    if isinstance(folder, Path):
+        return folder / name
+    # In a chain the first part with a path is the one that is read: zip://folder::s3://archive.
+    parts = folder.split("::")
+    first = next(number for number, part in enumerate(parts) if "://" in part)
+    parts[first] = f"{parts[first].rstrip('/')}/{name}"
+    return "::".join(parts)
+
+
+def read_bytes(location: Location) -> bytes:
+    """Returns what a file holds.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        OSError: It cannot be read; of a URL it is a ``LocationError`` that says why.
+    """
+    if isinstance(location, Path):
+        return location.read_bytes()
+    filesystem, path = _opened(location)
+    try:
+        return filesystem.cat_file(path)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"there is nothing at {location}") from error
+    except Exception as error:  # each protocol has exceptions of its own
+        raise _unreadable(location, error) from error
+
+
+def is_file(location: Location) -> bool:
+    """Whether there is a file.
+
+    Raises:
+        LocationError: It is a URL that cannot be read.
+    """
+    if isinstance(location, Path):
+        return location.is_file()
+    filesystem, path = _opened(location)
+    try:
+        return filesystem.isfile(path)
+    except Exception as error:  # see above
+        raise _unreadable(location, error) from error
+
+
+def files_below(folder: Location) -> Iterator[tuple[Location, str]]:
+    """Yields the files in a folder and those below it, in the order of their paths.
+
+    Yields:
+        Each file, and its path from the folder, with slashes.
+
+    Raises:
+        LocationError: The folder is a URL that cannot be read.
+    """
+    if isinstance(folder, Path):
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            yield path, path.relative_to(folder).as_posix()
+        return
+    filesystem, base = _opened(folder)
+    try:
+        found = sorted(filesystem.find(base))
+    except Exception as error:  # see above
+        raise _unreadable(folder, error) from error
+    for path in found:
+        name = path[len(base.rstrip("/")) :].lstrip("/")
+        yield join(folder, name), name
+
+
+def _opened(url: str) -> tuple[Any, str]:
+    """The file system that a URL is on, and the path there."""
+    from fsspec.core import url_to_fs
+
+    try:
+        return url_to_fs(url)
+    except Exception as error:  # a protocol that is not known or not installed, bad settings
+        raise _unreadable(url, error) from error
+
+
+def _unreadable(url: str, error: Exception) -> LocationError:
+    return LocationError(f"cannot read {url}: {type(error).__name__}: {error}")
