@@ -29,6 +29,7 @@ class Episode:
         counts: Its instructions by opcode, float32 ``[len(OPCODES)]``; not to be written to.
         mask: Action mask of the present state, int8 ``[num_actions]``; replaced, not written to.
         known: Passes known to change nothing in it, as ``KnownNoOps.at`` gives them.
+        known_before: Those that were known as the episode came into it.
         seen: What the observation sees of the module; None until asked for.
         cost: XLA's cost analysis; None until asked for.
     """
@@ -48,7 +49,7 @@ class Episode:
         self.applied: list[str] = []
         self.op_counts: list[int] = []
         self.mask: NDArray[np.int8] = np.zeros(0, np.int8)
-        self.known = 0
+        self.known = self.known_before = 0
 
     @property
     def start_module(self) -> Module:

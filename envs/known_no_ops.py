@@ -76,17 +76,17 @@ class KnownNoOps:
         _, window = self._read(key)
         return self._bits(window, window.find(key), key)
 
-    def add(self, fingerprint: int, index: int) -> None:
-        """Records that a pass changes nothing in a state.
+    def add(self, fingerprint: int, found: int) -> None:
+        """Records that some passes change nothing in a state.
 
         Args:
             fingerprint: The state, of 128 bits.
-            index: The pass's index in ``hlograph.passes``.
+            found: The passes, as ``at`` returns them.
         """
         key = fingerprint.to_bytes(_KEY_BYTES, "little")
         home, window = self._read(key)
         place = window.find(key)
-        bits = self._bits(window, place, key) | 1 << index
+        bits = self._bits(window, place, key) | found
         if place < 0 or place % self._slot_bytes:
             place = self._free(window, key)
         state = key + bits.to_bytes(self._bits_bytes, "little")

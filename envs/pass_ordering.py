@@ -177,8 +177,10 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         if seed is not None:
             self._next_benchmark = 0
             self._runner.forget()
+        if self._episode is not None:
+            self._runner.leave(self._episode)
         episode = Episode(self._choose((options or {}).get("benchmark")))
-        self._runner.begin(episode)
+        self._runner.arrive(episode)
         self._episode = episode
         return self._observe(), self._info(None, NOTHING)
 
@@ -203,6 +205,8 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         episode.steps += 1
         truncated = not terminated and episode.steps >= self.horizon
         episode.done = terminated or truncated
+        if episode.done:
+            self._runner.leave(episode)
         reward = self._reward(episode.start, before, episode.state)
         info = self._info(name, result)
         return self._observe(), float(reward), terminated, truncated, info

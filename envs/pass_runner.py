@@ -77,11 +77,17 @@ class PassRunner:
                 mask[self._numbers[name]] = 0
         return mask
 
-    def begin(self, episode: Episode) -> None:
+    def arrive(self, episode: Episode) -> None:
         """Looks up what is known of the state that an episode is in now."""
         episode.mask = self.mask(episode.fingerprint)
         if self._known is not None:
-            episode.known = self._known.at(episode.key)
+            episode.known = episode.known_before = self._known.at(episode.key)
+
+    def leave(self, episode: Episode) -> None:
+        """Records what an episode found out about the state that it is in, all of it at once."""
+        if self._known is not None and episode.known != episode.known_before:
+            self._known.add(episode.key, episode.known)
+            episode.known_before = episode.known
 
     def run(self, episode: Episode, action: int) -> PassResult:
         """Runs a pass on the module of an episode, and keeps the episode's books.
@@ -93,10 +99,10 @@ class PassRunner:
         entry = self._passes[action]
         result = NOTHING
         if episode.mask[action]:
-            if not episode.known >> entry.index & 1:
+            if self._known is None or not episode.known >> entry.index & 1:
                 result = self._call(episode, entry)
             if result.changed:
-                self.begin(episode)
+                self.arrive(episode)
             else:
                 self.no_ops.add(episode.fingerprint, action)
                 episode.mask = self.mask(episode.fingerprint)
@@ -119,8 +125,8 @@ class PassRunner:
             if recorder is not None:
                 recorder.end()
         if snapshot is not None:
+            self.leave(episode)
             episode.enter(snapshot)
-        elif not reported and self._known is not None:
+        elif not reported:
             episode.known |= 1 << entry.index
-            self._known.add(episode.key, entry.index)
         return PassResult(snapshot is not None, seconds, None)

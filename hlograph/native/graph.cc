@@ -124,7 +124,9 @@ class GraphBuilder {
     node_by_local_id_.assign(computation.next_unique_instruction_internal_id(), -1);
     const std::vector<xla::HloInstruction*> instructions = computation.MakeInstructionPostOrder();
     for (size_t i = 0; i < instructions.size(); ++i) {
-      Prefetch(instructions[std::min(i + kPrefetchDistance, instructions.size() - 1)]);
+      const size_t last = instructions.size() - 1;
+      Prefetch(instructions[std::min(i + 2 * kPrefetchDistance, last)]);
+      PrefetchShape(instructions[std::min(i + kPrefetchDistance, last)]);
       AddInstruction(*instructions[i], owner);
     }
     columns_.is_root[Node(computation.root_instruction())] = 1;

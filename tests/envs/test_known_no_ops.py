@@ -38,9 +38,9 @@ def table(request, tmp_path) -> KnownNoOps:
 
 
 def test_remembers_by_state(table):
-    table.add(5, 0)
-    table.add(5, LAST)
-    table.add(6, 1)
+    table.add(5, 1)
+    table.add(5, 1 << LAST)
+    table.add(6, 2)
     assert table.at(5) == 1 | 1 << LAST
     assert table.at(6) == 2
     assert table.at(7) == 0
@@ -50,7 +50,7 @@ def test_a_full_table_forgets_but_never_confuses(table):
     rng = random.Random(0)
     added = {rng.getrandbits(128): rng.randint(0, LAST) for _ in range(20_000)}
     for state, index in added.items():
-        table.add(state, index)
+        table.add(state, 1 << index)
     found = [table.at(state) for state in added]
     assert all(bits in (0, 1 << index) for bits, index in zip(found, added.values(), strict=True))
     # 40 bytes a state.
@@ -59,7 +59,7 @@ def test_a_full_table_forgets_but_never_confuses(table):
 
 def test_a_slot_half_written_is_no_known_state(tmp_path):
     table = KnownNoOps(tmp_path / "known", 1 << 12)
-    table.add(5, 3)
+    table.add(5, 1 << 3)
     whole = (tmp_path / "known").read_bytes()
     slot = whole.index((5).to_bytes(16, "little"))
     for place in range(slot, slot + 40):
@@ -73,20 +73,20 @@ def test_a_slot_half_written_is_no_known_state(tmp_path):
 
 def test_a_torn_slot_is_written_anew(tmp_path):
     path = tmp_path / "known"
-    KnownNoOps(path, 1 << 12).add(5, 3)
+    KnownNoOps(path, 1 << 12).add(5, 1 << 3)
     torn = bytearray(path.read_bytes())
     torn[torn.index((5).to_bytes(16, "little")) + 17] ^= 1
     path.write_bytes(torn)
     table = KnownNoOps(path, 1 << 12)
-    table.add(5, 4)
+    table.add(5, 1 << 4)
     assert table.at(5) == 1 << 4
 
 
 def test_a_file_is_for_all_who_open_it_and_for_later(tmp_path):
     one, other = (KnownNoOps(tmp_path / "new" / "known", 1 << 12) for _ in range(2))
-    one.add(5, 3)
+    one.add(5, 1 << 3)
     assert other.at(5) == 1 << 3
-    other.add(5, 4)
+    other.add(5, 1 << 4)
     assert pickle.loads(pickle.dumps(one)).at(5) == 1 << 3 | 1 << 4
     del one, other
     assert KnownNoOps(tmp_path / "new" / "known", 1 << 12).at(5) == 1 << 3 | 1 << 4
@@ -95,10 +95,10 @@ def test_a_file_is_for_all_who_open_it_and_for_later(tmp_path):
 def test_what_is_of_another_engine_or_size_is_begun_anew(tmp_path, monkeypatch):
     path = tmp_path / "known"
     old = KnownNoOps(path, 1 << 12)
-    old.add(5, 3)
+    old.add(5, 1 << 3)
     assert KnownNoOps(path, 1 << 13).at(5) == 0
     assert old.at(5) == 1 << 3  # still open where it was
-    KnownNoOps(path, 1 << 13).add(5, 3)
+    KnownNoOps(path, 1 << 13).add(5, 1 << 3)
     monkeypatch.setenv("XLA_FLAGS", "--xla_allow_excess_precision=false")
     assert KnownNoOps(path, 1 << 13).at(5) == 0
     assert [entry.name for entry in tmp_path.iterdir()] == ["known"]
@@ -106,7 +106,7 @@ def test_what_is_of_another_engine_or_size_is_begun_anew(tmp_path, monkeypatch):
 
 def test_a_file_cut_off_is_begun_anew(tmp_path):
     path = tmp_path / "known"
-    KnownNoOps(path, 1 << 12).add(5, 3)
+    KnownNoOps(path, 1 << 12).add(5, 1 << 3)
     path.write_bytes(path.read_bytes()[:100])
     assert KnownNoOps(path, 1 << 12).at(5) == 0
     assert path.stat().st_size == 1 << 12
@@ -129,8 +129,8 @@ def _add_many(table: KnownNoOps, seed: int, rounds: int = 5_000) -> None:
     rng = random.Random(seed)
     for _ in range(rounds):
         state = rng.randint(1, 50)
-        table.add(state, state % LAST)
-        table.add(state, (state + seed) % LAST)
+        table.add(state, 1 << state % LAST)
+        table.add(state, 1 << (state + seed) % LAST)
 
 
 def test_processes_that_write_at_once_never_make_up_a_no_op(tmp_path):
@@ -215,7 +215,9 @@ def test_a_pass_that_fails_is_run_again_for_its_message():
     known = KnownNoOps()
     padder = hlograph.passes.index("dynamic_padder")
     for _ in range(2):
-        env = PassOrderingEnv(Module.from_text(DYNAMIC % ""), observation="op_counts", known=known)
+        env = PassOrderingEnv(
+            Module.from_text(DYNAMIC % ""), observation="op_counts", known=known, horizon=1
+        )
         env.reset()
         assert env.step(padder)[4]["error"]
 
@@ -227,7 +229,9 @@ def test_a_change_that_leaves_the_fingerprint_is_run_again():
     assert module.run(annotate)  # it says so each time
     known, counter = KnownNoOps(), _Counter()
     for _ in range(2):
-        env = PassOrderingEnv(module, observation="op_counts", known=known, recorder=counter)
+        env = PassOrderingEnv(
+            module, observation="op_counts", known=known, recorder=counter, horizon=1
+        )
         env.reset()
         assert not env.step(annotate.index)[4]["changed"]
     assert counter.begun == 2
@@ -242,6 +246,7 @@ def test_modules_for_other_numbers_of_devices_are_other_states():
             observation="op_counts",
             known=known,
             recorder=counter,
+            horizon=1,
         )
         env.reset()
         assert not env.step(dce)[4]["changed"]
@@ -262,7 +267,7 @@ def test_a_subset_of_the_passes_shares_what_is_known(tiny):
     known, counter = KnownNoOps(), _Counter()
     for actions in (None, ["dce", "map-inline"], ["map-inline"]):
         env = PassOrderingEnv(
-            tiny, observation="op_counts", actions=actions, known=known, recorder=counter
+            tiny, observation="op_counts", actions=actions, known=known, recorder=counter, horizon=1
         )
         env.reset()
         env.step([entry.name for entry in env.passes].index("map-inline"))
@@ -273,5 +278,5 @@ def test_the_file_holds_no_more_than_it_may(tmp_path):
     path: Path = tmp_path / "known"
     table = KnownNoOps(path, 1 << 12)
     for state in range(1_000):
-        table.add(state * 0x9E3779B97F4A7C15, 0)
+        table.add(state * 0x9E3779B97F4A7C15, 1)
     assert path.stat().st_size == 1 << 12
