@@ -48,7 +48,7 @@ class KnownNoOps:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str] | None = None, max_bytes: int = 32 << 20
+        self, path: str | os.PathLike[str] | None = None, max_bytes: int = 8 << 20
     ) -> None:
         self._bits_bytes = 8 * -(-len(passes) // 64)
         self._slot_bytes = _KEY_BYTES + self._bits_bytes + _CHECK_BYTES
@@ -61,7 +61,7 @@ class KnownNoOps:
         self._first = len(header)
         self.path = None if path is None else Path(path).absolute()
         self.max_bytes = max_bytes
-        self._memory = mmap.mmap(-1, max_bytes) if self.path is None else _map(self.path, header)
+        self._memory = _private(max_bytes) if self.path is None else _map(self.path, header)
 
     def at(self, fingerprint: int) -> int:
         """Returns the passes that are known to change nothing in a state.
@@ -119,6 +119,14 @@ class KnownNoOps:
     def __reduce__(self) -> tuple[object, tuple[Path | None, int]]:
         # Another process opens the same file; memory alone begins empty there.
         return KnownNoOps, (self.path, self.max_bytes)
+
+
+def _private(max_bytes: int) -> mmap.mmap:
+    """Memory of this process alone, which it takes as it is written to."""
+    memory = mmap.mmap(-1, max_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    # States lie scattered: with small pages nearly each of the first ones waits for its own.
+    memory.madvise(mmap.MADV_HUGEPAGE)
+    return memory
 
 
 def _check(state: bytes) -> bytes:

@@ -105,7 +105,7 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
                 ``hlograph.passes.exact`` what is computed stays the same bit by bit.
             no_op_bytes: Memory for what masks show of passes that change nothing.
             known: Passes that are not run because they are known to change nothing; by
-                default all environments of the process share a table of 32 MiB. None runs
+                default all environments of the process share a table of 8 MiB. None runs
                 every pass that the mask allows: to time passes, not to be quick.
             quarantine: States and passes not to be tried, because they ended a process.
             recorder: Flight recorder of the worker that the environment runs in.
