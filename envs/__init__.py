@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gymnasium
 
+from envs.known_no_ops import KnownNoOps
 from envs.no_op_table import NoOpTable
 from envs.pass_ordering import PassOrderingEnv
 from envs.rewards import OpCount, OpCountDrop, Reward
@@ -16,6 +17,7 @@ from envs.trajectory import ReplayError, Trajectory
 from envs.validation import Validation
 
 __all__ = [
+    "KnownNoOps",
     "NoOpTable",
     "OpCount",
     "OpCountDrop",

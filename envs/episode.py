@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from envs.benchmarks import NamedModule
 from envs.rewards import ModuleState
-from hlograph.module import Cost, Module
+from hlograph.module import Cost, Module, Snapshot
 
 
 class Episode:
@@ -26,7 +26,10 @@ class Episode:
         done: Whether the episode has ended.
         applied: Names of the passes run, those without effect included.
         op_counts: Op count after each of them.
-        mask: Action mask of the present state, int8 ``[num_actions]``.
+        counts: Its instructions by opcode, float32 ``[len(OPCODES)]``; not to be written to.
+        mask: Action mask of the present state, int8 ``[num_actions]``; replaced, not written to.
+        known: Passes known to change nothing in it, as ``KnownNoOps.at`` gives them.
+        known_before: Those that were known as the episode came into it.
         seen: What the observation sees of the module; None until asked for.
         cost: XLA's cost analysis; None until asked for.
     """
@@ -34,28 +37,37 @@ class Episode:
     def __init__(self, benchmark: NamedModule) -> None:
         self.benchmark = benchmark.name
         self._load = benchmark.load
-        self.module = benchmark.load().clone()
-        self.fingerprint = self.start_fingerprint = self.module.fingerprint()
-        self.state = self.start = ModuleState(self.module.op_count)
+        start = benchmark.load()
+        # Of the start itself, which keeps its fingerprint for the next episode.
+        self.enter(start.snapshot())
+        self.module = start.clone()
+        self._surroundings = int(start.surroundings(), 16)
+        self.start_fingerprint = self.fingerprint
+        self.start = self.state
         self.steps = 0
         self.done = False
         self.applied: list[str] = []
         self.op_counts: list[int] = []
         self.mask: NDArray[np.int8] = np.zeros(0, np.int8)
-        self.seen: Any = None
-        self.cost: Cost | None = None
+        self.known = self.known_before = 0
 
     @property
     def start_module(self) -> Module:
         """The module as the episode began; not to be changed."""
         return self._load()
 
-    def enter_state(self) -> None:
-        """Looks at the module again after a pass has changed it."""
-        self.fingerprint = self.module.fingerprint()
-        self.state = ModuleState(self.module.op_count)
-        self.seen = None
-        self.cost = None
+    @property
+    def key(self) -> int:
+        """The present state, as ``KnownNoOps`` tells states apart."""
+        return int(self.fingerprint, 16) ^ self._surroundings
+
+    def enter(self, snapshot: Snapshot) -> None:
+        """Goes on to the state that the module is in now."""
+        self.fingerprint = snapshot.fingerprint
+        self.state = ModuleState(snapshot.op_count)
+        self.counts = snapshot.op_counts
+        self.seen: Any = None
+        self.cost: Cost | None = None
 
     def copy(self) -> Episode:
         """Returns an independent copy."""

@@ -15,7 +15,8 @@ class NoOpTable:
     """Masks of the actions not yet known to be no-ops, by module fingerprint.
 
     Passes are deterministic, so what was learned once about a state holds for
-    every episode. Bounded: the states longest unused are forgotten.
+    every episode. Bounded: the states longest unused are forgotten. What need not be run again,
+    whatever masks show, is in ``KnownNoOps``.
     """
 
     def __init__(self, num_actions: int, max_bytes: int = 32 << 20) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from hlograph.features import EDGE_FEATURES, NODE_FEATURES, edge_features, node_features
+from hlograph.features import EDGE_FEATURES, NODE_FEATURES
 from hlograph.module import Module
 from hlograph.vocabulary import OPCODES
 
@@ -29,8 +29,13 @@ class Observation(Protocol):
         """The space that observations belong to."""
         ...
 
-    def observe(self, module: Module) -> Any:
-        """Returns what is seen of the module itself, to be kept while it does not change."""
+    def observe(self, module: Module, counts: NDArray[np.float32]) -> Any:
+        """Returns what is seen of the module itself, to be kept while it does not change.
+
+        Args:
+            module: The module.
+            counts: Its instructions by opcode, float32 ``[len(OPCODES)]``.
+        """
         ...
 
     def compose(self, seen: Any, mask: NDArray[np.int8], *, share: bool) -> Any:
@@ -38,7 +43,7 @@ class Observation(Protocol):
 
         Args:
             seen: Result of ``observe``.
-            mask: Action mask, the caller's to give away.
+            mask: Action mask, copied where it is part of the observation.
             share: Whether the arrays of ``seen`` may be handed out, not copies.
         """
         ...
@@ -48,19 +53,15 @@ def _counts_space() -> spaces.Box:
     return spaces.Box(0.0, _MAX_COUNT, (len(OPCODES),), np.float32)
 
 
-def _counts(module: Module) -> NDArray[np.float32]:
-    return np.minimum(module.op_counts(), _MAX_COUNT).astype(np.float32)
-
-
 class OpCountsObservation:
     """The paper's vector: instructions by opcode, float32 ``[len(OPCODES)]``."""
 
     def __init__(self, num_actions: int) -> None:
         self.space = _counts_space()
 
-    def observe(self, module: Module) -> NDArray[np.float32]:
+    def observe(self, module: Module, counts: NDArray[np.float32]) -> NDArray[np.float32]:
         """Returns the counts."""
-        return _counts(module)
+        return counts
 
     def compose(
         self, seen: NDArray[np.float32], mask: NDArray[np.int8], *, share: bool
@@ -94,15 +95,12 @@ class GraphObservation:
             }
         )
 
-    def observe(self, module: Module) -> tuple[spaces.GraphInstance, NDArray[np.float32]]:
+    def observe(
+        self, module: Module, counts: NDArray[np.float32]
+    ) -> tuple[spaces.GraphInstance, NDArray[np.float32]]:
         """Returns graph and counts."""
-        graph = module.graph()
-        instance = spaces.GraphInstance(
-            nodes=node_features(graph),
-            edges=edge_features(graph),
-            edge_links=graph.edge_index.T,
-        )
-        return instance, _counts(module)
+        nodes, edges, links = module.features()
+        return spaces.GraphInstance(nodes=nodes, edges=edges, edge_links=links), counts
 
     def compose(
         self,
@@ -116,7 +114,7 @@ class GraphObservation:
         if not share:
             graph = copy.deepcopy(graph)
             counts = counts.copy()
-        return {"graph": graph, "op_counts": counts, "action_mask": mask}
+        return {"graph": graph, "op_counts": counts, "action_mask": mask.copy()}
 
 
 OBSERVATIONS: dict[str, type[GraphObservation] | type[OpCountsObservation]] = {

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from envs.benchmarks import BenchmarkSource, NamedModule, resolve_benchmarks
 from envs.episode import Episode
+from envs.known_no_ops import KNOWN_NO_OPS, KnownNoOps
 from envs.observations import OBSERVATIONS, Observation, ObservationKind
-from envs.pass_runner import PassResult, PassRunner
+from envs.pass_runner import NOTHING, PassResult, PassRunner
 from envs.rendering import render_trajectory
 from envs.rewards import Reward, resolve_reward
 from envs.trajectory import ReplayError, Trajectory
@@ -28,8 +29,6 @@ from hlograph.names import unknown
 from hlograph.registry import Pass, passes
 
 Selection = Literal["uniform", "round-robin"]
-
-_NOTHING = PassResult(changed=False, seconds=0.0, error=None)
 
 
 class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
@@ -57,8 +56,10 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
     also ``pass_time`` (seconds in XLA).
 
     Episodes are deterministic: the same trajectory gives the same fingerprint
-    in every process. What was learned of no-ops is kept from episode to episode;
-    ``reset(seed=...)`` forgets it, so that a seed determines masks too.
+    in every process. What masks show of no-ops is kept from episode to episode;
+    ``reset(seed=...)`` forgets it, so that a seed determines masks too. A pass known
+    to change nothing is not run again, whatever masks show (``envs.KnownNoOps``): that
+    shows in ``pass_time`` alone.
 
     Version history: v0, the first.
     """
@@ -79,6 +80,7 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         share_observations: bool = False,
         actions: Sequence[str] | None = None,
         no_op_bytes: int = 32 << 20,
+        known: KnownNoOps | None = KNOWN_NO_OPS,
         quarantine: Quarantine | None = None,
         recorder: FlightRecorder | None = None,
         render_mode: str | None = None,
@@ -101,7 +103,10 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
                 nothing; the caller must not write to them.
             actions: Names of the passes to choose from; None: all. With
                 ``hlograph.passes.exact`` what is computed stays the same bit by bit.
-            no_op_bytes: Memory for what is known of passes that change nothing.
+            no_op_bytes: Memory for what masks show of passes that change nothing.
+            known: Passes that are not run because they are known to change nothing; by
+                default all environments of the process share a table of 8 MiB. None runs
+                every pass that the mask allows: to time passes, not to be quick.
             quarantine: States and passes not to be tried, because they ended a process.
             recorder: Flight recorder of the worker that the environment runs in.
             render_mode: ``"ansi"`` or None.
@@ -131,7 +136,9 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         self.action_space = spaces.Discrete(self._stop + 1)
         self._observation: Observation = OBSERVATIONS[observation](self._stop + 1)
         self.observation_space = self._observation.space
-        self._runner = PassRunner(self.passes, no_op_bytes, quarantine or Quarantine(), recorder)
+        self._runner = PassRunner(
+            self.passes, no_op_bytes, known, quarantine or Quarantine(), recorder
+        )
         self._episode: Episode | None = None
 
     @property
@@ -170,10 +177,12 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         if seed is not None:
             self._next_benchmark = 0
             self._runner.forget()
+        if self._episode is not None:
+            self._runner.leave(self._episode)
         episode = Episode(self._choose((options or {}).get("benchmark")))
-        episode.mask = self._runner.mask(episode.fingerprint)
+        self._runner.arrive(episode)
         self._episode = episode
-        return self._observe(), self._info(None, _NOTHING)
+        return self._observe(), self._info(None, NOTHING)
 
     def step(self, action: int | np.integer) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Runs one pass, or stops.
@@ -190,12 +199,14 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         before = episode.state
         terminated = index == self._stop
         if terminated:
-            name, result = "stop", _NOTHING
+            name, result = "stop", NOTHING
         else:
             name, result = self.passes[index].name, self._runner.run(episode, index)
         episode.steps += 1
         truncated = not terminated and episode.steps >= self.horizon
         episode.done = terminated or truncated
+        if episode.done:
+            self._runner.leave(episode)
         reward = self._reward(episode.start, before, episode.state)
         info = self._info(name, result)
         return self._observe(), float(reward), terminated, truncated, info
@@ -284,10 +295,8 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
     def _observe(self) -> Any:
         episode = self._current
         if episode.seen is None:
-            episode.seen = self._observation.observe(episode.module)
-        return self._observation.compose(
-            episode.seen, episode.mask.copy(), share=self._share_observations
-        )
+            episode.seen = self._observation.observe(episode.module, episode.counts)
+        return self._observation.compose(episode.seen, episode.mask, share=self._share_observations)
 
     def _info(self, name: str | None, result: PassResult) -> dict[str, Any]:
         episode = self._current

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.episode import Episode
+from envs.known_no_ops import KnownNoOps
 from envs.no_op_table import NoOpTable
 from hlograph.errors import PassError
 from hlograph.isolation.flight_recorder import FlightRecorder
@@ -23,7 +24,7 @@ class PassResult(NamedTuple):
 
     Attributes:
         changed: Whether the module is in another state.
-        seconds: Time in XLA; 0 if the pass is known to change nothing.
+        seconds: Time in the pass; 0 if it is known to change nothing.
         error: XLA's message if the pass failed, or None.
     """
 
@@ -32,12 +33,17 @@ class PassResult(NamedTuple):
     error: str | None
 
 
+NOTHING = PassResult(changed=False, seconds=0.0, error=None)
+"""Of a pass that need not be run, and of what is no pass."""
+
+
 class PassRunner:
     """The passes of an environment.
 
     Args:
         passes: The passes, by action number.
-        no_op_bytes: Memory for what is known of passes without effect.
+        no_op_bytes: Memory for what masks show of passes without effect.
+        known: What need not be run again, whatever masks show; None to run all.
         quarantine: States and passes that are not to be tried.
         recorder: Where each pass is noted before it runs; None in a process that is nobody's
             worker.
@@ -47,6 +53,7 @@ class PassRunner:
         self,
         passes: Sequence[Pass],
         no_op_bytes: int,
+        known: KnownNoOps | None,
         quarantine: Quarantine,
         recorder: FlightRecorder | None,
     ) -> None:
@@ -54,11 +61,12 @@ class PassRunner:
         self._passes = tuple(passes)
         self._numbers = {entry.name: number for number, entry in enumerate(self._passes)}
         self._no_op_bytes = no_op_bytes
+        self._known = known
         self._recorder = recorder
         self.forget()
 
     def forget(self) -> None:
-        """Forgets all that is known of passes without effect."""
+        """Forgets all that masks show of passes without effect."""
         self.no_ops = NoOpTable(len(self._passes) + 1, self._no_op_bytes)
 
     def mask(self, fingerprint: str) -> NDArray[np.int8]:
@@ -69,6 +77,18 @@ class PassRunner:
                 mask[self._numbers[name]] = 0
         return mask
 
+    def arrive(self, episode: Episode) -> None:
+        """Looks up what is known of the state that an episode is in now."""
+        episode.mask = self.mask(episode.fingerprint)
+        if self._known is not None:
+            episode.known = episode.known_before = self._known.at(episode.key)
+
+    def leave(self, episode: Episode) -> None:
+        """Records what an episode found out about the state that it is in, all of it at once."""
+        if self._known is not None and episode.known != episode.known_before:
+            self._known.add(episode.key, episode.known)
+            episode.known_before = episode.known
+
     def run(self, episode: Episode, action: int) -> PassResult:
         """Runs a pass on the module of an episode, and keeps the episode's books.
 
@@ -77,14 +97,15 @@ class PassRunner:
             action: Number of the pass.
         """
         entry = self._passes[action]
-        result = PassResult(False, 0.0, None)
+        result = NOTHING
         if episode.mask[action]:
-            result = self._call(episode, entry)
+            if self._known is None or not episode.known >> entry.index & 1:
+                result = self._call(episode, entry)
             if result.changed:
-                episode.enter_state()
+                self.arrive(episode)
             else:
                 self.no_ops.add(episode.fingerprint, action)
-            episode.mask = self.mask(episode.fingerprint)
+                episode.mask = self.mask(episode.fingerprint)
         episode.applied.append(entry.name)
         episode.op_counts.append(episode.state.op_count)
         return result
@@ -95,15 +116,17 @@ class PassRunner:
             recorder.begin(
                 note(entry.name, episode.fingerprint, episode.benchmark, episode.applied)
             )
-        error = None
         start = time.perf_counter()
         try:
-            reported = episode.module.run(entry)
+            reported, seconds, snapshot = episode.module.run_and_look(entry)
         except PassError as failure:
-            reported, error = False, str(failure)
-        seconds = time.perf_counter() - start
-        if recorder is not None:
-            recorder.end()
-        # Some passes report a change that leaves the state what it was.
-        changed = reported and episode.module.fingerprint() != episode.fingerprint
-        return PassResult(changed, seconds, error)
+            return PassResult(False, time.perf_counter() - start, str(failure))
+        finally:
+            if recorder is not None:
+                recorder.end()
+        if snapshot is not None:
+            self.leave(episode)
+            episode.enter(snapshot)
+        elif not reported:
+            episode.known |= 1 << entry.index
+        return PassResult(snapshot is not None, seconds, None)

@@ -70,7 +70,17 @@ class Module:
     def cost(self) -> tuple[float, float, float]:
         """Flops, transcendentals and bytes accessed."""
 
+    def state(self) -> tuple[str, int, Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C')]]:
+        """Fingerprint, op count and float op counts."""
+
+    def surroundings(self) -> str: ...
+
     def run(self, pass_: Pass) -> bool: ...
+
+    def run_and_look(self, pass_: Pass) -> tuple[bool, float, tuple[str, int, Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C')]] | None]:
+        """
+        Whether the pass reported a change, its seconds, and the state if it is another one.
+        """
 
     def dump_cpu_passes(self, directory: str, disabled: Sequence[str]) -> list[tuple[str, str, bool]]:
         """
@@ -98,6 +108,12 @@ def element_types() -> list[str]:
 def graph(module: Module) -> dict[str, object]:
     """
     The module as arrays; see hlograph.HloGraph for what each column holds.
+    """
+
+def features(module: Module) -> tuple[Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C')], Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None, 2))]]:
+    """
+    Node features [N, F], edge features [E, 2] and links [E, 2] of the module's graph; see
+    hlograph.features.
     """
 
 def attribute_names() -> list[str]:

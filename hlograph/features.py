@@ -1,10 +1,13 @@
 """A graph as arrays of floats, for a network: the observation of the environments.
 
 The columns of ``HloGraph`` in a scale of order one: sizes by their logarithm, traits as 0 or 1.
-Everything is computed from the columns, so a saved graph needs no extension for it.
+Everything is computed from the columns, so a saved graph needs no extension for it; of a module,
+``Module.features`` gives the same at once.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +38,21 @@ NODE_FEATURES: tuple[str, ...] = (*_IDS, *_LOGARITHMS, *_NUMBERS, *TRAITS)
 
 EDGE_FEATURES: tuple[str, ...] = ("edge_type", "position")
 """Columns of ``edge_features``: the edge type's id, and the position as it is, from 0."""
+
+
+class GraphFeatures(NamedTuple):
+    """A graph as a network takes it in.
+
+    Attributes:
+        nodes: float32 ``[N, len(NODE_FEATURES)]``.
+        edges: float32 ``[E, len(EDGE_FEATURES)]``.
+        links: int64 ``[E, 2]``, source and target nodes; its transpose is contiguous.
+    """
+
+    nodes: NDArray[np.float32]
+    edges: NDArray[np.float32]
+    links: NDArray[np.int64]
+
 
 _COLUMN = {name: i for i, name in enumerate(NODE_FEATURES)}
 _FIRST_LOG = len(_IDS)

@@ -1,12 +1,15 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -81,6 +84,43 @@ CountArray OpCounts(const Module& module) {
   return CountArray(data, {size}, owner);
 }
 
+using FloatArray = nb::ndarray<nb::numpy, float, nb::shape<-1>, nb::c_contig>;
+// Fingerprint, op count and op counts.
+using StateTuple = std::tuple<std::string, int64_t, FloatArray>;
+// Whether the pass reported a change, seconds, and the state if it is another one.
+using StepTuple = std::tuple<bool, double, std::optional<StateTuple>>;
+
+StateTuple ToTuple(const State& state) {
+  const size_t size = state.op_counts.size();
+  auto counts = std::make_unique<float[]>(size);
+  std::copy(state.op_counts.begin(), state.op_counts.end(), counts.get());
+  float* data = counts.release();
+  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<float*>(p); });
+  return {state.fingerprint.ToHex(), state.op_count, FloatArray(data, {size}, owner)};
+}
+
+StateTuple GetState(const Module& module) {
+  State state;
+  {
+    nb::gil_scoped_release release;
+    state = module.GetState();
+  }
+  return ToTuple(state);
+}
+
+std::string GetSurroundings(const Module& module) { return module.GetSurroundings().ToHex(); }
+
+StepTuple RunAndLook(Module& module, const Pass& pass) {
+  absl::StatusOr<Step> result;
+  {
+    nb::gil_scoped_release release;
+    result = module.RunAndLook(pass);
+  }
+  const Step step = ValueOrThrow(std::move(result), ErrorKind::kPass);
+  if (!step.state) return {step.reported, step.seconds, std::nullopt};
+  return {step.reported, step.seconds, ToTuple(*step.state)};
+}
+
 bool Run(Module& module, const Pass& pass) {
   absl::StatusOr<bool> changed;
   {
@@ -149,7 +189,11 @@ void BindModule(nb::module_& m) {
       .def("structure", &GetStructure)
       .def("verify", &Verify)
       .def("cost", &GetCost, "Flops, transcendentals and bytes accessed.")
+      .def("state", &GetState, "Fingerprint, op count and float op counts.")
+      .def("surroundings", &GetSurroundings)
       .def("run", &Run, nb::arg("pass_"))
+      .def("run_and_look", &RunAndLook, nb::arg("pass_"),
+           "Whether the pass reported a change, its seconds, and the state if it is another one.")
       .def("dump_cpu_passes", &DumpPasses, nb::arg("directory"), nb::arg("disabled"),
            "Has XLA:CPU write the module after each of its own passes into a folder; returns\n"
            "(pipeline, pass, changed) of each pass that it ran.");

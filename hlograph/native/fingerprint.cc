@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "hlograph/native/instruction_attributes.h"
+#include "hlograph/native/prefetch.h"
 #include "tsl/platform/fingerprint.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -103,10 +105,9 @@ void AddShape(const xla::Shape& shape, Hasher& hasher) {
   }
   if (!shape.IsArray()) return;
   hasher.Add(shape.dimensions());
-  if (!shape.is_static()) {
-    for (size_t i = 0; i < shape.dimensions().size(); ++i) {
-      hasher.Add(shape.is_dynamic_dimension(i));
-    }
+  const absl::Span<const bool> dynamic = shape.dynamic_dimensions();
+  if (absl::c_linear_search(dynamic, true)) {
+    for (bool is_dynamic : dynamic) hasher.Add(static_cast<uint64_t>(is_dynamic));
   }
   // No layout and the default one are the same state: XLA's printer and parser
   // turn one into the other.
@@ -162,7 +163,7 @@ struct ComputationState {
 
 using ComputationStates = absl::flat_hash_map<const xla::HloComputation*, ComputationState>;
 
-// Hashes one computation whose callees were hashed before.
+// Hashes one computation after the other, callees before callers.
 //
 // What the root reaches is numbered in the post-order of a walk from the root
 // along operands; an instruction is hashed with its
@@ -172,27 +173,30 @@ using ComputationStates = absl::flat_hash_map<const xla::HloComputation*, Comput
 // users', and these hashes are summed.
 class ComputationHasher {
  public:
-  ComputationHasher(const xla::HloComputation& computation, Detail detail,
-                    ComputationStates& states)
-      : computation_(computation),
-        detail_(detail),
-        states_(states),
-        index_(computation.next_unique_instruction_internal_id(), kUnseen) {}
+  ComputationHasher(Detail detail, ComputationStates& states) : detail_(detail), states_(states) {}
 
-  Hash Run() {
+  Hash Run(const xla::HloComputation& computation) {
+    index_.assign(computation.next_unique_instruction_internal_id(), kUnseen);
+    order_.clear();
+    Fetch(computation);
     Hasher live;
-    Visit(computation_.root_instruction());
-    for (const xla::HloInstruction* instruction : order_) {
-      live.Add(LiveHash(*instruction));
+    Visit(computation.root_instruction());
+    for (size_t i = 0; i < order_.size(); ++i) {
+      const size_t last = order_.size() - 1;
+      Prefetch(order_[std::min(i + 2 * kPrefetchDistance, last)]);
+      PrefetchShape(order_[std::min(i + kPrefetchDistance, last)]);
+      live.Add(LiveHash(*order_[i]));
     }
     live_count_ = order_.size();
-    for (const xla::HloInstruction* instruction : computation_.instructions()) Visit(instruction);
     live.Add(live_count_);
+    if (live_count_ < static_cast<size_t>(computation.instruction_count())) {
+      for (const xla::HloInstruction* instruction : computation.instructions()) Visit(instruction);
+    }
     const std::vector<Hash> dead = HashDead();
     SumWithUsers(dead).AddTo(live);
     SumControl(dead).AddTo(live);
     if (detail_ == Detail::kEverything) {
-      live.Add(absl::string_view(computation_.execution_thread()));
+      live.Add(absl::string_view(computation.execution_thread()));
     }
     return live.Finish();
   }
@@ -201,34 +205,47 @@ class ComputationHasher {
   static constexpr int32_t kUnseen = -1;
   static constexpr int32_t kOpen = -2;
 
+  // The walk along operands waits for one instruction after the other, while those of a list can
+  // be asked for at once: as many as fit into the second-level cache.
+  static void Fetch(const xla::HloComputation& computation) {
+    constexpr int64_t kFit = 2048;
+    if (computation.instruction_count() > kFit) return;
+    for (const xla::HloInstruction* instruction : computation.instructions()) {
+      Prefetch(instruction);
+    }
+  }
+
+  // An instruction to visit, and its place in index_.
+  struct Visited {
+    const xla::HloInstruction* instruction;
+    int32_t* index;
+  };
+
   int32_t& Index(const xla::HloInstruction* instruction) { return index_[instruction->local_id()]; }
 
   // Appends the unseen instructions that `root` reaches, operands first.
   void Visit(const xla::HloInstruction* root) {
-    if (Index(root) != kUnseen) return;
-    stack_.push_back(root);
+    Push(root);
     while (!stack_.empty()) {
-      const xla::HloInstruction* instruction = stack_.back();
-      int32_t& index = Index(instruction);
-      if (index == kUnseen) {
-        index = kOpen;
+      const auto [instruction, index] = stack_.back();
+      if (*index == kUnseen) {
+        *index = kOpen;
         // Pushed in reverse: the first operand is visited first.
-        PushReversed(instruction->operands());
+        const auto& operands = instruction->operands();
+        for (size_t i = operands.size(); i > 0; --i) Push(operands[i - 1]);
         continue;
       }
       stack_.pop_back();
-      if (index == kOpen) {
-        index = static_cast<int32_t>(order_.size());
+      if (*index == kOpen) {
+        *index = static_cast<int32_t>(order_.size());
         order_.push_back(instruction);
       }
     }
   }
 
-  template <typename Instructions>
-  void PushReversed(const Instructions& instructions) {
-    for (size_t i = instructions.size(); i > 0; --i) {
-      if (Index(instructions[i - 1]) == kUnseen) stack_.push_back(instructions[i - 1]);
-    }
+  void Push(const xla::HloInstruction* instruction) {
+    int32_t& index = Index(instruction);
+    if (index == kUnseen) stack_.push_back({instruction, &index});
   }
 
   // Everything but operands and control predecessors.
@@ -317,13 +334,13 @@ class ComputationHasher {
     return sum;
   }
 
-  const xla::HloComputation& computation_;
   const Detail detail_;
   ComputationStates& states_;
+  // Of the computation at hand; their memory serves the next.
   size_t live_count_ = 0;
   std::vector<int32_t> index_;  // by local id: position in order_
   std::vector<const xla::HloInstruction*> order_;
-  std::vector<const xla::HloInstruction*> stack_;
+  std::vector<Visited> stack_;
 };
 
 void AddConfig(const xla::HloModule& module, Hasher& hasher) {
@@ -341,8 +358,9 @@ Hasher HashComputations(const xla::HloModule& module, Detail detail) {
   const std::vector<xla::HloComputation*> computations = module.MakeComputationPostOrder();
   ComputationStates states;
   states.reserve(computations.size());
+  ComputationHasher hash(detail, states);
   for (const xla::HloComputation* computation : computations) {
-    const Hash content = ComputationHasher(*computation, detail, states).Run();
+    const Hash content = hash.Run(*computation);
     states[computation].content = content;
   }
   Hasher hasher;
@@ -371,6 +389,22 @@ Fingerprint FingerprintOf(const xla::HloModule& module) {
 
 Fingerprint StructureOf(const xla::HloModule& module) {
   return HashComputations(module, Detail::kOpcodesAndEdges).Finish();
+}
+
+Fingerprint SurroundingsOf(const xla::HloModule& module) {
+  Hasher hasher;
+  hasher.Add(static_cast<uint64_t>(module.config().replica_count()));
+  hasher.Add(static_cast<uint64_t>(module.config().num_partitions()));
+  hasher.Add(static_cast<uint64_t>(module.config().use_spmd_partitioning()));
+  HashSum attributes;
+  for (const auto& [key, value] : module.frontend_attributes().map()) {
+    Hasher attribute;
+    attribute.Add(absl::string_view(key));
+    attribute.Add(absl::string_view(value));
+    attributes.Add(attribute.Finish());
+  }
+  attributes.AddTo(hasher);
+  return hasher.Finish();
 }
 
 }  // namespace hlograph

@@ -33,6 +33,10 @@ Fingerprint FingerprintOf(const xla::HloModule& module);
 // literals and attributes only.
 Fingerprint StructureOf(const xla::HloModule& module);
 
+// Hashes what passes may go by and FingerprintOf leaves out, because HloModuleProto does not carry
+// it: replicas, partitions and how they are made, and the module's own frontend attributes.
+Fingerprint SurroundingsOf(const xla::HloModule& module);
+
 }  // namespace hlograph
 
 #endif  // HLOGRAPH_NATIVE_FINGERPRINT_H_

@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "hlograph/native/graph_attributes.h"
 #include "hlograph/native/graph_traits.h"
+#include "hlograph/native/prefetch.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -62,17 +63,6 @@ Size SizeOfLeaves(const xla::Shape& shape) {
   return sum;
 }
 
-// Instructions lie scattered in memory, and each is read once: asked for some
-// instructions ahead, they arrive in time.
-constexpr size_t kPrefetchDistance = 6;
-
-void Prefetch(const xla::HloInstruction* instruction) {
-  const char* bytes = reinterpret_cast<const char*>(instruction);
-  for (size_t line = 0; line < sizeof(xla::HloInstruction); line += 64) {
-    __builtin_prefetch(bytes + line);
-  }
-}
-
 struct Owner {
   int32_t computation;
   bool is_entry;
@@ -80,8 +70,9 @@ struct Owner {
 
 class GraphBuilder {
  public:
-  explicit GraphBuilder(const xla::HloModule& module)
+  GraphBuilder(const xla::HloModule& module, Columns which)
       : module_(module),
+        which_(which),
         computations_(module.MakeComputationPostOrder()),
         first_computation_(module.instruction_count()),
         attributes_(columns_) {}
@@ -113,11 +104,13 @@ class GraphBuilder {
     columns_.traits.resize(nodes);
     columns_.dim_offsets.resize(nodes + 1);
     columns_.attribute_offsets.resize(nodes + 1);
-    columns_.name_offsets.resize(nodes + 1);
-    columns_.name_text.reserve(20 * nodes);
+    if (which_ == Columns::kAll) {
+      columns_.name_offsets.resize(nodes + 1);
+      columns_.name_text.reserve(20 * nodes);
+      columns_.dim_layout.reserve(2 * nodes);
+    }
     first_edge_.resize(nodes + 1);
     columns_.dim_size.reserve(2 * nodes);
-    columns_.dim_layout.reserve(2 * nodes);
     columns_.dim_is_dynamic.reserve(2 * nodes);
     columns_.value_offsets.push_back(0);
     columns_.edge_index.reserve(4 * nodes);
@@ -131,7 +124,9 @@ class GraphBuilder {
     node_by_local_id_.assign(computation.next_unique_instruction_internal_id(), -1);
     const std::vector<xla::HloInstruction*> instructions = computation.MakeInstructionPostOrder();
     for (size_t i = 0; i < instructions.size(); ++i) {
-      Prefetch(instructions[std::min(i + kPrefetchDistance, instructions.size() - 1)]);
+      const size_t last = instructions.size() - 1;
+      Prefetch(instructions[std::min(i + 2 * kPrefetchDistance, last)]);
+      PrefetchShape(instructions[std::min(i + kPrefetchDistance, last)]);
       AddInstruction(*instructions[i], owner);
     }
     columns_.is_root[Node(computation.root_instruction())] = 1;
@@ -199,8 +194,10 @@ class GraphBuilder {
     columns_.computation[node_] = owner.computation;
     columns_.is_entry[node_] = owner.is_entry;
     AddShape(shape);
-    columns_.name_text.insert(columns_.name_text.end(), name.begin(), name.end());
-    columns_.name_offsets[node_ + 1] = columns_.name_text.size();
+    if (which_ == Columns::kAll) {
+      columns_.name_text.insert(columns_.name_text.end(), name.begin(), name.end());
+      columns_.name_offsets[node_ + 1] = columns_.name_text.size();
+    }
     columns_.attribute_offsets[node_ + 1] = columns_.attribute_key.size();
     ++node_;
   }
@@ -218,6 +215,7 @@ class GraphBuilder {
     const absl::Span<const bool> dynamic = shape.dynamic_dimensions();
     columns_.dim_size.insert(columns_.dim_size.end(), dims.begin(), dims.end());
     columns_.dim_is_dynamic.insert(columns_.dim_is_dynamic.end(), dynamic.begin(), dynamic.end());
+    if (which_ == Columns::kForFeatures) return SizeOf(shape);
     if (shape.has_layout() && shape.layout().minor_to_major().size() == dims.size()) {
       const absl::Span<const int64_t> layout = shape.layout().minor_to_major();
       columns_.dim_layout.insert(columns_.dim_layout.end(), layout.begin(), layout.end());
@@ -235,6 +233,7 @@ class GraphBuilder {
   }
 
   const xla::HloModule& module_;
+  const Columns which_;
   const std::vector<xla::HloComputation*> computations_;
   const int64_t first_computation_;
   absl::flat_hash_map<const xla::HloComputation*, int32_t> computation_index_;
@@ -249,6 +248,8 @@ class GraphBuilder {
 
 }  // namespace
 
-GraphColumns BuildGraph(const xla::HloModule& module) { return GraphBuilder(module).Build(); }
+GraphColumns BuildGraph(const xla::HloModule& module, Columns which) {
+  return GraphBuilder(module, which).Build();
+}
 
 }  // namespace hlograph

@@ -48,7 +48,10 @@ struct GraphColumns {
   std::vector<uint8_t> name_text;
 };
 
-GraphColumns BuildGraph(const xla::HloModule& module);
+// Names and layouts are not among the features.
+enum class Columns { kAll, kForFeatures };
+
+GraphColumns BuildGraph(const xla::HloModule& module, Columns which);
 
 }  // namespace hlograph
 

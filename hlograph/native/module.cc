@@ -1,6 +1,7 @@
 #include "hlograph/native/module.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -25,6 +26,7 @@
 #include "hlograph/native/passes.h"
 #include "hlograph/native/proto_check.h"
 #include "hlograph/native/text_check.h"
+#include "hlograph/native/vocabulary.h"
 #include "xla/debug_options_flags.h"
 #include "xla/hlo/ir/hlo_clone_context.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -79,6 +81,14 @@ std::string WithNegativeZeros(const std::string& text) {
     at = line.size();
   }
   return result.append(text, copied, std::string::npos);
+}
+
+void CountInto(const xla::HloModule& module, int64_t* counts) {
+  for (const xla::HloComputation* computation : module.computations()) {
+    for (const xla::HloInstruction* instruction : computation->instructions()) {
+      ++counts[static_cast<int>(instruction->opcode())];
+    }
+  }
 }
 
 absl::StatusOr<bool> RunPass(const Pass& pass, xla::HloModule* module) {
@@ -211,10 +221,34 @@ std::unique_ptr<Module> Module::Clone() const {
       new Module(base_, applied_, current_ ? CloneWhole(*current_) : nullptr, fingerprint_));
 }
 
-Fingerprint Module::GetFingerprint() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+Fingerprint Module::LockedFingerprint() const {
   if (!fingerprint_) fingerprint_ = FingerprintOf(Hlo());
   return *fingerprint_;
+}
+
+Fingerprint Module::GetFingerprint() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return LockedFingerprint();
+}
+
+State Module::LockedState() const {
+  std::vector<int64_t> counts(OpcodeNames().size());
+  CountInto(Hlo(), counts.data());
+  State state = {LockedFingerprint(), Hlo().instruction_count(), {}};
+  state.op_counts.reserve(counts.size());
+  // From there on a float no longer counts by ones.
+  constexpr int64_t kMaxCount = int64_t{1} << 24;
+  for (int64_t count : counts) state.op_counts.push_back(std::min(count, kMaxCount));
+  return state;
+}
+
+State Module::GetState() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return LockedState();
+}
+
+Fingerprint Module::GetSurroundings() const {
+  return Read([](const xla::HloModule& hlo) { return SurroundingsOf(hlo); });
 }
 
 Fingerprint Module::GetStructure() const {
@@ -227,13 +261,7 @@ int64_t Module::OpCount() const {
 }
 
 void Module::CountOpcodes(int64_t* counts) const {
-  Read([&](const xla::HloModule& hlo) {
-    for (const xla::HloComputation* computation : hlo.computations()) {
-      for (const xla::HloInstruction* instruction : computation->instructions()) {
-        ++counts[static_cast<int>(instruction->opcode())];
-      }
-    }
-  });
+  Read([&](const xla::HloModule& hlo) { CountInto(hlo, counts); });
 }
 
 absl::Status Module::Verify() const {
@@ -250,6 +278,25 @@ absl::StatusOr<Cost> Module::GetCost() const {
 
 absl::StatusOr<bool> Module::Run(const Pass& pass) {
   std::lock_guard<std::mutex> lock(mutex_);
+  return LockedRun(pass);
+}
+
+absl::StatusOr<Step> Module::RunAndLook(const Pass& pass) {
+  using Clock = std::chrono::steady_clock;
+  std::lock_guard<std::mutex> lock(mutex_);
+  const Fingerprint before = LockedFingerprint();
+  const Clock::time_point start = Clock::now();
+  const absl::StatusOr<bool> reported = LockedRun(pass);
+  if (!reported.ok()) return reported.status();
+  Step step;
+  step.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  step.reported = *reported;
+  // Some passes report a change that leaves the state what it was.
+  if (step.reported && LockedFingerprint() != before) step.state = LockedState();
+  return step;
+}
+
+absl::StatusOr<bool> Module::LockedRun(const Pass& pass) {
   if (!current_) current_ = CloneWhole(*base_);
   absl::StatusOr<bool> changed = RunPass(pass, current_.get());
   if (!changed.ok()) {

@@ -27,6 +27,20 @@ namespace hlograph {
 // protobuf takes no more.
 inline constexpr size_t kMaxBytes = (size_t{1} << 31) - 1;
 
+// What a module is, to those who watch passes change it.
+struct State {
+  Fingerprint fingerprint;
+  int64_t op_count = 0;
+  std::vector<float> op_counts;  // by opcode
+};
+
+// What one run of a pass came to.
+struct Step {
+  bool reported = false;       // whether the pass says that it changed the module
+  double seconds = 0;          // in the pass
+  std::optional<State> state;  // of the module now, where it is another than before
+};
+
 // A module is an immutable base, shared between clones, and the passes that
 // changed it since. The mutable copy is made by the first pass, so a clone of
 // an untouched module costs nothing; after a pass that fails half-way the copy
@@ -54,12 +68,18 @@ class Module {
   int64_t OpCount() const;
   // Adds the number of instructions of each opcode to counts[opcode].
   void CountOpcodes(int64_t* counts) const;
+  State GetState() const;
+  // Hash of what passes may go by and neither the fingerprint nor a HloModuleProto holds: how
+  // many devices the module is for, and the module's own frontend attributes.
+  Fingerprint GetSurroundings() const;
   absl::Status Verify() const;
   absl::StatusOr<Cost> GetCost() const;
 
   // Runs one pass and returns whether it changed the module. After an error
   // the module is as it was before.
   absl::StatusOr<bool> Run(const Pass& pass);
+  // The same, and looks at the module if it is in another state then.
+  absl::StatusOr<Step> RunAndLook(const Pass& pass);
 
   // Calls `function(const xla::HloModule&)` while no pass runs.
   template <typename Function>
@@ -72,7 +92,11 @@ class Module {
   Module(std::shared_ptr<const xla::HloModule> base, std::vector<const Pass*> applied,
          std::unique_ptr<xla::HloModule> current, std::optional<Fingerprint> fingerprint);
 
+  // These expect the lock to be held.
   const xla::HloModule& Hlo() const;
+  Fingerprint LockedFingerprint() const;
+  State LockedState() const;
+  absl::StatusOr<bool> LockedRun(const Pass& pass);
   absl::Status Restore();
 
   mutable std::mutex mutex_;

@@ -15,6 +15,7 @@ import envs
 import hlograph
 from envs import PassOrderingEnv, ReplayError, Trajectory
 from hlograph import Module, UnknownNameError
+from tests.tiny_module import COUNTED_LOOP
 
 STOP = len(hlograph.passes)
 
@@ -125,21 +126,11 @@ def test_seeding_forgets_known_no_ops(env):
 
 def test_a_change_that_leaves_the_state_as_it_was_is_none():
     """The trip-count annotator reports a change whenever it writes what is already there."""
-    text = """
-HloModule loop
-body { x = s32[] parameter(0)
-  one = s32[] constant(1)
-  ROOT y = s32[] add(x, one) }
-condition { x = s32[] parameter(0)
-  ten = s32[] constant(10)
-  ROOT less = pred[] compare(x, ten), direction=LT }
-ENTRY e { zero = s32[] constant(0)
-  ROOT w = s32[] while(zero), condition=condition, body=body }
-"""
-    env = PassOrderingEnv(Module.from_text(text), observation="op_counts")
+    env = PassOrderingEnv(Module.from_text(COUNTED_LOOP), observation="op_counts")
     env.reset()
     annotate = action("while-loop-trip-count-annotator")
     first, second = env.step(annotate)[4], env.step(annotate)[4]
+    assert first["changed"]
     assert not second["changed"]
     assert second["fingerprint"] == first["fingerprint"]
     assert second["action_mask"][annotate] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hlograph
-from hlograph import ELEMENT_TYPES, HloGraph
+from hlograph import ELEMENT_TYPES, HloGraph, Module
 from hlograph.features import EDGE_FEATURES, NODE_FEATURES, edge_features, node_features
 from hlograph.traits import TRAITS
 from hlograph.vocabulary import OPCODES
@@ -152,6 +153,54 @@ def test_any_literal_is_finite(value):
     assert np.isfinite(node_features(graph)).all()
     (literal,) = graph.attributes(0)["literal"]
     assert literal == value or math.isnan(value)
+
+
+def _assert_same_at_once(module: Module) -> None:
+    """What the extension writes is what numpy makes of the graph."""
+    graph, features = module.graph(), module.features()
+    assert features.nodes.dtype == features.edges.dtype == np.float32
+    assert features.nodes.shape == (graph.num_nodes, len(NODE_FEATURES))
+    np.testing.assert_allclose(features.nodes, node_features(graph), rtol=1e-6, atol=0)
+    assert np.array_equal(features.edges, edge_features(graph))
+    assert features.links.dtype == np.int64
+    assert np.array_equal(features.links, graph.edge_index.T)
+    assert features.links.T.flags.c_contiguous
+
+
+@pytest.mark.parametrize("name", samples.ALL)
+def test_the_extension_writes_the_same(name):
+    _assert_same_at_once(Module.from_text(samples.ALL[name]))
+
+
+@pytest.mark.parametrize(
+    "root",
+    [
+        f"p = f32[{','.join(map(str, range(2, 10)))}] parameter(0)",
+        "p = f32[1023,1024,1025,1048576] parameter(0)",
+        "p = s4[2,4611686018427387904,3] parameter(0)",
+        "p = (f32[2], (s32[], token[])) parameter(0)",
+        "p = f32[<=5,?] parameter(0)",
+        "c = f32[] constant(nan)",
+        "c = f32[2] constant({-nan, -nan})",
+        "c = f64[] constant(-inf)",
+        "c = f64[] constant(-0.0)",
+        "c = u64[] constant(18446744073709551615)",
+        "c = s64[] constant(-9223372036854775808)",
+        "c = f32[3] constant({1, 2, 3})",
+    ],
+)
+def test_the_extension_writes_the_same_of_extremes(root):
+    _assert_same_at_once(Module.from_text(f"HloModule m\n\nENTRY e {{\n  ROOT {root}\n}}"))
+
+
+def test_the_extension_writes_the_same_of_models_and_what_passes_make_of_them(small_benchmarks):
+    rng = random.Random(0)
+    for benchmark in small_benchmarks:
+        module = benchmark.load().clone()
+        _assert_same_at_once(module)
+        for _ in range(10):
+            module.run(rng.choice(hlograph.passes))
+        _assert_same_at_once(module)
 
 
 def test_features_of_a_model_are_those_of_its_saved_graph(corpus_module, tmp_path):

@@ -13,7 +13,7 @@ import pytest
 
 import hlograph
 from hlograph import HloParseError, Module, PassError, UnknownNameError, VerificationError
-from tests.tiny_module import TINY
+from tests.tiny_module import COUNTED_LOOP, TINY
 
 
 @pytest.fixture
@@ -48,6 +48,50 @@ def test_run_takes_an_entry_a_name_and_a_pipeline(module):
     assert module.run(hlograph.pipelines["xla-simplify"])
     assert module.op_count == 4
     assert not module.run(hlograph.pipelines["none"])
+
+
+def test_run_and_look_is_run_and_a_look(module):
+    plain = module.clone()
+    for name in ("dce", "dce", "call-inliner", "cse"):
+        before = plain.fingerprint()
+        reported, seconds, snapshot = module.run_and_look(hlograph.passes[name])
+        assert reported == plain.run(name)
+        assert seconds > 0
+        assert (snapshot is None) == (plain.fingerprint() == before)
+        if snapshot is not None:
+            assert snapshot.fingerprint == plain.fingerprint()
+            assert snapshot.op_count == plain.op_count
+            assert snapshot.op_counts.dtype == np.float32
+            assert np.array_equal(snapshot.op_counts, plain.op_counts())
+            assert np.array_equal(module.snapshot().op_counts, snapshot.op_counts)
+    assert module.snapshot()[:2] == (plain.fingerprint(), 4)
+
+
+def test_a_reported_change_to_the_same_state_is_none():
+    loop = Module.from_text(COUNTED_LOOP)
+    annotate = hlograph.passes["while-loop-trip-count-annotator"]
+    assert loop.run_and_look(annotate).snapshot is not None
+    again = loop.run_and_look(annotate)
+    assert again.reported
+    assert again.snapshot is None
+
+
+def test_surroundings_are_what_a_proto_does_not_carry(module):
+    def of(attributes: str) -> Module:
+        return Module.from_text(TINY.replace("HloModule tiny", f"HloModule tiny{attributes}"))
+
+    others = [
+        of(", replica_count=2"),
+        of(", num_partitions=2"),
+        of(', frontend_attributes={a="1",b="2"}'),
+        of(', frontend_attributes={a="2",b="1"}'),
+    ]
+    assert {other.fingerprint() for other in others} == {module.fingerprint()}
+    assert len({other.surroundings() for other in [module, *others]}) == 5
+    again = of(', frontend_attributes={b="2",a="1"}')
+    assert again.surroundings() == others[2].surroundings()
+    others[0].run(hlograph.pipelines["xla-simplify"])
+    assert others[0].surroundings() == of(", replica_count=2").surroundings()
 
 
 def test_unknown_pass_suggests_near_names(module):
