@@ -13,9 +13,6 @@ from hlograph import corpus
 from hlograph.locations import is_url
 from hlograph.module import Module
 
-BenchmarkSource = str | os.PathLike[str] | Module | corpus.Benchmark
-"""A name of the corpus, a path or URL of an HLO file, or a module."""
-
 
 @dataclass(frozen=True, slots=True)
 class NamedModule:
@@ -28,6 +25,10 @@ class NamedModule:
 
     name: str
     load: Callable[[], Module]
+
+
+BenchmarkSource = str | os.PathLike[str] | Module | corpus.Benchmark | NamedModule
+"""A name of the corpus, a path or URL of an HLO file, a module, or what was made of one."""
 
 
 def resolve_benchmarks(
@@ -44,7 +45,7 @@ def resolve_benchmarks(
     """
     if sources is None:
         sources = list(corpus.load(split="train"))
-    elif isinstance(sources, str | os.PathLike | Module | corpus.Benchmark):
+    elif isinstance(sources, str | os.PathLike | Module | corpus.Benchmark | NamedModule):
         sources = [sources]
     if not sources:
         raise ValueError("expected at least one benchmark, got an empty sequence")
@@ -52,6 +53,8 @@ def resolve_benchmarks(
 
 
 def _resolve(source: BenchmarkSource) -> NamedModule:
+    if isinstance(source, NamedModule):
+        return source
     if isinstance(source, Module):
         # A clone, so that later passes on the user's module change no episode.
         frozen = source.clone()

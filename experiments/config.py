@@ -63,6 +63,12 @@ class TrainConfig:
     """Memory for modules as they were read, in each worker."""
     no_op_mib: int = 32
     """Memory for what is known of passes without effect, in each environment."""
+    known_no_ops: Path | None = None
+    """File of passes known to change nothing, which saves calling them and changes no result: the
+    workers of a machine share it, later runs go on with it. None is one in the run's folder; Ray's
+    workers then have each their own, in memory."""
+    known_no_ops_mib: int = 8
+    """Size of that file; 200,000 states take 8."""
     samples: int = 2
     """Random inputs on which a final module is compared with its original; 0 does not compare."""
     threads: int = 2

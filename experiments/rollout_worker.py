@@ -7,13 +7,15 @@ holds all that its result depends on, so whoever does it comes to the same.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
 import hlograph
-from envs import PassOrderingEnv
+from envs import KnownNoOps, PassOrderingEnv
+from envs.benchmarks import NamedModule, resolve_benchmarks
 from envs.module_cache import MODULES
 from experiments.benchmarks import Reference, load, measured
 from experiments.config import OpCountTrainConfig
@@ -42,6 +44,8 @@ class RolloutWorker:
     def __init__(self, config: OpCountTrainConfig, recorder: FlightRecorder) -> None:
         self.config = replace(config, device="cpu")
         self.recorder = recorder
+        self._known = KnownNoOps(_known_no_ops(config), config.known_no_ops_mib << 20)
+        self._named: dict[Sequence[str], Sequence[NamedModule]] = {}
         self._learners: dict[LearnerName, tuple[Learner, ActorCritic]] = {}
         MODULES.max_bytes = config.module_cache_mib << 20
 
@@ -71,11 +75,13 @@ class RolloutWorker:
     ) -> Callable[[], PassOrderingEnv]:
         """A function that makes environments with the learner's observation.
 
-        Names of benchmarks are looked up once, for all of them.
+        Names of benchmarks are looked up once, for all tasks of a run.
         """
-        config = self.config
+        config, benchmarks = self.config, tuple(benchmarks)
+        if benchmarks not in self._named:
+            self._named = {benchmarks: resolve_benchmarks(benchmarks)}
         return PassOrderingEnv(
-            benchmarks,
+            self._named[benchmarks],
             observation=learner.observation,
             reward=config.reward,
             horizon=config.horizon,
@@ -86,7 +92,15 @@ class RolloutWorker:
             no_op_bytes=config.no_op_mib << 20,
             quarantine=quarantine,
             recorder=self.recorder,
+            known=self._known,
         ).fork
+
+
+def _known_no_ops(config: OpCountTrainConfig) -> Path | None:
+    """The file that the workers of this machine share."""
+    if config.known_no_ops is not None or config.out is None or config.workers == "ray":
+        return config.known_no_ops
+    return config.out / "known_no_ops"
 
 
 def make_rollout_worker(config: OpCountTrainConfig, recorder: FlightRecorder) -> RolloutWorker:

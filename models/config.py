@@ -63,7 +63,7 @@ class PPOConfig:
     """Decay of the advantage estimate: 0 trusts the value head, 1 the observed return."""
     reward_scale: float = 0.1
     """Factor on every reward before learning, so that returns are of order one."""
-    epochs: int = 4
+    epochs: int = 2
     """Passes over one rollout."""
     minibatches: int = 4
     """Optimizer steps in one pass over the rollout."""

@@ -86,7 +86,7 @@ class Follower:
         self._encoder, self._states = encoder, states
         self._done = 0
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def new_vectors(self) -> Tensor:
         """Vectors of the states added since the last call: float32 [G, width]."""
         first, self._done = self._done, len(self._states)

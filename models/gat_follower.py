@@ -29,7 +29,7 @@ class GATFollower(Follower):
         self._projected = [_Rows() for _ in encoder.layers]
         self._summands = _Rows()
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def new_vectors(self) -> Tensor:
         """Vectors of the states added since the last call: float32 [G, width]."""
         self._follow_colours()

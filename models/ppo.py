@@ -5,10 +5,10 @@ source where it stands; [A] is Andrychowicz et al. 2021, arXiv:2006.05990, [E] i
 et al. 2020, arXiv:2005.12729, [H] is Huang et al. 2022, "The 37 implementation details of
 PPO".
 
-What depends on the encoder being what costs: a minibatch is all that happened in a random
-set of environments (as in recurrent PPO, [H], details of LSTM), not of transitions from
-anywhere. Most transitions of an episode share their state with others, and its states share
-most of what there is to encode, and each of it is encoded once.
+What is not in the literature: minibatches are formed of distinct states. An encoder costs
+far more than the heads, and most transitions share a state with others, so a minibatch is
+a random set of distinct states with every transition that visited them, and encodes each
+of these states once; and what states of an episode share, once for all of them.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from models.actor_critic import ActorCritic, entropy
 from models.config import PPOConfig
 from models.encoder import StateStore
-from models.rollout import Rollout, environment_minibatches
+from models.rollout import Rollout, state_minibatches
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ class _Transitions:
         moved = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
         return replace(self, **moved)
 
-    def visits_to(self, states: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Those of the rows that visited any of the states, and the place of its state."""
+    def visits_to(self, states: Tensor) -> tuple[Tensor, Tensor]:
+        """Rows that visited any of the states, and the place in `states` of each row's."""
         place = self.state.new_full((len(self.states),), -1)
         place[states.to(place.device)] = torch.arange(len(states), device=place.device)
-        rows = rows[place[self.state[rows]] >= 0]
+        rows = (place[self.state] >= 0).nonzero().squeeze(1)
         return rows, place[self.state[rows]]
 
 
@@ -127,7 +127,7 @@ class PPO:
         self.config = config
         # [H] detail 3: Adam's epsilon is 1e-5.
         self.optimizer = torch.optim.Adam(
-            policy.parameters(), config.learning_rate, eps=config.adam_epsilon
+            policy.parameters(), config.learning_rate, eps=config.adam_epsilon, fused=True
         )
 
     def update(self, rollout: Rollout, progress: float, generator: torch.Generator) -> UpdateStats:
@@ -144,10 +144,8 @@ class PPO:
         taken: list[dict[str, float]] = []
         nodes = 0
         means: dict[str, float] = {}
-        visited = rollout.state.flatten()
-        for rows in self._minibatches(rollout, generator):
-            states = list(dict.fromkeys(visited[rows].tolist()))
-            means = self._accumulate_gradients(batch, rows, states)
+        for states in self._minibatches(rollout, generator):
+            means = self._accumulate_gradients(batch, states)
             nodes += int(means["nodes"])
             # A limit on the distance beside the clip, as [H] and Spinning Up have it.
             if config.target_kl is not None and means["kl"] > 1.5 * config.target_kl:
@@ -182,15 +180,12 @@ class PPO:
             group["lr"] = rate
         return rate
 
-    def _minibatches(self, rollout: Rollout, generator: torch.Generator) -> Iterator[Tensor]:
-        """Rows of the minibatches of all epochs, shuffled anew in each ([A] section 3.6)."""
-        steps, num_envs = rollout.state.shape
+    def _minibatches(self, rollout: Rollout, generator: torch.Generator) -> Iterator[list[int]]:
+        """States of the minibatches of all epochs, drawn anew in each ([A] section 3.6)."""
         for _ in range(self.config.epochs):
-            yield from environment_minibatches(steps, num_envs, self.config.minibatches, generator)
+            yield from state_minibatches(rollout.state, self.config.minibatches, generator)
 
-    def _accumulate_gradients(
-        self, batch: _Transitions, rows: Tensor, states: list[int]
-    ) -> dict[str, float]:
+    def _accumulate_gradients(self, batch: _Transitions, states: list[int]) -> dict[str, float]:
         """Leaves the gradient of one minibatch's mean loss in the parameters.
 
         The minibatch is worked off in groups under the node budget, so that memory is
@@ -198,26 +193,25 @@ class PPO:
 
         Args:
             batch: All transitions.
-            rows: int64, those of the minibatch, on the CPU.
-            states: The states that they visited, each once.
+            states: Those of the minibatch: all transitions that visited them belong to it.
 
         Returns:
             Number of nodes encoded, largest ratio error, and means of the other terms.
         """
-        rows = rows.to(batch.state.device)
+        visits = len(batch.visits_to(torch.tensor(states))[0])
         nodes, ratio_errors, sums = 0, [], []
         self.optimizer.zero_grad()
         for group, size in batch.states.groups(states, self.config.node_budget):
             numbers = torch.tensor(group)
-            visits, place = batch.visits_to(numbers, rows)
+            rows, place = batch.visits_to(numbers)
             encoded = self.policy.encode(batch.states, numbers)[place]
-            loss, terms, ratio_error = self.loss(batch, visits, encoded)
-            (loss / len(rows)).backward()
+            loss, terms, ratio_error = self.loss(batch, rows, encoded)
+            (loss / visits).backward()
             nodes += size
             ratio_errors.append(ratio_error)
             sums.append(terms)
         # Only now is a device waited for: once for all groups.
-        means = (torch.stack(sums).sum(0) / len(rows)).tolist()
+        means = (torch.stack(sums).sum(0) / visits).tolist()
         ratio_error = float(torch.stack(ratio_errors).max())
         return dict(zip(_TERMS, means, strict=True)) | {"nodes": nodes, "ratio_error": ratio_error}
 
@@ -268,9 +262,9 @@ class PPO:
 def _transitions(rollout: Rollout, config: PPOConfig) -> _Transitions:
     """Advantages and returns of a rollout, and all of it flattened to [T * N, ...].
 
-    Advantages are normalised over the whole rollout: a minibatch is a few episodes, whose own
-    mean would take away what they are worth beside the others ([A] section 3.6 finds no
-    difference between the two).
+    Advantages are normalised over the whole rollout: a minibatch of distinct states may be
+    one state visited many times, whose own mean and deviation say nothing ([A] section 3.6
+    finds no difference between the two).
     """
     advantage = generalized_advantages(
         rollout.reward * config.reward_scale,

@@ -118,23 +118,25 @@ def merged(rollouts: Sequence[Rollout]) -> Rollout:
     return Rollout(states=store, keys=list(numbers), state=torch.cat(states, dim=1), **columns)
 
 
-def environment_minibatches(
-    steps: int, num_envs: int, count: int, generator: torch.Generator
-) -> list[Tensor]:
-    """Splits environments at random into sets of about equal size.
+def state_minibatches(state: Tensor, count: int, generator: torch.Generator) -> list[list[int]]:
+    """Splits visited states at random into sets with about equally many transitions.
 
     Args:
-        steps: Steps of each environment.
-        num_envs: Environments.
-        count: Sets to form; at most one for each environment.
-        generator: Source of the order.
+        state: int64 [T, N], the states visited in each environment.
+        count: Sets to form; fewer come back when states are few or visits uneven.
+        generator: Source of the sets.
 
     Returns:
-        int64 tensors, disjoint: all rows of each set's environments in a rollout flattened
-        to [steps * num_envs], one environment after the other.
+        State numbers, disjoint, no set empty. Within a set, those that one environment visited
+        are neighbours: they share most of what there is to encode.
     """
-    order = torch.randperm(num_envs, generator=generator)
-    first = torch.arange(steps) * num_envs
-    return [
-        (envs.unsqueeze(1) + first).flatten() for envs in order.tensor_split(min(count, num_envs))
-    ]
+    numbers, visits = state.unique(return_counts=True)
+    order = torch.randperm(len(visits), generator=generator)
+    before = visits[order].cumsum(0) - visits[order]
+    part = torch.empty_like(order)
+    part[order] = before * count // visits.sum()
+    of_state = dict(zip(numbers.tolist(), part.tolist(), strict=True))
+    sets: list[list[int]] = [[] for _ in range(count)]
+    for number in dict.fromkeys(state.T.flatten().tolist()):
+        sets[of_state[number]].append(number)
+    return [numbers for numbers in sets if numbers]

@@ -17,7 +17,7 @@ namespace {
 
 // Sums are formed by block and then added up in order, so that they do not
 // depend on who worked on which block.
-constexpr int64_t kBlocks = 64;
+constexpr int64_t kBlocks = 16;
 
 // Calls work(block, begin, end) for blocks of rows with about equally many edges.
 template <typename Work>

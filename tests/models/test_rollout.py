@@ -1,4 +1,4 @@
-"""Distinct states are encoded once, and minibatches split environments fairly."""
+"""Distinct states are encoded once, and minibatches split them fairly."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from models.actor_critic import ActorCritic
 from models.config import HeadsConfig, OpCountConfig
 from models.op_count_mlp import OpCountEncoder
-from models.rollout import StateTable, environment_minibatches
+from models.rollout import StateTable, state_minibatches
 
 
 class CountingEncoder(OpCountEncoder):
@@ -48,24 +48,37 @@ def test_each_distinct_state_is_encoded_once(policy):
     torch.testing.assert_close(vectors, expected)
 
 
-@given(st.integers(1, 9), st.integers(1, 12), st.integers(1, 6), st.integers(0, 99))
-def test_minibatches_hold_each_environment_once_and_whole(steps, num_envs, count, seed):
-    generator = torch.Generator().manual_seed(seed)
-    sets = environment_minibatches(steps, num_envs, count, generator)
-    assert len(sets) == min(count, num_envs)
-    assert sorted(torch.cat(sets).tolist()) == list(range(steps * num_envs))
-    sizes = [len(rows) for rows in sets]
-    assert max(sizes) - min(sizes) <= steps
-    for rows in sets:
-        envs = (rows % num_envs).view(-1, steps)
-        assert (envs == envs[:, :1]).all()
-        assert ((rows // num_envs).view(-1, steps) == torch.arange(steps)).all()
+@given(
+    st.integers(1, 9).flatmap(
+        lambda envs: st.lists(
+            st.lists(st.integers(0, 40), min_size=envs, max_size=envs), min_size=1, max_size=12
+        )
+    ),
+    st.integers(1, 8),
+    st.integers(0, 99),
+)
+def test_minibatches_hold_each_visited_state_once(visited, count, seed):
+    state = torch.tensor(visited)
+    sets = state_minibatches(state, count, torch.Generator().manual_seed(seed))
+    assert sorted(n for numbers in sets for n in numbers) == state.unique().tolist()
+    assert 1 <= len(sets) <= count
+    visits = state.flatten().bincount()
+    fair = state.numel() / count
+    for numbers in sets:
+        assert len(numbers) > 0
+        assert visits[numbers].sum() <= fair + visits.max()
 
 
-def test_order_of_environments_follows_the_generator():
+def test_states_of_an_environment_are_neighbours():
+    state = torch.tensor([[0, 3], [1, 4], [2, 5], [0, 6]])
+    (numbers,) = state_minibatches(state, 1, torch.Generator())
+    assert numbers == [0, 1, 2, 3, 4, 5, 6]
+
+
+def test_sets_follow_the_generator():
     def draw(seed: int) -> list[list[int]]:
-        generator = torch.Generator().manual_seed(seed)
-        return [rows.tolist() for rows in environment_minibatches(3, 50, 4, generator)]
+        state = torch.arange(50).view(5, 10)
+        return state_minibatches(state, 4, torch.Generator().manual_seed(seed))
 
     assert draw(1) == draw(1)
     assert draw(1) != draw(2)
