@@ -10,7 +10,6 @@ from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import Subject, subject
 from benchmarks.timing import Call, Timings, interleaved
-from envs.observations import GraphObservation
 from hlograph.module import Module
 
 TITLE = "Parsing and graphs"
@@ -40,14 +39,13 @@ def _calls(of: Subject) -> dict[str, Call]:
     graph = of.module.graph()
     changed = of.module.clone()
     changed.run(hlograph.pipelines["xla-simplify"])
-    observation = GraphObservation(len(hlograph.passes) + 1)
     return {
         "xla": Call(lambda _: Module.from_text(text)),
         "parse": Call(lambda _: hlograph.parse(text)),
         "jaxlib": Call(lambda _: parse_with_jaxlib(text)),
         "by hand": Call(lambda _: walk(parse_to_proto(text))),
         "graph": Call(lambda _: of.module.graph()),
-        "observation": Call(lambda _: observation.observe(of.module)),
+        "observation": Call(lambda _: of.module.features()),
         "to_pyg": Call(lambda _: graph.to_pyg()),
         "to_networkx": Call(lambda _: graph.to_networkx()),
         "fingerprint": Call(

@@ -17,7 +17,6 @@ from benchmarks.subjects import chain
 from benchmarks.timing import Call, interleaved
 from benchmarks.timing import exponent as fitted
 from envs import PassOrderingEnv
-from envs.observations import GraphObservation
 from hlograph.module import Module
 
 TITLE = "Growth with the size of the module"
@@ -59,7 +58,6 @@ def _calls(size: int) -> dict[str, Call]:
     changed = module.clone()
     changed.run("dce")
     graph = module.graph()
-    observation = GraphObservation(len(hlograph.passes) + 1)
     env = PassOrderingEnv(module, observation="graph", costs=False)
     dce = hlograph.passes.names.index("dce")
 
@@ -71,7 +69,7 @@ def _calls(size: int) -> dict[str, Call]:
         "XLA's parser": Call(lambda _: Module.from_text(text)),
         "parse": Call(lambda _: hlograph.parse(text)),
         "module.graph()": Call(lambda _: module.graph()),
-        "graph observation": Call(lambda _: observation.observe(module)),
+        "graph observation": Call(lambda _: module.features()),
         "graph.to_pyg()": Call(lambda _: graph.to_pyg()),
         "clone of a changed module": Call(lambda _: changed.clone()),
         "first fingerprint": Call(

@@ -73,7 +73,9 @@ class Loop:
             pool = stack.enter_context(WorkerPool(make_worker, self.workers, preloaded=PRELOADED))
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             self._crew = Crew(self._config, pool, Path(folder))
-            self._ppo = PPO(new_policy(self._learner, self._config), self._learner.ppo)
+            self._ppo = PPO(
+                new_policy(self._learner, self._config), self._learner.ppo, self._config.threads
+            )
             self._stack = stack.pop_all()
         return self
 

@@ -89,10 +89,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the program; returns its exit status."""
     settings = parse(arguments)
     if settings.groups:
-        # Before torch is loaded: it reads how its threads are to wait only then.
         from experiments.startup import prepare_process
 
-        prepare_process(settings.threads, settings.device)
+        prepare_process(settings.device)
     try:
         results = run(settings)
         _show(results, settings)

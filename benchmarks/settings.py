@@ -44,7 +44,7 @@ class Settings:
     device: str = "cpu"
     """Torch device of the encoder measurement and of the updates."""
     threads: int = 2
-    """Threads of one torch operation."""
+    """Threads of a PPO update, and of one torch operation of the encoder measurement."""
     seed: int = 0
     """Seed of actions and parameters."""
     out: Path = Path("runs/benchmarks.json")

@@ -33,7 +33,7 @@ class TrainConfig:
     """Held-out benchmarks with more instructions are left out of the evaluation."""
     test_count: int | None = 36
     """Held-out benchmarks to evaluate on, evenly over families; None is all."""
-    total_steps: int = 20_480
+    total_steps: int = 40_960
     """Pass calls to train each policy on."""
     num_envs: int = 16
     """Environments that are played in an iteration."""
@@ -72,7 +72,7 @@ class TrainConfig:
     samples: int = 2
     """Random inputs on which a final module is compared with its original; 0 does not compare."""
     threads: int = 2
-    """Threads of one torch operation while learning."""
+    """Threads that learn, each on a part of the minibatch; results do not depend on it."""
     device: str = "cpu"
     """Torch device of the networks while learning."""
     out: Path | None = None

@@ -1,7 +1,6 @@
 """What a program that trains sets up in its process before anything else runs."""
 
 import ctypes
-import os
 import sys
 from types import ModuleType
 
@@ -51,22 +50,21 @@ def prepare_worker() -> None:
     _repeat_exactly("cpu")
 
 
-def prepare_process(threads: int, device: str) -> None:
+def prepare_process(device: str) -> None:
     """Prepares a process that trains: memory, tensorboard, and torch.
 
+    An operation of torch has one thread. PPO's update has some of its own: with OpenMP's,
+    which wait for each other after every operation, torch gets slower by the factor 3 to 10
+    where there is any other work on the machine, and sums depend on their number.
+
     Args:
-        threads: Threads of one torch operation. The order of summation depends on it, so
-            results repeat exactly only with the same number.
         device: Torch device that will be used.
     """
     keep_freed_memory()
     tensorboard_without_tensorflow()
-    # OpenMP reads it when torch is loaded. By default its threads spin while they wait for
-    # each other: with any other work on the machine, torch gets slower by the factor 3 to 10.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     import torch
 
-    torch.set_num_threads(threads)
+    torch.set_num_threads(1)
     _repeat_exactly(device)
 
 

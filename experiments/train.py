@@ -58,7 +58,7 @@ def _run(
     config: OpCountTrainConfig, folder: Path, command: str, make_worker: "MakeWorker | None"
 ) -> int:
     """Trains in a folder that this process holds; what ends it early is told in one line."""
-    prepare_process(config.threads, config.device)
+    prepare_process(config.device)
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         _write_config(config, folder)

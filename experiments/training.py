@@ -51,7 +51,7 @@ class Training:
     ) -> None:
         self._learner, self._config, self._crew = learner, config, crew
         self._train, self._test = list(train), list(test)
-        self._ppo = PPO(new_policy(learner, config), learner.ppo)
+        self._ppo = PPO(new_policy(learner, config), learner.ppo, config.threads)
         self._iteration = self._steps = 0
         self._files = CheckpointFiles(folder)
         self._resume()

@@ -67,6 +67,8 @@ class PPOConfig:
     """Passes over one rollout."""
     minibatches: int = 4
     """Optimizer steps in one pass over the rollout."""
+    minibatch_parts: int = 2
+    """Parts of a minibatch that may be worked on at the same time; results depend on it."""
     clip: float = 0.2
     """Largest move of the probability ratio away from 1 that is rewarded."""
     value_clip: float | None = None

@@ -11,8 +11,12 @@ a random set of distinct states with every transition that visited them, and enc
 of these states once; and what states of an episode share, once for all of them.
 """
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -50,6 +54,31 @@ _TERMS = ("policy_loss", "value_loss", "entropy", "kl", "clipped")
 """What is summed up beside the loss."""
 
 
+class _Gradients(NamedTuple):
+    """What is found for some transitions of a minibatch."""
+
+    gradients: Sequence[Tensor]
+    """By parameter."""
+    terms: Tensor
+    """float32 [len(_TERMS)], summed over the transitions."""
+    ratio_error: Tensor
+    """Largest difference of a ratio from 1."""
+    nodes: int
+    """Nodes encoded."""
+
+    @classmethod
+    def sum(cls, found: Sequence[_Gradients]) -> _Gradients:
+        """What is found for all of them together."""
+        if len(found) == 1:
+            return found[0]
+        return cls(
+            [torch.stack(each).sum(0) for each in zip(*(g.gradients for g in found), strict=True)],
+            torch.stack([g.terms for g in found]).sum(0),
+            torch.stack([g.ratio_error for g in found]).max(),
+            sum(g.nodes for g in found),
+        )
+
+
 @dataclass(frozen=True)
 class _Transitions:
     """A rollout, flattened to B transitions, with what PPO learns from."""
@@ -64,7 +93,7 @@ class _Transitions:
     advantage: Tensor
     returns: Tensor
 
-    def to(self, device: torch.device) -> "_Transitions":
+    def to(self, device: torch.device) -> _Transitions:
         moved = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
         return replace(self, **moved)
 
@@ -120,14 +149,18 @@ class PPO:
     Args:
         policy: What learns.
         config: Hyper-parameters.
+        threads: Parts of a minibatch that are worked on at the same time. Most operations are
+            too short to be shared out themselves.
     """
 
-    def __init__(self, policy: ActorCritic, config: PPOConfig) -> None:
+    def __init__(self, policy: ActorCritic, config: PPOConfig, threads: int = 1) -> None:
         self.policy = policy
         self.config = config
+        self._parameters = list(policy.parameters())
+        self._map = ThreadPoolExecutor(threads).map if threads > 1 else map
         # [H] detail 3: Adam's epsilon is 1e-5.
         self.optimizer = torch.optim.Adam(
-            policy.parameters(), config.learning_rate, eps=config.adam_epsilon, fused=True
+            self._parameters, config.learning_rate, eps=config.adam_epsilon, fused=True
         )
 
     def update(self, rollout: Rollout, progress: float, generator: torch.Generator) -> UpdateStats:
@@ -145,7 +178,7 @@ class PPO:
         nodes = 0
         means: dict[str, float] = {}
         for states in self._minibatches(rollout, generator):
-            means = self._accumulate_gradients(batch, states)
+            means = self._find_gradients(batch, states)
             nodes += int(means["nodes"])
             # A limit on the distance beside the clip, as [H] and Spinning Up have it.
             if config.target_kl is not None and means["kl"] > 1.5 * config.target_kl:
@@ -185,11 +218,11 @@ class PPO:
         for _ in range(self.config.epochs):
             yield from state_minibatches(rollout.state, self.config.minibatches, generator)
 
-    def _accumulate_gradients(self, batch: _Transitions, states: list[int]) -> dict[str, float]:
+    def _find_gradients(self, batch: _Transitions, states: list[int]) -> dict[str, float]:
         """Leaves the gradient of one minibatch's mean loss in the parameters.
 
-        The minibatch is worked off in groups under the node budget, so that memory is
-        bounded, and what is learned does not depend on the budget.
+        Parts of it are worked on at the same time. What is learned depends neither on the number
+        of threads nor, but for rounding, on the node budget.
 
         Args:
             batch: All transitions.
@@ -199,21 +232,34 @@ class PPO:
             Number of nodes encoded, largest ratio error, and means of the other terms.
         """
         visits = len(batch.visits_to(torch.tensor(states))[0])
-        nodes, ratio_errors, sums = 0, [], []
-        self.optimizer.zero_grad()
-        for group, size in batch.states.groups(states, self.config.node_budget):
+        size = -(-len(states) // self.config.minibatch_parts)
+        parts = [states[first : first + size] for first in range(0, len(states), size)]
+        found = _Gradients.sum(
+            list(self._map(lambda part: self._part_gradients(batch, part, visits), parts))
+        )
+        for parameter, gradient in zip(self._parameters, found.gradients, strict=True):
+            parameter.grad = gradient
+        # Only now is a device waited for: once for all parts.
+        means = dict(zip(_TERMS, (found.terms / visits).tolist(), strict=True))
+        return means | {"nodes": found.nodes, "ratio_error": float(found.ratio_error)}
+
+    def _part_gradients(self, batch: _Transitions, states: list[int], visits: int) -> _Gradients:
+        """Gradients of a part's loss, in groups under the node budget, which bounds memory.
+
+        Args:
+            batch: All transitions.
+            states: Those of the part.
+            visits: Transitions of the whole minibatch, over which the loss is a mean.
+        """
+        found = []
+        for group, nodes in batch.states.groups(states, self.config.node_budget):
             numbers = torch.tensor(group)
             rows, place = batch.visits_to(numbers)
             encoded = self.policy.encode(batch.states, numbers)[place]
             loss, terms, ratio_error = self.loss(batch, rows, encoded)
-            (loss / visits).backward()
-            nodes += size
-            ratio_errors.append(ratio_error)
-            sums.append(terms)
-        # Only now is a device waited for: once for all groups.
-        means = (torch.stack(sums).sum(0) / visits).tolist()
-        ratio_error = float(torch.stack(ratio_errors).max())
-        return dict(zip(_TERMS, means, strict=True)) | {"nodes": nodes, "ratio_error": ratio_error}
+            gradients = torch.autograd.grad(loss / visits, self._parameters)
+            found.append(_Gradients(gradients, terms, ratio_error, nodes))
+        return _Gradients.sum(found)
 
     def loss(
         self, batch: _Transitions, rows: Tensor, encoded: Tensor

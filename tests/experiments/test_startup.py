@@ -7,7 +7,7 @@ from pathlib import Path
 _CODE = """
 import sys
 from experiments.startup import keep_freed_memory, prepare_process
-prepare_process(threads=1, device="cpu")
+prepare_process(device="cpu")
 import torch
 from torch.utils.tensorboard.writer import SummaryWriter
 with SummaryWriter(sys.argv[1]) as writer:

@@ -142,6 +142,19 @@ def test_what_is_learned_does_not_depend_on_the_node_budget(schema, random_graph
     np.testing.assert_allclose(learned[1:], learned[:1] * 2, rtol=1e-4, atol=1e-6)
 
 
+def test_what_is_learned_does_not_depend_on_the_threads(schema, random_graph):
+    items = [random_graph(20 + i, 50, seed=i) for i in range(9)]
+    learned = []
+    for threads in (1, 3):
+        policy = _graph_policy(schema)
+        rollout = _play(policy, items, lambda s, a: float(s == a), seed=0)
+        PPO(policy, PPOConfig(minibatch_parts=3), threads).update(
+            rollout, 0.0, torch.Generator().manual_seed(0)
+        )
+        learned.append(torch.cat([p.detach().flatten() for p in policy.parameters()]))
+    assert torch.equal(*learned)
+
+
 @pytest.mark.parametrize("kind", ["graph", "op_counts"])
 def test_same_seed_same_parameters(kind, schema, random_graph):
     def train(seed: int) -> torch.Tensor:
