@@ -1,6 +1,6 @@
-"""Loads the native extension on first use.
+"""Loads the native extensions on first use.
 
-The extension links XLA as the tensorflow-cpu wheel ships it. Its libraries are
+The extension ``_xla`` links XLA as the tensorflow-cpu wheel ships it. Its libraries are
 loaded here by absolute path, without importing the Python package
 ``tensorflow``; the dynamic loader then matches the extension's dependencies by
 their SONAME. They are loaded with RTLD_LOCAL: with RTLD_GLOBAL a later
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from hlograph.errors import EngineUnavailableError
 
 if TYPE_CHECKING:
-    from hlograph import _xla
+    from hlograph import _graphs, _xla
 
 # In this order: libtensorflow_cc depends on libtensorflow_framework.
 _LIBRARIES = ("libtensorflow_framework.so.2", "libtensorflow_cc.so.2")
@@ -52,6 +52,22 @@ def native() -> _xla:  # pyright: ignore[reportGeneralTypeIssues]
         ) from error
     _check_version(extension.TENSORFLOW_VERSION)
     return extension  # pyright: ignore[reportReturnType]
+
+
+@functools.cache
+def graphs() -> _graphs:  # pyright: ignore[reportGeneralTypeIssues]
+    """Returns the extension module ``hlograph._graphs``, which needs no XLA.
+
+    Raises:
+        EngineUnavailableError: The extension was not built.
+    """
+    try:
+        return importlib.import_module("hlograph._graphs")  # pyright: ignore[reportReturnType]
+    except ImportError as error:
+        raise EngineUnavailableError(
+            f"the native extension hlograph._graphs cannot be loaded: {error}. "
+            f"Build it with: {_REBUILD}"
+        ) from error
 
 
 def _tensorflow_directory() -> Path:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hlograph import _graphs
+from hlograph._native import graphs
 
 HEAD_WIDTHS = (8, 16, 32, 64)
 """Widths of a head that there are kernels for."""
@@ -67,7 +67,7 @@ def forward(
     """
     out = np.empty_like(given.target)
     attention = np.empty((len(given.edge_source), len(given.weight)), dtype=np.float32)
-    _graphs.attention_forward(*given, negative_slope, threads, out, attention)
+    graphs().attention_forward(*given, negative_slope, threads, out, attention)
     return out, attention
 
 
@@ -95,7 +95,7 @@ def backward(
         np.empty_like(given.label),
         np.empty_like(given.weight),
     )
-    _graphs.attention_backward(
+    graphs().attention_backward(
         *given, negative_slope, threads, out, attention, gradient, *gradients
     )
     return gradients

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hlograph import _graphs
+from hlograph._native import graphs
 
 _COLOUR_BITS = np.uint64(32)
 
@@ -53,7 +53,7 @@ class Refinement:
 
     def __init__(self, rounds: int, columns: int, labels: int) -> None:
         self.rounds, self.columns, self.labels = rounds, columns, labels
-        self._table = _graphs.Refinement(rounds)
+        self._table = graphs().Refinement(rounds)
 
     def size(self, number: int) -> int:
         """Number of colours in a round."""
@@ -141,7 +141,7 @@ class Refinement:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.rounds, self.columns, self.labels = state["described"]
-        self._table = _graphs.Refinement(self.rounds)
+        self._table = graphs().Refinement(self.rounds)
         (_, rows), *rounds = state["words"]
         known = self._table.add_rows(rows.reshape(-1, _words_a_row(self.columns)))
         for number, (offsets, words) in enumerate(rounds, start=1):

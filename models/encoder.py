@@ -29,6 +29,10 @@ class StateStore(ABC):
         """Adds those states of another store of its kind that have these numbers there."""
 
     @abstractmethod
+    def prepare(self, device: torch.device) -> None:
+        """Puts what the states share on a device, before several threads encode them there."""
+
+    @abstractmethod
     def groups(self, numbers: Sequence[int], budget: int) -> list[tuple[list[int], int]]:
         """Splits states into groups that are encoded within a budget, so bounded in memory.
 

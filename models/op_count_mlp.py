@@ -27,6 +27,9 @@ class CountVectors(StateStore):
         """Adds count vectors of another store."""
         self._vectors += [other._vectors[number] for number in numbers]
 
+    def prepare(self, device: torch.device) -> None:
+        """Does nothing: count vectors share nothing."""
+
     def groups(self, numbers: Sequence[int], budget: int) -> list[tuple[list[int], int]]:
         """Groups of as many states as the budget has nodes: each counts as one."""
         if budget <= 0:

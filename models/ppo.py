@@ -173,6 +173,7 @@ class PPO:
         """
         config = self.config
         batch = _transitions(rollout, config).to(next(self.policy.parameters()).device)
+        rollout.states.prepare(batch.state.device)
         rate = self._set_learning_rate(progress)
         taken: list[dict[str, float]] = []
         nodes = 0

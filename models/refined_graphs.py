@@ -248,6 +248,10 @@ class RefinedGraphs(StateStore):
             Members(state, place[colours], counts.float(), len(numbers)),
         )
 
+    def prepare(self, device: torch.device) -> None:
+        """Puts the tables on a device."""
+        self._tables_on(device)
+
     def _tables_on(self, device: torch.device) -> Tables:
         known = self._tables.get(device)
         size = [self.refinement.size(number) for number in range(self.refinement.rounds + 1)]

@@ -11,11 +11,10 @@ from types import ModuleType
 
 from nanobind.stubgen import StubGen
 
-from hlograph import _graphs
-from hlograph._native import native
+from hlograph._native import graphs, native
 
 FOLDER = Path(__file__).parent.parent / "hlograph"
-EXTENSIONS = {FOLDER / "_xla.pyi": native, FOLDER / "_graphs.pyi": lambda: _graphs}
+EXTENSIONS = {FOLDER / "_xla.pyi": native, FOLDER / "_graphs.pyi": graphs}
 """What loads the extension, by the path of its stub."""
 
 

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <system_error>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 // One copy of each kernel for each generation of processors; the loader picks.
@@ -38,7 +40,11 @@ void ForBlocks(const int64_t* offsets, int64_t rows, int threads, const Work& wo
   constexpr int64_t kWorthAThread = 4096;
   std::vector<std::thread> others;
   if (cost >= kWorthAThread) {
-    for (int i = 1; i < threads; ++i) others.emplace_back(serve);
+    // A machine that has no more threads to give does with fewer.
+    try {
+      for (int i = 1; i < threads; ++i) others.emplace_back(serve);
+    } catch (const std::system_error&) {
+    }
   }
   serve();
   for (std::thread& other : others) other.join();
