@@ -17,9 +17,6 @@ from experiments.protobuf_wire import decode, encode
 from hlograph import HloParseError, Module
 from tests.hlograph import samples
 
-# The harness forks the process of the tests, in which jax has threads.
-pytestmark = pytest.mark.filterwarnings("ignore:os.fork")
-
 WHILE = samples.WHILE.encode()
 _BEHAVIOURS = {
     b"graph": lambda: None,
