@@ -10,11 +10,12 @@ from benchmarks.labels import LEARNERS, SECTIONS, section_label, workers_label
 from benchmarks.loops import Loop, Timed
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
-from benchmarks.subjects import described, names_near
-from benchmarks.timing import spread
+from benchmarks.subjects import learning_subjects, names_near
+from benchmarks.timing import over_fewest, spread
 from experiments.learner import LearnerName
 
 TITLE = "The whole PPO loop"
+subjects = learning_subjects
 _AIMS = {300: Aim(1_000, at_most=False), 8_000: Aim(100, at_most=False)}
 
 
@@ -28,14 +29,6 @@ def measure(settings: Settings) -> Iterator[Figure]:
             yield from _figures(learner, size, timed)
 
 
-def subjects(settings: Settings) -> dict[str, str]:
-    """What stands behind the columns."""
-    return {
-        f"{size:,}": described(names_near(size, settings.modules))
-        for size in settings.learning_sizes
-    }
-
-
 @contextmanager
 def loops_of(
     learner: LearnerName, names: Sequence[str], settings: Settings
@@ -47,12 +40,18 @@ def loops_of(
         ]
 
 
-def iterations(loops: list[Loop], rounds: int) -> dict[int, list[Timed]]:
-    """Iterations by number of workers; each loop's first, which reads modules, is left out."""
+def iterations(loops: list[Loop], rounds: int, *, learn: bool = True) -> dict[int, list[Timed]]:
+    """Iterations by number of workers; each loop's first, which reads modules, is left out.
+
+    Args:
+        loops: The loops, which take turns.
+        rounds: Iterations of each that count.
+        learn: Whether they update, or only play.
+    """
     timed: dict[int, list[Timed]] = {loop.workers: [] for loop in loops}
     for number in range(rounds + 1):
         for loop in loops:
-            found = loop.iterate()
+            found = loop.iterate(learn=learn)
             if number:
                 timed[loop.workers].append(found)
     return timed
@@ -60,16 +59,12 @@ def iterations(loops: list[Loop], rounds: int) -> dict[int, list[Timed]]:
 
 def _figures(learner: LearnerName, size: int, timed: dict[int, list[Timed]]) -> Iterator[Figure]:
     label, column = LEARNERS[learner], f"{size:,}"
-    one, most = min(timed), max(timed)
-    for count, found in timed.items():
-        speeds = spread(t.frames_per_second for t in found)
-        aim = _AIMS.get(size) if learner == "gnn" and count == most else None
-        yield Figure.of(workers_label(label, count), column, speeds, "frames/s", aim)
-    for count, found in timed.items():
-        if count != one:
-            pairs = zip(found, timed[one], strict=True)
-            ratio = spread(a.frames_per_second / b.frames_per_second for a, b in pairs)
-            yield Figure.of(f"{label}, {count} over {one}", column, ratio, "x")
+    speeds = {count: [t.frames_per_second for t in found] for count, found in timed.items()}
+    for count, found in speeds.items():
+        aim = _AIMS.get(size) if learner == "gnn" and count == max(timed) else None
+        yield Figure.of(workers_label(label, count), column, spread(found), "frames/s", aim)
+    for count, one, ratio in over_fewest(speeds):
+        yield Figure.of(f"{label}, {count} over {one}", column, ratio, "x")
     for count, found in timed.items():
         for section in SECTIONS:
             each = spread(1e3 * t.sections.get(section, 0.0) / t.frames for t in found)

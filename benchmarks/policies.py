@@ -6,18 +6,16 @@ from collections.abc import Iterator
 from typing import get_args
 
 from benchmarks.labels import LEARNERS, workers_label
-from benchmarks.learning import loops_of, subjects
-from benchmarks.loops import Loop
+from benchmarks.learning import iterations, loops_of
 from benchmarks.results import Figure
 from benchmarks.settings import Settings
-from benchmarks.subjects import names_near
+from benchmarks.subjects import learning_subjects, names_near
 from benchmarks.throughput import TWO_OVER_ONE
-from benchmarks.timing import spread
+from benchmarks.timing import over_fewest, spread
 from experiments.learner import LearnerName
 
 TITLE = "Steps a second of policies that play"
-
-__all__ = ["TITLE", "measure", "subjects"]
+subjects = learning_subjects
 
 
 def measure(settings: Settings) -> Iterator[Figure]:
@@ -26,28 +24,16 @@ def measure(settings: Settings) -> Iterator[Figure]:
         names = names_near(size, settings.modules)
         for learner in get_args(LearnerName):
             with loops_of(learner, names, settings) as loops:
-                speeds = _speeds(loops, settings.iterations)
+                timed = iterations(loops, settings.iterations, learn=False)
+            speeds = {
+                count: [t.frames / t.collect for t in found] for count, found in timed.items()
+            }
             yield from _figures(LEARNERS[learner], f"{size:,}", speeds)
 
 
-def _speeds(loops: list[Loop], rounds: int) -> dict[int, list[float]]:
-    """Steps a second by number of workers, round by round; the first round is not timed."""
-    speeds: dict[int, list[float]] = {loop.workers: [] for loop in loops}
-    for number in range(rounds + 1):
-        for loop in loops:
-            timed = loop.iterate(learn=False)
-            if number:
-                speeds[loop.workers].append(timed.frames / timed.collect)
-    return speeds
-
-
 def _figures(label: str, column: str, speeds: dict[int, list[float]]) -> Iterator[Figure]:
-    one = min(speeds)
     for count, found in speeds.items():
         yield Figure.of(workers_label(label, count), column, spread(found), "1/s")
-    for count, found in speeds.items():
-        if count == one:
-            continue
-        ratio = spread(a / b for a, b in zip(found, speeds[one], strict=True))
+    for count, one, ratio in over_fewest(speeds):
         aim = TWO_OVER_ONE if (one, count) == (1, 2) else None
         yield Figure.of(f"{label}, {count} over {one}", column, ratio, "x", aim)

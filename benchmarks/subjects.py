@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import cache, cached_property
 
+from benchmarks.settings import Settings
 from hlograph import corpus
 from hlograph.errors import HloError
 from hlograph.module import Module
@@ -73,6 +74,14 @@ def described(names: list[str]) -> str:
     """What a set of modules is, in a few words."""
     counts = sorted(corpus.benchmark(name).op_count for name in names)
     return f"{len(names)} training modules of {counts[0]:,} to {counts[-1]:,} instructions"
+
+
+def learning_subjects(settings: Settings) -> dict[str, str]:
+    """What stands behind the columns of groups that play on several modules of each size."""
+    return {
+        f"{size:,}": described(names_near(size, settings.modules))
+        for size in settings.learning_sizes
+    }
 
 
 def chain(instructions: int) -> str:

@@ -11,12 +11,13 @@ from dataclasses import replace
 from benchmarks.random_play import RandomPlay, RandomPlayer, make_player
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
-from benchmarks.subjects import described, names_near
-from benchmarks.timing import spread, without_collector
+from benchmarks.subjects import learning_subjects, names_near
+from benchmarks.timing import over_fewest, spread, without_collector
 from experiments.crew import PRELOADED
 from hlograph.isolation import WorkerPool
 
 TITLE = "Steps a second of a random policy"
+subjects = learning_subjects
 PER_CORE = Aim(5_000, at_most=False)
 TWO_OVER_ONE = Aim(1.8, at_most=False)
 
@@ -36,14 +37,6 @@ def measure(settings: Settings) -> Iterator[Figure]:
             play = _plays(names, settings)[_KEPT]
             speeds = _speeds_of_threads(settings.workers, play, settings.rounds)
             yield from _figures(f"{_KEPT}, threads", size, speeds, per_core=False)
-
-
-def subjects(settings: Settings) -> dict[str, str]:
-    """What stands behind the columns."""
-    return {
-        f"{size:,}": described(names_near(size, settings.modules))
-        for size in settings.learning_sizes
-    }
 
 
 _KEPT = "op counts"
@@ -98,14 +91,10 @@ def _figures(
     what: str, size: int, speeds: Mapping[int, Sequence[float]], *, per_core: bool
 ) -> Iterator[Figure]:
     column = f"{size:,}"
-    one = min(speeds)
     for count, found in speeds.items():
         aimed = per_core and count == 1 and size == 1_000 and not what.startswith("graph")
         name = f"{what}: {count}"
         yield Figure.of(name, column, spread(found), "1/s", PER_CORE if aimed else None)
-    for count, found in speeds.items():
-        if count == one:
-            continue
-        ratio = spread(a / b for a, b in zip(found, speeds[one], strict=True))
+    for count, one, ratio in over_fewest(speeds):
         aim = TWO_OVER_ONE if per_core and (one, count) == (1, 2) else None
         yield Figure.of(f"{what}: {count} over {one}", column, ratio, "x", aim)

@@ -32,6 +32,20 @@ def spread(values: Iterable[float]) -> Spread:
     return Spread(float(median), float(low), float(high))
 
 
+def over_fewest(
+    speeds: Mapping[int, Sequence[float]],
+) -> Iterator[tuple[int, int, Spread]]:
+    """Speeds of larger numbers of workers over those of the smallest, round by round.
+
+    Yields:
+        The number, the smallest one, and the ratio.
+    """
+    fewest = min(speeds)
+    for count, found in speeds.items():
+        if count != fewest:
+            yield count, fewest, spread(_quotients(found, speeds[fewest]))
+
+
 @dataclass(frozen=True)
 class Call:
     """Something to time."""

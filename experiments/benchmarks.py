@@ -11,7 +11,7 @@ import hlograph
 from envs.benchmarks import resolve_benchmarks
 from experiments.config import CorpusSet
 from hlograph import corpus
-from hlograph.locations import as_location, is_file, is_url
+from hlograph.locations import absolute, as_location, is_file, is_url
 
 REFERENCES = ("xla-cpu", "xla-simplify")
 """Reference pipelines that a policy is compared with."""
@@ -56,11 +56,10 @@ def training_benchmarks(
             matched = [b for b in everything if fnmatchcase(b.name, pattern)]
             if matched:
                 names += [b.name for b in matched if b.op_count <= op_limit]
-            elif is_file(as_location(pattern)):
-                names.append(pattern if is_url(pattern) else str(Path(pattern).absolute()))
-            elif is_url(pattern) or Path(pattern).is_dir():
-                folder = pattern if is_url(pattern) else Path(pattern).absolute()
-                names += [str(b.source) for b in corpus.from_folder(folder)]
+            elif is_file(location := absolute(as_location(pattern))):
+                names.append(str(location))
+            elif is_url(location) or Path(location).is_dir():
+                names += [str(b.source) for b in corpus.from_folder(location)]
             else:
                 raise ValueError(
                     f"{pattern!r} is no benchmark, no glob that matches one, no file or folder; "

@@ -37,6 +37,11 @@ def as_location(given: str | os.PathLike[str]) -> Location:
     return given if isinstance(given, str) and is_url(given) else Path(given)
 
 
+def absolute(location: Location) -> Location:
+    """Returns a path as it is from the root; a URL is that already."""
+    return location if isinstance(location, str) else location.absolute()
+
+
 def join(folder: Location, name: str) -> Location:
     """Returns the location of a file in a folder or below it.
 

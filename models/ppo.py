@@ -240,7 +240,7 @@ class PPO:
         )
         for parameter, gradient in zip(self._parameters, found.gradients, strict=True):
             parameter.grad = gradient
-        # Only now is a device waited for: once for all parts.
+        # Only now is a value asked of the device: once for all parts.
         means = dict(zip(_TERMS, (found.terms / visits).tolist(), strict=True))
         return means | {"nodes": found.nodes, "ratio_error": float(found.ratio_error)}
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from hlograph.corpus.benchmark_set import BenchmarkSet
 from hlograph.corpus.record import Benchmark
 from hlograph.errors import HloError, UnknownNameError
-from hlograph.locations import Location, as_location, join, read_bytes
+from hlograph.locations import Location, absolute, as_location, join, read_bytes
 from hlograph.names import unknown
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ hold configurations of families that are in ``train``. No structure is in two sp
 # The corpus is data of the checkout, not of the wheel: HLOGRAPH_CORPUS names another folder,
 # the folder of a checkout when the wheel is installed, or a URL that all machines can read.
 _ENVIRONMENT = "HLOGRAPH_CORPUS"
+_CHECKED_OUT = Path(__file__).parents[2] / "datasets"
 _COUNTS = ("op_count", "op_count_xla_cpu", "op_count_xla_dump", "op_count_xla_simplify")
 
 
@@ -42,8 +43,7 @@ def root() -> Location:
     The variable holds a path, or a URL that fsspec reads.
     """
     configured = os.environ.get(_ENVIRONMENT)
-    found = as_location(configured) if configured else Path(__file__).parents[2] / "datasets"
-    return found if isinstance(found, str) else found.absolute()
+    return absolute(as_location(configured) if configured else _CHECKED_OUT)
 
 
 def load(

@@ -5,7 +5,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -19,27 +18,17 @@
 #include "hlograph/native/graph_traits.h"
 #include "hlograph/native/instruction_attributes.h"
 #include "hlograph/native/module.h"
+#include "hlograph/native/numpy_array.h"
 
 namespace nb = nanobind;
 
 namespace hlograph {
 namespace {
 
-// Hands a column to numpy without a copy.
-template <typename T>
-nb::object Array(std::vector<T> values) {
-  auto owned = std::make_unique<std::vector<T>>(std::move(values));
-  T* data = owned->data();
-  const size_t size = owned->size();
-  nb::capsule owner(owned.release(),
-                    [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::shape<-1>>(data, {size}, owner));
-}
-
 // The two rows of edge_index.
 nb::object EdgeIndex(std::vector<int64_t> values) {
   const size_t edges = values.size() / 2;
-  return Array(std::move(values)).attr("reshape")(2, edges);
+  return nb::cast(ToNumpy(std::move(values))).attr("reshape")(2, edges);
 }
 
 nb::list Strings(const std::vector<std::string>& values) {
@@ -72,29 +61,29 @@ nb::typed<nb::dict, std::string, nb::object> Graph(const Module& module) {
   GraphColumns columns;
   LookAt(module, [&](const xla::HloModule& hlo) { columns = BuildGraph(hlo, Columns::kAll); });
   nb::dict result;
-  result["node_type"] = Array(std::move(columns.node_type));
-  result["opcode"] = Array(std::move(columns.opcode));
-  result["element_type"] = Array(std::move(columns.element_type));
-  result["elements"] = Array(std::move(columns.elements));
-  result["bytes"] = Array(std::move(columns.bytes));
-  result["computation"] = Array(std::move(columns.computation));
-  result["is_root"] = Array(std::move(columns.is_root));
-  result["is_entry"] = Array(std::move(columns.is_entry));
-  result["traits"] = Array(std::move(columns.traits));
-  result["dim_offsets"] = Array(std::move(columns.dim_offsets));
-  result["dim_size"] = Array(std::move(columns.dim_size));
-  result["dim_layout"] = Array(std::move(columns.dim_layout));
-  result["dim_is_dynamic"] = Array(std::move(columns.dim_is_dynamic));
-  result["attribute_offsets"] = Array(std::move(columns.attribute_offsets));
-  result["attribute_key"] = Array(std::move(columns.attribute_key));
-  result["value_offsets"] = Array(std::move(columns.value_offsets));
-  result["attribute_values"] = Array(std::move(columns.attribute_values));
+  result["node_type"] = ToNumpy(std::move(columns.node_type));
+  result["opcode"] = ToNumpy(std::move(columns.opcode));
+  result["element_type"] = ToNumpy(std::move(columns.element_type));
+  result["elements"] = ToNumpy(std::move(columns.elements));
+  result["bytes"] = ToNumpy(std::move(columns.bytes));
+  result["computation"] = ToNumpy(std::move(columns.computation));
+  result["is_root"] = ToNumpy(std::move(columns.is_root));
+  result["is_entry"] = ToNumpy(std::move(columns.is_entry));
+  result["traits"] = ToNumpy(std::move(columns.traits));
+  result["dim_offsets"] = ToNumpy(std::move(columns.dim_offsets));
+  result["dim_size"] = ToNumpy(std::move(columns.dim_size));
+  result["dim_layout"] = ToNumpy(std::move(columns.dim_layout));
+  result["dim_is_dynamic"] = ToNumpy(std::move(columns.dim_is_dynamic));
+  result["attribute_offsets"] = ToNumpy(std::move(columns.attribute_offsets));
+  result["attribute_key"] = ToNumpy(std::move(columns.attribute_key));
+  result["value_offsets"] = ToNumpy(std::move(columns.value_offsets));
+  result["attribute_values"] = ToNumpy(std::move(columns.attribute_values));
   result["strings"] = Strings(columns.strings);
   result["edge_index"] = EdgeIndex(std::move(columns.edge_index));
-  result["edge_type"] = Array(std::move(columns.edge_type));
-  result["edge_position"] = Array(std::move(columns.edge_position));
-  result["name_offsets"] = Array(std::move(columns.name_offsets));
-  result["name_text"] = Array(std::move(columns.name_text));
+  result["edge_type"] = ToNumpy(std::move(columns.edge_type));
+  result["edge_position"] = ToNumpy(std::move(columns.edge_position));
+  result["name_offsets"] = ToNumpy(std::move(columns.name_offsets));
+  result["name_text"] = ToNumpy(std::move(columns.name_text));
   return result;
 }
 
@@ -102,22 +91,14 @@ using FloatMatrix = nb::ndarray<nb::numpy, float, nb::shape<-1, -1>, nb::c_conti
 using LinkMatrix = nb::ndarray<nb::numpy, int64_t, nb::shape<-1, 2>>;
 
 FloatMatrix Matrix(std::vector<float> values, size_t columns) {
-  auto owned = std::make_unique<std::vector<float>>(std::move(values));
-  float* data = owned->data();
-  const size_t rows = owned->size() / columns;
-  nb::capsule owner(owned.release(),
-                    [](void* p) noexcept { delete static_cast<std::vector<float>*>(p); });
-  return FloatMatrix(data, {rows, columns}, owner);
+  const size_t rows = values.size() / columns;
+  return ToNumpy<FloatMatrix>(std::move(values), {rows, columns});
 }
 
 // The transpose of the two rows, which is how environments hand out links.
 LinkMatrix Links(std::vector<int64_t> values) {
-  auto owned = std::make_unique<std::vector<int64_t>>(std::move(values));
-  int64_t* data = owned->data();
-  const int64_t edges = owned->size() / 2;
-  nb::capsule owner(owned.release(),
-                    [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
-  return LinkMatrix(data, {static_cast<size_t>(edges), 2}, owner, {1, edges});
+  const size_t edges = values.size() / 2;
+  return ToNumpy<LinkMatrix>(std::move(values), {edges, 2}, {1, static_cast<int64_t>(edges)});
 }
 
 std::tuple<FloatMatrix, FloatMatrix, LinkMatrix> Features(const Module& module) {

@@ -6,12 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "hlograph/native/attention.h"
+#include "hlograph/native/numpy_array.h"
 #include "hlograph/native/refinement.h"
 
 namespace nb = nanobind;
@@ -36,20 +36,6 @@ using In = typename ArrayOf<T, kRank>::In;
 template <typename T, int kRank>
 using Out = typename ArrayOf<T, kRank>::Out;
 
-template <typename T>
-using Given = nb::ndarray<nb::numpy, T, nb::shape<-1>>;
-
-// Hands a vector to numpy without a copy.
-template <typename T>
-Given<T> Array(std::vector<T> values) {
-  auto owned = std::make_unique<std::vector<T>>(std::move(values));
-  T* data = owned->data();
-  const size_t size = owned->size();
-  nb::capsule owner(owned.release(),
-                    [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return Given<T>(data, {size}, owner);
-}
-
 void Expect(bool holds, const char* message) {
   if (!holds) throw std::invalid_argument(message);
 }
@@ -59,9 +45,9 @@ const WordTable& TableOf(const Refinement& refinement, int round) {
   return refinement.table(round);
 }
 
-Given<int32_t> AddGraph(Refinement& refinement, const In<uint64_t, 2>& rows,
-                        const In<int64_t, 2>& links, const In<int32_t, 1>& labels,
-                        int32_t reverse_label) {
+NumpyVector<int32_t> AddGraph(Refinement& refinement, const In<uint64_t, 2>& rows,
+                              const In<int64_t, 2>& links, const In<int32_t, 1>& labels,
+                              int32_t reverse_label) {
   Expect(links.shape(1) == 2, "links must be [E, 2]");
   Expect(labels.shape(0) == links.shape(0), "there must be one label for each link");
   std::vector<int32_t> colours;
@@ -75,15 +61,15 @@ Given<int32_t> AddGraph(Refinement& refinement, const In<uint64_t, 2>& rows,
       colours = refinement.AddRound(round, colours, neighbours);
     }
   }
-  return Array(std::move(colours));
+  return ToNumpy(std::move(colours));
 }
 
-Given<int32_t> AddRows(Refinement& refinement, const In<uint64_t, 2>& rows) {
-  return Array(refinement.AddRows(rows.data(), rows.shape(0), rows.shape(1)));
+NumpyVector<int32_t> AddRows(Refinement& refinement, const In<uint64_t, 2>& rows) {
+  return ToNumpy(refinement.AddRows(rows.data(), rows.shape(0), rows.shape(1)));
 }
 
-Given<int32_t> AddForeign(Refinement& refinement, int round, const In<int64_t, 1>& offsets,
-                          const In<uint64_t, 1>& words, const In<int32_t, 1>& known) {
+NumpyVector<int32_t> AddForeign(Refinement& refinement, int round, const In<int64_t, 1>& offsets,
+                                const In<uint64_t, 1>& words, const In<int32_t, 1>& known) {
   Expect(round >= 1 && round <= refinement.rounds(), "there is no such round");
   Expect(offsets.shape(0) >= 1 && offsets.data()[0] >= 0, "offsets must begin with 0");
   const int64_t count = static_cast<int64_t>(offsets.shape(0)) - 1;
@@ -91,8 +77,8 @@ Given<int32_t> AddForeign(Refinement& refinement, int round, const In<int64_t, 1
     Expect(offsets.data()[i] <= offsets.data()[i + 1], "offsets must not fall");
   }
   Expect(offsets.data()[count] <= static_cast<int64_t>(words.shape(0)), "offsets beyond words");
-  return Array(refinement.AddForeign(round, offsets.data(), words.data(), count, known.data(),
-                                     static_cast<int64_t>(known.shape(0))));
+  return ToNumpy(refinement.AddForeign(round, offsets.data(), words.data(), count, known.data(),
+                                       static_cast<int64_t>(known.shape(0))));
 }
 
 void BindRefinement(nb::module_& m) {
@@ -116,8 +102,8 @@ void BindRefinement(nb::module_& m) {
             std::vector<int64_t> offsets(table.offsets().begin() + first, table.offsets().end());
             for (int64_t& offset : offsets) offset -= begin;
             return std::make_pair(
-                Array(std::move(offsets)),
-                Array(std::vector<uint64_t>(table.words().begin() + begin, table.words().end())));
+                ToNumpy(std::move(offsets)),
+                ToNumpy(std::vector<uint64_t>(table.words().begin() + begin, table.words().end())));
           },
           nb::arg("round"), nb::arg("first"));
 }

@@ -6,7 +6,6 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -24,6 +23,7 @@
 #include "hlograph/native/errors.h"
 #include "hlograph/native/fingerprint.h"
 #include "hlograph/native/module.h"
+#include "hlograph/native/numpy_array.h"
 #include "hlograph/native/text_check.h"
 #include "hlograph/native/tile_check.h"
 #include "hlograph/native/vocabulary.h"
@@ -76,12 +76,10 @@ std::string GetStructure(const Module& module) {
 }
 
 CountArray OpCounts(const Module& module) {
-  const size_t size = OpcodeNames().size();
-  auto counts = std::make_unique<int64_t[]>(size);
-  module.CountOpcodes(counts.get());
-  int64_t* data = counts.release();
-  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<int64_t*>(p); });
-  return CountArray(data, {size}, owner);
+  std::vector<int64_t> counts(OpcodeNames().size());
+  module.CountOpcodes(counts.data());
+  const size_t size = counts.size();
+  return ToNumpy<CountArray>(std::move(counts), {size});
 }
 
 using FloatArray = nb::ndarray<nb::numpy, float, nb::shape<-1>, nb::c_contig>;
@@ -90,13 +88,10 @@ using StateTuple = std::tuple<std::string, int64_t, FloatArray>;
 // Whether the pass reported a change, seconds, and the state if it is another one.
 using StepTuple = std::tuple<bool, double, std::optional<StateTuple>>;
 
-StateTuple ToTuple(const State& state) {
+StateTuple ToTuple(State state) {
   const size_t size = state.op_counts.size();
-  auto counts = std::make_unique<float[]>(size);
-  std::copy(state.op_counts.begin(), state.op_counts.end(), counts.get());
-  float* data = counts.release();
-  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<float*>(p); });
-  return {state.fingerprint.ToHex(), state.op_count, FloatArray(data, {size}, owner)};
+  return {state.fingerprint.ToHex(), state.op_count,
+          ToNumpy<FloatArray>(std::move(state.op_counts), {size})};
 }
 
 StateTuple GetState(const Module& module) {
@@ -105,7 +100,7 @@ StateTuple GetState(const Module& module) {
     nb::gil_scoped_release release;
     state = module.GetState();
   }
-  return ToTuple(state);
+  return ToTuple(std::move(state));
 }
 
 std::string GetSurroundings(const Module& module) { return module.GetSurroundings().ToHex(); }
@@ -116,9 +111,9 @@ StepTuple RunAndLook(Module& module, const Pass& pass) {
     nb::gil_scoped_release release;
     result = module.RunAndLook(pass);
   }
-  const Step step = ValueOrThrow(std::move(result), ErrorKind::kPass);
+  Step step = ValueOrThrow(std::move(result), ErrorKind::kPass);
   if (!step.state) return {step.reported, step.seconds, std::nullopt};
-  return {step.reported, step.seconds, ToTuple(*step.state)};
+  return {step.reported, step.seconds, ToTuple(*std::move(step.state))};
 }
 
 bool Run(Module& module, const Pass& pass) {
