@@ -1,8 +1,9 @@
 """Which benchmarks a run trains on and is measured by, and what XLA's own orders make of them."""
 
+import time
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -14,7 +15,9 @@ from hlograph import corpus
 from hlograph.locations import absolute, as_location, is_file, is_url
 
 REFERENCES = ("xla-cpu", "xla-simplify")
-"""Reference pipelines that a policy is compared with."""
+"""Reference pipelines that a policy is compared with; the corpus has their op counts."""
+ALL_REFERENCES = (*REFERENCES, "xla-cpu-unexpanded")
+"""Those that results are shown against, when there is time to run them."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,10 @@ class Reference:
     start: int
     after: dict[str, int]
     """Op count after each reference pipeline, by the pipeline's name."""
+    calls: dict[str, int] = field(default_factory=dict, compare=False)
+    """Passes that the pipeline called, where it was run."""
+    seconds: dict[str, float] = field(default_factory=dict, compare=False)
+    """Wall time of the pipeline, where it was run."""
 
 
 def load(name: str) -> hlograph.Module:
@@ -113,16 +120,23 @@ def _recorded(benchmark: corpus.Benchmark) -> Reference:
     return Reference(benchmark.op_count, {name: count for name, count in after.items() if count})
 
 
-def measured(name: str) -> Reference:
+def measured(name: str, pipelines: Sequence[str] = REFERENCES) -> Reference:
     """Reference of a benchmark, found out by running the pipelines on it.
+
+    Args:
+        name: The benchmark.
+        pipelines: Names of the pipelines to run.
 
     Raises:
         HloError: The benchmark cannot be read, or XLA refuses it.
     """
     module = load(name)
-    after = {}
-    for pipeline in REFERENCES:
+    reference = Reference(module.op_count, {})
+    for pipeline in pipelines:
         result = module.clone()
-        result.run(hlograph.pipelines[pipeline])
-        after[pipeline] = result.op_count
-    return Reference(module.op_count, after)
+        begun = time.perf_counter()
+        called = hlograph.pipelines[pipeline].run(result.run)
+        reference.seconds[pipeline] = time.perf_counter() - begun
+        reference.calls[pipeline] = len(called)
+        reference.after[pipeline] = result.op_count
+    return reference

@@ -1,7 +1,7 @@
 """Plays a policy greedily on benchmarks, and checks what comes out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -32,6 +32,10 @@ class Outcome:
     """Passes that changed the module, in order: running them on it again gives the result."""
     calls: int
     """Pass calls, those that changed nothing included."""
+
+    def unless(self, check: "Check") -> "Outcome":
+        """The outcome; of one that failed its check, the benchmark without any pass."""
+        return replace(self, op_count=self.start, passes=()) if check.problem else self
 
 
 @dataclass(frozen=True)

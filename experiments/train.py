@@ -84,7 +84,7 @@ def _train_and_compare(
     from experiments.benchmarks import held_out_benchmarks, training_benchmarks
     from experiments.crew import Crew, pool_of
     from experiments.learner import learner_of
-    from experiments.report import Result, save, table_text
+    from experiments.results import Result, save, table_text
     from experiments.rollout_worker import make_rollout_worker
     from experiments.training import Training
     from experiments.training_log import write_text

@@ -2,8 +2,10 @@
 
 ``hlograph.pipelines["xla-cpu"]`` is the order in which XLA:CPU itself runs its
 target-independent passes, up to layout assignment, read off the pass metadata
-that XLA's compiler records. ``xla-simplify`` is a fixed point of the passes
-that shrink a module. Both are sequences over ``hlograph.passes``.
+that XLA's compiler records. ``xla-cpu-unexpanded`` is the same order without what
+rewrites instructions only because the target cannot run them. ``xla-simplify`` is a
+fixed point of the passes that shrink a module. All are sequences over
+``hlograph.passes``.
 """
 
 from __future__ import annotations
@@ -157,5 +159,39 @@ _XLA_SIMPLIFY = Pipeline(
     ),
 )
 
-pipelines = Pipelines(_XLA_CPU, _XLA_SIMPLIFY, Pipeline("none", "leaves the module as it is", ()))
+_FOR_THE_TARGET = frozenset(
+    _passes(
+        "result_caster dot_decomposer operand_upcaster rng-expander rng-bit-generator-expander "
+        "dynamic-index-splitter topk-decomposer:operation comparison-expander cholesky_expander "
+        "qr_expander eigh_expander triangular_solve_expander all_to_all_decomposer "
+        "stochastic_convert_decomposer all-reduce-promotion float-normalization-bf16 "
+        "convolution-group-converter:batch convolution-group-converter:cpu batchnorm_expander "
+        "logistic-expander reduce-window-rewriter dynamic_padder change-op-data-type:f16-f32 "
+        "gather_expander:simple tree_reduction_rewriter select_and_scatter_expander "
+        "scatter_expander:simple bitcast_dtypes_expander"
+    )
+)
+
+
+def _without(pipeline: Pipeline, left_out: frozenset[Pass], name: str, text: str) -> Pipeline:
+    def kept(steps: tuple[Pass | FixedPoint, ...]) -> Iterator[Pass | FixedPoint]:
+        for step in steps:
+            if isinstance(step, FixedPoint):
+                yield FixedPoint(tuple(p for p in step.steps if p not in left_out))
+            elif step not in left_out:
+                yield step
+
+    return Pipeline(name, text, tuple(kept(pipeline.steps)))
+
+
+_XLA_CPU_UNEXPANDED = _without(
+    _XLA_CPU,
+    _FOR_THE_TARGET,
+    "xla-cpu-unexpanded",
+    "XLA:CPU's own order without the expansions that only the target asks for",
+)
+
+pipelines = Pipelines(
+    _XLA_CPU, _XLA_CPU_UNEXPANDED, _XLA_SIMPLIFY, Pipeline("none", "leaves the module as it is", ())
+)
 """The reference pipelines by name."""

@@ -89,4 +89,4 @@ def test_calls_replay_one_by_one(corpus_module):
 def test_unknown_pipeline():
     with pytest.raises(UnknownNameError, match="xla-cpu"):
         hlograph.pipelines["xla-cpuu"]
-    assert set(hlograph.pipelines) == {"xla-cpu", "xla-simplify", "none"}
+    assert set(hlograph.pipelines) == {"xla-cpu", "xla-cpu-unexpanded", "xla-simplify", "none"}

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.benchmarks import Reference
 from experiments.evaluation import Check, Outcome
-from experiments.report import Result, save, summary, table_text
+from experiments.results import Result, save, summary, table_text
 from hlograph.checked_file import read_checked_json
 
 

@@ -6,7 +6,7 @@ import io
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +40,7 @@ class Result:
     ) -> "Result":
         """The result of outcomes, of which only those that passed their check count."""
         counted = {
-            policy: [
-                replace(o, op_count=o.start, passes=()) if c.problem else o
-                for o, c in zip(found, checks[policy], strict=True)
-            ]
+            policy: [o.unless(c) for o, c in zip(found, checks[policy], strict=True)]
             for policy, found in outcomes.items()
         }
         return cls(references, counted, checks)
