@@ -1,0 +1,138 @@
+"""Runs one experiment of the paper, or of what the paper lacks, and saves its study.
+
+    python -m experiments.paper figure2
+    python -m experiments.paper figure4 --preset full --seeds 0 1 2 3 4
+
+Ends with study.json in a folder under runs/, of which `python -m experiments.report` makes tables
+and pictures. A run that was cut short goes on with --out FOLDER where it was given up.
+"""
+
+import argparse
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import tyro
+
+from experiments.config_json import to_json
+from experiments.run_folder import RunFolderError, run_folder
+from experiments.startup import prepare_process
+from experiments.train import FAILED, INTERRUPTED, REFUSED
+from hlograph.checked_file import read_checked_json, write_checked_json
+from hlograph.errors import DamagedFileError, HloError
+
+if TYPE_CHECKING:
+    from experiments.study import Study
+
+EXPERIMENTS = {
+    "figure2": "agents on GPT-2's graphs: DQN, A2C, TRPO, PPO, and PPO with a GNN",
+    "figure3": "GNN and op counts against XLA's order, benchmark by benchmark",
+    "figure4": "plain PPO, shaped rewards, a value function that sees costs; both encoders",
+    "runtime": "modules before and after, compiled by XLA:CPU and run in turn (section 5.1.2)",
+    "search": "random, greedy, beam, evolutionary and guided search at equal budgets",
+    "ablations": "what the parts of the graph and of the encoder are worth",
+    "generalisation": "families seen and unseen, and modules larger than any trained on",
+    "win": "the best policy that validation found, against both references",
+}
+"""Name of an experiment, which is that of its module in this package, and what it shows."""
+CONFIG = "experiment.json"
+_KIND, _VERSION = "experiment settings", 1
+
+
+class Experiment(Protocol):
+    """What a module of an experiment holds, beside its docstring."""
+
+    PRESETS: Mapping[str, Any]
+    """Settings by preset, frozen dataclasses with preset, seeds and out."""
+
+    def run(self, config: Any, folder: Path) -> "Study":
+        """Makes the study; what it writes meanwhile goes into the folder."""
+        ...
+
+
+def parse(arguments: Sequence[str]) -> tuple[str, Experiment, Any]:
+    """Name, module and settings of the experiment that a command line asks for."""
+    lines = "\n".join(f"  {name:15} {what}" for name, what in EXPERIMENTS.items())
+    parser = argparse.ArgumentParser(
+        "python -m experiments.paper",
+        description=(__doc__ or "").strip(),
+        epilog=f"experiments:\n{lines}\n\nFIGURE --help shows the settings of one.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="%(prog)s [-h] FIGURE [--preset PRESET] [settings]",
+    )
+    parser.add_argument("figure", metavar="FIGURE", choices=list(EXPERIMENTS), help="see below")
+    name = parser.parse_args(arguments[:1]).figure
+    experiment = cast(Experiment, import_module(f"experiments.paper.{name}"))
+    prog = f"python -m experiments.paper {name}"
+    first = argparse.ArgumentParser(prog, add_help=False, allow_abbrev=False)
+    first.add_argument("--preset", choices=list(experiment.PRESETS))
+    given, _ = first.parse_known_args(arguments[1:])
+    default = experiment.PRESETS[given.preset or next(iter(experiment.PRESETS))]
+    # The classes are the experiments' own: what tyro makes of one is not known here.
+    config: Any = tyro.cli(
+        type(default),
+        default=default,
+        args=arguments[1:],
+        prog=prog,
+        description=cast(Any, experiment).__doc__,
+    )
+    return name, experiment, config
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the experiment that a command line asks for.
+
+    Returns:
+        Exit status.
+    """
+    name, experiment, config = parse(arguments)
+    time = datetime.now().strftime("%Y%m%d-%H%M%S")
+    folder = config.out or Path("runs") / f"paper-{name}-{config.preset}-{time}"
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with run_folder(folder):
+            _keep(replace(config, out=folder), folder)
+            prepare_process("cpu")
+            experiment.run(config, folder).save(folder)
+    except RunFolderError as error:
+        print(f"--out: {error}", file=sys.stderr)
+        return REFUSED
+    except KeyboardInterrupt:
+        print(f"\nInterrupted; to continue, repeat with --out {folder}", file=sys.stderr)
+        return INTERRUPTED
+    except (HloError, OSError) as error:
+        print(f"\n{type(error).__name__}: {error}", file=sys.stderr)
+        print(f"To continue, repeat with --out {folder}", file=sys.stderr)
+        return FAILED
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    print(f"study.json is in {folder}")
+    return 0
+
+
+def _keep(config: Any, folder: Path) -> None:
+    """Writes the settings into the folder; what was begun with others is not continued.
+
+    Raises:
+        RunFolderError: There are other settings, or what is there is damaged.
+    """
+    settings = to_json(config)
+    try:
+        begun = read_checked_json(folder / CONFIG, _KIND, _VERSION)["config"]
+    except FileNotFoundError:
+        write_checked_json(folder / CONFIG, _KIND, _VERSION, {"config": settings})
+        return
+    except DamagedFileError as error:
+        raise RunFolderError(str(error)) from error
+    changed = [key for key in {**begun, **settings} if begun.get(key) != settings.get(key)]
+    if changed:
+        raise RunFolderError(f"{folder} was begun with other settings: {', '.join(changed)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
