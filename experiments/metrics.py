@@ -1,11 +1,18 @@
-"""How an agent's op counts compare with a reference pipeline's, over many benchmarks.
+"""How an agent's op counts compare with a reference's, over many benchmarks.
 
-Both measures are of DESIGN.md, section 7.
+The count ratio and the reduction ratio are of DESIGN.md, section 7. Every mean is geometric
+unless its name says otherwise; a mean of nothing is nan; what has no ratio is named.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+_RESAMPLES = 2_000
+_BLOCK = 1 << 22  # values drawn at a time, so that long lists do not take gigabytes
 
 
 @dataclass(frozen=True)
@@ -31,9 +38,88 @@ def geometric_mean(values: Sequence[float]) -> float:
     return math.exp(math.fsum(math.log(value) for value in values) / len(values))
 
 
+def ratios(reference: Sequence[int], agent: Sequence[int]) -> list[float]:
+    """Reference op count / agent op count of each benchmark; above 1 the agent is better."""
+    return [r / a for r, a in zip(reference, agent, strict=True)]
+
+
 def count_ratio(reference: Sequence[int], agent: Sequence[int]) -> float:
     """Geometric mean of reference op count / agent op count; above 1 the agent is better."""
-    return geometric_mean([r / a for r, a in zip(reference, agent, strict=True)])
+    return geometric_mean(ratios(reference, agent))
+
+
+def better_of(after: Mapping[str, int], pipelines: Sequence[str]) -> int | None:
+    """Least op count that any of some reference pipelines leaves of one benchmark.
+
+    Args:
+        after: Op count after each pipeline, by its name.
+        pipelines: The pipelines; None is returned if one of them is not in ``after``, since the
+            least of the others would be an easier reference.
+    """
+    if not pipelines or any(name not in after for name in pipelines):
+        return None
+    return min(after[name] for name in pipelines)
+
+
+def worst(values: Sequence[float]) -> float:
+    """The least of some ratios; nan of none."""
+    return min(values, default=math.nan)
+
+
+def distance(best: Sequence[int], agent: Sequence[int]) -> float:
+    """Distance from the best known: geometric mean of agent op count / least known op count.
+
+    1 is as good as the best known, 1.01 one per cent above it; below 1 the agent found better.
+    """
+    return count_ratio(agent, best)
+
+
+def share(values: Sequence[float], at_least: float) -> float:
+    """Share, from 0 to 1, of values that are no less than a bound; nan of none."""
+    if not values:
+        return math.nan
+    return sum(value >= at_least for value in values) / len(values)
+
+
+def share_within(best: Sequence[int], agent: Sequence[int], tolerance: float) -> float:
+    """Share, from 0 to 1, of benchmarks with an op count of at most (1 + tolerance) * best."""
+    if not best:
+        return math.nan
+    within = [a <= b * (1 + tolerance) for b, a in zip(best, agent, strict=True)]
+    return sum(within) / len(within)
+
+
+def bootstrap_interval(
+    values: Sequence[float],
+    confidence: float = 0.95,
+    seed: int = 0,
+    statistic: Literal["geometric mean", "median"] = "geometric mean",
+) -> tuple[float, float]:
+    """Percentile bootstrap interval of a mean of ratios (Efron and Tibshirani 1993, 13.3).
+
+    Args:
+        values: Ratios, not negative; a geometric mean of a sample with a 0 in it is 0.
+        confidence: Probability that the interval is to cover, such as 0.95.
+        seed: Seed of the resampling.
+        statistic: Whose interval it is.
+
+    Returns:
+        Lower and upper bound; (nan, nan) of no values.
+    """
+    if not values:
+        return math.nan, math.nan
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.maximum(np.asarray(values, dtype=float), 0.0))
+    random = np.random.default_rng(seed)
+    rows = max(1, _BLOCK // len(logs))
+    means = []
+    for begin in range(0, _RESAMPLES, rows):
+        drawn = random.integers(0, len(logs), (min(rows, _RESAMPLES - begin), len(logs)))
+        means += [np.median(logs[drawn], 1) if statistic == "median" else logs[drawn].mean(1)]
+    tail = (1 - confidence) / 2
+    # Of the sorted means, not between two of them: half of minus infinity and something is nan.
+    low, high = np.quantile(np.concatenate(means), [tail, 1 - tail], method="nearest")
+    return math.exp(low), math.exp(high)
 
 
 def reduction_ratio(
@@ -47,7 +133,7 @@ def reduction_ratio(
         reference: Op count of each after the reference pipeline.
         agent: Op count of each after the agent.
     """
-    ratios: list[float] = []
+    shares: list[float] = []
     reference_fails, agent_fails = [], []
     for name, s, r, a in zip(names, start, reference, agent, strict=True):
         if r >= s:
@@ -55,7 +141,7 @@ def reduction_ratio(
             continue
         if a >= s:
             agent_fails.append(name)
-        ratios.append(max(s - a, 0) / (s - r))
+        shares.append(max(s - a, 0) / (s - r))
     return Reduction(
-        geometric_mean(ratios), len(ratios), tuple(reference_fails), tuple(agent_fails)
+        geometric_mean(shares), len(shares), tuple(reference_fails), tuple(agent_fails)
     )

@@ -1,0 +1,1 @@
+"""Tables and pictures of studies: one page of HTML, and the same as Markdown with PNGs."""

@@ -1,0 +1,79 @@
+"""Ablations: what each part of the graph and of the encoder is worth."""
+
+import math
+import re
+from collections.abc import Sequence
+
+from experiments.report.bars import seed_bars
+from experiments.report.comparison import BETTER, Comparison
+from experiments.report.lines import Line, Panel, line_panels
+from experiments.report.methods import details, measures_table, notes
+from experiments.report.section import Picture, Section
+from experiments.study import Study
+
+_DEPTH = re.compile(r"(?:depth|layers)\D{0,3}(\d+)|(\d+)\s*layers?\b", re.IGNORECASE)
+
+
+def depth(method: str) -> int | None:
+    """Layers of a method whose name says "depth 3", "layers=3" or "3 layers"."""
+    found = _DEPTH.search(method)
+    return int(found[1] or found[2]) if found else None
+
+
+def sections(study: Study) -> list[Section]:
+    """Variants sorted by their mean, depth as a line, and the tables."""
+    found = []
+    for number, group in enumerate(study.groups(), 1):
+        comparison = Comparison(study, group)
+        for against in comparison.against()[:1]:
+            text = ("Count ratio to " + against + ", the best first; dots are seeds.",)
+            bars = _sorted(comparison, number)
+            found.append(Section(f"Variants: {group}", text, bars))
+        line = _depths(comparison, f"depth-{number}")
+        if line:
+            text = ("Count ratio by number of layers; the band lies between the seeds.",)
+            found.append(Section(f"Depth: {group}", text, line))
+        text = ["Means over seeds, in brackets the least and the greatest.", *notes(comparison)]
+        found.append(Section(f"Methods: {group}", text, table=measures_table(comparison)))
+        found += details(comparison)
+    return found
+
+
+def _mean(values: Sequence[float]) -> float:
+    defined = [value for value in values if not math.isnan(value)]
+    return sum(defined) / len(defined) if defined else -math.inf
+
+
+def _sorted(comparison: Comparison, number: int) -> Picture:
+    """Bars against the first reference and the better of both, in the first one's order."""
+    against = [a for a in comparison.against() if a in (comparison.against()[0], BETTER)]
+    values = {
+        a: {m: comparison.over_seeds(m, comparison.count_ratio(a)) for m in comparison.methods}
+        for a in against
+    }
+    order = sorted(comparison.methods, key=lambda m: -_mean(values[against[0]][m]))
+    panels = {f"to {a}": {m: values[a][m] for m in order} for a in against}
+    alt = f"Count ratio of each variant on {comparison.group}, sorted"
+    return seed_bars(f"variants-{number}", alt, panels)
+
+
+def _depths(comparison: Comparison, name: str) -> Picture | None:
+    """A line over the methods that differ in depth; None of fewer than two."""
+    by_depth = {d: m for m in comparison.methods if (d := depth(m)) is not None}
+    if len(by_depth) < 2:
+        return None
+    lines = {}
+    for against in comparison.against():
+        columns = {
+            d: comparison.over_seeds(by_depth[d], comparison.count_ratio(against))
+            for d in sorted(by_depth)
+        }
+        count = max(map(len, columns.values()))
+        seeds = [
+            [column[n] if n < len(column) else math.nan for column in columns.values()]
+            for n in range(count)
+        ]
+        lines[f"to {against}"] = Line(list(columns), seeds)
+    panel = Panel("", "layers", lines, {})
+    alt = f"Count ratio by number of layers on {comparison.group}"
+    return line_panels(name, alt, [panel], "count ratio")

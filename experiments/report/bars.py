@@ -1,0 +1,130 @@
+"""Bars with a dot for each seed."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from experiments.report.section import Picture
+from experiments.report.style import colours, picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Values = Mapping[str, Sequence[float]]
+"""Value of each seed, by what the bar is of."""
+_LABELS = 12  # bars beside each other, up to which each has its value written at it
+
+
+def seed_bars(name: str, alt: str, panels: Mapping[str, Values], base: float = 1.0) -> Picture:
+    """Panels side by side, in each a bar from a base to the mean and a dot for each seed.
+
+    Args:
+        name: Name of the picture.
+        alt: What it shows.
+        panels: Values by title of the panel; all panels have the bars of the first.
+        base: Where bars begin, such as 1 for ratios.
+    """
+    names = list(next(iter(panels.values())))
+
+    def draw(figure: "Figure") -> None:
+        all_axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        for axes, (title, values) in zip(all_axes, panels.items(), strict=True):
+            for place, bar in enumerate(names):
+                _bar(axes, place, values.get(bar, ()), colours(names)[bar], base)
+            axes.axvline(base, color="black", linewidth=0.8)
+            axes.set_title(title)
+            axes.grid(axis="x", alpha=0.3)
+            axes.margins(x=0.12)
+        all_axes[0].set_yticks(range(len(names)), names)
+        all_axes[0].invert_yaxis()
+
+    return picture(name, alt, 1.0 + 0.38 * len(names), draw)
+
+
+def _bar(axes: "Axes", place: int, values: Sequence[float], colour: str, base: float) -> None:
+    """A bar that lies, its dots, and the mean in figures."""
+    defined = [value for value in values if not math.isnan(value)]
+    if not defined:
+        axes.text(base, place, " undefined", va="center", fontsize=8)
+        return
+    mean = math.fsum(defined) / len(defined)
+    axes.barh(place, mean - base, left=base, color=colour, alpha=0.75, height=0.62)
+    if len(defined) > 1:
+        axes.plot(defined, [place] * len(defined), "o", color="black", markersize=3.5, zorder=3)
+    side = 1 if mean >= base else -1
+    end = max(defined) if side > 0 else min(defined)
+    axes.annotate(
+        f"{mean:.3f}",
+        (end if side * (end - base) > 0 else base, place),
+        (5 * side, 0),
+        textcoords="offset points",
+        ha="left" if side > 0 else "right",
+        va="center",
+        fontsize=8,
+    )
+
+
+def grouped_bars(
+    name: str, alt: str, series: Mapping[str, Values], label: str, base: float = 1.0
+) -> Picture:
+    """Groups of bars, one bar of each series in a group, dots for seeds.
+
+    Args:
+        name: Name of the picture.
+        alt: What it shows.
+        series: Values of seeds by group, by what has one colour.
+        label: Of the value axis.
+        base: Where bars begin.
+    """
+    groups = list(dict.fromkeys(group for values in series.values() for group in values))
+    width = 0.8 / len(series)
+
+    def draw(figure: "Figure") -> None:
+        axes = figure.subplots()
+        for number, (title, colour) in enumerate(colours(series).items()):
+            shift = (number - (len(series) - 1) / 2) * width
+            _standing(axes, groups, series[title], shift, width, title, colour, base)
+        axes.axhline(base, color="black", linewidth=0.8)
+        axes.set_xticks(range(len(groups)), groups)
+        axes.set_ylabel(label)
+        axes.grid(axis="y", alpha=0.3)
+        axes.margins(y=0.15)
+        figure.legend(loc="outside upper center", ncols=min(len(series), 4))
+
+    return picture(name, alt, 4.0, draw)
+
+
+def _standing(
+    axes: "Axes",
+    groups: Sequence[str],
+    values: Values,
+    shift: float,
+    width: float,
+    title: str,
+    colour: str,
+    base: float,
+) -> None:
+    """The bars of one series, at their places in the groups."""
+    label: Any = title
+    for place, group in enumerate(groups):
+        defined = [value for value in values.get(group, ()) if not math.isnan(value)]
+        if not defined:
+            continue
+        mean = math.fsum(defined) / len(defined)
+        x = place + shift
+        axes.bar(x, mean - base, width * 0.92, bottom=base, color=colour, alpha=0.75, label=label)
+        label = None
+        if len(defined) > 1:
+            axes.plot([x] * len(defined), defined, "o", color="black", markersize=3, zorder=3)
+        if len(groups) * round(0.8 / width) <= _LABELS:
+            end = max([*defined, base]) if mean >= base else min([*defined, base])
+            axes.annotate(
+                f"{mean:.3f}",
+                (x, end),
+                (0, 3 if mean >= base else -3),
+                textcoords="offset points",
+                ha="center",
+                va="bottom" if mean >= base else "top",
+                fontsize=8,
+            )

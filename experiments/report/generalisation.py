@@ -1,0 +1,90 @@
+"""Generalisation: families seen and unseen, and modules by size."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from experiments.evaluation import Outcome
+from experiments.report.bars import grouped_bars
+from experiments.report.comparison import Comparison
+from experiments.report.methods import details, measures_table, notes
+from experiments.report.section import Cell, Picture, Section, Table, over_seeds
+from experiments.study import Study, Trial
+
+SIZE_CLASSES = (1_000, 3_000, 10_000)
+"""Op counts at the start up to which a benchmark is of a class; the last class is above."""
+
+
+def size_class(start: int) -> str:
+    """Name of the class that a benchmark of this op count is of."""
+    below = 0
+    for limit in SIZE_CLASSES:
+        if start <= limit:
+            return f"{below:,} to {limit:,}" if below else f"up to {limit:,}"
+        below = limit
+    return f"above {below:,}"
+
+
+def sections(study: Study) -> list[Section]:
+    """Ratios by group of benchmarks, then by size, then each group's own tables."""
+    comparisons = [Comparison(study, group) for group in study.groups()]
+    sized = by_size(study)
+    sizes = [Comparison(sized, group) for group in sized.groups()]
+    found = []
+    references = dict.fromkeys(a for c in comparisons for a in c.against())
+    for place, against in enumerate(references, 1):
+        title = f"Seen, unseen and larger: count ratio to {against}"
+        bars = _bars(comparisons, against, f"groups-{place}")
+        found.append(Section(title, ("Dots are seeds.",), bars, _table(comparisons, against)))
+        title = f"By instructions at the start: count ratio to {against}"
+        bars = _bars(sizes, against, f"sizes-{place}")
+        text = ("All groups together.",)
+        found.append(Section(title, text, bars, _table(sizes, against)))
+    for comparison in comparisons:
+        text = notes(comparison)
+        table = measures_table(comparison)
+        found.append(Section(f"Methods: {comparison.group}", text, table=table))
+        found += details(comparison)
+    return found
+
+
+def by_size(study: Study) -> Study:
+    """The study with its benchmarks, of all groups, grouped by their size.
+
+    A trial of a method and seed over several groups becomes one for each size.
+    """
+    names = {(trial.method, trial.seed): trial for trial in study.trials}
+    limits = [*SIZE_CLASSES, SIZE_CLASSES[-1] + 1]
+    trials = []
+    for group in (size_class(limit) for limit in limits):
+        for method, seed in names:
+            mine = [t for t in study.trials if (t.method, t.seed) == (method, seed)]
+            joined = _joined(mine, group, lambda o, g=group: size_class(o.start) == g)
+            if joined.outcomes:
+                trials.append(joined)
+    return replace(study, trials=trials)
+
+
+def _joined(trials: list[Trial], group: str, keep: Callable[[Outcome], bool]) -> Trial:
+    """One trial of those results that are kept; a benchmark of two groups counts once."""
+    counted = {o.benchmark: o for trial in trials for o in trial.counted() if keep(o)}
+    return Trial(trials[0].method, trials[0].seed, group, list(counted.values()))
+
+
+def _bars(comparisons: list[Comparison], against: str, name: str) -> Picture:
+    series: dict[str, dict[str, list[float]]] = {}
+    for c in comparisons:
+        for method in c.methods:
+            values = c.over_seeds(method, c.count_ratio(against))
+            series.setdefault(method, {})[c.group] = values
+    alt = f"Count ratio to {against} by group of benchmarks"
+    return grouped_bars(name, alt, series, f"count ratio to {against}")
+
+
+def _table(comparisons: list[Comparison], against: str) -> Table:
+    rows: list[list[Cell]] = []
+    methods = list(dict.fromkeys(m for c in comparisons for m in c.methods))
+    for c in comparisons:
+        benchmarks = {o.benchmark for t in c.trials() for o in t.outcomes}
+        values = [over_seeds(c.over_seeds(m, c.count_ratio(against))) for m in methods]
+        rows.append([c.group, len(benchmarks), *values])
+    return Table(("group", "benchmarks", *methods), rows)

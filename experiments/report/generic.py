@@ -1,0 +1,32 @@
+"""What is shown of a study that nothing more particular is known of."""
+
+from experiments.report.bars import seed_bars
+from experiments.report.comparison import Comparison
+from experiments.report.methods import details, measures_table, notes
+from experiments.report.section import Picture, Section
+from experiments.study import Study
+
+
+def ratio_bars(comparison: Comparison, name: str) -> Picture:
+    """Count ratios of all methods against each reference."""
+    panels = {
+        f"to {against}": {
+            m: comparison.over_seeds(m, comparison.count_ratio(against)) for m in comparison.methods
+        }
+        for against in comparison.against()
+    }
+    alt = f"Count ratio of each method to each reference on {comparison.group}"
+    return seed_bars(name, alt, panels)
+
+
+def sections(study: Study) -> list[Section]:
+    """Bars of the count ratio and the table of each group of benchmarks."""
+    found = []
+    for number, group in enumerate(study.groups()):
+        comparison = Comparison(study, group)
+        if comparison.against():
+            bars = ratio_bars(comparison, f"ratios-{number + 1}")
+            table = measures_table(comparison)
+            found.append(Section(group, notes(comparison), bars, table))
+        found += details(comparison)
+    return found

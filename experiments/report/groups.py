@@ -1,0 +1,49 @@
+"""Bars in groups: figure 4, whose methods have two parts, and generalisation."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from experiments.report.bars import grouped_bars
+from experiments.report.comparison import Comparison
+from experiments.report.methods import details, measures_table, notes
+from experiments.report.section import Section
+from experiments.study import Study
+
+_PARTS = re.compile(r"\s*(?:,|:|\+|/)\s+|\s+\+\s+")
+PLAIN = "plain"
+
+
+def two_parts(method: str) -> tuple[str, str]:
+    """Encoder and variant of a method such as "GNN, shaped reward"; "GNN" alone is plain."""
+    first, *rest = _PARTS.split(method, maxsplit=1)
+    return first, rest[0] if rest else PLAIN
+
+
+def figure4(study: Study) -> list[Section]:
+    """Variants of the reward and of the value function, for each encoder."""
+    found = []
+    for number, group in enumerate(study.groups()):
+        comparison = Comparison(study, group)
+        for place, against in enumerate(comparison.against()):
+            series: dict[str, dict[str, list[float]]] = {}
+            for method in comparison.methods:
+                encoder, variant = two_parts(method)
+                values = comparison.over_seeds(method, comparison.count_ratio(against))
+                series.setdefault(encoder, {})[variant] = values
+            found.append(_section(group, against, f"variants-{number + 1}-{place + 1}", series))
+        found += _tables(comparison)
+    return found
+
+
+def _section(
+    group: str, against: str, name: str, series: Mapping[str, Mapping[str, Sequence[float]]]
+) -> Section:
+    alt = f"Count ratio to {against} on {group}"
+    bars = grouped_bars(name, alt, series, f"count ratio to {against}")
+    return Section(f"Count ratio to {against}: {group}", ("Dots are seeds.",), bars)
+
+
+def _tables(comparison: Comparison) -> list[Section]:
+    text = ["Means over seeds, in brackets the least and the greatest.", *notes(comparison)]
+    main = Section(f"Methods: {comparison.group}", text, table=measures_table(comparison))
+    return [main, *details(comparison)]
