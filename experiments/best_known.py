@@ -26,6 +26,10 @@ class BestKnown:
     passes: tuple[str, ...]
     """Run in this order on the benchmark they lead to the op count."""
 
+    def improves(self, old: "BestKnown | None") -> bool:
+        """Whether it is better than what is known, or as good with fewer passes."""
+        return old is None or (self.op_count, len(self.passes)) < (old.op_count, len(old.passes))
+
 
 def read(path: Path = FILE) -> dict[str, BestKnown]:
     """What is known, by benchmark; nothing if there is no such file."""
@@ -56,8 +60,7 @@ def write(found: Iterable[BestKnown], path: Path = FILE) -> None:
     """
     known = read(path)
     for new in found:
-        old = known.get(new.benchmark)
-        if old is None or (new.op_count, len(new.passes)) < (old.op_count, len(old.passes)):
+        if new.improves(known.get(new.benchmark)):
             known[new.benchmark] = new
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")

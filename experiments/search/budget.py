@@ -1,0 +1,73 @@
+"""What a search may spend, and what it found by when."""
+
+import time
+
+
+class BudgetSpentError(Exception):
+    """A search has nothing left to spend; what it found so far counts."""
+
+
+_MOST_LOOKS = 20_000
+"""In a row, without a call: a small space has been searched to its end."""
+
+
+class Budget:
+    """Pass calls and seconds, whichever ends first; the clock starts when it is made.
+
+    A search that only looks up what was called before comes to an end too.
+
+    Args:
+        calls: Pass calls; None is no limit.
+        seconds: Wall time; None is no limit.
+    """
+
+    def __init__(self, calls: int | None = None, seconds: float | None = None) -> None:
+        if calls is None and seconds is None:
+            raise ValueError("expected a limit of pass calls, of seconds, or both; got neither")
+        self.limit_calls, self.limit_seconds = calls, seconds
+        self.calls = 0
+        """Pass calls made."""
+        self._looks = 0
+        self._begun = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Wall time since the search began."""
+        return time.perf_counter() - self._begun
+
+    @property
+    def share(self) -> float:
+        """Share of the budget that is spent, 0 to 1."""
+        shares = [0.0]
+        if self.limit_calls is not None:
+            shares.append(self.calls / max(self.limit_calls, 1))
+        if self.limit_seconds is not None:
+            shares.append(self.seconds / max(self.limit_seconds, 1e-9))
+        return min(max(shares), 1.0)
+
+    def check(self) -> None:
+        """Raises BudgetSpentError if nothing is left."""
+        if self.limit_calls is not None and self.calls >= self.limit_calls:
+            raise BudgetSpentError
+        if self.limit_seconds is not None and self.seconds >= self.limit_seconds:
+            raise BudgetSpentError
+
+    def spend(self) -> None:
+        """Counts one pass call.
+
+        Raises:
+            BudgetSpentError: There is none left.
+        """
+        self.check()
+        self.calls += 1
+        self._looks = 0
+
+    def look(self) -> None:
+        """Counts an answer that cost nothing.
+
+        Raises:
+            BudgetSpentError: There were too many of them in a row.
+        """
+        self._looks += 1
+        if self._looks > _MOST_LOOKS:
+            raise BudgetSpentError

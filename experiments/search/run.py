@@ -1,0 +1,58 @@
+"""Searches many benchmarks in worker processes, and keeps what is better than known."""
+
+from collections.abc import Iterator, Sequence
+
+from experiments import best_known
+from experiments.best_known import BestKnown
+from experiments.crew import Crew
+from experiments.search.task import Found, Search
+
+
+def search_in_batches(
+    crew: Crew, tasks: Sequence[Search], batch: int, record: bool
+) -> Iterator[list[Found]]:
+    """What searches come to, a batch at a time.
+
+    Args:
+        crew: Does them.
+        tasks: The searches.
+        batch: Searches in a batch; what a batch found is written down before the next begins.
+        record: Whether what is better than known is added to the best-known counts.
+    """
+    for first in range(0, len(tasks), batch):
+        part = tasks[first : first + batch]
+        found: list[Found] = crew.run(part, "a search")
+        if record:
+            record_better(crew, part, found)
+        yield found
+
+
+def record_better(crew: Crew, tasks: Sequence[Search], found: Sequence[Found]) -> list[BestKnown]:
+    """Adds to the best-known counts what is better, and stood its check on a fresh module.
+
+    Args:
+        crew: Checks it.
+        tasks: The searches.
+        found: What they came to.
+
+    Returns:
+        What was added.
+    """
+    known = best_known.read()
+    better = [
+        new
+        for task, result in zip(tasks, found, strict=True)
+        if (new := _as_known(task, result)).improves(known.get(new.benchmark))
+    ]
+    outcomes = {result.outcome.benchmark: result.outcome for result in found}
+    checks = crew.check([outcomes[new.benchmark] for new in better])
+    stood = [new for new, check in zip(better, checks, strict=True) if check.problem is None]
+    best_known.write(stood)
+    return stood
+
+
+def _as_known(task: Search, found: Found) -> BestKnown:
+    outcome = found.outcome
+    return BestKnown(
+        outcome.benchmark, found.fingerprint, outcome.op_count, task.method, outcome.passes
+    )

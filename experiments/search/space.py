@@ -1,0 +1,194 @@
+"""The states that orders of passes lead to: what every search moves in."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from experiments.search.budget import Budget
+from hlograph.errors import PassError
+from hlograph.isolation import FlightRecorder, Quarantine
+from hlograph.isolation.pass_call import note
+from hlograph.module import Module, Snapshot
+from hlograph.registry import Pass, passes
+
+_INSTRUCTION_BYTES = 2048
+"""Of a kept state, whose module is held twice; see ``envs.module_cache``."""
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """One state of the benchmark's module, as it was first come to."""
+
+    fingerprint: str
+    op_count: int
+    parent: Node | None
+    action: int | None
+    """Number of the pass that led here from the parent."""
+    depth: int
+    """Passes that changed the module on the way here."""
+    children: dict[int, Node] = field(default_factory=dict)
+    """By number of the pass; the node itself for one that changes nothing."""
+
+    def actions(self) -> list[int]:
+        """Numbers of the passes that lead here from the start."""
+        found = []
+        node = self
+        while node.parent is not None:
+            assert node.action is not None
+            found.append(node.action)
+            node = node.parent
+        return found[::-1]
+
+
+class SearchSpace:
+    """States of one benchmark, and the passes between them: a transposition table.
+
+    Two orders that lead to the same fingerprint lead to one node, and no pass is called twice in
+    a state, whichever method asks. A node's way from the start was really gone, step by step, so
+    what it says holds on a fresh module too.
+
+    Args:
+        module: The benchmark's module; it is not changed.
+        benchmark: Its name.
+        budget: What calls are counted against.
+        actions: The passes to choose from; None is all.
+        max_bytes: Memory for modules, by estimate. A state whose module was dropped is come to
+            again by calling its passes, and these calls count.
+        quarantine: States and passes that are not to be tried.
+        recorder: Where each pass is noted before it runs.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        benchmark: str,
+        budget: Budget,
+        actions: Sequence[Pass] | None = None,
+        max_bytes: int = 1 << 30,
+        quarantine: Quarantine | None = None,
+        recorder: FlightRecorder | None = None,
+    ) -> None:
+        self.benchmark, self.budget = benchmark, budget
+        self.passes = tuple(passes if actions is None else actions)
+        self._numbers = {entry: number for number, entry in enumerate(self.passes)}
+        self._quarantine = quarantine or Quarantine()
+        self._recorder = recorder
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._kept: OrderedDict[Node, _Kept] = OrderedDict()
+        start = module.snapshot()
+        self.root = Node(start.fingerprint, start.op_count, None, None, 0)
+        self._root_module = module
+        self._nodes = {start.fingerprint: self.root}
+        self.best = self.root
+        """Of the states with the least op count the one first come to by the fewest passes."""
+        self.curve: list[tuple[int, float, int]] = [(0, 0.0, start.op_count)]
+        """Pass calls, seconds and op count at each improvement."""
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def number(self, entry: Pass) -> int | None:
+        """Number of a pass here; None if it is not to choose from."""
+        return self._numbers.get(entry)
+
+    def names(self, node: Node) -> tuple[str, ...]:
+        """Names of the passes that lead to a node from the start."""
+        return tuple(self.passes[action].name for action in node.actions())
+
+    def follow(self, node: Node, actions: Iterable[int]) -> Node:
+        """The state that several passes lead to, one after the other."""
+        for action in actions:
+            node = self.step(node, action)
+        return node
+
+    def step(self, node: Node, action: int) -> Node:
+        """The state that a pass leads to; the same one if it changes nothing or fails.
+
+        Costs a pass call unless it was asked before.
+
+        Raises:
+            BudgetSpentError: It would cost one, and there is none left.
+        """
+        known = node.children.get(action)
+        if known is not None:
+            self.budget.look()
+            return known
+        child = self._call(node, action)
+        node.children[action] = child
+        if child is not node and (child.op_count, child.depth) < (
+            self.best.op_count,
+            self.best.depth,
+        ):
+            if child.op_count < self.best.op_count:
+                self.curve.append((self.budget.calls, self.budget.seconds, child.op_count))
+            self.best = child
+        return child
+
+    def module(self, node: Node) -> Module:
+        """The module in a state, not to be changed."""
+        return self._keep(node).module
+
+    def _call(self, node: Node, action: int) -> Node:
+        entry = self.passes[action]
+        if entry.name in self._quarantine.passes_at(node.fingerprint):
+            return node
+        kept = self._keep(node)
+        self.budget.spend()
+        module = kept.working = kept.working or kept.module.clone()
+        snapshot = self._run(module, entry, node)
+        if snapshot is None:
+            return node
+        kept.working = None
+        known = self._nodes.get(snapshot.fingerprint)
+        if known is not None:
+            return known
+        child = Node(snapshot.fingerprint, snapshot.op_count, node, action, node.depth + 1)
+        self._nodes[child.fingerprint] = child
+        self._put(child, module)
+        return child
+
+    def _run(self, module: Module, entry: Pass, node: Node) -> Snapshot | None:
+        """Snapshot of the module after a pass; None if it is as before."""
+        if self._recorder is not None:
+            applied = self.names(node)
+            self._recorder.begin(note(entry.name, node.fingerprint, self.benchmark, applied))
+        try:
+            return module.run_and_look(entry).snapshot
+        except PassError:
+            return None
+        finally:
+            if self._recorder is not None:
+                self._recorder.end()
+
+    def _keep(self, node: Node) -> _Kept:
+        """The module of a node, found or made again."""
+        kept = self._kept.get(node)
+        if kept is not None:
+            self._kept.move_to_end(node)
+            return kept
+        if node.parent is None:
+            return self._put(node, self._root_module)
+        assert node.action is not None
+        module = self._keep(node.parent).module.clone()
+        self.budget.spend()
+        self._run(module, self.passes[node.action], node.parent)
+        return self._put(node, module)
+
+    def _put(self, node: Node, module: Module) -> _Kept:
+        self._kept[node] = kept = _Kept(module)
+        self._bytes += _INSTRUCTION_BYTES * node.op_count
+        while self._bytes > self._max_bytes and len(self._kept) > 1:
+            dropped, _ = self._kept.popitem(last=False)
+            self._bytes -= _INSTRUCTION_BYTES * dropped.op_count
+        return kept
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A state's module, and the copy that passes are tried on."""
+
+    module: Module
+    working: Module | None = None
