@@ -12,7 +12,7 @@ import gymnasium
 from envs.known_no_ops import KnownNoOps
 from envs.no_op_table import NoOpTable
 from envs.pass_ordering import PassOrderingEnv
-from envs.rewards import OpCount, OpCountDrop, Reward
+from envs.rewards import OpCount, OpCountDrop, Reward, Shaped
 from envs.trajectory import ReplayError, Trajectory
 from envs.validation import Validation
 
@@ -24,6 +24,7 @@ __all__ = [
     "PassOrderingEnv",
     "ReplayError",
     "Reward",
+    "Shaped",
     "Trajectory",
     "Validation",
 ]

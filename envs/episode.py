@@ -31,16 +31,20 @@ class Episode:
         known: Passes known to change nothing in it, as ``KnownNoOps.at`` gives them.
         known_before: Those that were known as the episode came into it.
         seen: What the observation sees of the module; None until asked for.
-        cost: XLA's cost analysis; None until asked for.
+        cost: XLA's cost analysis; None in an episode without costs.
+
+    Args:
+        benchmark: What the episode begins with.
+        costs: Whether XLA's cost analysis is run on each state.
     """
 
-    def __init__(self, benchmark: NamedModule) -> None:
+    def __init__(self, benchmark: NamedModule, costs: bool) -> None:
         self.benchmark = benchmark.name
-        self._load = benchmark.load
+        self._load, self._costs = benchmark.load, costs
         start = benchmark.load()
+        self.module = start.clone()
         # Of the start itself, which keeps its fingerprint for the next episode.
         self.enter(start.snapshot())
-        self.module = start.clone()
         self._surroundings = int(start.surroundings(), 16)
         self.start_fingerprint = self.fingerprint
         self.start = self.state
@@ -65,9 +69,12 @@ class Episode:
         """Goes on to the state that the module is in now."""
         self.fingerprint = snapshot.fingerprint
         self.state = ModuleState(snapshot.op_count)
+        self.cost: Cost | None = None
+        if self._costs:
+            self.cost = self.module.cost()
+            self.state = ModuleState(snapshot.op_count, self.cost.flops, self.cost.transcendentals)
         self.counts = snapshot.op_counts
         self.seen: Any = None
-        self.cost: Cost | None = None
 
     def copy(self) -> Episode:
         """Returns an independent copy."""

@@ -17,7 +17,7 @@ from envs.known_no_ops import KNOWN_NO_OPS, KnownNoOps
 from envs.observations import OBSERVATIONS, Observation, ObservationKind
 from envs.pass_runner import NOTHING, PassResult, PassRunner
 from envs.rendering import render_trajectory
-from envs.rewards import Reward, resolve_reward
+from envs.rewards import Reward, cost_changes, resolve_reward
 from envs.trajectory import ReplayError, Trajectory
 from envs.validation import Validation, validate
 from hlograph.equivalence import Limits
@@ -54,6 +54,9 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
     (int8, 0 where an action is known to change nothing), with ``costs`` also
     ``flops``, ``transcendentals`` and ``bytes_accessed``, and with ``timings``
     also ``pass_time`` (seconds in XLA).
+
+    With ``costs`` there is also ``cost_changes``: logarithms of flops and of transcendentals now
+    over those at the start (``envs.rewards.cost_changes``).
 
     Episodes are deterministic: the same trajectory gives the same fingerprint
     in every process. What masks show of no-ops is kept from episode to episode;
@@ -95,7 +98,8 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
             horizon: Steps after which an episode is truncated.
             selection: How reset picks a benchmark: ``"uniform"`` or ``"round-robin"``.
             costs: Whether info holds XLA's cost analysis, which takes about as
-                long as a pass after each step that changed the module.
+                long as a pass after each step that changed the module. A reward that
+                reads costs has them whatever is said here.
             timings: Whether info holds the time of each pass. Off by default:
                 infos of equal episodes are equal then.
             share_observations: Whether observations of the same state share their
@@ -130,6 +134,7 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         self._next_benchmark = 0
         self._reward = resolve_reward(reward)
         self._costs = costs
+        self._needs_costs = costs or getattr(self._reward, "needs_costs", False)
         self._timings = timings
         self._share_observations = share_observations
         self._stop = len(self.passes)
@@ -179,7 +184,8 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
             self._runner.forget()
         if self._episode is not None:
             self._runner.leave(self._episode)
-        episode = Episode(self._choose((options or {}).get("benchmark")))
+        chosen = self._choose((options or {}).get("benchmark"))
+        episode = Episode(chosen, costs=self._needs_costs)
         self._runner.arrive(episode)
         self._episode = episode
         return self._observe(), self._info(None, NOTHING)
@@ -207,7 +213,8 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         episode.done = terminated or truncated
         if episode.done:
             self._runner.leave(episode)
-        reward = self._reward(episode.start, before, episode.state)
+        after = episode.state._replace(stopped=True) if terminated else episode.state
+        reward = self._reward(episode.start, before, after)
         info = self._info(name, result)
         return self._observe(), float(reward), terminated, truncated, info
 
@@ -310,10 +317,9 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
             "error": result.error,
             "action_mask": episode.mask.copy(),
         }
-        if self._costs:
-            if episode.cost is None:
-                episode.cost = episode.module.cost()
+        if self._costs and episode.cost is not None:
             info.update(episode.cost._asdict())
+            info["cost_changes"] = cost_changes(episode.start, episode.state)
         if self._timings:
             info["pass_time"] = result.seconds
         return info

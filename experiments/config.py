@@ -9,7 +9,7 @@ from typing import Literal
 
 from models.config import GATConfig, HeadsConfig, OpCountConfig, PPOConfig
 
-Reward = Literal["op-count-drop", "op-count"]
+Reward = Literal["op-count-drop", "op-count", "shaped"]
 Preset = Literal["quick", "full"]
 CorpusSet = Literal["gpt2-train", "diverse"]
 Workers = Literal["processes", "ray", "in-process"]
@@ -40,7 +40,10 @@ class TrainConfig:
     horizon: int = 40
     """Pass calls in an episode, after which it is truncated."""
     reward: Reward = "op-count-drop"
-    """What the policy is rewarded for."""
+    """What the policy is rewarded for; shaped is the drop, and a potential of flops and
+    transcendentals, with the learner's own gamma."""
+    value_costs: bool = False
+    """Whether the value head, and it alone, also sees how flops and transcendentals changed."""
     evaluations: int = 4
     """Times that the held-out benchmarks are evaluated while training, evenly spread."""
     checkpoint_every: int = 10

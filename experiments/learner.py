@@ -7,15 +7,16 @@ from typing import Literal
 import torch
 
 import hlograph
+from envs import Reward, Shaped
 from experiments.config import GNNTrainConfig, OpCountTrainConfig
-from experiments.states import Observation, context_width
+from experiments.states import COST_WIDTH, Observation, context_width
 from hlograph import vocabulary
 from models.actor_critic import ActorCritic
 from models.config import PPOConfig
 from models.encoder import Encoder
 from models.gat import GATEncoder
+from models.graph_view import GraphSchema
 from models.op_count_mlp import OpCountEncoder
-from models.refined_graphs import GraphSchema
 
 LearnerName = Literal["gnn", "op_counts"]
 
@@ -53,6 +54,18 @@ def new_policy(learner: Learner, config: OpCountTrainConfig) -> ActorCritic:
     """A policy with random parameters, by the run's seed, on the run's device."""
     torch.manual_seed(config.seed)
     policy = ActorCritic(
-        learner.make_encoder(), context_width(NUM_ACTIONS), NUM_ACTIONS, config.heads
+        learner.make_encoder(),
+        context_width(NUM_ACTIONS),
+        NUM_ACTIONS,
+        config.heads,
+        value_width=COST_WIDTH if config.value_costs else 0,
     )
     return policy.to(config.device)
+
+
+def reward_of(learner: Learner, config: OpCountTrainConfig) -> str | Reward:
+    """What a learner is rewarded for, as an environment takes it.
+
+    Shaping leaves the best policy what it is only with the discount that the learner has.
+    """
+    return Shaped(gamma=learner.ppo.gamma) if config.reward == "shaped" else config.reward

@@ -20,7 +20,7 @@ from envs.module_cache import MODULES
 from experiments.benchmarks import Reference, load, measured
 from experiments.config import OpCountTrainConfig
 from experiments.evaluation import Check, Outcome, check, play_greedily
-from experiments.learner import Learner, LearnerName, learner_of, new_policy
+from experiments.learner import Learner, LearnerName, learner_of, new_policy, reward_of
 from experiments.lockstep import lockstep
 from experiments.rollout import Deck, RolloutStats, collect
 from experiments.startup import prepare_worker
@@ -83,10 +83,10 @@ class RolloutWorker:
         return PassOrderingEnv(
             self._named[benchmarks],
             observation=learner.observation,
-            reward=config.reward,
+            reward=reward_of(learner, config),
             horizon=config.horizon,
-            # XLA's cost analysis takes as long as a pass, and nobody reads it here.
-            costs=False,
+            # XLA's cost analysis takes as long as a pass.
+            costs=config.value_costs,
             timings=True,
             share_observations=True,
             no_op_bytes=config.no_op_mib << 20,

@@ -21,13 +21,18 @@ class State:
     item: Any
     """What the encoder sees: the graph's arrays, or op counts, float32 [num_opcodes]."""
     context: np.ndarray
-    """float32 [context_width(A)]: what the heads see beside the encoder's vector."""
+    """float32 [context_width(A)], or COST_WIDTH more where the info has costs: what the heads see
+    beside the encoder's vector."""
     mask: np.ndarray
     """bool [A]: False for passes known to change nothing here."""
 
 
+COST_WIDTH = 2
+"""Number of context values that the value head alone sees: flops and transcendentals."""
+
+
 def context_width(num_actions: int) -> int:
-    """Number of context values beside an encoder's vector."""
+    """Number of context values beside an encoder's vector, without costs."""
     return num_actions + 1
 
 
@@ -40,6 +45,9 @@ def state_of(observation: Any, info: Mapping[str, Any]) -> State:
     value of a truncated episode is that of its state had it gone on (see
     `models.ppo.generalized_advantages`), which must not depend on the step number.
 
+    Of an environment with costs the context ends with those relative to the start; a value
+    head may see them, the policy head does not (see `models.actor_critic`).
+
     Args:
         observation: The graph observation (a mapping with "graph"), or op counts.
         info: Info of the step or reset that gave it.
@@ -49,7 +57,7 @@ def state_of(observation: Any, info: Mapping[str, Any]) -> State:
     return State(
         key=info["fingerprint"],
         item=observation["graph"] if isinstance(observation, Mapping) else observation,
-        context=np.append(mask, shrunk).astype(np.float32),
+        context=np.concatenate([mask, [shrunk, *info.get("cost_changes", ())]]).astype(np.float32),
         mask=mask,
     )
 

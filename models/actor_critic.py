@@ -25,18 +25,24 @@ class ActorCritic(nn.Module):
         context_width: Number of context values of a transition.
         num_actions: Number of actions.
         config: Shape of the heads.
+        value_width: Number of further context values, which the value head alone sees.
     """
 
     def __init__(
-        self, encoder: Encoder, context_width: int, num_actions: int, config: HeadsConfig
+        self,
+        encoder: Encoder,
+        context_width: int,
+        num_actions: int,
+        config: HeadsConfig,
+        value_width: int = 0,
     ) -> None:
         super().__init__()
         self.encoder: Encoder = encoder
-        width = encoder.width + context_width
+        self._policy_inputs = width = encoder.width + context_width
         # Gains as in Andrychowicz et al. 2021 (arXiv:2006.05990, section 3.2): a policy
         # that starts near uniform, whatever the encoder says.
         self.policy_head = _head(width, config.width, num_actions, final_gain=0.01)
-        self.value_head = _head(width, config.width, 1, final_gain=1.0)
+        self.value_head = _head(width + value_width, config.width, 1, final_gain=1.0)
 
     def encode(self, states: StateStore, numbers: Tensor) -> Tensor:
         """Vectors of states of a store: float32 [len(numbers), encoder.width]."""
@@ -47,14 +53,14 @@ class ActorCritic(nn.Module):
 
         Args:
             encoded: float32 [B, encoder.width].
-            context: float32 [B, context_width].
+            context: float32 [B, context_width + value_width].
             mask: bool [B, A]; False hides an action. Each row has a True.
 
         Returns:
             Log-probabilities, float32 [B, A], and values, float32 [B].
         """
         features = torch.cat([encoded, context], dim=1)
-        logits = self.policy_head(features)
+        logits = self.policy_head(features[:, : self._policy_inputs])
         return masked_log_probs(logits, mask), self.value_head(features).squeeze(1)
 
 

@@ -129,9 +129,15 @@ def _keep(config: Any, folder: Path) -> None:
         return
     except DamagedFileError as error:
         raise RunFolderError(str(error)) from error
-    changed = [key for key in {**begun, **settings} if begun.get(key) != settings.get(key)]
+    changed = [
+        key
+        for key in (begun | settings).keys() - {"out"}
+        if begun.get(key, ...) != settings.get(key, ...)
+    ]
     if changed:
-        raise RunFolderError(f"{folder} was begun with other settings: {', '.join(changed)}")
+        raise RunFolderError(
+            f"{folder} was begun with other settings: {', '.join(sorted(changed))}"
+        )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,164 @@
+"""Agents of stable-baselines3 and sb3-contrib, trained and played in workers.
+
+They see op counts alone, ln(1 + count) scaled as this project's own op-count policy has them, and
+neither the action mask nor what was tried in the episode: theirs is the paper's setting. Greedy
+and without memory, one that chooses a pass without effect chooses it again until the horizon.
+"maskable-ppo" alone knows the mask.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.wrappers import TransformObservation, TransformReward
+
+from envs import PassOrderingEnv
+from experiments.evaluation import Outcome
+from experiments.learner import learner_of
+from experiments.paper.agent_settings import AgentName, AgentSettings
+from experiments.rollout import Deck
+from experiments.rollout_worker import RolloutWorker, Task
+from experiments.startup import tensorboard_without_tensorflow
+from experiments.states import STOP
+from hlograph.checked_file import read_checked_json, write_checked_json
+from hlograph.errors import HloError
+from models.config import LOG_COUNT_SCALE
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+
+_KIND, _VERSION = "trained agent", 1
+_MAX_LOG_COUNT = 20.0 * LOG_COUNT_SCALE
+
+Point = tuple[int, list[Outcome]]
+"""Pass calls trained on, and what the agent then makes of the held-out benchmarks."""
+
+
+class DealtEpisodes(gymnasium.Wrapper):
+    """Begins each episode with the next benchmark of a deck, and with nothing known of passes.
+
+    An environment of stable-baselines3 is reset without a word of what is to come; this project's
+    own training deals benchmarks in the same way.
+
+    Args:
+        env: The environment.
+        deck: Gives the benchmark of each episode.
+    """
+
+    def __init__(self, env: PassOrderingEnv, deck: Deck) -> None:
+        super().__init__(env)
+        self._deck = deck
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begins an episode; the deck, which has a seed, decides with which benchmark."""
+        return self.env.reset(seed=0, options={"benchmark": self._deck.deal()})
+
+
+def log_counts(counts: np.ndarray) -> np.ndarray:
+    """Op counts as agents see them: ln(1 + count), up to order one."""
+    return np.log1p(counts) * np.float32(LOG_COUNT_SCALE)
+
+
+def training_env(env: PassOrderingEnv, deck: Deck, reward_scale: float) -> gymnasium.Env:
+    """An environment as agents train in it.
+
+    Args:
+        env: With op counts as observations.
+        deck: Gives the benchmark of each episode.
+        reward_scale: Factor on every reward.
+    """
+    shape = env.observation_space.shape
+    space = spaces.Box(0.0, _MAX_LOG_COUNT, shape, np.float32)
+    dealt = TransformObservation(DealtEpisodes(env, deck), log_counts, space)
+    return TransformReward(dealt, lambda reward: float(reward) * reward_scale)
+
+
+def play(
+    agent: "BaseAlgorithm", make_env: Callable[[], PassOrderingEnv], benchmarks: Sequence[str]
+) -> list[Outcome]:
+    """Plays one greedy episode on each benchmark, in new environments.
+
+    Args:
+        agent: What acts.
+        make_env: Makes an environment with op counts as observations.
+        benchmarks: Names of the benchmarks.
+    """
+    return [_episode(agent, make_env(), name) for name in benchmarks]
+
+
+def _episode(agent: "BaseAlgorithm", env: PassOrderingEnv, benchmark: str) -> Outcome:
+    from sb3_contrib import MaskablePPO
+
+    observation, info = env.reset(seed=0, options={"benchmark": benchmark})
+    start, passes, calls, done = info["op_count"], [], 0, False
+    while not done:
+        masks: dict[str, Any] = (
+            {"action_masks": env.action_masks()} if isinstance(agent, MaskablePPO) else {}
+        )
+        action, _ = agent.predict(log_counts(observation), deterministic=True, **masks)
+        observation, _, terminated, truncated, info = env.step(int(action))
+        done = terminated or truncated
+        if info["pass_name"] != STOP:
+            calls += 1
+            passes += [info["pass_name"]] * bool(info["changed"])
+    env.close()
+    return Outcome(benchmark, start, info["op_count"], tuple(passes), calls)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainAgent(Task):
+    """Trains an agent of a library, and plays it as it learns."""
+
+    name: AgentName
+    settings: AgentSettings
+    seed: int
+    benchmarks: Sequence[str]
+    """To train on."""
+    held_out: Sequence[str]
+    """To play on."""
+    path: Path
+    """Where what became of it is kept: an agent that is there is not trained again."""
+
+    def do(self, worker: RolloutWorker) -> list[Point]:
+        """Trains it, unless that was done before; the last point is that of the end."""
+        if self.path.exists():
+            return _read(self.path)
+        tensorboard_without_tensorflow()
+        from experiments.paper.third_party import train_agent
+
+        learner = learner_of("op_counts", worker.config)
+        curve = train_agent(
+            self,
+            worker.config,
+            worker.env_maker(learner, self.benchmarks, self.quarantine),
+            worker.env_maker(learner, self.held_out, self.quarantine),
+        )
+        points = [[steps, [asdict(o) for o in outcomes]] for steps, outcomes in curve]
+        write_checked_json(self.path, _KIND, _VERSION, {"points": points})
+        return curve
+
+
+def _read(path: Path) -> list[Point]:
+    points = read_checked_json(path, _KIND, _VERSION)["points"]
+    return [
+        (steps, [Outcome(**o | {"passes": tuple(o["passes"])}) for o in outcomes])
+        for steps, outcomes in points
+    ]
+
+
+def require_libraries() -> None:
+    """Makes sure that the agents' libraries are there.
+
+    Raises:
+        HloError: One is not installed.
+    """
+    missing = [name for name in ("stable_baselines3", "sb3_contrib") if find_spec(name) is None]
+    if missing:
+        raise HloError(f"{' and '.join(missing)} not installed: pip install 'hlograph[paper]'")

@@ -1,0 +1,139 @@
+"""Figure 2 of the paper: agents on GPT-2's training graphs, train and test disjoint.
+
+DQN, A2C, TRPO and PPO see op counts, PPO with a GNN sees the graph; each learns from the same
+number of pass calls, and is measured greedily on families that it never saw.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from experiments.config import CorpusSet
+from experiments.config_json import to_json
+from experiments.paper.agent_settings import AGENTS, LABELS, AgentName, AgentSettings
+from experiments.paper.settings import FULL, PAPER, Settings
+
+if TYPE_CHECKING:
+    from experiments.benchmarks import Reference
+    from experiments.crew import Crew
+    from experiments.learner import LearnerName
+    from experiments.study import Study, Trial
+
+OURS: "Mapping[LearnerName, str]" = {"op_counts": "PPO (op counts)", "gnn": "PPO (GNN)"}
+"""This project's own learners, and what tables call them."""
+
+
+@dataclass(frozen=True)
+class Config(Settings):
+    """Settings of figure 2."""
+
+    corpus_set: CorpusSet | None = "gpt2-train"
+    """Set of the corpus: the split train to learn from, test-unseen to be measured by."""
+    agents: tuple[AgentName, ...] = AGENTS
+    """Agents of stable-baselines3 and sb3-contrib."""
+    agent: AgentSettings = field(default_factory=AgentSettings)
+    """What is set of them."""
+
+
+PRESETS = {"quick": Config(), "full": Config(**FULL), "paper": Config(**PAPER)}
+
+_NOTES = (
+    "Every agent learned from the same number of pass calls; agents were played greedily, in new "
+    "environments, in which a call of a pass without effect counts.",
+    "The agents of stable-baselines3 and sb3-contrib see op counts and no action mask (PPO with "
+    "masks has it). Greedy and without memory, one that chooses a pass without effect repeats it "
+    "until the horizon. This project's policies also see the mask and the size relative to the "
+    "start.",
+    "Their hyper-parameters are the libraries' defaults but for those of `agent` in the settings; "
+    "discount, reward scale and GAE's lambda, and all of PPO's, are those of `op_counts_ppo`.",
+)
+
+
+def run(config: Config, folder: Path) -> "Study":
+    """Trains all agents with all seeds, and checks what they make of the held-out benchmarks.
+
+    Args:
+        config: Settings.
+        folder: Where checkpoints and events go.
+
+    Raises:
+        HloError: A library is not installed, or a benchmark cannot be read.
+        OSError: A file cannot be written.
+    """
+    from experiments import best_known
+    from experiments.crew import Crew, pool_of
+    from experiments.paper.agents import require_libraries
+    from experiments.paper.benchmarks import all_references, benchmarks_of
+    from experiments.paper.ours import train_policy
+    from experiments.study import Study
+
+    if config.agents:
+        require_libraries()
+    group = f"{config.corpus_set or 'corpus'} test-unseen"
+    train, test = benchmarks_of(config)
+    trials: list[Trial] = []
+    # Workers do not go by the seed: policies are sent to them.
+    shared = config.training(0, folder)
+    with pool_of(shared) as pool:
+        crew = Crew(shared, pool, folder)
+        references, left_out = all_references(crew, test)
+        trials += _third_party(config, folder, crew, train, references, group)
+        for learner, label in OURS.items():
+            for seed in config.seeds:
+                settings = config.training(seed, folder)
+                place = folder / learner / f"seed{seed}"
+                labels = (label, group)
+                trials.append(
+                    train_policy(learner, settings, place, train, references, crew, labels)
+                )
+    known = best_known.op_counts()
+    return Study(
+        name="figure2",
+        preset=config.preset,
+        settings=to_json(config) | {"trained_on": train},
+        references=references,
+        trials=trials,
+        best_known={name: known[name] for name in references if name in known},
+        notes=(*_NOTES, *left_out),
+    )
+
+
+def _third_party(
+    config: Config,
+    folder: Path,
+    crew: "Crew",
+    train: Sequence[str],
+    references: "Mapping[str, Reference]",
+    group: str,
+) -> "list[Trial]":
+    """Trials of the libraries' agents, one agent in each worker at a time."""
+    from experiments.paper.agents import TrainAgent
+    from experiments.paper.benchmarks import ratios
+    from experiments.study import Trial
+
+    tasks = [
+        TrainAgent(
+            name=name,
+            settings=config.agent,
+            seed=seed,
+            benchmarks=train,
+            held_out=list(references),
+            path=folder / "agents" / f"{name}-seed{seed}.json",
+        )
+        for name in config.agents
+        for seed in config.seeds
+    ]
+    print(f"training {len(tasks)} agents of stable-baselines3 and sb3-contrib")
+    curves = crew.run(tasks, "an agent's training")
+    return [
+        Trial(
+            LABELS[task.name],
+            task.seed,
+            group,
+            curve[-1][1],
+            crew.check(curve[-1][1]),
+            training=[(steps, ratios(outcomes, references)) for steps, outcomes in curve],
+        )
+        for task, curve in zip(tasks, curves, strict=True)
+    ]

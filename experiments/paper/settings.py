@@ -1,0 +1,112 @@
+"""Settings that experiments with trained policies share, and the paper's hyper-parameters.
+
+Nothing here imports torch or the engine: command lines are built from these classes.
+"""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from experiments.config import GNN_PRESETS, CorpusSet, GNNTrainConfig
+from models.config import PPOConfig
+
+Preset = Literal["quick", "full", "paper"]
+
+PAPER_PPO = replace(PPOConfig(), gae_lambda=0.95, clip=0.2, entropy_weight=0.0)
+"""PPO as far as "Target-independent XLA optimization using Reinforcement Learning" tells it.
+
+GAE's lambda, the clip and no entropy bonus are from its table, and so is an MLP over op counts. The
+rest (discount, step size, epochs, minibatches, width of the MLP, horizon, number of environments)
+is this project's own. Two things differ knowingly: the actions are the passes of the registry and a
+stop where the paper had 53 passes; and the reward is the drop of the op count, not the negative
+count after each step, which, with a stop among the actions, teaches to stop at once.
+"""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What experiments with trained policies share."""
+
+    preset: Preset = "quick"
+    """Set of defaults for all the rest: quick takes minutes on two cores, full takes a day; paper
+    is full with the paper's hyper-parameters, as far as they are known."""
+    seeds: tuple[int, ...] = (0, 1, 2)
+    """Each method is trained once with each of them."""
+    corpus_set: CorpusSet | None = None
+    """Set of the corpus: the split train to learn from, test-unseen to be measured by."""
+    total_steps: int = 10_240
+    """Pass calls that each agent is trained on, rounded up to whole iterations of all agents."""
+    train_op_limit: int = 2_000
+    """Benchmarks with more instructions are left out of training."""
+    test_op_limit: int = 2_000
+    """Held-out benchmarks with more instructions are left out."""
+    test_count: int | None = None
+    """Held-out benchmarks, evenly over families; None is all."""
+    num_envs: int = 16
+    """Environments of agents that learn from several at once."""
+    horizon: int = 40
+    """Pass calls in an episode."""
+    evaluations: int = 4
+    """Points of the learning curve."""
+    samples: int = 2
+    """Random inputs on which each final module is compared with its original."""
+    num_workers: int | None = None
+    """Processes that play and check; None is one a core."""
+    op_counts_ppo: PPOConfig = field(default_factory=PPOConfig)
+    """PPO of this project's op-count policy, and where it has the same setting of other PPOs."""
+    gat_ppo: PPOConfig = field(default_factory=PPOConfig)
+    """PPO of the GNN policy."""
+    out: Path | None = None
+    """Folder for the study and what it is made of; by default a new one under runs/. A folder of
+    the same experiment that was not finished is continued."""
+
+    @property
+    def steps(self) -> int:
+        """Pass calls that each agent is trained on: as many for one as for another."""
+        iteration = self.num_envs * self.horizon
+        return -(-self.total_steps // iteration) * iteration
+
+    def training(self, seed: int, folder: Path, **changes: Any) -> GNNTrainConfig:
+        """Settings of this project's own training.
+
+        Args:
+            seed: Seed of the run.
+            folder: Folder of the experiment.
+            changes: Further settings.
+        """
+        return replace(
+            GNN_PRESETS["quick"],
+            seed=seed,
+            corpus_set=self.corpus_set,
+            total_steps=self.steps,
+            train_op_limit=self.train_op_limit,
+            test_op_limit=self.test_op_limit,
+            test_count=self.test_count,
+            num_envs=self.num_envs,
+            horizon=self.horizon,
+            evaluations=self.evaluations,
+            samples=self.samples,
+            num_workers=self.num_workers,
+            op_counts_ppo=self.op_counts_ppo,
+            gat_ppo=self.gat_ppo,
+            out=folder,
+            **changes,
+        )
+
+
+FULL: dict[str, Any] = {
+    "preset": "full",
+    "total_steps": 1_000_000,
+    "train_op_limit": 8_000,
+    "test_op_limit": 8_000,
+    "num_envs": 32,
+    "horizon": 48,
+    "evaluations": 20,
+}
+"""What full presets change."""
+PAPER: dict[str, Any] = FULL | {
+    "preset": "paper",
+    "op_counts_ppo": PAPER_PPO,
+    "gat_ppo": PAPER_PPO,
+}
+"""What presets with the paper's hyper-parameters change."""

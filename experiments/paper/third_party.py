@@ -1,0 +1,124 @@
+"""Makes and trains the agents of stable-baselines3 and sb3-contrib; imports both."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sb3_contrib import TRPO, MaskablePPO
+from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import DummyVecEnv
+from torch import nn
+
+from envs import PassOrderingEnv
+from experiments.config import OpCountTrainConfig
+from experiments.paper.agent_settings import AgentName, AgentSettings
+from experiments.paper.agents import Point, TrainAgent, play, training_env
+from experiments.rollout import Deck
+
+MakeEnv = Callable[[], PassOrderingEnv]
+
+
+def make_agent(
+    name: AgentName,
+    settings: AgentSettings,
+    config: OpCountTrainConfig,
+    envs: DummyVecEnv,
+    seed: int,
+) -> BaseAlgorithm:
+    """An agent with random parameters.
+
+    Args:
+        name: Which agent.
+        settings: What is set of it.
+        config: Settings of the run: budget, horizon, and the PPO that agents have settings of.
+        envs: What it is going to learn from.
+        seed: Of its parameters and actions.
+    """
+    ppo, width = config.op_counts_ppo, settings.width
+    shared: dict[str, Any] = {
+        "policy": "MlpPolicy",
+        "env": envs,
+        "gamma": ppo.gamma,
+        "seed": seed,
+        "device": "cpu",
+        "policy_kwargs": {"net_arch": [width, width]},
+    }
+    on_policy: dict[str, Any] = shared | {"gae_lambda": ppo.gae_lambda}
+    if name == "dqn":
+        return DQN(
+            **shared,
+            learning_rate=settings.dqn_learning_rate,
+            buffer_size=min(settings.dqn_buffer, config.total_steps),
+            learning_starts=settings.dqn_learning_starts,
+            target_update_interval=settings.dqn_target_interval,
+            exploration_fraction=settings.dqn_exploration,
+        )
+    if name == "a2c":
+        return A2C(**on_policy, n_steps=settings.a2c_steps)
+    if name == "trpo":
+        return TRPO(**on_policy, n_steps=config.horizon)
+    final = ppo.final_learning_rate
+    clipped: dict[str, Any] = on_policy | {
+        "policy_kwargs": {"net_arch": [width, width], "activation_fn": nn.Tanh},
+        "n_steps": config.horizon,
+        "batch_size": -(-config.horizon * config.num_envs // ppo.minibatches),
+        "n_epochs": ppo.epochs,
+        "learning_rate": lambda left: ppo.learning_rate * (final + (1.0 - final) * left),
+        "clip_range": ppo.clip,
+        "ent_coef": ppo.entropy_weight,
+        "vf_coef": ppo.value_weight,
+        "max_grad_norm": ppo.max_grad_norm,
+        "target_kl": ppo.target_kl,
+    }
+    return MaskablePPO(**clipped) if name == "maskable-ppo" else PPO(**clipped)
+
+
+def train_agent(
+    task: TrainAgent, config: OpCountTrainConfig, make_env: MakeEnv, make_test_env: MakeEnv
+) -> list[Point]:
+    """Trains an agent, and plays it on the held-out benchmarks as it learns.
+
+    Args:
+        task: Which agent, with which seed, on which benchmarks.
+        config: Settings of the run.
+        make_env: Makes environments of the benchmarks to train on.
+        make_test_env: Makes environments of the held-out benchmarks.
+
+    Returns:
+        Points of the learning curve; the last one is that of the end.
+    """
+    # One that learns from memory takes its steps one by one, as it was published.
+    players = 1 if task.name == "dqn" else config.num_envs
+    decks = [Deck(task.benchmarks, task.seed, player, players) for player in range(players)]
+    scale = config.op_counts_ppo.reward_scale
+    envs = DummyVecEnv([lambda d=deck: training_env(make_env(), d, scale) for deck in decks])
+    agent = make_agent(task.name, task.settings, config, envs, task.seed)
+    total, parts = config.total_steps, config.evaluations
+    evaluations = _Evaluations(
+        [total * part // parts for part in range(1, parts)],
+        lambda: (agent.num_timesteps, play(agent, make_test_env, task.held_out)),
+    )
+    agent.learn(total, callback=evaluations)
+    envs.close()
+    return [*evaluations.points, (agent.num_timesteps, play(agent, make_test_env, task.held_out))]
+
+
+class _Evaluations(BaseCallback):
+    """Looks at an agent each time that it has done so many steps.
+
+    Args:
+        due: Steps, in order.
+        look: Gives a point of the learning curve.
+    """
+
+    def __init__(self, due: list[int], look: Callable[[], Point]) -> None:
+        super().__init__()
+        self._due, self._look = due, look
+        self.points: list[Point] = []
+
+    def _on_step(self) -> bool:
+        if self._due and self.num_timesteps >= self._due[0]:
+            self._due = [steps for steps in self._due if steps > self.num_timesteps]
+            self.points.append(self._look())
+        return True

@@ -1,0 +1,81 @@
+"""Shaping adds nothing that a policy can gain, and costs are known where they are asked for."""
+
+import math
+
+import numpy as np
+import pytest
+
+from envs import PassOrderingEnv, Shaped
+from envs.rewards import ModuleState, OpCountDrop, cost_changes
+from hlograph import Module, passes
+
+GAMMA = 0.9
+START = ModuleState(op_count=10, flops=90, transcendentals=10)
+CHEAPER = ModuleState(op_count=8, flops=40, transcendentals=10)
+
+
+def test_cost_changes_are_logarithms_softened_by_the_size():
+    flops, transcendentals = cost_changes(START, CHEAPER)
+    assert flops == pytest.approx(math.log(50 / 100))
+    assert transcendentals == 0
+    no_flops = START._replace(flops=0)
+    assert cost_changes(no_flops, no_flops._replace(flops=10))[0] == pytest.approx(math.log(2))
+
+
+def test_cheaper_is_better_and_the_start_is_nought():
+    shaped = Shaped(gamma=1, weight=0.1)
+    assert shaped.potential(START, START) == 0
+    assert shaped.potential(START, CHEAPER) == pytest.approx(10 * math.log(2))
+    assert shaped(START, START, CHEAPER) == pytest.approx(20 + 10 * math.log(2))
+    assert shaped(START, CHEAPER, START) == pytest.approx(-20 - 10 * math.log(2))
+
+
+@pytest.mark.parametrize("names", [("dce", "cse", "call-inliner"), ("cse", "cse"), ()])
+def test_what_shaping_adds_to_a_whole_episode_does_not_depend_on_the_policy(tiny, names):
+    def discounted(reward) -> float:
+        env = PassOrderingEnv(tiny, observation="op_counts", reward=reward, costs=False)
+        env.reset()
+        actions = [*(passes[name].index for name in names), len(passes)]
+        return sum(GAMMA**t * env.step(a)[1] for t, a in enumerate(actions))
+
+    assert discounted(Shaped(gamma=GAMMA, weight=3)) == pytest.approx(discounted(OpCountDrop()))
+
+
+def test_a_cut_off_episode_keeps_the_potential_of_its_state(tiny):
+    env = PassOrderingEnv(tiny, observation="op_counts", reward=Shaped(GAMMA, 1), horizon=1)
+    env.reset()
+    _, reward, terminated, truncated, info = env.step(passes["cse"].index)
+    assert (terminated, truncated) == (False, True)
+    assert info["cost_changes"][1] < 0
+    gained = -100 * GAMMA * sum(info["cost_changes"])
+    assert reward == pytest.approx(100 * (8 - info["op_count"]) / 8 + gained)
+
+
+def test_costs_are_found_out_for_who_asks(tiny, monkeypatch):
+    calls = []
+    cost = Module.cost
+    monkeypatch.setattr(Module, "cost", lambda self: calls.append(1) or cost(self))
+
+    def asked(**settings) -> int:
+        calls.clear()
+        env = PassOrderingEnv(tiny, observation="op_counts", **settings)
+        _, info = env.reset()
+        for name in ("cse", "cse", "dce"):
+            info = env.step(passes[name].index)[-1]
+        assert ("flops" in info) == settings.get("costs", True)
+        return len(calls)
+
+    assert asked(costs=False) == 0
+    # Of the start, and of the two states that passes led to.
+    assert asked(costs=False, reward="shaped") == asked(costs=True) == 3
+
+
+def test_infos_tell_how_costs_changed(tiny):
+    env = PassOrderingEnv(tiny, observation="op_counts")
+    _, info = env.reset()
+    assert info["cost_changes"] == (0, 0)
+    info = env.step(passes["cse"].index)[-1]
+    # One of two exponentials of four elements is left, in a module of eight instructions.
+    np.testing.assert_allclose(info["cost_changes"][1], math.log(12 / 16))
+    copy = env.fork()
+    assert copy.step(passes["cse"].index)[-1]["cost_changes"] == info["cost_changes"]
