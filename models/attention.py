@@ -29,9 +29,7 @@ def attend(layer: Any, nodes: Tensor, part: Round, labels: Tensor) -> Tensor:
         # Projected before they are repeated: there are fewer colours in the round before.
         target = layer.lin_r(nodes).index_select(0, part.own)
         return attend_projected(layer, layer.lin_l(nodes), target, part, labels)
-    rows = torch.arange(len(part.own), device=nodes.device)
-    rows = rows.repeat_interleave(part.offsets.diff(), output_size=len(part.source))
-    edge_index = torch.stack([part.source.long(), rows])
+    edge_index = torch.stack([part.source.long(), part.rows()])
     return layer((nodes, nodes.index_select(0, part.own)), edge_index, labels[part.label])
 
 

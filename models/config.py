@@ -5,6 +5,7 @@ program builds its command line from them and `--help` has to answer in a second
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 LOG_COUNT_SCALE = 1.0 / 7.0
 """Brings logarithms of counts up to a few thousand to order one."""
@@ -12,10 +13,18 @@ LOG_COUNT_SCALE = 1.0 / 7.0
 
 @dataclass(frozen=True)
 class GATConfig:
-    """Shape of the graph attention encoder."""
+    """Shape of the graph encoder, and what it sees.
+
+    The defaults are the encoder as it is meant. Each other setting takes one thing from it, or
+    puts another in its place, to find out what that thing is worth.
+    """
 
     layers: int = 3
-    """Number of GATv2 layers: the radius, in edges, of what a node can see."""
+    """Number of layers: the radius, in edges, of what a node can see. 0 is an MLP over each node's
+    own features, pooled."""
+    layer: Literal["gatv2", "gat", "sage", "gin"] = "gatv2"
+    """How a layer gathers from neighbours: attention that depends on both ends, attention that
+    ranks neighbours alike for every node, a mean, or a sum."""
     heads: int = 4
     """Attention heads of each layer."""
     head_width: int = 16
@@ -24,6 +33,22 @@ class GATConfig:
     """Width of the embeddings of edge types and operand positions."""
     counted_kinds: int = 32
     """Learned kinds of node whose number in the graph the pooling counts."""
+    edges: bool = True
+    """Gather from neighbours; without, as many layers see each node's own vector alone."""
+    reverse_edges: bool = True
+    """Let operands see their users, and computations their callers, too."""
+    operand_positions: bool = True
+    """Tell apart the first operand from the second."""
+    attributes: bool = True
+    """See more of a node than its type and opcode: element type, dimensions, all other features."""
+    neighbour_features: bool = True
+    """See features that tell of other nodes without an edge to them: how many operands and users,
+    whether cse would find another alike (`models.graph_view.NEIGHBOUR_FEATURES`)."""
+
+    def __post_init__(self) -> None:
+        """Checks what no network can be built with."""
+        if self.layers < 0:
+            raise ValueError(f"an encoder has 0 or more layers, got {self.layers}")
 
     @property
     def width(self) -> int:

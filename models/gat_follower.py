@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from models.attention import attend_projected
 from models.encoder import Follower
-from models.refined_graphs import RefinedGraphs, round_of
+from models.refined_graphs import RefinedGraphs
 
 if TYPE_CHECKING:
     from models.gat import GATEncoder
@@ -26,7 +25,7 @@ class GATFollower(Follower):
         super().__init__(encoder, states)
         self._gat, self._graphs = encoder, states
         self._nodes = [_Rows() for _ in range(len(encoder.layers) + 1)]
-        self._projected = [_Rows() for _ in encoder.layers]
+        self._sources = [_Rows() for _ in encoder.layers]
         self._summands = _Rows()
 
     @torch.inference_mode()
@@ -48,14 +47,11 @@ class GATFollower(Follower):
         rows = torch.from_numpy(refinement.rows(len(self._nodes[0])))
         new = self._nodes[0].extend(gat.embed(rows))
         for number, layer in enumerate(gat.blocks()):
-            before, projected = self._nodes[number], self._projected[number]
-            attention: Any = layer.attention
-            projected.extend(attention.lin_l(layer.norm(new)))
-            part = round_of(refinement, number + 1, len(self._nodes[number + 1]))
-            own = before.all[part.own]
-            target = attention.lin_r(layer.norm(own))
-            attended = attend_projected(attention, projected.all, target, part, labels)
-            new = self._nodes[number + 1].extend(layer.after(own, attended))
+            before, sources = self._nodes[number], self._sources[number]
+            sources.extend(layer.sources(new))
+            part = self._graphs.round(number + 1, len(self._nodes[number + 1]))
+            after = layer.onward(before.all, sources.all, part, labels)
+            new = self._nodes[number + 1].extend(after)
         self._summands.extend(gat.pooling.summands(new))
 
 

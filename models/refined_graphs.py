@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,77 +18,7 @@ from torch import Tensor
 
 from hlograph.refinement import Refinement
 from models.encoder import StateStore
-
-EXACT_POSITIONS = 8
-POSITION_BUCKETS = EXACT_POSITIONS + 5
-
-
-class GraphArrays(Protocol):
-    """The arrays of one graph, as `gymnasium.spaces.GraphInstance` has them.
-
-    nodes: float32 [N, F]; the first three columns are the ids of node type, opcode and
-        element type, the rest are features of order one.
-    edges: float32 [E, 2], columns edge type and operand position.
-    edge_links: int64 [E, 2], columns source and target node.
-    """
-
-    @property
-    def nodes(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def edges(self) -> np.ndarray | None: ...  # noqa: D102
-    @property
-    def edge_links(self) -> np.ndarray | None: ...  # noqa: D102
-
-
-@dataclass(frozen=True)
-class GraphSchema:
-    """Sizes of the vocabularies that a graph's ids point into."""
-
-    node_types: int
-    opcodes: int
-    element_types: int
-    edge_types: int
-    node_features: int
-    """Float columns of a node, without the three ids."""
-
-    @property
-    def edge_labels(self) -> int:
-        """Edge types times buckets of positions: what an edge is seen as from its target."""
-        return self.edge_types * POSITION_BUCKETS
-
-    @classmethod
-    def of_hlograph(cls) -> GraphSchema:
-        """The schema of the graphs that `hlograph` makes."""
-        from hlograph import features, vocabulary
-
-        return cls(
-            node_types=len(vocabulary.NODE_TYPES),
-            # Computation nodes have no opcode: their id is one past the last.
-            opcodes=len(vocabulary.OPCODES) + 1,
-            element_types=len(vocabulary.ELEMENT_TYPES),
-            edge_types=len(vocabulary.EDGE_TYPES),
-            node_features=len(features.NODE_FEATURES) - 3,
-        )
-
-
-def position_bucket(position: np.ndarray) -> np.ndarray:
-    """Buckets operand positions: exact below 8, by powers of two above.
-
-    The first operands have meaning of their own (the condition of a select, the start of
-    a slice); the 40th element of a tuple has none, and there may be thousands.
-
-    Args:
-        position: Whole numbers, not negative, of any shape and dtype.
-
-    Returns:
-        int32 of the same shape, from 0 to POSITION_BUCKETS - 1.
-    """
-    bucket = position.astype(np.int32)
-    far = bucket >= EXACT_POSITIONS
-    # frexp is exact: the exponent of 8 to 15 is 4.
-    _, exponent = np.frexp(bucket[far])
-    bucket[far] = np.minimum(EXACT_POSITIONS + exponent - 4, POSITION_BUCKETS - 1)
-    return bucket
+from models.graph_view import GraphArrays, GraphView
 
 
 class Round(NamedTuple):
@@ -109,6 +39,17 @@ class Round(NamedTuple):
     def to(self, device: torch.device) -> Round:
         """The same round on another device."""
         return Round(*(column.to(device) for column in self))
+
+    def rows(self) -> Tensor:
+        """By edge the colour that it leads to: int64 [M], ascending."""
+        rows = torch.arange(len(self.own), device=self.own.device)
+        return rows.repeat_interleave(self.offsets.diff(), output_size=len(self.source))
+
+    def labelled_below(self, limit: int) -> Round:
+        """The same colours with only those of their edges whose label is below a limit."""
+        is_kept = self.label < limit
+        kept = torch.nn.functional.pad(is_kept.cumsum(0), (1, 0))
+        return Round(self.own, kept[self.offsets], self.source[is_kept], self.label[is_kept])
 
 
 class Members(NamedTuple):
@@ -158,12 +99,13 @@ class RefinedGraphs(StateStore):
     """Graphs of states, as far as an encoder of so many layers can tell them apart.
 
     Args:
-        schema: The vocabularies of the graphs.
+        view: What it sees of them.
         rounds: Layers of message passing.
     """
 
-    def __init__(self, schema: GraphSchema, rounds: int) -> None:
-        self.refinement = Refinement(rounds, schema.node_features + 3, schema.edge_labels)
+    def __init__(self, view: GraphView, rounds: int) -> None:
+        self.view = view
+        self.refinement = Refinement(rounds, len(view.columns), view.schema.edge_labels)
         self._members: list[tuple[np.ndarray, np.ndarray]] = []
         self._tables: dict[torch.device, Tables] = {}
 
@@ -177,13 +119,8 @@ class RefinedGraphs(StateStore):
             ValueError: A graph's arrays do not fit the schema.
         """
         for graph in items:
-            if graph.edges is None or graph.edge_links is None:
-                links, labels = np.empty((0, 2), np.int64), np.empty(0, np.int32)
-            else:
-                links = graph.edge_links
-                edge_type = graph.edges[:, 0].astype(np.int32)
-                labels = edge_type * POSITION_BUCKETS + position_bucket(graph.edges[:, 1])
-            colours = self.refinement.add(graph.nodes, links, labels)
+            links, labels = self.view.labelled_edges(graph)
+            colours = self.refinement.add(self.view.rows(graph), links, labels)
             self._members.append(np.unique(colours, return_counts=True))
 
     def merge(self, other: RefinedGraphs, numbers: Sequence[int]) -> None:
@@ -248,6 +185,17 @@ class RefinedGraphs(StateStore):
             Members(state, place[colours], counts.float(), len(numbers)),
         )
 
+    def round(self, number: int, first: int = 0) -> Round:
+        """Colours of a round from 1 on, beginning with the colour `first`, with seen edges.
+
+        Colours are told apart by edges from both ends. Where an encoder sees one end, some of
+        them are the same to it: more to compute, but nothing else.
+        """
+        part = _round_of(self.refinement, number, first)
+        if self.view.edge_directions == 1:
+            return part.labelled_below(self.view.schema.edge_labels)
+        return part
+
     def prepare(self, device: torch.device) -> None:
         """Puts the tables on a device."""
         self._tables_on(device)
@@ -256,7 +204,7 @@ class RefinedGraphs(StateStore):
         known = self._tables.get(device)
         size = [self.refinement.size(number) for number in range(self.refinement.rounds + 1)]
         if known is None or known.size != size:
-            known = self._tables[device] = Tables.of(self.refinement).to(device)
+            known = self._tables[device] = Tables.of(self).to(device)
         return known
 
     def __getstate__(self) -> Mapping[str, object]:
@@ -272,11 +220,12 @@ class Tables:
     rounds: list[Round]
 
     @classmethod
-    def of(cls, refinement: Refinement) -> Tables:
-        """The tables of a refinement as it is now, on the CPU."""
+    def of(cls, graphs: RefinedGraphs) -> Tables:
+        """The tables of a store as it is now, on the CPU."""
+        refinement = graphs.refinement
         return cls(
             torch.from_numpy(refinement.rows()),
-            [round_of(refinement, number) for number in range(1, refinement.rounds + 1)],
+            [graphs.round(number) for number in range(1, refinement.rounds + 1)],
         )
 
     @property
@@ -289,7 +238,7 @@ class Tables:
         return Tables(self.rows.to(device), [part.to(device) for part in self.rounds])
 
 
-def round_of(refinement: Refinement, number: int, first: int = 0) -> Round:
+def _round_of(refinement: Refinement, number: int, first: int) -> Round:
     """Colours of a round as tensors, beginning with the colour `first`."""
     refined = refinement.round(number, first)
     return Round(

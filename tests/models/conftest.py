@@ -7,17 +7,24 @@ import numpy as np
 import pytest
 import torch
 
-from models.refined_graphs import GraphSchema
+from models.graph_view import GraphSchema
 
 # Tensors of the tests are tiny, and test workers share the cores.
 torch.set_num_threads(1)
 
-SCHEMA = GraphSchema(node_types=3, opcodes=6, element_types=4, edge_types=2, node_features=5)
+SCHEMA = GraphSchema(
+    node_types=3,
+    opcodes=6,
+    element_types=4,
+    edge_types=2,
+    node_features=5,
+    neighbour_features=frozenset({1, 4}),
+)
 
 
 @dataclass
 class ArrayGraph:
-    """A graph as plain arrays, in the shapes of `models.refined_graphs.GraphArrays`."""
+    """A graph as plain arrays, in the shapes of `models.graph_view.GraphArrays`."""
 
     nodes: np.ndarray
     edges: np.ndarray | None

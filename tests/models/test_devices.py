@@ -10,6 +10,7 @@ import torch
 from models.actor_critic import ActorCritic
 from models.config import GATConfig, HeadsConfig, PPOConfig
 from models.gat import GATEncoder
+from models.graph_view import GraphView
 from models.ppo import PPO, _Transitions
 from models.refined_graphs import Block, Members, RefinedGraphs
 
@@ -19,7 +20,7 @@ ACTIONS = 3
 
 @pytest.fixture
 def block(schema, random_graph) -> Block:
-    store = RefinedGraphs(schema, rounds=2)
+    store = RefinedGraphs(GraphView(schema), rounds=2)
     store.add([random_graph(20, 40, seed) for seed in range(3)])
     return store.block([0, 1, 2], torch.device("cpu"))
 
@@ -49,8 +50,9 @@ def _transitions(states: RefinedGraphs) -> _Transitions:
     ).to(META)
 
 
-def test_encoding_and_loss_never_leave_the_device(schema, block):
-    encoder = GATEncoder(schema, GATConfig(layers=2, heads=2, head_width=8))
+@pytest.mark.parametrize("layer", ["gatv2", "gat", "sage", "gin"])
+def test_encoding_and_loss_never_leave_the_device(schema, block, layer):
+    encoder = GATEncoder(schema, GATConfig(layers=2, layer=layer, heads=2, head_width=8))
     policy = ActorCritic(encoder, 1, ACTIONS, HeadsConfig(8)).to(META)
     ppo = PPO(policy, PPOConfig(value_clip=0.1))
     batch = _transitions(encoder.store())

@@ -8,7 +8,7 @@ from envs import PassOrderingEnv
 from hlograph import corpus
 from models.config import GATConfig
 from models.gat import GATEncoder
-from models.refined_graphs import GraphSchema
+from models.graph_view import GraphSchema
 from tests.models.plain_gat import plain_vector
 
 
@@ -54,9 +54,10 @@ def _gradients(encoder, vectors) -> list[torch.Tensor]:
 @pytest.mark.parametrize("head_width", [8, 12])  # with a kernel and without
 def test_encoding_distinct_neighbourhoods_is_encoding_every_node(schema, random_graph, head_width):
     torch.manual_seed(0)
-    encoder = GATEncoder(schema, GATConfig(layers=3, heads=2, head_width=head_width))
+    config = GATConfig(layers=3, heads=2, head_width=head_width)
+    encoder = GATEncoder(schema, config)
     graphs = _alike(random_graph)
-    plain = torch.stack([plain_vector(encoder, graph) for graph in graphs])
+    plain = torch.stack([plain_vector(encoder, config, graph) for graph in graphs])
     refined = encoder.encode_items(graphs)
     torch.testing.assert_close(refined, plain, rtol=1e-5, atol=1e-6)
     expected = _gradients(encoder, plain)
@@ -75,7 +76,9 @@ def test_real_graphs_are_encoded_as_node_by_node(benchmark_graphs):
     ((_, distinct),) = store.groups(range(len(store)), budget=nodes)
     assert distinct < 0.8 * nodes
     with torch.no_grad():
-        plain = torch.stack([plain_vector(encoder, graph) for graph in benchmark_graphs])
+        plain = torch.stack(
+            [plain_vector(encoder, GATConfig(), graph) for graph in benchmark_graphs]
+        )
         refined = encoder(store, torch.arange(len(store)))
     torch.testing.assert_close(refined, plain, rtol=1e-4, atol=1e-5)
 

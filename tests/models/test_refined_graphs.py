@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from models.refined_graphs import POSITION_BUCKETS, RefinedGraphs, position_bucket
+from models.graph_view import POSITION_BUCKETS, GraphView, position_bucket
+from models.refined_graphs import RefinedGraphs
 
 CPU = torch.device("cpu")
 
@@ -18,7 +19,7 @@ def _counts(block) -> list[list[float]]:
 
 @pytest.fixture
 def store(schema):
-    return RefinedGraphs(schema, rounds=2)
+    return RefinedGraphs(GraphView(schema), rounds=2)
 
 
 def test_positions_are_exact_below_eight_then_in_octaves():
@@ -82,7 +83,7 @@ def test_groups_count_what_states_share_once(store, opcode_graph):
 
 def test_merged_stores_hold_the_same_graphs(schema, random_graph):
     graphs = [random_graph(20, 40, seed) for seed in range(5)]
-    here, there = RefinedGraphs(schema, 2), RefinedGraphs(schema, 2)
+    here, there = (RefinedGraphs(GraphView(schema), 2) for _ in range(2))
     here.add(graphs[:2])
     there.add(graphs[1:])
     here.block([0], CPU)  # tables made before the merge must not be used after it

@@ -1,0 +1,160 @@
+"""What an encoder sees of a graph: all of it, or less, to find out what each part is worth.
+
+What is not seen is taken away before anything is computed or compared, so that nothing of it can
+leak, and graphs that differ in nothing else are one and the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from models.config import GATConfig
+
+EXACT_POSITIONS = 8
+POSITION_BUCKETS = EXACT_POSITIONS + 5
+# fmt: off
+NEIGHBOUR_FEATURES = frozenset((
+    "log_operands", "log_users", "is_root", "has_side_effect", "has_control", "dead", "duplicate",
+    "like_operand", "unit_dims_only", "same_opcode_as_operand", "repeated_operand",
+    "one_element_operand", "constant_operands", "constant_indices", "zero_operand", "one_operand",
+    "uniform", "zero", "one", "prepends_dims", "narrows", "touches_minor_dim",
+))
+# fmt: on
+"""Those of `hlograph.features.NODE_FEATURES` that are computed from other nodes too."""
+
+
+class GraphArrays(Protocol):
+    """The arrays of one graph, as `gymnasium.spaces.GraphInstance` has them.
+
+    nodes: float32 [N, F]; the first three columns are the ids of node type, opcode and
+        element type, the rest are features of order one.
+    edges: float32 [E, 2], columns edge type and operand position.
+    edge_links: int64 [E, 2], columns source and target node.
+    """
+
+    @property
+    def nodes(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def edges(self) -> np.ndarray | None: ...  # noqa: D102
+    @property
+    def edge_links(self) -> np.ndarray | None: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class GraphSchema:
+    """Sizes of the vocabularies that a graph's ids point into."""
+
+    node_types: int
+    opcodes: int
+    element_types: int
+    edge_types: int
+    node_features: int
+    """Float columns of a node, without the three ids."""
+    neighbour_features: frozenset[int] = frozenset()
+    """Places, among the float columns, of those that are computed from other nodes too."""
+
+    @property
+    def edge_labels(self) -> int:
+        """Edge types times buckets of positions: what an edge is seen as from its target."""
+        return self.edge_types * POSITION_BUCKETS
+
+    @classmethod
+    def of_hlograph(cls) -> GraphSchema:
+        """The schema of the graphs that `hlograph` makes."""
+        from hlograph import features, vocabulary
+
+        floats = features.NODE_FEATURES[3:]
+        return cls(
+            node_types=len(vocabulary.NODE_TYPES),
+            # Computation nodes have no opcode: their id is one past the last.
+            opcodes=len(vocabulary.OPCODES) + 1,
+            element_types=len(vocabulary.ELEMENT_TYPES),
+            edge_types=len(vocabulary.EDGE_TYPES),
+            node_features=len(floats),
+            neighbour_features=frozenset(map(floats.index, NEIGHBOUR_FEATURES)),
+        )
+
+
+@dataclass(frozen=True)
+class GraphView:
+    """What is seen of graphs; each flag is `GATConfig`'s of the same name."""
+
+    schema: GraphSchema
+    edges: bool = True
+    reverse_edges: bool = True
+    operand_positions: bool = True
+    attributes: bool = True
+    neighbour_features: bool = True
+
+    @classmethod
+    def of(cls, schema: GraphSchema, config: GATConfig) -> GraphView:
+        """What an encoder of this shape sees; one without layers sees no edges."""
+        return cls(
+            schema,
+            edges=config.edges and config.layers > 0,
+            reverse_edges=config.reverse_edges,
+            operand_positions=config.operand_positions,
+            attributes=config.attributes,
+            neighbour_features=config.neighbour_features,
+        )
+
+    @property
+    def columns(self) -> list[int]:
+        """Columns of a node that are seen: two or three ids, and features."""
+        if not self.attributes:
+            return [0, 1]
+        schema = self.schema
+        hidden = frozenset() if self.neighbour_features else schema.neighbour_features
+        return [0, 1, 2, *(3 + i for i in range(schema.node_features) if i not in hidden)]
+
+    @property
+    def edge_directions(self) -> int:
+        """From how many of its ends an edge is seen: 0, 1 or 2."""
+        return 0 if not self.edges else 1 + self.reverse_edges
+
+    def rows(self, graph: GraphArrays) -> np.ndarray:
+        """Nodes as they are seen: float32 [N, len(self.columns)].
+
+        Raises:
+            ValueError: The graph's nodes do not fit the schema.
+        """
+        nodes, width = graph.nodes, 3 + self.schema.node_features
+        if nodes.ndim != 2 or nodes.shape[1] != width:
+            raise ValueError(f"expected rows of {width} columns, got {nodes.shape}")
+        columns = self.columns
+        return nodes if len(columns) == width else nodes[:, columns]
+
+    def labelled_edges(self, graph: GraphArrays) -> tuple[np.ndarray, np.ndarray]:
+        """Edges as they are seen: links, int64 [E, 2], and labels, int32 [E].
+
+        A label is below `schema.edge_labels`: edge type * POSITION_BUCKETS + bucket.
+        """
+        if not self.edges or graph.edges is None or graph.edge_links is None:
+            return np.empty((0, 2), np.int64), np.empty(0, np.int32)
+        labels = graph.edges[:, 0].astype(np.int32) * POSITION_BUCKETS
+        if self.operand_positions:
+            labels += position_bucket(graph.edges[:, 1])
+        return graph.edge_links, labels
+
+
+def position_bucket(position: np.ndarray) -> np.ndarray:
+    """Buckets operand positions: exact below 8, by powers of two above.
+
+    The first operands have meaning of their own (the condition of a select, the start of
+    a slice); the 40th element of a tuple has none, and there may be thousands.
+
+    Args:
+        position: Whole numbers, not negative, of any shape and dtype.
+
+    Returns:
+        int32 of the same shape, from 0 to POSITION_BUCKETS - 1.
+    """
+    bucket = position.astype(np.int32)
+    far = bucket >= EXACT_POSITIONS
+    # frexp is exact: the exponent of 8 to 15 is 4.
+    _, exponent = np.frexp(bucket[far])
+    bucket[far] = np.minimum(EXACT_POSITIONS + exponent - 4, POSITION_BUCKETS - 1)
+    return bucket
