@@ -1,5 +1,6 @@
 """Makes and trains the agents of stable-baselines3 and sb3-contrib; imports both."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -57,7 +58,9 @@ def make_agent(
     if name == "a2c":
         return A2C(**on_policy, n_steps=settings.a2c_steps)
     if name == "trpo":
-        return TRPO(**on_policy, n_steps=config.horizon)
+        # The default of 128, or what of it divides the rollout.
+        batch = math.gcd(128, config.horizon * config.num_envs)
+        return TRPO(**on_policy, n_steps=config.horizon, batch_size=batch)
     final = ppo.final_learning_rate
     clipped: dict[str, Any] = on_policy | {
         "policy_kwargs": {"net_arch": [width, width], "activation_fn": nn.Tanh},

@@ -1,0 +1,111 @@
+"""Agents of other libraries learn from as many calls as ours, and are judged like ours."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from envs import PassOrderingEnv
+from experiments.evaluation import check
+from experiments.learner import learner_of
+from experiments.paper.agent_settings import AGENTS, AgentSettings
+from experiments.paper.agents import DealtEpisodes, TrainAgent, log_counts, training_env
+from experiments.rollout import Deck
+from experiments.rollout_worker import RolloutWorker
+from experiments.startup import tensorboard_without_tensorflow
+from hlograph import corpus
+from hlograph.isolation import FlightRecorder, Quarantine
+from tests.experiments.tiny_run import tiny_config
+
+SETTINGS = AgentSettings(width=16, dqn_learning_starts=8, dqn_target_interval=8, a2c_steps=3)
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory):
+    tensorboard_without_tensorflow()
+    config = tiny_config(out=tmp_path_factory.mktemp("run"))
+    return RolloutWorker(config, FlightRecorder())
+
+
+def _task(name, path, seed=0):
+    smallest = sorted(corpus.load(), key=lambda b: b.op_count)
+    return TrainAgent(
+        name=name,
+        settings=SETTINGS,
+        seed=seed,
+        benchmarks=[b.name for b in smallest if b.split == "train"][:2],
+        held_out=[b.name for b in smallest if b.split == "test-unseen"][:2],
+        path=path,
+    )
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_an_agent_learns_from_all_its_calls_and_is_judged(name, worker, tmp_path):
+    task = _task(name, tmp_path / "agent.json")
+    curve = task.do(worker)
+    config = worker.config
+    assert [steps for steps, _ in curve] == [config.total_steps // 2, config.total_steps]
+    for _, outcomes in curve:
+        assert [o.benchmark for o in outcomes] == list(task.held_out)
+        assert all(o.calls <= config.horizon for o in outcomes)
+        assert all(check(o, samples=0).problem is None for o in outcomes)
+    # What was kept is what was found, and it is taken instead of another training.
+    assert replace(task, seed=9).do(worker) == curve
+
+
+def test_a_seed_decides_what_is_learned(worker, tmp_path):
+    curves = [
+        _task("maskable-ppo", tmp_path / f"{n}.json", seed).do(worker)
+        for n, seed in enumerate((1, 1, 2))
+    ]
+    assert curves[0] == curves[1] != curves[2]
+
+
+def test_agents_see_logarithms_of_counts():
+    counts = np.array([0, 1, 40_000], np.float32)
+    seen = log_counts(counts)
+    assert seen.dtype == np.float32
+    np.testing.assert_allclose(seen, np.log1p(counts) / 7, rtol=1e-6)
+
+
+def test_training_envs_deal_each_benchmark_and_scale_rewards(worker):
+    names = _task("ppo", None).benchmarks
+    make_env = worker.env_maker(learner_of("op_counts", worker.config), names, Quarantine())
+    env = training_env(make_env(), Deck(names, seed=0), reward_scale=0.1)
+    plain = make_env()
+    dealt = []
+    for _ in range(4):
+        observation, info = env.reset()
+        assert env.observation_space.contains(observation)
+        assert info["action_mask"].all()
+        dealt.append(info["benchmark"])
+        plain.reset(options={"benchmark": info["benchmark"]})
+        for action in range(3):
+            assert env.step(action)[1] == pytest.approx(0.1 * plain.step(action)[1])
+    assert set(dealt[:2]) == set(dealt[2:]) == set(names)
+
+
+def test_masks_reach_who_asks_for_them(tiny_env):
+    env = training_env(tiny_env, Deck(tiny_env.benchmarks, 0), 0.1)
+    env.reset()
+    env.step(0)
+    masks = env.get_wrapper_attr("action_masks")()
+    assert isinstance(env.unwrapped, PassOrderingEnv)
+    assert np.array_equal(masks, env.unwrapped.action_masks())
+
+
+@pytest.fixture
+def tiny_env():
+    name = min(corpus.load(split="train"), key=lambda b: b.op_count).name
+    return PassOrderingEnv([name], observation="op_counts")
+
+
+def test_a_dealt_episode_forgets_what_was_tried(tiny_env):
+    env = DealtEpisodes(tiny_env, Deck(tiny_env.benchmarks, 0))
+    env.reset()
+    env.action_space.seed(0)
+    while tiny_env.action_masks().all():
+        _, _, terminated, truncated, _ = env.step(env.action_space.sample())
+        if terminated or truncated:
+            env.reset()
+    assert env.reset()[1]["action_mask"].all()
