@@ -67,15 +67,20 @@ class Settings:
         return -(-self.total_steps // iteration) * iteration
 
     def training(self, seed: int, folder: Path, **changes: Any) -> GNNTrainConfig:
-        """Settings of this project's own training.
+        """Settings of this project's own training, which imitates no search before it.
+
+        Searches have spent pass calls of their own: agents that learn from the same number of
+        calls are to be compared.
 
         Args:
             seed: Seed of the run.
             folder: Folder of the experiment.
             changes: Further settings.
         """
+        base = GNN_PRESETS["quick"]
         return replace(
-            GNN_PRESETS["quick"],
+            base,
+            cloning=replace(base.cloning, epochs=0),
             seed=seed,
             corpus_set=self.corpus_set,
             total_steps=self.steps,
