@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import chain, zip_longest
@@ -12,6 +12,7 @@ import hlograph
 from envs.benchmarks import resolve_benchmarks
 from experiments.config import CorpusSet
 from hlograph import corpus
+from hlograph.corpus.shipped import Split
 from hlograph.locations import absolute, as_location, is_file, is_url
 
 REFERENCES = ("xla-cpu", "xla-simplify")
@@ -78,19 +79,32 @@ def training_benchmarks(
 
 
 def held_out_benchmarks(
-    op_limit: int, count: int | None = None, corpus_set: CorpusSet | None = None
+    op_limit: int,
+    count: int | None = None,
+    corpus_set: CorpusSet | None = None,
+    split: Split = "test-unseen",
 ) -> list[str]:
-    """Benchmarks of families that no policy was trained on (the split ``test-unseen``).
+    """Benchmarks that no policy was trained on; by default of families that none was, either.
 
     Args:
         op_limit: Those with more instructions are left out.
         count: At most so many, as evenly over families as there are, sizes spread in each;
             None is all.
         corpus_set: The set that they are of; None is all sets.
+        split: The split that they are of.
     """
-    held_out = corpus.load(corpus_set, "test-unseen", max_op_count=op_limit)
+    return spread_over_families(corpus.load(corpus_set, split, max_op_count=op_limit), count)
+
+
+def spread_over_families(benchmarks: Iterable[corpus.Benchmark], count: int | None) -> list[str]:
+    """Names of so many benchmarks, as evenly over families as there are, sizes spread in each.
+
+    Args:
+        benchmarks: What to choose from.
+        count: At most so many; None is all.
+    """
     by_family = defaultdict(list)
-    for benchmark in sorted(held_out, key=lambda b: (b.op_count, b.name)):
+    for benchmark in sorted(benchmarks, key=lambda b: (b.op_count, b.name)):
         by_family[benchmark.family].append(benchmark.name)
     rounds = zip_longest(*(_spread(names) for names in by_family.values()))
     names = [name for name in chain.from_iterable(rounds) if name is not None]

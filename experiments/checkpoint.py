@@ -77,6 +77,16 @@ class Checkpoint:
             quarantine=tuple(quarantine),
         )
 
+    def settings(self) -> OpCountTrainConfig:
+        """What it was trained with; settings that are no more are left out.
+
+        Raises:
+            ValueError: One of them is not what it was.
+        """
+        cls = GNNTrainConfig if self.learner == "gnn" else OpCountTrainConfig
+        known = cls.__dataclass_fields__
+        return from_json(cls, {k: v for k, v in self.config.items() if k in known})
+
     def restore(self, ppo: PPO) -> None:
         """Puts the state into a policy and its optimizer.
 
@@ -129,9 +139,7 @@ class Checkpoint:
 def load_policy(path: Location) -> tuple[Learner, ActorCritic]:
     """The policy of a checkpoint, with the settings that it was trained with, on the CPU."""
     checkpoint = Checkpoint.load(path)
-    cls = GNNTrainConfig if checkpoint.learner == "gnn" else OpCountTrainConfig
-    known = cls.__dataclass_fields__
-    config = from_json(cls, {k: v for k, v in checkpoint.config.items() if k in known})
+    config = checkpoint.settings()
     learner = learner_of(checkpoint.learner, config)
     ppo = PPO(new_policy(learner, config), learner.ppo)
     checkpoint.restore(ppo)

@@ -1,8 +1,9 @@
-"""Plays a policy greedily on benchmarks, and checks what comes out."""
+"""Plays a policy on benchmarks, greedily or keeping the best, and checks what comes out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+import numpy as np
 import torch
 
 from envs.validation import validate
@@ -11,7 +12,7 @@ from experiments.lockstep import Lockstep
 from experiments.states import STOP, State, stacked
 from hlograph.equivalence import Limits
 from hlograph.errors import VerificationError, WorkerLostError
-from models.actor_critic import ActorCritic
+from models.actor_critic import ActorCritic, sample
 from models.rollout import StateTable
 
 # The reference evaluator goes element by element: it takes as long as compiling does on modules
@@ -82,7 +83,6 @@ def check(outcome: Outcome, samples: int) -> Check:
     return Check(str(validation) if verdict == "different" else None, verdict)
 
 
-@torch.no_grad()
 def play_greedily(envs: Lockstep, policy: ActorCritic, benchmarks: Sequence[str]) -> list[Outcome]:
     """Plays one greedy episode in each environment, benchmark by benchmark.
 
@@ -91,28 +91,99 @@ def play_greedily(envs: Lockstep, policy: ActorCritic, benchmarks: Sequence[str]
         policy: What acts; the likeliest action under the mask is taken.
         benchmarks: Names of the benchmarks.
     """
-    device = next(policy.parameters()).device
+    episodes = _play(envs, policy, StateTable(policy), benchmarks, [None] * len(benchmarks))
+    return [episode.outcome(len(episode.passes)) for episode in episodes]
+
+
+def play_samples(
+    envs: Lockstep, policy: ActorCritic, benchmark: str, samples: int, seed: int
+) -> Outcome:
+    """Plays several episodes on one benchmark and keeps the state with the least op count.
+
+    The first episode is greedy, the others draw their actions: more samples never end worse.
+
+    Args:
+        envs: Environments in lockstep, of which as many are used as there are episodes.
+        policy: What acts.
+        benchmark: Name of the benchmark.
+        samples: Number of episodes.
+        seed: Seed of the draws, which also depend on the benchmark and the episode's number.
+
+    Returns:
+        Of the states with the least op count the one with the fewest passes; its calls are
+        those of all episodes together.
+    """
     table = StateTable(policy)
+    episodes: list[_Episode] = []
+    for begin in range(0, samples, len(envs)):
+        numbers = range(begin, min(begin + len(envs), samples))
+        draws = [_draws(seed, benchmark, number) if number else None for number in numbers]
+        episodes += _play(envs, policy, table, [benchmark] * len(draws), draws)
+    cut = [e.outcome(e.op_counts.index(min(e.op_counts))) for e in episodes]
+    best = min(cut, key=lambda outcome: (outcome.op_count, len(outcome.passes)))
+    return replace(best, calls=sum(outcome.calls for outcome in cut))
+
+
+def _draws(seed: int, benchmark: str, number: int) -> torch.Generator:
+    state = np.random.SeedSequence([seed, number, *benchmark.encode()]).generate_state(1)
+    return torch.Generator().manual_seed(int(state[0]))
+
+
+@dataclass
+class _Episode:
+    """An episode as it is played."""
+
+    benchmark: str
+    op_counts: list[int]
+    """At the start, and after each pass that changed the module."""
+    passes: list[str] = field(default_factory=list)
+    """Those that changed it."""
+    calls: int = 0
+
+    def outcome(self, length: int) -> Outcome:
+        """What the first passes made of the benchmark; calls are all that there were."""
+        start, after = self.op_counts[0], self.op_counts[length]
+        return Outcome(self.benchmark, start, after, tuple(self.passes[:length]), self.calls)
+
+
+@torch.no_grad()
+def _play(
+    envs: Lockstep,
+    policy: ActorCritic,
+    table: StateTable,
+    benchmarks: Sequence[str],
+    draws: Sequence[torch.Generator | None],
+) -> list[_Episode]:
+    """Plays one episode in each of the first environments.
+
+    Args:
+        envs: At least as many environments as benchmarks.
+        policy: What acts.
+        table: States that were encoded already.
+        benchmarks: Benchmark of each episode.
+        draws: What draws the actions of each; None takes the likeliest one.
+    """
+    device = next(policy.parameters()).device
     begun = envs.reset(dict(enumerate(benchmarks)))
     running: dict[int, State] = {n: state for n, (state, _) in begun.items()}
-    op_counts = {n: info["op_count"] for n, (_, info) in begun.items()}
-    passes: dict[int, list[str]] = {n: [] for n in begun}
-    calls = dict.fromkeys(begun, 0)
+    episodes = [_Episode(b, [begun[n][1]["start_op_count"]]) for n, b in enumerate(benchmarks)]
     while running:
         states = list(running.values())
         numbers = table.numbers([s.key for s in states], [s.item for s in states])
         context, mask = map(torch.from_numpy, stacked(states))
         log_probs, _ = policy(table.vectors(numbers), context.to(device), mask.to(device))
         actions = log_probs.argmax(1).tolist()
+        for row, n in enumerate(running):
+            generator = draws[n]
+            if generator is not None:
+                actions[row] = int(sample(log_probs[row : row + 1], generator))
         for n, after in envs.step(dict(zip(running, actions, strict=True))).items():
-            op_counts[n] = after.info["op_count"]
             if after.info["pass_name"] != STOP:
-                calls[n] += 1
-                passes[n] += [after.info["pass_name"]] * bool(after.info["changed"])
+                episodes[n].calls += 1
+                if after.info["changed"]:
+                    episodes[n].passes.append(after.info["pass_name"])
+                    episodes[n].op_counts.append(after.info["op_count"])
             running[n] = after.state
             if after.terminated or after.truncated:
                 del running[n]
-    return [
-        Outcome(name, begun[n][1]["start_op_count"], op_counts[n], tuple(passes[n]), calls[n])
-        for n, name in enumerate(benchmarks)
-    ]
+    return episodes

@@ -4,6 +4,7 @@ A worker owns its environments and its copy of the policy, and has nothing to lo
 holds all that its result depends on, so whoever does it comes to the same.
 """
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from envs.benchmarks import NamedModule, resolve_benchmarks
 from envs.module_cache import MODULES
 from experiments.benchmarks import Reference, load, measured
 from experiments.config import OpCountTrainConfig
-from experiments.evaluation import Check, Outcome, check, play_greedily
+from experiments.evaluation import Check, Outcome, check, play_greedily, play_samples
 from experiments.learner import Learner, LearnerName, learner_of, new_policy, reward_of
 from experiments.lockstep import lockstep
 from experiments.rollout import Deck, RolloutStats, collect
@@ -176,6 +177,30 @@ class Play(Task):
         make_env = worker.env_maker(learner, self.benchmarks, self.quarantine)
         with lockstep(make_env, len(self.benchmarks)) as envs:
             return play_greedily(envs, policy, self.benchmarks)
+
+
+@dataclass(frozen=True)
+class PlaySamples(Task):
+    """Plays several episodes on one benchmark and keeps the best; one alone is greedy."""
+
+    learner: LearnerName
+    parameters: Parameters
+    benchmark: str
+    samples: int
+    seed: int
+
+    def do(self, worker: RolloutWorker) -> tuple[Outcome, float]:
+        """Returns the outcome, and the seconds that it took with the module already read."""
+        learner, policy = worker.policy(self.learner, self.parameters)
+        load(self.benchmark)
+        make_env = worker.env_maker(learner, [self.benchmark], self.quarantine)
+        with lockstep(make_env, min(self.samples, worker.config.envs_per_task)) as envs:
+            begun = time.perf_counter()
+            if self.samples == 1:
+                (outcome,) = play_greedily(envs, policy, [self.benchmark])
+            else:
+                outcome = play_samples(envs, policy, self.benchmark, self.samples, self.seed)
+            return outcome, time.perf_counter() - begun
 
 
 @dataclass(frozen=True)

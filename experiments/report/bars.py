@@ -13,6 +13,15 @@ if TYPE_CHECKING:
 
 Values = Mapping[str, Sequence[float]]
 """Value of each seed, by what the bar is of."""
+_DOTS: Any = {
+    "marker": "o",
+    "color": "black",
+    "markeredgecolor": "white",
+    "markeredgewidth": 0.6,
+    "markersize": 4.5,
+    "linestyle": "none",
+    "zorder": 3,
+}
 _LABELS = 12  # bars beside each other, up to which each has its value written at it
 
 
@@ -35,34 +44,28 @@ def seed_bars(name: str, alt: str, panels: Mapping[str, Values], base: float = 1
             axes.axvline(base, color="black", linewidth=0.8)
             axes.set_title(title)
             axes.grid(axis="x", alpha=0.3)
-            axes.margins(x=0.12)
+            axes.use_sticky_edges = False
+            axes.margins(x=0.08)
         all_axes[0].set_yticks(range(len(names)), names)
         all_axes[0].invert_yaxis()
 
-    return picture(name, alt, 1.0 + 0.38 * len(names), draw)
+    return picture(name, alt, 1.1 + 0.36 * max(len(names), 2), draw)
 
 
 def _bar(axes: "Axes", place: int, values: Sequence[float], colour: str, base: float) -> None:
     """A bar that lies, its dots, and the mean in figures."""
     defined = [value for value in values if not math.isnan(value)]
     if not defined:
-        axes.text(base, place, " undefined", va="center", fontsize=8)
+        right = axes.get_yaxis_transform()
+        axes.text(1.01, place, "undefined", transform=right, va="center", fontsize=8)
         return
     mean = math.fsum(defined) / len(defined)
-    axes.barh(place, mean - base, left=base, color=colour, alpha=0.75, height=0.62)
+    axes.barh(place, mean - base, left=base, color=colour, height=0.62)
     if len(defined) > 1:
-        axes.plot(defined, [place] * len(defined), "o", color="black", markersize=3.5, zorder=3)
-    side = 1 if mean >= base else -1
-    end = max(defined) if side > 0 else min(defined)
-    axes.annotate(
-        f"{mean:.3f}",
-        (end if side * (end - base) > 0 else base, place),
-        (5 * side, 0),
-        textcoords="offset points",
-        ha="left" if side > 0 else "right",
-        va="center",
-        fontsize=8,
-    )
+        axes.plot(defined, [place] * len(defined), **_DOTS)
+    # A column beside the panel: at the end of its bar it would lie on what is left of it.
+    right = axes.get_yaxis_transform()
+    axes.text(1.01, place, f"{mean:.3f}", transform=right, va="center", fontsize=8)
 
 
 def grouped_bars(
@@ -89,7 +92,8 @@ def grouped_bars(
         axes.set_xticks(range(len(groups)), groups)
         axes.set_ylabel(label)
         axes.grid(axis="y", alpha=0.3)
-        axes.margins(y=0.15)
+        axes.use_sticky_edges = False
+        axes.margins(y=0.12)
         figure.legend(loc="outside upper center", ncols=min(len(series), 4))
 
     return picture(name, alt, 4.0, draw)
@@ -113,10 +117,10 @@ def _standing(
             continue
         mean = math.fsum(defined) / len(defined)
         x = place + shift
-        axes.bar(x, mean - base, width * 0.92, bottom=base, color=colour, alpha=0.75, label=label)
+        axes.bar(x, mean - base, width * 0.92, bottom=base, color=colour, label=label)
         label = None
         if len(defined) > 1:
-            axes.plot([x] * len(defined), defined, "o", color="black", markersize=3, zorder=3)
+            axes.plot([x] * len(defined), defined, **_DOTS)
         if len(groups) * round(0.8 / width) <= _LABELS:
             end = max([*defined, base]) if mean >= base else min([*defined, base])
             axes.annotate(

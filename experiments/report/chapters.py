@@ -1,5 +1,6 @@
 """Which pictures and tables a study is shown with, and what it was made with."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -38,7 +39,7 @@ def chapters(studies: Sequence[Study]) -> list[Chapter]:
     found, seen = [], Counter[str]()
     for study in sorted(studies, key=lambda s: place.get(s.name, len(order))):
         title, make = KINDS.get(study.name, (study.name, generic.sections))
-        key = f"{study.name}-{study.preset}"
+        key = re.sub(r"[^\w-]+", "-", f"{study.name}-{study.preset}")
         seen[key] += 1
         if seen[key] > 1:
             key += f"-{seen[key]}"

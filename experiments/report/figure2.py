@@ -6,7 +6,7 @@ from experiments.report.bars import seed_bars
 from experiments.report.comparison import Comparison
 from experiments.report.generic import ratio_bars
 from experiments.report.lines import Line, Panel, line_panels
-from experiments.report.methods import details, measures_table, notes
+from experiments.report.methods import details, measures_table
 from experiments.report.section import Picture, Section
 from experiments.study import Study
 
@@ -27,13 +27,13 @@ def sections(study: Study) -> list[Section]:
             text = ("Count ratio on the benchmarks of the group while training.",)
             found.append(Section(f"Learning: {group}", text, curves))
         table = measures_table(comparison)
-        found.append(Section(f"Methods: {group}", _explained(notes(comparison)), table=table))
+        found.append(Section(f"Methods: {group}", _explained(), table=table))
         found += details(comparison)
     return found
 
 
-def _explained(notes: list[str]) -> list[str]:
-    return ["Means over seeds, in brackets the least and the greatest.", *notes]
+def _explained() -> list[str]:
+    return ["Means over seeds, in brackets the least and the greatest."]
 
 
 def _reductions(comparison: Comparison, number: int) -> Section:

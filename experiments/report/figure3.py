@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from experiments.metrics import bootstrap_interval, geometric_mean, share, worst
 from experiments.report.comparison import BETTER, Comparison
-from experiments.report.methods import details, measures_table, notes
+from experiments.report.methods import details, measures_table
 from experiments.report.section import (
     Cell,
     Picture,
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 DEFAULT = "xla-cpu"
 """The paper's default is the compiler's own order."""
+_TICKS = (0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 4, 8)
 
 
 def sections(study: Study) -> list[Section]:
@@ -35,7 +36,7 @@ def sections(study: Study) -> list[Section]:
             if against in comparison.against():
                 name = f"sorted-{number + 1}-{'default' if against == DEFAULT else 'better'}"
                 found.append(_section(comparison, against, name))
-        text = ["Means over seeds, in brackets the least and the greatest.", *notes(comparison)]
+        text = ["Means over seeds, in brackets the least and the greatest."]
         found.append(Section(f"Methods: {group}", text, table=measures_table(comparison)))
         found += details(comparison)
     return found
@@ -118,7 +119,9 @@ def _panel(axes: "Axes", seeds: Sequence[Sequence[float]], colour: str) -> None:
 
     means = [geometric_mean(values) for values in seeds]
     shades = [colour if mean >= 1 - 1e-9 else GREY for mean in means]
-    axes.bar(range(len(means)), [m - 1 for m in means], 0.95, bottom=1, color=shades)
+    axes.bar(
+        range(len(means)), [m - 1 for m in means], 1.0, bottom=1, color=shades, antialiased=False
+    )
     lows, highs = [min(values) for values in seeds], [max(values) for values in seeds]
     axes.vlines(range(len(means)), lows, highs, color="black", linewidth=0.6)
     axes.axhline(1, color="black", linewidth=0.8)
@@ -127,11 +130,5 @@ def _panel(axes: "Axes", seeds: Sequence[Sequence[float]], colour: str) -> None:
     axes.yaxis.set_minor_formatter(NullFormatter())
     low, high = min([*lows, 0.95]), max([*highs, 1.05])
     axes.set_ylim(low / 1.03, high * 1.03)
-    axes.set_yticks(
-        [
-            t
-            for t in (0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 4, 8)
-            if low / 1.03 <= t <= high * 1.03
-        ]
-    )
+    axes.set_yticks([t for t in _TICKS if low / 1.03 <= t <= high * 1.03])
     axes.grid(axis="y", alpha=0.3)

@@ -1,12 +1,10 @@
 """Generalisation: families seen and unseen, and modules by size."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
-from experiments.evaluation import Outcome
 from experiments.report.bars import grouped_bars
 from experiments.report.comparison import Comparison
-from experiments.report.methods import details, measures_table, notes
+from experiments.report.methods import details, measures_table
 from experiments.report.section import Cell, Picture, Section, Table, over_seeds
 from experiments.study import Study, Trial
 
@@ -40,9 +38,8 @@ def sections(study: Study) -> list[Section]:
         text = ("All groups together.",)
         found.append(Section(title, text, bars, _table(sizes, against)))
     for comparison in comparisons:
-        text = notes(comparison)
         table = measures_table(comparison)
-        found.append(Section(f"Methods: {comparison.group}", text, table=table))
+        found.append(Section(f"Methods: {comparison.group}", table=table))
         found += details(comparison)
     return found
 
@@ -50,24 +47,28 @@ def sections(study: Study) -> list[Section]:
 def by_size(study: Study) -> Study:
     """The study with its benchmarks, of all groups, grouped by their size.
 
-    A trial of a method and seed over several groups becomes one for each size.
+    The first trials of a method in all groups become one for each size, then the second ones.
     """
-    names = {(trial.method, trial.seed): trial for trial in study.trials}
+    groups = study.groups()
+    parts: dict[tuple[str, int], list[Trial]] = {}
+    for group in groups:
+        for method in study.methods(group):
+            for number, trial in enumerate(study.of(method, group)):
+                parts.setdefault((method, number), []).append(trial)
     limits = [*SIZE_CLASSES, SIZE_CLASSES[-1] + 1]
-    trials = []
-    for group in (size_class(limit) for limit in limits):
-        for method, seed in names:
-            mine = [t for t in study.trials if (t.method, t.seed) == (method, seed)]
-            joined = _joined(mine, group, lambda o, g=group: size_class(o.start) == g)
-            if joined.outcomes:
-                trials.append(joined)
+    trials = [
+        joined
+        for size in map(size_class, limits)
+        for mine in parts.values()
+        if (joined := _joined(mine, size)).outcomes
+    ]
     return replace(study, trials=trials)
 
 
-def _joined(trials: list[Trial], group: str, keep: Callable[[Outcome], bool]) -> Trial:
-    """One trial of those results that are kept; a benchmark of two groups counts once."""
-    counted = {o.benchmark: o for trial in trials for o in trial.counted() if keep(o)}
-    return Trial(trials[0].method, trials[0].seed, group, list(counted.values()))
+def _joined(trials: list[Trial], size: str) -> Trial:
+    """One trial of the benchmarks of a size; one that is of two groups counts once."""
+    outcomes = {o.benchmark: o for t in trials for o in t.counted() if size_class(o.start) == size}
+    return Trial(trials[0].method, trials[0].seed, size, list(outcomes.values()))
 
 
 def _bars(comparisons: list[Comparison], against: str, name: str) -> Picture:

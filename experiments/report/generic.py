@@ -2,7 +2,7 @@
 
 from experiments.report.bars import seed_bars
 from experiments.report.comparison import Comparison
-from experiments.report.methods import details, measures_table, notes
+from experiments.report.methods import details, measures_table
 from experiments.report.section import Picture, Section
 from experiments.study import Study
 
@@ -27,6 +27,6 @@ def sections(study: Study) -> list[Section]:
         if comparison.against():
             bars = ratio_bars(comparison, f"ratios-{number + 1}")
             table = measures_table(comparison)
-            found.append(Section(group, notes(comparison), bars, table))
+            found.append(Section(group, (), bars, table))
         found += details(comparison)
     return found

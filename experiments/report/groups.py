@@ -5,18 +5,20 @@ from collections.abc import Mapping, Sequence
 
 from experiments.report.bars import grouped_bars
 from experiments.report.comparison import Comparison
-from experiments.report.methods import details, measures_table, notes
+from experiments.report.methods import details, measures_table
 from experiments.report.section import Section
 from experiments.study import Study
 
-_PARTS = re.compile(r"\s*(?:,|:|\+|/)\s+|\s+\+\s+")
-PLAIN = "plain"
+_PARTS = re.compile(r"(.*) \((.*)\)")
 
 
 def two_parts(method: str) -> tuple[str, str]:
-    """Encoder and variant of a method such as "GNN, shaped reward"; "GNN" alone is plain."""
-    first, *rest = _PARTS.split(method, maxsplit=1)
-    return first, rest[0] if rest else PLAIN
+    """Encoder and variant of a method such as "PPO, shaped rewards (GNN)".
+
+    A method that names no encoder is one of its own.
+    """
+    found = _PARTS.fullmatch(method)
+    return (found[2], found[1]) if found else (method, method)
 
 
 def figure4(study: Study) -> list[Section]:
@@ -44,6 +46,6 @@ def _section(
 
 
 def _tables(comparison: Comparison) -> list[Section]:
-    text = ["Means over seeds, in brackets the least and the greatest.", *notes(comparison)]
+    text = ["Means over seeds, in brackets the least and the greatest."]
     main = Section(f"Methods: {comparison.group}", text, table=measures_table(comparison))
     return [main, *details(comparison)]

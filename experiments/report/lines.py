@@ -69,6 +69,8 @@ def line_panels(name: str, alt: str, panels: Sequence[Panel], y_label: str) -> P
 
 
 def _panel(axes: "Axes", panel: Panel, names: Sequence[str]) -> None:
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
     colour, dash = colours(names), dashes(names)
     for name, line in panel.lines.items():
         values = np.array(line.seeds, dtype=float)
@@ -87,6 +89,9 @@ def _panel(axes: "Axes", panel: Panel, names: Sequence[str]) -> None:
         axes.axhline(panel.base, color="black", linewidth=0.8)
     if panel.log_x:
         axes.set_xscale("log")
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.set_title(panel.title)
     axes.set_xlabel(panel.x_label)
     axes.grid(alpha=0.3)

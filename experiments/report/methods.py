@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from statistics import median
 
-from experiments.benchmarks import ALL_REFERENCES
 from experiments.report.comparison import (
     BEST_KNOWN,
+    BETTER,
     Comparison,
     median_calls,
     median_milliseconds,
@@ -20,7 +20,7 @@ from experiments.report.section import (
     plain,
     share_over_seeds,
 )
-from experiments.study import Study, Trial
+from experiments.study import Trial
 
 Column = tuple[str, Callable[[str], Cell]]
 """A heading, and what it says of a method."""
@@ -163,7 +163,7 @@ def _costs(comparison: Comparison, method: str) -> list[Cell]:
 def counts_table(comparison: Comparison) -> Table:
     """Raw op counts of every benchmark; of several seeds the mean, least and greatest."""
     study, against = comparison.study, comparison.against()
-    pipelines = [name for name in against if name in ALL_REFERENCES]
+    pipelines = [name for name in against if name != BETTER]
     known = [BEST_KNOWN] if _count(comparison, BEST_KNOWN) else []
     found: dict[tuple[str, str], list[float]] = {}
     for trial in comparison.trials():
@@ -182,17 +182,14 @@ def counts_table(comparison: Comparison) -> Table:
     return Table(headings, rows, folded=True)
 
 
-def sections(study: Study, group: str) -> list[Section]:
-    """Tables of a group without any picture."""
-    comparison = Comparison(study, group)
-    found = [Section(group, notes(comparison), table=measures_table(comparison))]
-    return found + details(comparison)
-
-
 def details(comparison: Comparison) -> list[Section]:
     """Costs, checks and raw counts of a group: what stands below its main table."""
     group = comparison.group
     found = []
+    left_out = notes(comparison)
+    if left_out:
+        table = Table(("note",), [[note] for note in left_out], folded=len(left_out) > 8)
+        found.append(Section(f"What means leave out or hide: {group}", table=table))
     costs, checks = costs_table(comparison), checks_table(comparison)
     if costs:
         text = "Medians over benchmarks; the last column is a geometric mean of shares."

@@ -173,6 +173,7 @@ def _histograms(pairs: Sequence[Pair]) -> Picture:
 
     def draw(figure: "Figure") -> None:
         import numpy as np
+        from matplotlib.ticker import MaxNLocator
 
         # An edge at 1, so that no bin holds both faster and slower ones.
         step = np.log(high / low) / 30
@@ -181,12 +182,13 @@ def _histograms(pairs: Sequence[Pair]) -> Picture:
         all_axes = figure.subplots(len(methods), 1, sharex=True, squeeze=False)[:, 0]
         for axes, (method, mine) in zip(all_axes, methods.items(), strict=True):
             medians = [pair.median for pair in mine]
-            axes.hist(medians, bins=bins.tolist(), color=colours(methods)[method], alpha=0.75)
+            axes.hist(medians, bins=bins.tolist(), color=colours(methods)[method])
             mean = geometric_mean(medians)
             axes.axvline(1, color="black", linewidth=0.8)
             axes.axvline(mean, color="black", linewidth=1.2, linestyle="--")
             axes.set_title(f"{method}: geometric mean {mean:.3f} (dashed)")
             axes.set_ylabel("benchmarks")
+            axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
             axes.grid(axis="y", alpha=0.3)
         all_axes[-1].set_xlabel("run time before / after, median over pairs of runs")
 

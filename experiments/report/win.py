@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from experiments.report.comparison import BETTER, Comparison, Measure
 from experiments.report.generic import ratio_bars
-from experiments.report.methods import details, measures_table, notes
+from experiments.report.methods import details, measures_table
 from experiments.report.search import equal_budgets
 from experiments.report.section import (
     Cell,
@@ -70,8 +70,7 @@ def sections(study: Study) -> list[Section]:
         if comparison.against():
             bars = ratio_bars(comparison, f"ratios-{number}")
             found.append(Section(f"Count ratio: {group}", ("Dots are seeds.",), bars))
-        text = notes(comparison)
-        found.append(Section(f"Methods: {group}", text, table=measures_table(comparison)))
+        found.append(Section(f"Methods: {group}", table=measures_table(comparison)))
         found += details(comparison)
     return found
 

@@ -1,0 +1,115 @@
+"""Plays the policies of checkpoints on any benchmarks, in worker processes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from experiments import best_known
+from experiments.benchmarks import Reference
+from experiments.checkpoint import Checkpoint, load_policy
+from experiments.crew import Crew, parameters_of, pool_of
+from experiments.evaluation import Outcome
+from experiments.learner import LearnerName
+from experiments.paper.benchmarks import all_references
+from experiments.rollout_worker import PlaySamples
+from experiments.study import Trial
+from hlograph.locations import Location
+from models.actor_critic import ActorCritic
+
+LABELS: Mapping[LearnerName, str] = {"gnn": "GNN", "op_counts": "op counts"}
+"""What tables call the policies."""
+
+
+@dataclass(frozen=True)
+class Player:
+    """The policy of one checkpoint, and workers that play it."""
+
+    checkpoint: Checkpoint
+    policy: ActorCritic
+    crew: Crew
+
+    def method(self, samples: int = 1) -> str:
+        """What tables call it."""
+        name = LABELS[self.checkpoint.learner]
+        return name if samples == 1 else f"{name}, best of {samples}"
+
+    def references(self, names: Sequence[str]) -> tuple[dict[str, Reference], list[str]]:
+        """All references by benchmark, and a note on each benchmark that has to be left out."""
+        return all_references(self.crew, names)
+
+    def trial(self, group: str, names: Sequence[str], samples: int = 1, seed: int = 0) -> Trial:
+        """Plays the policy on benchmarks, each by itself, and checks what comes out.
+
+        Args:
+            group: What the benchmarks are called.
+            names: The benchmarks.
+            samples: Episodes on each, of which the best is kept; one is greedy.
+            seed: Seed of all episodes but the first, which is greedy.
+
+        Returns:
+            The trial; its seed is that of the training.
+        """
+        parameters = parameters_of(self.policy)
+        tasks = [
+            PlaySamples(
+                learner=self.checkpoint.learner,
+                parameters=parameters,
+                benchmark=name,
+                samples=samples,
+                seed=seed,
+            )
+            for name in names
+        ]
+        played: list[tuple[Outcome, float]] = self.crew.run(tasks, "an evaluation")
+        outcomes = [outcome for outcome, _ in played]
+        return Trial(
+            self.method(samples),
+            self.checkpoint.config["seed"],
+            group,
+            outcomes,
+            self.crew.check(outcomes),
+            [seconds for _, seconds in played],
+        )
+
+
+@contextmanager
+def player(
+    location: Location, folder: Path, check_samples: int = 2, num_workers: int | None = None
+) -> Iterator[Player]:
+    """A player whose workers end with the block.
+
+    Args:
+        location: Path or URL of the checkpoint.
+        folder: Where lost workers and passes in quarantine are written down.
+        check_samples: Random inputs that results are compared with their originals on.
+        num_workers: Processes that play; None is one a core.
+
+    Raises:
+        DamagedFileError: The file is no checkpoint of this version.
+        ValueError: It was made with other passes or networks.
+        OSError: It cannot be read.
+    """
+    checkpoint = Checkpoint.load(location)
+    _, policy = load_policy(location)
+    config = replace(
+        checkpoint.settings(),
+        # Nothing learns: what is rewarded is not looked at, and may cost time.
+        reward="op-count-drop",
+        samples=check_samples,
+        workers="processes",
+        num_workers=num_workers,
+        known_no_ops=None,
+        device="cpu",
+        out=None,
+    )
+    with pool_of(config) as pool:
+        crew = Crew(config, pool, folder)
+        crew.quarantine = crew.quarantine.with_pairs(checkpoint.quarantine)
+        yield Player(checkpoint, policy, crew)
+
+
+def known_of(references: Mapping[str, Reference]) -> dict[str, int]:
+    """Least known op count of those benchmarks that have one."""
+    known = best_known.op_counts()
+    return {name: known[name] for name in references if name in known}

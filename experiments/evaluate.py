@@ -1,0 +1,166 @@
+"""Plays the policy of a checkpoint on benchmarks, and shows what it makes of them.
+
+    python -m experiments.evaluate gnn
+    python -m experiments.evaluate runs/NAME/gnn/checkpoint.pt --corpus-set gpt2-train --samples 16
+    python -m experiments.evaluate op-counts --corpus dump/ --op-limit 10000
+
+Every result is run again on a fresh module, verified, and compared with its original on random
+inputs before it counts.
+"""
+
+import re
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from experiments.config import CorpusSet
+from experiments.config_json import to_json
+from hlograph.errors import HloError
+
+if TYPE_CHECKING:
+    from experiments.study import Study
+
+REFUSED = 2
+
+
+@dataclass(frozen=True)
+class EvaluateConfig:
+    """Settings of `evaluate`."""
+
+    checkpoint: Annotated[str, tyro.conf.Positional]
+    """Path or URL, or the name of one that comes with the project: gnn or op-counts."""
+    split: Literal["train", "validation", "test-seen", "test-unseen"] = "test-unseen"
+    """Split of the corpus that benchmarks are of."""
+    corpus_set: CorpusSet | None = None
+    """Set of the corpus that they are of; None is all sets."""
+    corpus: tuple[str, ...] = ()
+    """Modules instead of a split: names, globs over names, files, folders or URLs."""
+    op_limit: int = 3_000
+    """Benchmarks of the corpus with more instructions are left out."""
+    count: int | None = 36
+    """Benchmarks of the split, evenly over families; None is all."""
+    samples: int = 1
+    """Episodes on each benchmark, of which the best is kept; the first is greedy."""
+    seed: int = 0
+    """Seed of the episodes after the first."""
+    checks: int = 2
+    """Random inputs on which each result is compared with its original; 0 verifies it alone."""
+    num_workers: int | None = None
+    """Processes that play; None is one a core."""
+    out: Path | None = None
+    """Folder to save the result in, as a study of which `python -m experiments.report` makes
+    pictures; None saves nothing."""
+
+    def __post_init__(self) -> None:
+        """Refuses numbers of episodes that mean nothing."""
+        if self.samples < 1:
+            raise ValueError(f"--samples: expected at least 1 episode, got {self.samples}")
+
+
+def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
+    """Plays the checkpoint.
+
+    Args:
+        config: Settings.
+        folder: Where lost workers are written down.
+
+    Raises:
+        HloError: There is no such checkpoint, it is damaged, or a benchmark cannot be read.
+        ValueError: It was made with other passes, or no benchmark is left.
+        OSError: It cannot be read.
+    """
+    # These import torch and the engine: seconds that --help does not have.
+    from experiments.checkpoint_player import known_of, player
+    from experiments.shipped import checkpoint_location
+    from experiments.study import Study
+
+    names, group = _benchmarks(config)
+    location = checkpoint_location(config.checkpoint)
+    with player(location, folder, config.checks, config.num_workers) as play:
+        print(f"{play.method(config.samples)} on {len(names)} benchmarks: {group}")
+        references, left_out = play.references(names)
+        if not references:
+            raise HloError("no benchmark is left: " + "; ".join(left_out))
+        trial = play.trial(group, list(references), config.samples, config.seed)
+        trained_on = play.checkpoint.steps
+    return Study(
+        name="evaluation",
+        preset=_slug(trial.method),
+        settings=to_json(config) | {"trained_on_calls": trained_on},
+        references=references,
+        trials=[trial],
+        best_known=known_of(references),
+        notes=left_out,
+    )
+
+
+def _slug(method: str) -> str:
+    return re.sub(r"\W+", "-", method.lower())
+
+
+def _benchmarks(config: EvaluateConfig) -> tuple[list[str], str]:
+    """Names of the benchmarks, and what tables call them."""
+    from experiments.benchmarks import held_out_benchmarks, training_benchmarks
+
+    if config.corpus:
+        names = training_benchmarks(config.corpus, config.op_limit)
+        return names, " ".join(config.corpus)
+    names = held_out_benchmarks(config.op_limit, config.count, config.corpus_set, config.split)
+    if not names:
+        limit = config.op_limit
+        raise ValueError(f"no benchmark of {config.split} has at most {limit} instructions")
+    return names, f"{config.corpus_set or 'corpus'} {config.split}"
+
+
+def table(study: "Study") -> str:
+    """What `evaluate` prints: op counts, means, checks, and what was spent."""
+    from experiments.results import Result, table_text
+
+    (trial,) = study.trials
+    result = Result.of(
+        study.references, {trial.method: trial.outcomes}, {trial.method: trial.checks}
+    )
+    lines = [table_text(result)]
+    calls = sum(outcome.calls for outcome in trial.outcomes)
+    lines.append(f"{trial.method}: {calls:,} pass calls, {sum(trial.seconds):.1f} s in all")
+    references = list(study.references.values())
+    for pipeline in references[0].calls:
+        calls = sum(reference.calls[pipeline] for reference in references)
+        seconds = sum(reference.seconds[pipeline] for reference in references)
+        lines.append(f"{pipeline}: {calls:,} pass calls, {seconds:.1f} s in all")
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Evaluates what a command line asks for, and prints the table.
+
+    Returns:
+        Exit status.
+    """
+    from experiments.startup import prepare_process
+
+    prog = "python -m experiments.evaluate"
+    config = tyro.cli(EvaluateConfig, args=arguments, prog=prog, description=__doc__)
+    prepare_process("cpu")
+    try:
+        with ExitStack() as stack:
+            folder = config.out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            study = evaluate(config, folder)
+            print(table(study))
+            if config.out is not None:
+                study.save(config.out)
+                print(f"study.json is in {config.out}")
+    except (HloError, OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return REFUSED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
