@@ -128,10 +128,25 @@ class Program:
     @staticmethod
     def compile(module: Module, disabled_passes: Sequence[str], strict: bool, optimization_level: int) -> Program: ...
 
+    @staticmethod
+    def compile_for_speed(module: Module) -> Program:
+        """As XLA:CPU compiles when it is asked for nothing."""
+
+    def count_kernels(self) -> int:
+        """
+        Generated loops, copies and library calls; control flow's own, once each.
+        """
+
     def run(self, inputs: list[bytes]) -> list[bytes]:
         """
         Bytes of the result's leaves, from those of the parameters' leaves; row-major.
         """
+
+def time_in_turn(first: Program, second: Program, inputs: list[bytes], pairs: int, sample_seconds: float, max_seconds: float) -> list[tuple[float, float]]:
+    """
+    Wall seconds of one run of each, pair by pair: as many as asked for, or as max_seconds
+    leave time for. Each is the median over as many runs in turn as take sample_seconds.
+    """
 
 def signature(module: Module) -> tuple[list[tuple[str, list[int], list[int]]], list[tuple[str, list[int], list[int]]]]:
     """

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hlograph.equivalence.flow import Flow
 from hlograph.equivalence.verdict import EngineName
+from hlograph.errors import HloError
 
 _RANDOM = frozenset({"rng", "rng-get-and-update-state"})
 _HOST = frozenset({"infeed", "outfeed", "send", "send-done", "recv", "recv-done"})
@@ -68,3 +69,19 @@ def obstacles(flow: Flow, engine: EngineName) -> list[str]:
             if target not in _COMPILED_CALLS:
                 counts[f"XLA has no code for custom call {target}"] += 1
     return [text if n == 1 else f"{text} ({n} times)" for text, n in sorted(counts.items())]
+
+
+def check_runnable(flow: Flow, engine: EngineName, limits: Limits) -> None:
+    """Raises HloError, which names the obstacles, for what an engine cannot run.
+
+    Args:
+        flow: Data flow of the module.
+        engine: What is to run it.
+        limits: Of these, the memory.
+    """
+    reasons = obstacles(flow, engine)
+    memory = int(flow.graph.bytes[: -flow.graph.num_computations].sum())
+    if memory > limits.memory:
+        reasons.append(f"its arrays take {memory} bytes, at most {limits.memory} may be")
+    if reasons:
+        raise HloError("; ".join(reasons))

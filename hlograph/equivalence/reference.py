@@ -11,7 +11,7 @@ from hlograph.equivalence.engines import make_runner
 from hlograph.equivalence.flow import Flow
 from hlograph.equivalence.inputs import InputMaker
 from hlograph.equivalence.judgement import Judgement
-from hlograph.equivalence.obstacles import Limits, obstacles
+from hlograph.equivalence.obstacles import Limits, check_runnable
 from hlograph.equivalence.outputs import Outputs
 from hlograph.equivalence.rounding import rounding_error
 from hlograph.equivalence.verdict import RANK, EngineName, Equivalence, Finding
@@ -108,8 +108,8 @@ class Reference:
         reasons: list[str] = []
         for engine in self._engines:
             try:
-                self._check_runnable(self._flow, engine)
-                self._check_runnable(flow, engine)
+                check_runnable(self._flow, engine, self._limits)
+                check_runnable(flow, engine, self._limits)
                 findings.append(self._find(engine, other, error))
             except HloError as failure:
                 reasons.append(str(failure))
@@ -117,14 +117,6 @@ class Reference:
             unique = dict.fromkeys(reasons)
             return Equivalence("not comparable", "; ".join(unique), self._seed)
         return Equivalence.of(tuple(findings), self._seed)
-
-    def _check_runnable(self, flow: Flow, engine: EngineName) -> None:
-        reasons = obstacles(flow, engine)
-        memory = int(flow.graph.bytes[: -flow.graph.num_computations].sum())
-        if memory > self._limits.memory:
-            reasons.append(f"its arrays take {memory} bytes, at most {self._limits.memory} may be")
-        if reasons:
-            raise HloError("; ".join(reasons))
 
     def _find(self, engine: EngineName, other: Module, error: float) -> Finding:
         original = self._original(engine)

@@ -1,4 +1,5 @@
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -6,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -19,6 +21,7 @@
 #include "hlograph/native/execute.h"
 #include "hlograph/native/module.h"
 #include "hlograph/native/signature.h"
+#include "hlograph/native/timing.h"
 
 namespace nb = nanobind;
 
@@ -65,19 +68,39 @@ SignatureTuple GetSignature(const Module& module) {
   return {ToTuples(value.parameters), ToTuples(value.results)};
 }
 
-std::unique_ptr<Program> Compile(const Module& module,
-                                 const std::vector<std::string>& disabled_passes, bool strict,
-                                 int optimization_level) {
+std::unique_ptr<Program> CompileWith(const Module& module,
+                                     const std::optional<CompileSettings>& settings) {
   absl::StatusOr<std::unique_ptr<Program>> program;
   {
     nb::gil_scoped_release release;
     // On a clone: compiling takes seconds, and the module is locked meanwhile.
     std::unique_ptr<Module> copy = module.Clone();
-    program = copy->Read([&](const xla::HloModule& hlo) {
-      return Program::Compile(hlo, {disabled_passes, strict, optimization_level});
-    });
+    program =
+        copy->Read([&](const xla::HloModule& hlo) { return Program::Compile(hlo, settings); });
   }
   return ValueOrThrow(std::move(program), ErrorKind::kHlo);
+}
+
+std::unique_ptr<Program> Compile(const Module& module,
+                                 const std::vector<std::string>& disabled_passes, bool strict,
+                                 int optimization_level) {
+  return CompileWith(module, CompileSettings{disabled_passes, strict, optimization_level});
+}
+
+std::unique_ptr<Program> CompileForSpeed(const Module& module) {
+  return CompileWith(module, std::nullopt);
+}
+
+std::vector<std::pair<double, double>> TimePrograms(const Program& first, const Program& second,
+                                                    const BytesList& inputs, int64_t pairs,
+                                                    double sample_seconds, double max_seconds) {
+  const std::vector<absl::string_view> views = Views(inputs);
+  absl::StatusOr<std::vector<std::pair<double, double>>> times;
+  {
+    nb::gil_scoped_release release;
+    times = TimeInTurn(first, second, views, {pairs, sample_seconds, max_seconds});
+  }
+  return ValueOrThrow(std::move(times), ErrorKind::kHlo);
 }
 
 BytesList Run(const Program& program, const BytesList& inputs) {
@@ -107,8 +130,16 @@ void BindExecute(nb::module_& m) {
   nb::class_<Program>(m, "Program", "A module compiled by XLA:CPU.")
       .def_static("compile", &Compile, nb::arg("module"), nb::arg("disabled_passes"),
                   nb::arg("strict"), nb::arg("optimization_level"))
+      .def_static("compile_for_speed", &CompileForSpeed, nb::arg("module"),
+                  "As XLA:CPU compiles when it is asked for nothing.")
+      .def("count_kernels", &Program::CountKernels,
+           "Generated loops, copies and library calls; control flow's own, once each.")
       .def("run", &Run, nb::arg("inputs"),
            "Bytes of the result's leaves, from those of the parameters' leaves; row-major.");
+  m.def("time_in_turn", &TimePrograms, nb::arg("first"), nb::arg("second"), nb::arg("inputs"),
+        nb::arg("pairs"), nb::arg("sample_seconds"), nb::arg("max_seconds"),
+        "Wall seconds of one run of each, pair by pair: as many as asked for, or as max_seconds\n"
+        "leave time for. Each is the median over as many runs in turn as take sample_seconds.");
   m.def("signature", &GetSignature, nb::arg("module"),
         "(element type, dimensions, index) of the leaves of parameters and result; the index of a\n"
         "parameter's leaf begins with the parameter's number.");

@@ -1,6 +1,8 @@
 #include "hlograph/native/execute.h"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +17,9 @@
 #include "xla/executable_run_options.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_input_output_alias_config.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/literal.h"
 #include "xla/service/backend.h"
 #include "xla/service/compiler.h"
@@ -37,8 +41,6 @@ absl::StatusOr<xla::LocalClient*> HostClient() {
 }
 
 void Apply(const CompileSettings& settings, xla::DebugOptions& options) {
-  // Modules are taken as they are after partitioning, as in compile.cc.
-  options.add_xla_disable_hlo_passes("spmd-partitioner");
   for (const std::string& pass : settings.disabled_passes) {
     options.add_xla_disable_hlo_passes(pass);
   }
@@ -58,7 +60,7 @@ void Apply(const CompileSettings& settings, xla::DebugOptions& options) {
 // A copy that compiles as the program of one device, with nothing donated and
 // all arrays row-major at the boundary.
 std::unique_ptr<xla::HloModule> ForOneDevice(const xla::HloModule& module,
-                                             const CompileSettings& settings) {
+                                             const std::optional<CompileSettings>& settings) {
   std::unique_ptr<xla::HloModule> copy = module.Clone(/*suffix=*/"");
   xla::HloModuleConfig& config = copy->mutable_config();
   config.set_num_partitions(1);
@@ -66,7 +68,9 @@ std::unique_ptr<xla::HloModule> ForOneDevice(const xla::HloModule& module,
   config.set_use_spmd_partitioning(false);
   config.set_use_shardy_partitioner(false);
   config.reset_static_device_assignment();
-  Apply(settings, config.mutable_debug_options());
+  // Modules are taken as they are after partitioning, as in compile.cc.
+  config.mutable_debug_options().add_xla_disable_hlo_passes("spmd-partitioner");
+  if (settings.has_value()) Apply(*settings, config.mutable_debug_options());
   copy->set_input_output_alias_config(xla::HloInputOutputAliasConfig(copy->result_shape()));
   copy->set_buffer_donor_config(xla::HloBufferDonorConfig());
   *copy->mutable_entry_computation_layout() =
@@ -76,13 +80,48 @@ std::unique_ptr<xla::HloModule> ForOneDevice(const xla::HloModule& module,
   return copy;
 }
 
+// Whether the instruction takes no time of its own: it names data that are there
+// already, or has others do the work.
+bool IsFree(const xla::HloInstruction& instruction) {
+  switch (instruction.opcode()) {
+    case xla::HloOpcode::kAddDependency:
+    case xla::HloOpcode::kAfterAll:
+    case xla::HloOpcode::kBitcast:
+    case xla::HloOpcode::kCall:
+    case xla::HloOpcode::kConditional:
+    case xla::HloOpcode::kConstant:
+    case xla::HloOpcode::kGetTupleElement:
+    case xla::HloOpcode::kOptimizationBarrier:
+    case xla::HloOpcode::kParameter:
+    case xla::HloOpcode::kTuple:
+    case xla::HloOpcode::kWhile:
+      return true;
+    default:
+      return false;
+  }
+}
+
+int64_t CountKernelsOf(const xla::HloComputation& computation) {
+  int64_t count = 0;
+  for (const xla::HloInstruction* instruction : computation.instructions()) {
+    if (!IsFree(*instruction)) {
+      ++count;  // computations that it applies are a part of it
+      continue;
+    }
+    for (const xla::HloComputation* called : instruction->called_computations()) {
+      count += CountKernelsOf(*called);
+    }
+  }
+  return count;
+}
+
 }  // namespace
 
 Program::Program() = default;
 Program::~Program() = default;
 
-absl::StatusOr<std::unique_ptr<Program>> Program::Compile(const xla::HloModule& module,
-                                                          const CompileSettings& settings) {
+absl::StatusOr<std::unique_ptr<Program>> Program::Compile(
+    const xla::HloModule& module, const std::optional<CompileSettings>& settings) {
   absl::StatusOr<Signature> signature = SignatureOf(module);
   if (!signature.ok()) return signature.status();
   absl::StatusOr<xla::LocalClient*> client = HostClient();
@@ -108,7 +147,11 @@ absl::StatusOr<std::unique_ptr<Program>> Program::Compile(const xla::HloModule& 
   return program;
 }
 
-absl::StatusOr<std::vector<std::string>> Program::Run(
+int64_t Program::CountKernels() const {
+  return CountKernelsOf(*executable_->executable()->module().entry_computation());
+}
+
+absl::StatusOr<std::vector<xla::ScopedShapedBuffer>> Program::Upload(
     absl::Span<const absl::string_view> inputs) const {
   absl::StatusOr<std::vector<xla::Literal>> literals =
       MakeLiterals(parameters_, signature_, inputs);
@@ -121,12 +164,25 @@ absl::StatusOr<std::vector<std::string>> Program::Run(
     if (!buffer.ok()) return buffer.status();
     buffers.push_back(*std::move(buffer));
   }
-  std::vector<const xla::ShapedBuffer*> arguments;
-  for (const xla::ScopedShapedBuffer& buffer : buffers) arguments.push_back(&buffer);
+  return buffers;
+}
+
+absl::StatusOr<xla::ScopedShapedBuffer> Program::Launch(
+    absl::Span<const xla::ScopedShapedBuffer> arguments) const {
+  std::vector<const xla::ShapedBuffer*> pointers;
+  pointers.reserve(arguments.size());
+  for (const xla::ScopedShapedBuffer& buffer : arguments) pointers.push_back(&buffer);
   xla::ExecutableRunOptions options;
   options.set_allocator(client_->backend().memory_allocator());
   options.set_intra_op_thread_pool(client_->backend().eigen_intra_op_thread_pool_device());
-  absl::StatusOr<xla::ScopedShapedBuffer> result = executable_->Run(arguments, options);
+  return executable_->Run(pointers, options);
+}
+
+absl::StatusOr<std::vector<std::string>> Program::Run(
+    absl::Span<const absl::string_view> inputs) const {
+  absl::StatusOr<std::vector<xla::ScopedShapedBuffer>> arguments = Upload(inputs);
+  if (!arguments.ok()) return arguments.status();
+  absl::StatusOr<xla::ScopedShapedBuffer> result = Launch(*arguments);
   if (!result.ok()) return result.status();
   absl::StatusOr<xla::Literal> literal = client_->ShapedBufferToLiteral(*result);
   if (!literal.ok()) return literal.status();

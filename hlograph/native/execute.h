@@ -2,7 +2,9 @@
 #ifndef HLOGRAPH_NATIVE_EXECUTE_H_
 #define HLOGRAPH_NATIVE_EXECUTE_H_
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,11 +18,12 @@ namespace xla {
 class HloModule;
 class LocalClient;
 class LocalExecutable;
+class ScopedShapedBuffer;
 }  // namespace xla
 
 namespace hlograph {
 
-// How a module is compiled.
+// How a module is compiled, where bits count and not speed.
 struct CompileSettings {
   // XLA's passes to skip, by name.
   std::vector<std::string> disabled_passes;
@@ -40,15 +43,30 @@ class Program {
 
   // Compiles a copy of the module for this machine, as the program of one
   // device: partition and replica counts are dropped, so that collectives over
-  // several devices are an error.
-  static absl::StatusOr<std::unique_ptr<Program>> Compile(const xla::HloModule& module,
-                                                          const CompileSettings& settings);
+  // several devices are an error. Without settings it compiles as XLA:CPU does
+  // when it is asked for nothing: for speed.
+  static absl::StatusOr<std::unique_ptr<Program>> Compile(
+      const xla::HloModule& module, const std::optional<CompileSettings>& settings);
 
   const Signature& signature() const { return signature_; }
+
+  // How many steps the code has: generated loops, copies, library calls. These
+  // are the instructions of XLA's optimized module outside of fusions that take
+  // time: those that only name data (parameters, constants, tuples and their
+  // elements, bitcasts) and control flow do not count, what control flow runs
+  // does, once for each place that runs it, however often it does.
+  int64_t CountKernels() const;
 
   // Runs on one byte string for each leaf of the parameters and returns one for
   // each leaf of the result.
   absl::StatusOr<std::vector<std::string>> Run(absl::Span<const absl::string_view> inputs) const;
+
+  // The parts of Run, to time the middle one: puts the inputs into the memory
+  // of XLA's device, and runs on them until the result is there.
+  absl::StatusOr<std::vector<xla::ScopedShapedBuffer>> Upload(
+      absl::Span<const absl::string_view> inputs) const;
+  absl::StatusOr<xla::ScopedShapedBuffer> Launch(
+      absl::Span<const xla::ScopedShapedBuffer> arguments) const;
 
  private:
   Program();

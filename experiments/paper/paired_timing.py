@@ -1,0 +1,127 @@
+"""Run times before and after, pair by pair, and what they say together.
+
+The two executables run in turn in one process, so that what disturbs the machine for a while
+disturbs both of a pair; ratios are before / after, so above 1 the module got faster.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.metrics import bootstrap_interval, geometric_mean
+
+CONTROL = "control"
+"""Method of pairs that compare a module with itself, compiled twice: what noise alone makes."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two executables of a pair."""
+
+    op_count: int
+    """Instructions of the module, before XLA:CPU compiles it."""
+    compile_seconds: float
+    """Wall time of XLA:CPU's compilation, HLO passes and code generation together."""
+    kernels: int
+    """Steps of the compiled code; see ``hlograph.execution.Executable``."""
+    median_seconds: float
+    """Wall time of one run, the median over the samples."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A benchmark before and after a method, run in turn."""
+
+    benchmark: str
+    method: str
+    ratios: Sequence[float]
+    """Seconds before / seconds after of each pair of samples."""
+    median: float
+    """Of the ratios."""
+    low: float
+    """Lower end of the 95 % bootstrap interval of the median."""
+    high: float
+    """Its upper end."""
+    before: Side
+    after: Side
+
+    @property
+    def verdict(self) -> str:
+        """``faster`` or ``slower`` where the interval excludes 1, else ``same``."""
+        return "faster" if self.low > 1 else "slower" if self.high < 1 else "same"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Median ratios of one method over all its benchmarks."""
+
+    benchmarks: int
+    geometric_mean: float
+    low: float
+    """Lower end of the 95 % bootstrap interval of the geometric mean, over benchmarks."""
+    high: float
+    """Its upper end."""
+    mean: float
+    sd: float
+    """Standard deviation over benchmarks, with n - 1; nan of one."""
+    max: float
+    min: float
+    faster: int
+    """Benchmarks whose interval lies above 1."""
+    slower: int
+    """Benchmarks whose interval lies below 1."""
+    kernels: float
+    """Geometric mean of kernels before / after."""
+    compile: float
+    """Geometric mean of compile time before / after."""
+
+
+def summary(pairs: Sequence[Pair]) -> Summary:
+    """What the pairs of one method say together.
+
+    Args:
+        pairs: One for each benchmark, at least one.
+    """
+    medians = [pair.median for pair in pairs]
+    verdicts = Counter(pair.verdict for pair in pairs)
+    low, high = bootstrap_interval(medians)
+    return Summary(
+        benchmarks=len(pairs),
+        geometric_mean=geometric_mean(medians),
+        low=low,
+        high=high,
+        mean=float(np.mean(medians)),
+        sd=float(np.std(medians, ddof=1)) if len(medians) > 1 else math.nan,
+        max=max(medians),
+        min=min(medians),
+        faster=verdicts["faster"],
+        slower=verdicts["slower"],
+        # A module without any step (its result is its parameter) counts as one of one step.
+        kernels=geometric_mean([max(p.before.kernels, 1) / max(p.after.kernels, 1) for p in pairs]),
+        compile=geometric_mean([p.before.compile_seconds / p.after.compile_seconds for p in pairs]),
+    )
+
+
+def summaries(pairs: Sequence[Pair]) -> Mapping[str, Summary]:
+    """By method, in the order in which the methods occur, the control first."""
+    methods = sorted(dict.fromkeys(p.method for p in pairs), key=lambda method: method != CONTROL)
+    return {method: summary([p for p in pairs if p.method == method]) for method in methods}
+
+
+def table(by_method: Mapping[str, Summary]) -> str:
+    """The summaries as lines of text."""
+    lines = [
+        f"{'time before / after':24}{'n':>4}{'geo mean':>10}{'95 % interval':>17}{'mean':>8}"
+        f"{'sd':>8}{'min':>8}{'max':>8}{'faster':>8}{'slower':>8}{'kernels':>9}{'compile':>9}"
+    ]
+    for method, s in by_method.items():
+        interval = f"{s.low:.3f} - {s.high:.3f}"
+        lines.append(
+            f"{method:24}{s.benchmarks:4}{s.geometric_mean:10.3f}{interval:>17}{s.mean:8.3f}"
+            f"{s.sd:8.3f}{s.min:8.3f}{s.max:8.3f}{s.faster:8}{s.slower:8}{s.kernels:9.3f}"
+            f"{s.compile:9.3f}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,204 @@
+"""Whether modules with fewer instructions run faster (section 5.1.2 of the paper).
+
+Each benchmark is compiled by XLA:CPU as it is, and as each method left it; both are executed in
+turn in one process, and compared pair by pair. XLA:CPU runs all of its own passes on both: what is
+measured is what is left of a difference after them. A module that is compared with itself shows
+what noise makes of it. Measure on a machine that does nothing else.
+
+Methods are policies, played greedily, the least op counts that are known, and XLA's own orders.
+A result counts after it was verified and compared with its original on random inputs.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from tqdm import tqdm
+
+from experiments.config import CorpusSet
+from hlograph.errors import HloError
+from hlograph.locations import as_location
+
+if TYPE_CHECKING:
+    from experiments.evaluation import Outcome
+    from experiments.paper.runtime_results import Kept
+    from experiments.paper.runtime_worker import Result, TimeBenchmark
+    from experiments.study import Study
+    from hlograph.isolation import FlightRecorder
+
+    MakeWorker = Callable[[FlightRecorder], Callable[[TimeBenchmark], list[Result]]]
+
+SHIPPED = Path(__file__).parents[2] / "models" / "shipped"
+"""Folder of the checkpoints that come with the project."""
+BEST_KNOWN = "best known"
+"""Method that takes the least op counts that any search has found."""
+METHODS = {"gnn": "GNN", "op_counts": "op counts"}
+"""Names of methods that are policies, by the learner's."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of the experiment."""
+
+    preset: Literal["quick", "full"] = "quick"
+    """Set of defaults for all the rest: quick takes five minutes, full some hours."""
+    seeds: tuple[int, ...] = (0,)
+    """Seeds of the random inputs that modules run on; pairs are shared out among them."""
+    corpus_set: CorpusSet | None = None
+    """Set of the corpus that benchmarks are of; None is all sets."""
+    split: Literal["train", "validation", "test-seen", "test-unseen"] = "test-unseen"
+    """Split of the corpus that benchmarks are of."""
+    op_limit: int = 700
+    """Benchmarks with more instructions are left out: most of the time goes into compiling."""
+    count: int | None = 28
+    """Benchmarks, evenly over families; None is all."""
+    checkpoints: tuple[str, ...] = ()
+    """Policies to measure, paths or URLs; none are those that come with the project, if any do."""
+    best_known: bool = True
+    """Whether to measure the least op counts that are known, where they are."""
+    references: tuple[str, ...] = ("xla-simplify", "xla-cpu")
+    """Reference pipelines to measure."""
+    repetitions: int = 30
+    """Pairs of samples for each benchmark and method."""
+    sample_seconds: float = 0.002
+    """A sample is the median over as many runs as take so long; a slower module runs once."""
+    pair_seconds: float = 2.0
+    """After so long no more samples are taken for one benchmark and method."""
+    samples: int = 1
+    """Random inputs on which each result is compared with its original; 0 does not compare."""
+    flop_limit: float = 1e10
+    """Benchmarks with more floating-point operations in a run are left out, and named."""
+    step_seconds: float = 300.0
+    """A check, or a compilation with its runs, may take so long."""
+    memory_gib: float = 6.0
+    """Resident memory of the process that compiles and runs."""
+    num_workers: int | None = None
+    """Processes that play policies, one a core by default; one alone takes times."""
+    out: Path | None = None
+    """Folder for the study; by default a new one under runs/. One that was not finished goes on."""
+
+
+PRESETS: dict[str, Config] = {
+    "quick": Config(),
+    "full": Config(
+        preset="full",
+        seeds=(0, 1, 2),
+        op_limit=5_000,
+        count=120,
+        repetitions=48,
+        sample_seconds=0.01,
+        pair_seconds=20.0,
+        samples=2,
+        flop_limit=1e11,
+    ),
+}
+
+
+def run(config: Config, folder: Path, make_worker: "MakeWorker | None" = None) -> "Study":
+    """Makes the study.
+
+    Args:
+        config: The settings.
+        folder: Where what was measured is kept meanwhile, so that a run can go on.
+        make_worker: Makes what measures, in its process; by default that of ``runtime_worker``.
+
+    Raises:
+        HloError: A checkpoint is damaged, or was made with other passes.
+        OSError: It cannot be read.
+    """
+    from experiments.benchmarks import held_out_benchmarks
+    from experiments.paper.paired_timing import summaries, table
+    from experiments.paper.runtime_results import Kept, pairs_of, study
+
+    names = held_out_benchmarks(config.op_limit, config.count, config.corpus_set, config.split)
+    if not names:
+        raise HloError(f"no benchmark of {config.split} has at most {config.op_limit} instructions")
+    kept = Kept(folder)
+    left = [name for name in names if name not in kept.results]
+    if left:
+        _measure(config, kept, left, _methods(config, folder, names), make_worker)
+    results = {name: kept.results[name] for name in names}
+    print(table(summaries(pairs_of(results))))
+    return study(config, results)
+
+
+def _methods(
+    config: Config, folder: Path, names: Sequence[str]
+) -> "Mapping[str, Mapping[str, Outcome | None]]":
+    """By method and benchmark what was found; None is to be found by the worker."""
+    from experiments.best_known import read
+    from experiments.evaluation import Outcome
+    from hlograph import corpus
+
+    methods: dict[str, Mapping[str, Outcome | None]] = {}
+    for path in config.checkpoints or sorted(map(str, SHIPPED.glob("*.checkpoint"))):
+        name, outcomes = _played(config, folder, path, names)
+        number = sum(method.split(" #")[0] == name for method in methods)
+        methods[f"{name} #{number + 1}" if number else name] = {o.benchmark: o for o in outcomes}
+    known = {k: v for k, v in read().items() if k in names} if config.best_known else {}
+    if known:
+        starts = {b.name: b.op_count for b in corpus.load()}
+        methods[BEST_KNOWN] = {
+            name: Outcome(name, starts[name], best.op_count, best.passes, len(best.passes))
+            for name, best in known.items()
+        }
+    return methods | {reference: dict.fromkeys(names) for reference in config.references}
+
+
+def _played(
+    config: Config, folder: Path, path: str, names: Sequence[str]
+) -> "tuple[str, list[Outcome]]":
+    """Name of a checkpoint's policy, and what it makes of benchmarks when it is played greedily."""
+    from experiments.checkpoint import Checkpoint, load_policy
+    from experiments.crew import Crew, pool_of
+
+    location = as_location(path)
+    learner, policy = load_policy(location)
+    settings = replace(
+        Checkpoint.load(location).settings(),
+        workers="processes",
+        num_workers=config.num_workers,
+        known_no_ops=None,
+        device="cpu",
+        out=folder,
+    )
+    with pool_of(settings) as pool:
+        outcomes = Crew(settings, pool, folder).play(learner.name, policy, names)
+    return METHODS[learner.name], outcomes
+
+
+def _measure(
+    config: Config,
+    kept: "Kept",
+    names: Sequence[str],
+    methods: "Mapping[str, Mapping[str, Outcome | None]]",
+    make_worker: "MakeWorker | None",
+) -> None:
+    """Measures benchmarks one after the other in a process of their own."""
+    from experiments.paper.runtime_worker import Candidate, TimeBenchmark, measure
+    from experiments.paper.runtime_worker import make_worker as default
+    from hlograph.equivalence import Limits as ExecutionLimits
+    from hlograph.isolation import Limits, WorkerPool
+
+    tasks = [
+        TimeBenchmark(
+            benchmark=name,
+            candidates=[Candidate(m, found[name]) for m, found in methods.items() if name in found],
+            seeds=config.seeds,
+            pairs=config.repetitions,
+            samples=config.samples,
+            sample_seconds=config.sample_seconds,
+            pair_seconds=config.pair_seconds,
+            step_seconds=config.step_seconds,
+            limits=ExecutionLimits(compiled_ops=2 * config.op_limit, flops=config.flop_limit),
+        )
+        for name in names
+    ]
+    limits = Limits(seconds=config.step_seconds, memory=int(config.memory_gib * (1 << 30)))
+    # One alone: two would measure each other.
+    with WorkerPool(
+        make_worker or default, 1, limits, ("experiments.paper.runtime_worker",)
+    ) as pool:
+        for benchmark, results in tqdm(measure(pool, tasks), total=len(tasks), unit="benchmark"):
+            kept.add(benchmark, results)

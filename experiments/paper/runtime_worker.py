@@ -1,0 +1,191 @@
+"""What the worker of the runtime experiment does with one benchmark.
+
+It may crash, hang or eat up memory: a method that did is left out, and the benchmark is measured
+again without it.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import hlograph
+from experiments.benchmarks import load
+from experiments.evaluation import Check, Outcome, check
+from experiments.metrics import bootstrap_interval
+from experiments.paper.paired_timing import CONTROL, Pair, Side
+from hlograph import HloError, Module
+from hlograph.equivalence import Limits
+from hlograph.equivalence.arrays import Array
+from hlograph.errors import WorkerLostError
+from hlograph.execution import Executable, random_inputs, time_in_turn
+from hlograph.isolation import FlightRecorder, Pool
+
+ORIGINAL = "the original"
+"""Note of what is done with the module as it is in the corpus."""
+_TRIES = 3  # of a benchmark whose worker is killed from outside
+# What is compiled first in a process pays for LLVM's own start.
+_WARM_UP = "HloModule w\nENTRY e { x = f32[8] parameter(0)\n ROOT y = f32[8] tanh(x) }"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A method, and what it makes of a benchmark."""
+
+    method: str
+    outcome: Outcome | None
+    """What it found; None is the reference pipeline of the method's name, which is run."""
+
+
+@dataclass(frozen=True)
+class TimeBenchmark:
+    """What a worker is asked for."""
+
+    benchmark: str
+    candidates: Sequence[Candidate]
+    seeds: Sequence[int]
+    """Of the random inputs, among which the pairs are shared out."""
+    pairs: int
+    samples: int
+    """Random inputs on which each result is compared with its original."""
+    sample_seconds: float
+    pair_seconds: float
+    """Time for the pairs of one method."""
+    step_seconds: float
+    """Longest time of one check, or of one compilation with its runs."""
+    limits: Limits
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came out for one method on one benchmark."""
+
+    method: str
+    problem: str | None
+    """Why there is no pair."""
+    pair: Pair | None = None
+    outcome: Outcome | None = None
+    """None for the control, and where nothing came of the method."""
+    check: Check | None = None
+
+
+def make_worker(recorder: FlightRecorder) -> "Callable[[TimeBenchmark], list[Result]]":
+    """Returns what a worker process does with a task (``hlograph.isolation``)."""
+    Executable(Module.from_text(_WARM_UP))
+    return lambda task: _Benchmark(task, recorder).run()
+
+
+def measure(pool: Pool, tasks: "Sequence[TimeBenchmark]") -> "Iterator[tuple[str, list[Result]]]":
+    """Has a pool do tasks, and a lost one again without the method that lost it.
+
+    Yields:
+        Benchmark and its results, when they are complete.
+    """
+    lost: dict[str, list[Result]] = defaultdict(list)
+    killed: Counter[str] = Counter()
+    left = list(tasks)
+    while left:
+        again: list[TimeBenchmark] = []
+        for number, answer in pool.map(left):
+            task = left[number]
+            if isinstance(answer, WorkerLostError):
+                if not answer.to_blame and killed[task.benchmark] < _TRIES:
+                    killed[task.benchmark] += 1
+                    again.append(task)
+                    continue
+                method = (answer.note or ORIGINAL.encode()).decode()
+                others = [c for c in task.candidates if c.method != method]
+                if len(others) < len(task.candidates):
+                    lost[task.benchmark].append(Result(method, f"{answer.kind}: {answer}"))
+                    again.append(replace(task, candidates=others))
+                    continue
+                answer = [Result(CONTROL, f"{answer.kind}: {answer}")]
+            yield task.benchmark, [*answer, *lost[task.benchmark]]
+        left = again
+
+
+class _Benchmark:
+    """One benchmark, compiled once, and all that is compared with it."""
+
+    def __init__(self, task: TimeBenchmark, recorder: FlightRecorder) -> None:
+        self._task, self._recorder = task, recorder
+        self._start = load(task.benchmark)
+
+    def run(self) -> list[Result]:
+        """One result for each method; of a benchmark that cannot be run, the control alone."""
+        try:
+            self._begin(ORIGINAL)
+            self._before = Executable(self._start, self._task.limits)
+            self._inputs = [random_inputs(self._start, seed) for seed in self._task.seeds]
+            self._begin(CONTROL)
+            control = Result(CONTROL, None, self._pair(CONTROL, self._start))
+        except HloError as error:
+            return [Result(CONTROL, str(error))]
+        return [control, *map(self._measured, self._task.candidates)]
+
+    def _measured(self, candidate: Candidate) -> Result:
+        self._begin(candidate.method)
+        try:
+            outcome = candidate.outcome or _after_pipeline(self._task.benchmark, candidate.method)
+            found = check(outcome, self._task.samples)
+            if found.problem:
+                return Result(candidate.method, found.problem, None, outcome, found)
+            module = self._start.clone()
+            for name in outcome.passes:
+                module.run(name)
+            self._begin(candidate.method)
+            pair = self._pair(candidate.method, module)
+        except HloError as error:
+            return Result(candidate.method, str(error))
+        return Result(candidate.method, None, pair, outcome, found)
+
+    def _pair(self, method: str, module: Module) -> Pair:
+        after = Executable(module, self._task.limits)
+        times = np.concatenate([self._times(after, inputs) for inputs in self._inputs])
+        ratios = [float(f"{ratio:.5g}") for ratio in times[:, 0] / times[:, 1]]
+        seconds = np.median(times, axis=0).tolist()
+        return Pair(
+            self._task.benchmark,
+            method,
+            ratios,
+            float(np.median(ratios)),
+            *bootstrap_interval(ratios, statistic="median"),
+            before=_side(self._start, self._before, seconds[0]),
+            after=_side(module, after, seconds[1]),
+        )
+
+    def _times(self, after: Executable, inputs: list[Array]) -> np.ndarray:
+        """Seconds before and after, float64 [P, 2]."""
+        task, share = self._task, len(self._inputs)
+        return time_in_turn(
+            self._before,
+            after,
+            inputs,
+            pairs=max(1, task.pairs // share),
+            sample_seconds=task.sample_seconds,
+            max_seconds=task.pair_seconds / share,
+        )
+
+    def _begin(self, note: str) -> None:
+        self._recorder.begin(note.encode(), self._task.step_seconds)
+
+
+def _side(module: Module, executable: Executable, seconds: float) -> Side:
+    return Side(module.op_count, executable.compile_seconds, executable.kernels, seconds)
+
+
+def _after_pipeline(benchmark: str, pipeline: str) -> Outcome:
+    """What a reference pipeline makes of a benchmark, with the passes that did something."""
+    module = load(benchmark)
+    start = module.op_count
+    applied: list[str] = []
+
+    def step(entry: hlograph.Pass) -> bool:
+        changed = module.run(entry)
+        if changed:
+            applied.append(entry.name)
+        return changed
+
+    calls = hlograph.pipelines[pipeline].run(step)
+    return Outcome(benchmark, start, module.op_count, tuple(applied), len(calls))

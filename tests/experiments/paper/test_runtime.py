@@ -1,0 +1,181 @@
+"""Run times before and after: what is measured, what is left out, and what it says together."""
+
+import math
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from experiments.checkpoint import Checkpoint
+from experiments.evaluation import Outcome
+from experiments.learner import LearnerName, learner_of, new_policy
+from experiments.paper.paired_timing import CONTROL, Pair, Side, summaries, summary, table
+from experiments.paper.runtime import PRESETS, run
+from experiments.paper.runtime_worker import (
+    Candidate,
+    Result,
+    TimeBenchmark,
+    make_worker,
+    measure,
+)
+from experiments.study import STUDY, Study
+from hlograph.equivalence import Limits
+from hlograph.isolation import FlightRecorder, InProcessPool, Quarantine
+from models.ppo import PPO
+from tests.experiments.tiny_run import tiny_config
+
+BENCHMARK = "hypernetwork/d1/forward"
+TINY = replace(PRESETS["quick"], op_limit=100, repetitions=4, sample_seconds=0.0, num_workers=1)
+"""Two benchmarks of less than a hundred instructions."""
+
+
+def _pair(method="GNN", low=0.9, high=1.1, median=1.0, kernels=(4, 4), seconds=(1.0, 1.0)):
+    sides = [Side(10, s, k, 1e-3) for s, k in zip(seconds, kernels, strict=True)]
+    return Pair("b", method, [median] * 3, median, low, high, *sides)
+
+
+def _task(*candidates: Candidate, benchmark: str = BENCHMARK, **changes) -> TimeBenchmark:
+    task = TimeBenchmark(benchmark, candidates, (0, 1), 6, 1, 0.0, 5.0, 60.0, Limits())
+    return replace(task, **changes)
+
+
+def _measured(task: TimeBenchmark) -> dict[str, Result]:
+    ((name, results),) = measure(InProcessPool(make_worker), [task])
+    assert name == task.benchmark
+    return {result.method: result for result in results}
+
+
+def test_known_answers():
+    found = summary(
+        [
+            _pair(median=2.0, low=1.5, high=2.5, kernels=(4, 2), seconds=(3.0, 1.0)),
+            _pair(median=0.5, low=0.4, high=0.6, kernels=(0, 1), seconds=(3.0, 1.0)),
+            _pair(median=1.0, low=1.0, high=1.2, kernels=(2, 4), seconds=(1.0, 9.0)),
+        ]
+    )
+    assert (found.benchmarks, found.faster, found.slower) == (3, 1, 1)
+    assert (found.min, found.max) == (0.5, 2.0)
+    assert found.geometric_mean == pytest.approx(1.0)
+    assert found.mean == pytest.approx(3.5 / 3)
+    assert found.sd == pytest.approx(math.sqrt(7 / 12))
+    assert 0.5 <= found.low < 1 < found.high <= 2
+    assert found.kernels == pytest.approx(1.0)
+    assert found.compile == pytest.approx(1.0)
+    assert math.isnan(summary([_pair()]).sd)
+
+
+def test_the_control_is_shown_first():
+    by_method = summaries([_pair("b"), _pair(CONTROL), _pair("a")])
+    assert list(by_method) == [CONTROL, "b", "a"]
+    assert [line.split()[0] for line in table(by_method).splitlines()[1:]] == [CONTROL, "b", "a"]
+
+
+def test_a_pipeline_s_result_is_checked_and_timed():
+    found = _measured(_task(Candidate("xla-simplify", None)))
+    assert list(found) == [CONTROL, "xla-simplify"]
+    after = found["xla-simplify"]
+    assert after.outcome is not None
+    assert after.check is not None
+    assert after.pair is not None
+    assert after.outcome.op_count < after.outcome.start
+    assert after.check.problem is None
+    assert after.check.verdict in ("equal", "close")
+    # Three pairs on the inputs of each of the two seeds.
+    assert len(after.pair.ratios) == 6
+    assert after.pair.low <= after.pair.median <= after.pair.high
+    assert after.pair.after.op_count == after.outcome.op_count
+    control = found[CONTROL].pair
+    assert control is not None
+    assert control.before.kernels == control.after.kernels == after.pair.before.kernels > 0
+    assert control.after.compile_seconds > 0 < control.after.median_seconds
+
+
+def test_an_outcome_that_fails_its_check_is_not_timed():
+    wrong = Outcome(BENCHMARK, 77, 1, ("cse",), 1)
+    unknown = Outcome(BENCHMARK, 77, 1, ("no-such-pass",), 1)
+    found = _measured(_task(Candidate("wrong", wrong), Candidate("unknown", unknown)))
+    assert found[CONTROL].pair is not None
+    assert found["wrong"].pair is None
+    assert "instructions" in (found["wrong"].problem or "")
+    assert found["unknown"].pair is None
+    assert "no-such-pass" in (found["unknown"].problem or "")
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "limits", "why"),
+    [
+        ("gp-tinygp/linear/predict", Limits(), "lapack"),
+        (BENCHMARK, Limits(flops=1), "flops"),
+    ],
+)
+def test_what_cannot_be_executed_is_named(benchmark, limits, why):
+    task = _task(Candidate("xla-cpu", None), benchmark=benchmark, limits=limits)
+    found = _measured(task)
+    assert list(found) == [CONTROL]
+    assert why in (found[CONTROL].problem or "")
+
+
+class _Aborting(FlightRecorder):
+    """Ends the process when a method begins."""
+
+    def begin(self, note: bytes, seconds: float | None = None) -> None:
+        super().begin(note, seconds)
+        if note == b"xla-cpu":
+            os.abort()
+
+
+def make_aborting_worker(recorder: FlightRecorder) -> Callable[[TimeBenchmark], list[Result]]:
+    """A worker that does not survive XLA:CPU's order."""
+    aborting = _Aborting()
+    aborting.__setstate__(recorder.__getstate__())
+    return make_worker(aborting)
+
+
+def no_worker(recorder: FlightRecorder) -> Callable[[TimeBenchmark], list[Result]]:
+    """A worker that is not needed."""
+    raise AssertionError("everything was measured before")
+
+
+def test_a_method_that_ends_its_worker_costs_that_method_alone(tmp_path: Path):
+    config = replace(TINY, count=1)
+    study = run(config, tmp_path, make_aborting_worker)
+    assert [p["method"] for p in study.measurements["pairs"]] == [CONTROL, "xla-simplify"]
+    ((benchmark, problems),) = study.measurements["left_out"].items()
+    assert list(problems) == ["xla-cpu"]
+    assert "crashed" in problems["xla-cpu"]
+    assert any(benchmark in note and "xla-cpu" in note for note in study.notes)
+    # The same command again goes on where it was given up, which is at the end.
+    assert run(config, tmp_path, no_worker).measurements == study.measurements
+
+
+def _untrained(name: LearnerName, path: Path) -> str:
+    config = tiny_config()
+    learner = learner_of(name, config)
+    ppo = PPO(new_policy(learner, config), learner.ppo)
+    Checkpoint.take(learner, config, ppo, 0, 0, Quarantine()).save(path)
+    return str(path)
+
+
+def test_a_study_of_policies_and_references(tmp_path: Path):
+    checkpoints = (
+        _untrained("gnn", tmp_path / "gnn.checkpoint"),
+        _untrained("op_counts", tmp_path / "op_counts.checkpoint"),
+    )
+    study = run(replace(TINY, checkpoints=checkpoints, best_known=False), tmp_path)
+    study.save(tmp_path)
+    assert Study.load(tmp_path / STUDY).measurements == study.measurements
+    methods = [CONTROL, "GNN", "op counts", "xla-simplify", "xla-cpu"]
+    assert list(study.measurements["summaries"]) == methods
+    assert len(study.references) == 2
+    for name, reference in study.references.items():
+        mine = [p for p in study.measurements["pairs"] if p["benchmark"] == name]
+        assert [p["method"] for p in mine] == methods
+        assert mine[3]["after"]["op_count"] == reference.after["xla-simplify"]
+        assert all(len(p["ratios"]) == 4 for p in mine)
+    assert study.groups() == ["all test-unseen"]
+    assert study.methods("all test-unseen") == methods[1:]
+    horizon = tiny_config().horizon
+    assert all(o.calls <= horizon for t in study.trials[:2] for o in t.outcomes)
+    assert all(c.problem is None for t in study.trials for c in t.checks)
