@@ -6,14 +6,40 @@ from functools import partial
 import numpy as np
 
 from experiments.search.beam import beam_search
+from experiments.search.greedy import greedy_search
+from experiments.search.guide import Guide
 from experiments.search.local import local_search
+from experiments.search.mcts import mcts
+from experiments.search.policy_beam import policy_beam
+from experiments.search.policy_episodes import policy_episodes
+from experiments.search.random_walks import random_search
 from experiments.search.space import SearchSpace
 
 Method = Callable[[SearchSpace, np.random.Generator], None]
 """Moves in a space until ``BudgetSpentError``, or until it has nothing left to try."""
+GuidedMethod = Callable[[SearchSpace, np.random.Generator, Guide], None]
+"""The same, with a policy."""
 
-METHODS: dict[str, Method] = {
-    "beam-4": partial(beam_search, width=4),
-    "local": local_search,
+
+def _evolution() -> Method:
+    # It imports nevergrad: seconds that only who asks for it shall wait.
+    from experiments.search.evolution import evolution
+
+    return evolution
+
+
+METHODS: dict[str, Callable[[], Method]] = {
+    "random": lambda: random_search,
+    "greedy": lambda: greedy_search,
+    "beam-4": lambda: partial(beam_search, width=4),
+    "beam-16": lambda: partial(beam_search, width=16),
+    "evolution": _evolution,
+    "local": lambda: local_search,
 }
-"""Those that need no policy."""
+"""Makers of those that need no policy."""
+GUIDED: dict[str, GuidedMethod] = {
+    "policy": policy_episodes,
+    "policy-beam": policy_beam,
+    "mcts": mcts,
+}
+"""Those that take a policy."""

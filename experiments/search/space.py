@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -27,7 +27,7 @@ class Node:
     action: int | None
     """Number of the pass that led here from the parent."""
     depth: int
-    """Passes that changed the module on the way here."""
+    """Passes that changed the module on the way here, as it was first gone."""
     children: dict[int, Node] = field(default_factory=dict)
     """By number of the pass; the node itself for one that changes nothing."""
 
@@ -46,8 +46,8 @@ class SearchSpace:
     """States of one benchmark, and the passes between them: a transposition table.
 
     Two orders that lead to the same fingerprint lead to one node, and no pass is called twice in
-    a state, whichever method asks. A node's way from the start was really gone, step by step, so
-    what it says holds on a fresh module too.
+    a state, whichever method asks. A node's own way from the start was really gone, step by step,
+    so what it says holds on a fresh module too.
 
     Args:
         module: The benchmark's module; it is not changed.
@@ -83,7 +83,7 @@ class SearchSpace:
         self._root_module = module
         self._nodes = {start.fingerprint: self.root}
         self.best = self.root
-        """Of the states with the least op count the one first come to by the fewest passes."""
+        """Of the states with the least op count the one first come to."""
         self.curve: list[tuple[int, float, int]] = [(0, 0.0, start.op_count)]
         """Pass calls, seconds and op count at each improvement."""
 
@@ -96,7 +96,11 @@ class SearchSpace:
 
     def names(self, node: Node) -> tuple[str, ...]:
         """Names of the passes that lead to a node from the start."""
-        return tuple(self.passes[action].name for action in node.actions())
+        return self.named(node.actions())
+
+    def named(self, actions: Iterable[int]) -> tuple[str, ...]:
+        """Names of passes."""
+        return tuple(self.passes[action].name for action in actions)
 
     def follow(self, node: Node, actions: Iterable[int]) -> Node:
         """The state that several passes lead to, one after the other."""
@@ -116,16 +120,51 @@ class SearchSpace:
         if known is not None:
             self.budget.look()
             return known
-        child = self._call(node, action)
-        node.children[action] = child
-        if child is not node and (child.op_count, child.depth) < (
-            self.best.op_count,
-            self.best.depth,
-        ):
-            if child.op_count < self.best.op_count:
-                self.curve.append((self.budget.calls, self.budget.seconds, child.op_count))
+        node.children[action] = child = self._call(node, action)
+        if child.op_count < self.best.op_count:
             self.best = child
+            self.curve.append((self.budget.calls, self.budget.seconds, child.op_count))
         return child
+
+    def untried(self, node: Node) -> list[int]:
+        """Passes not yet called in a state."""
+        return [action for action in range(len(self.passes)) if action not in node.children]
+
+    def promising(self, node: Node) -> list[int]:
+        """Passes not known to change nothing in a state."""
+        return [a for a in range(len(self.passes)) if node.children.get(a) is not node]
+
+    def shortest(self) -> tuple[int, ...]:
+        """The fewest passes that are known to lead to the least op count; costs no call.
+
+        The table may know a shorter way to a state than the one that was gone first, made of
+        steps of several ways. A fingerprint says nothing of the order of computations, which a
+        pass may go by: the shorter way is gone once on a fresh module, and counts if it arrives.
+        """
+        actions = self._shortcut()
+        module = self._root_module.clone()
+        for action in actions:
+            try:
+                module.run(self.passes[action])
+            except PassError:
+                break
+        if module.op_count == self.best.op_count:
+            return actions
+        return tuple(self.best.actions())
+
+    def _shortcut(self) -> tuple[int, ...]:
+        """Breadth first from the start to the first state with the least op count."""
+        ways: dict[Node, tuple[int, ...]] = {self.root: ()}
+        queue = deque(ways)
+        while queue:
+            node = queue.popleft()
+            if node.op_count == self.best.op_count:
+                return ways[node]
+            for action, child in node.children.items():
+                if child not in ways:
+                    ways[child] = (*ways[node], action)
+                    queue.append(child)
+        raise AssertionError("the best state is in the table")
 
     def module(self, node: Node) -> Module:
         """The module in a state, not to be changed."""
@@ -137,11 +176,14 @@ class SearchSpace:
             return node
         kept = self._keep(node)
         self.budget.spend()
-        module = kept.working = kept.working or kept.module.clone()
-        snapshot = self._run(module, entry, node)
-        if snapshot is None:
-            return node
+        module = kept.working or kept.module.clone()
         kept.working = None
+        reported, snapshot = self._run(module, entry, node)
+        if snapshot is None:
+            # What calls it a change may have put computations in another order: no state that is
+            # come to later may owe anything to that.
+            kept.working = None if reported else module
+            return node
         known = self._nodes.get(snapshot.fingerprint)
         if known is not None:
             return known
@@ -150,15 +192,17 @@ class SearchSpace:
         self._put(child, module)
         return child
 
-    def _run(self, module: Module, entry: Pass, node: Node) -> Snapshot | None:
-        """Snapshot of the module after a pass; None if it is as before."""
+    def _run(self, module: Module, entry: Pass, node: Node) -> tuple[bool, Snapshot | None]:
+        """Whether a pass says that it changed the module, and what is there if it did."""
         if self._recorder is not None:
             applied = self.names(node)
             self._recorder.begin(note(entry.name, node.fingerprint, self.benchmark, applied))
         try:
-            return module.run_and_look(entry).snapshot
+            result = module.run_and_look(entry)
+            return result.reported, result.snapshot
         except PassError:
-            return None
+            # The module was built again from its last state.
+            return True, None
         finally:
             if self._recorder is not None:
                 self._recorder.end()

@@ -1,5 +1,6 @@
 """One search of one benchmark, as a worker does it."""
 
+import gc
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -9,7 +10,8 @@ from experiments.benchmarks import load
 from experiments.evaluation import Outcome
 from experiments.rollout_worker import RolloutWorker, Task
 from experiments.search.budget import Budget, BudgetSpentError
-from experiments.search.methods import METHODS
+from experiments.search.guide import Guide, TrainedPolicy
+from experiments.search.methods import GUIDED, METHODS, Method
 from experiments.search.space import SearchSpace
 
 
@@ -39,27 +41,61 @@ class Search(Task):
 
     benchmark: str
     method: str
+    """A name in ``METHODS`` or ``GUIDED``."""
     seed: int
     calls: int | None
     """Pass calls to spend; None is no limit."""
     seconds: float | None
-    """Wall time to spend; None is no limit."""
+    """Wall time to spend, without reading the module and the policy; None is no limit."""
+    policy: TrainedPolicy | None = None
+    """For those in ``GUIDED``."""
+    max_bytes: int = 1 << 30
+    """Memory for modules, by estimate."""
 
     def do(self, worker: RolloutWorker) -> Found:
-        """Searches until the budget is spent."""
+        """Searches until the budget is spent.
+
+        Raises:
+            ValueError: There is no such method, or it takes a policy and there is none.
+        """
+        module = load(self.benchmark)
         budget = Budget(self.calls, self.seconds)
         space = SearchSpace(
-            load(self.benchmark),
+            module,
             self.benchmark,
             budget,
+            max_bytes=self.max_bytes,
             quarantine=self.quarantine,
             recorder=worker.recorder,
         )
-        name = self.benchmark.encode()
-        random = np.random.default_rng(np.random.SeedSequence([self.seed, *name]))
+        search = self._method(space)
+        random = np.random.default_rng(
+            np.random.SeedSequence([self.seed, *self.benchmark.encode()])
+        )
+        budget.start()
         with suppress(BudgetSpentError):
-            METHODS[self.method](space, random)
-        best = space.best
-        passes = space.names(best)
-        outcome = Outcome(self.benchmark, space.root.op_count, best.op_count, passes, budget.calls)
-        return Found(outcome, space.root.fingerprint, budget.seconds, tuple(space.curve))
+            search(space, random)
+        seconds = budget.seconds
+        outcome = Outcome(
+            self.benchmark,
+            space.root.op_count,
+            space.best.op_count,
+            space.named(space.shortest()),
+            budget.calls,
+        )
+        found = Found(outcome, space.root.fingerprint, seconds, tuple(space.curve))
+        # Parents and children hold each other, and through them modules would wait for memory.
+        del space, search
+        gc.collect()
+        return found
+
+    def _method(self, space: SearchSpace) -> Method:
+        if self.method in METHODS:
+            return METHODS[self.method]()
+        if self.method not in GUIDED:
+            known = ", ".join((*METHODS, *GUIDED))
+            raise ValueError(f"expected a search among {known}; got {self.method!r}")
+        if self.policy is None:
+            raise ValueError(f"the search {self.method} needs a policy, got none")
+        guided, guide = GUIDED[self.method], Guide(space, self.policy)
+        return lambda space, random: guided(space, random, guide)

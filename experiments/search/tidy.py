@@ -13,8 +13,11 @@ _FIRST = tuple(
 )
 
 
-def tidied(space: SearchSpace, node: Node) -> Node:
-    """A state with no more instructions, come to by no more passes in a settled order.
+_ROUNDS = 5
+
+
+def tidied(space: SearchSpace, node: Node) -> list[int]:
+    """Numbers of passes that leave no more instructions, no more of them, in a settled order.
 
     Searches find one of many orders that come to the same. Passes that the result does not need
     are left out; neighbours change places where that does no harm and the second comes first in
@@ -25,11 +28,16 @@ def tidied(space: SearchSpace, node: Node) -> Node:
         space: Where the node is; its budget pays for what is tried.
         node: What a search found.
     """
-    while True:
-        before = node.actions()
-        node = _renamed(space, _sorted(space, shortened(space, node)))
-        if node.actions() == before:
-            return node
+    ranks = _ranks(space)
+    actions = node.actions()
+    for _ in range(_ROUNDS):
+        before = actions
+        node = shortened(space, space.follow(space.root, actions))
+        actions = _renamed(space, _sorted(space, node.actions(), ranks), ranks)
+        if actions == before:
+            break
+    # A state may be come to in two ways, and only the first was gone from there on.
+    return actions if _really(space, actions) <= node.op_count else node.actions()
 
 
 def _ranks(space: SearchSpace) -> list[int]:
@@ -44,31 +52,44 @@ def _ranks(space: SearchSpace) -> list[int]:
     return ranks
 
 
-def _sorted(space: SearchSpace, node: Node) -> Node:
+def _sorted(space: SearchSpace, actions: list[int], ranks: list[int]) -> list[int]:
     """Sorts neighbours as far as that does no harm, as bubble sort does."""
-    ranks = _ranks(space)
+    count = space.follow(space.root, actions).op_count
     place = 0
-    while place + 1 < node.depth:
-        actions = node.actions()
+    while place + 1 < len(actions):
         first, second = actions[place : place + 2]
-        if ranks[second] < ranks[first]:
-            swapped = [*actions[:place], second, first, *actions[place + 2 :]]
-            end = space.follow(space.root, swapped)
-            if end.op_count <= node.op_count and end.actions() == swapped:
-                node, place = end, max(place - 1, 0)
-                continue
-        place += 1
-    return node
+        swapped = [*actions[:place], second, first, *actions[place + 2 :]]
+        if ranks[second] < ranks[first] and _effective(space, swapped, count):
+            actions, place = swapped, max(place - 1, 0)
+        else:
+            place += 1
+    return actions
 
 
-def _renamed(space: SearchSpace, node: Node) -> Node:
+def _effective(space: SearchSpace, actions: list[int], count: int) -> bool:
+    """Whether each of the passes changes something, and they leave no more instructions."""
+    node = space.root
+    for action in actions:
+        before, node = node, space.step(node, action)
+        if node is before:
+            return False
+    return node.op_count <= count
+
+
+def _renamed(space: SearchSpace, actions: list[int], ranks: list[int]) -> list[int]:
     """Names each pass by the first one that leads to the same state."""
-    ranks = _ranks(space)
     order = sorted(range(len(ranks)), key=ranks.__getitem__)
-    here, actions = space.root, []
-    for action in node.actions():
-        after = space.step(here, action)
-        found = next(a for a in order if space.step(here, a) is after)
-        actions.append(found)
-        here = after
-    return node if here is not node else _Named(node, actions)
+    node, renamed = space.root, []
+    for action in actions:
+        after = space.step(node, action)
+        renamed.append(next(a for a in order if space.step(node, a) is after))
+        node = after
+    return renamed
+
+
+def _really(space: SearchSpace, actions: list[int]) -> int:
+    """Op count after the passes, run one by one on a module of their own."""
+    module = space.module(space.root).clone()
+    for action in actions:
+        module.run(space.passes[action])
+    return module.op_count

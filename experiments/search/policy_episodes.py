@@ -1,0 +1,53 @@
+"""A policy's own episodes: the greedy one, then drawn ones, and the best of all is kept."""
+
+import numpy as np
+
+from experiments.search.budget import Patience
+from experiments.search.guide import STOP, Guide
+from experiments.search.space import SearchSpace
+
+_HORIZON = 40
+"""Passes in an episode, as in training."""
+_WARMER = 1.2
+"""What the temperature is multiplied with after an episode without anything new."""
+
+
+def policy_episodes(space: SearchSpace, random: np.random.Generator, guide: Guide) -> None:
+    """Plays the policy greedily once, then draws from it.
+
+    Episodes in states that the table knows are free, and the more of them there are the less the
+    policy is followed: each one warms the distribution, p ** (1 / temperature).
+
+    Args:
+        space: Where to search.
+        random: Draws the passes.
+        guide: The policy.
+
+    Raises:
+        BudgetSpentError: The budget is spent, or episodes lead to nothing new.
+    """
+    temperature = 0.0
+    patience = Patience(space.budget, tries=60)
+    while True:
+        patience.check()
+        calls = space.budget.calls
+        node = space.root
+        for _ in range(_HORIZON):
+            action = _action(guide.judge(node).log_probs, temperature, random)
+            if action == STOP:
+                break
+            node = space.step(node, action)
+        if temperature == 0.0:
+            temperature = 1.0
+        elif space.budget.calls == calls:
+            temperature *= _WARMER
+
+
+def _action(log_probs: np.ndarray, temperature: float, random: np.random.Generator) -> int:
+    if temperature == 0.0:
+        return int(log_probs.argmax())
+    warm = log_probs / temperature
+    # Masked ones stay so, whatever the temperature: their logits are a large negative number.
+    warm[log_probs < -1e6] = -np.inf
+    odds = np.exp(warm - warm.max())
+    return int(random.choice(len(odds), p=odds / odds.sum()))
