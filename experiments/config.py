@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from models.config import GATConfig, HeadsConfig, OpCountConfig, PPOConfig
+from models.config import CloningConfig, GATConfig, HeadsConfig, OpCountConfig, PPOConfig
 
 Reward = Literal["op-count-drop", "op-count", "shaped"]
 Preset = Literal["quick", "full"]
@@ -44,6 +44,9 @@ class TrainConfig:
     transcendentals, with the learner's own gamma."""
     value_costs: bool = False
     """Whether the value head, and it alone, also sees how flops and transcendentals changed."""
+    cloning: CloningConfig = field(default_factory=CloningConfig)
+    """How the orders that searches found on the training benchmarks are imitated, before the policy
+    learns from what it does itself; --cloning.epochs 0 begins with nothing."""
     evaluations: int = 4
     """Times that the held-out benchmarks are evaluated while training, evenly spread."""
     checkpoint_every: int = 10

@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from experiments.benchmarks import Reference, recorded
 from experiments.config import OpCountTrainConfig
+from experiments.demonstrations import Demonstrate, Shown
 from experiments.evaluation import Check, Outcome
 from experiments.learner import LearnerName
 from experiments.rollout import RolloutStats
@@ -45,6 +46,7 @@ from hlograph.isolation import (
 )
 from hlograph.isolation.quarantine import Pair
 from models.actor_critic import ActorCritic
+from models.cloning import Demonstrations
 from models.rollout import Rollout, merged
 
 PRELOADED = ("experiments.cli", "experiments.rollout_worker", "experiments.worker_preload")
@@ -137,6 +139,30 @@ class Crew:
             for number, size in enumerate(sizes)
         ]
         return _joined(self.run(tasks, f"a rollout of {name}"))
+
+    def demonstrate(
+        self, name: LearnerName, ways: Mapping[str, tuple[str, ...]], seed: int
+    ) -> Demonstrations:
+        """Goes ways that searches found, as experience for a learner to imitate.
+
+        Args:
+            name: The learner.
+            ways: By benchmark, the passes to imitate.
+            seed: Decides what is tried in vain beside them.
+        """
+        names, size = list(ways), self._config.envs_per_task
+        tasks = [
+            Demonstrate(
+                learner=name,
+                ways={each: ways[each] for each in names[begin : begin + size]},
+                seed=seed,
+            )
+            for begin in range(0, len(names), size)
+        ]
+        shown: list[Shown] = self.run(tasks, f"demonstrations for {name}")
+        for other in shown[1:]:
+            shown[0].extend(other)
+        return shown[0].demonstrations()
 
     def play(
         self, name: LearnerName, policy: ActorCritic, benchmarks: Sequence[str]

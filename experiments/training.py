@@ -15,10 +15,12 @@ from experiments.checkpoint_files import CheckpointFiles
 from experiments.config import OpCountTrainConfig
 from experiments.config_json import to_json
 from experiments.crew import Crew
+from experiments.demonstrations import known_ways
 from experiments.evaluation import Outcome
 from experiments.learner import NUM_ACTIONS, Learner, new_policy
 from experiments.states import STOP
 from experiments.training_log import IterationReport, TrainingLog, flat_settings
+from models.cloning import clone_behaviour
 from models.ppo import PPO
 
 
@@ -88,6 +90,8 @@ class Training:
             unit="step",
             dynamic_ncols=True,
         )
+        if self._steps == 0:
+            self._imitate()
         with bar:
             while self._steps < config.total_steps:
                 before = self._steps
@@ -102,6 +106,21 @@ class Training:
                     self._files.save(self._saved)
         self._files.save(self._saved)
         return self._evaluate()
+
+    def _imitate(self) -> None:
+        """Learns from what searches found on the training benchmarks, if anything is known."""
+        config = self._config
+        ways = known_ways(self._train) if config.cloning.epochs else {}
+        if not ways:
+            return
+        print(f"{self._learner.name}: imitates what searches found on {len(ways)} benchmarks")
+        shown = self._crew.demonstrate(self._learner.name, ways, config.seed)
+        generator = torch.Generator().manual_seed(config.seed)
+        for stats in clone_behaviour(
+            self._ppo.policy, shown, config.cloning, self._learner.ppo, generator, config.threads
+        ):
+            self._log.cloning(stats)
+        self._saved = self._take()
 
     def _iterate(self) -> dict[str, float]:
         """Collects and learns once; returns the train ratios by reference."""

@@ -13,6 +13,7 @@ from experiments.benchmarks import REFERENCES, Reference
 from experiments.evaluation import Outcome
 from experiments.metrics import count_ratio
 from experiments.rollout import RolloutStats
+from models.cloning import CloningStats
 from models.ppo import UpdateStats
 
 LOSSES = ("crashed", "timed_out", "out_of_memory", "killed")
@@ -66,6 +67,12 @@ class TrainingLog:
     def close(self) -> None:
         """Flushes and closes the event file."""
         self._writer.close()
+
+    def cloning(self, stats: CloningStats) -> None:
+        """Writes one epoch of learning from demonstrations."""
+        scalars = {f"cloning/{name}": value for name, value in asdict(stats).items()}
+        del scalars["cloning/epoch"]
+        self._write(scalars, stats.epoch)
 
     def iteration(self, report: IterationReport) -> dict[str, float]:
         """Writes one iteration; returns the train ratios by reference."""

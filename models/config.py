@@ -110,3 +110,20 @@ class PPOConfig:
     """Epsilon of Adam."""
     node_budget: int = 65_536
     """Distinct nodes encoded at once, which bounds memory; a larger graph is encoded alone."""
+
+
+@dataclass(frozen=True)
+class CloningConfig:
+    """Hyper-parameters of learning from demonstrations; see `models.cloning`."""
+
+    epochs: int = 40
+    """Passes over the demonstrations; 0 does not learn from any."""
+    minibatch: int = 256
+    """Transitions of an optimizer step."""
+    learning_rate: float = 2e-3
+    """Step size of Adam at the start, which falls to 0 on a line."""
+    value_weight: float = 0.25
+    """Weight of the value loss."""
+    smoothing: float = 0.05
+    """Share of the target's probability that is spread over all actions, so that what follows can
+    still explore."""

@@ -13,10 +13,9 @@ of these states once; and what states of an episode share, once for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +23,7 @@ from torch import Tensor, nn
 from models.actor_critic import ActorCritic, entropy
 from models.config import PPOConfig
 from models.encoder import StateStore
+from models.gradients import MinibatchGradients
 from models.rollout import Rollout, state_minibatches
 
 
@@ -54,31 +54,6 @@ _TERMS = ("policy_loss", "value_loss", "entropy", "kl", "clipped")
 """What is summed up beside the loss."""
 
 
-class _Gradients(NamedTuple):
-    """What is found for some transitions of a minibatch."""
-
-    gradients: Sequence[Tensor]
-    """By parameter."""
-    terms: Tensor
-    """float32 [len(_TERMS)], summed over the transitions."""
-    ratio_error: Tensor
-    """Largest difference of a ratio from 1."""
-    nodes: int
-    """Nodes encoded."""
-
-    @classmethod
-    def sum(cls, found: Sequence[_Gradients]) -> _Gradients:
-        """What is found for all of them together."""
-        if len(found) == 1:
-            return found[0]
-        return cls(
-            [torch.stack(each).sum(0) for each in zip(*(g.gradients for g in found), strict=True)],
-            torch.stack([g.terms for g in found]).sum(0),
-            torch.stack([g.ratio_error for g in found]).max(),
-            sum(g.nodes for g in found),
-        )
-
-
 @dataclass(frozen=True)
 class _Transitions:
     """A rollout, flattened to B transitions, with what PPO learns from."""
@@ -96,13 +71,6 @@ class _Transitions:
     def to(self, device: torch.device) -> _Transitions:
         moved = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
         return replace(self, **moved)
-
-    def visits_to(self, states: Tensor) -> tuple[Tensor, Tensor]:
-        """Rows that visited any of the states, and the place in `states` of each row's."""
-        place = self.state.new_full((len(self.states),), -1)
-        place[states.to(place.device)] = torch.arange(len(states), device=place.device)
-        rows = (place[self.state] >= 0).nonzero().squeeze(1)
-        return rows, place[self.state[rows]]
 
 
 def generalized_advantages(
@@ -149,18 +117,18 @@ class PPO:
     Args:
         policy: What learns.
         config: Hyper-parameters.
-        threads: Parts of a minibatch that are worked on at the same time. Most operations are
-            too short to be shared out themselves.
+        threads: Parts of a minibatch that are worked on at the same time.
     """
 
     def __init__(self, policy: ActorCritic, config: PPOConfig, threads: int = 1) -> None:
         self.policy = policy
         self.config = config
-        self._parameters = list(policy.parameters())
-        self._map = ThreadPoolExecutor(threads).map if threads > 1 else map
+        self.gradients = MinibatchGradients(
+            policy, threads, config.minibatch_parts, config.node_budget
+        )
         # [H] detail 3: Adam's epsilon is 1e-5.
         self.optimizer = torch.optim.Adam(
-            self._parameters, config.learning_rate, eps=config.adam_epsilon, fused=True
+            self.gradients.parameters, config.learning_rate, eps=config.adam_epsilon, fused=True
         )
 
     def update(self, rollout: Rollout, progress: float, generator: torch.Generator) -> UpdateStats:
@@ -179,8 +147,11 @@ class PPO:
         nodes = 0
         means: dict[str, float] = {}
         for states in self._minibatches(rollout, generator):
-            means = self._find_gradients(batch, states)
-            nodes += int(means["nodes"])
+            found = self.gradients.find(
+                batch.states, batch.state, states, partial(self.loss, batch)
+            )
+            means = dict(zip(_TERMS, found.terms, strict=True)) | {"ratio_error": found.largest}
+            nodes += found.nodes
             # A limit on the distance beside the clip, as [H] and Spinning Up have it.
             if config.target_kl is not None and means["kl"] > 1.5 * config.target_kl:
                 break
@@ -218,49 +189,6 @@ class PPO:
         """States of the minibatches of all epochs, drawn anew in each ([A] section 3.6)."""
         for _ in range(self.config.epochs):
             yield from state_minibatches(rollout.state, self.config.minibatches, generator)
-
-    def _find_gradients(self, batch: _Transitions, states: list[int]) -> dict[str, float]:
-        """Leaves the gradient of one minibatch's mean loss in the parameters.
-
-        Parts of it are worked on at the same time. What is learned depends neither on the number
-        of threads nor, but for rounding, on the node budget.
-
-        Args:
-            batch: All transitions.
-            states: Those of the minibatch: all transitions that visited them belong to it.
-
-        Returns:
-            Number of nodes encoded, largest ratio error, and means of the other terms.
-        """
-        visits = len(batch.visits_to(torch.tensor(states))[0])
-        size = -(-len(states) // self.config.minibatch_parts)
-        parts = [states[first : first + size] for first in range(0, len(states), size)]
-        found = _Gradients.sum(
-            list(self._map(lambda part: self._part_gradients(batch, part, visits), parts))
-        )
-        for parameter, gradient in zip(self._parameters, found.gradients, strict=True):
-            parameter.grad = gradient
-        # Only now is a value asked of the device: once for all parts.
-        means = dict(zip(_TERMS, (found.terms / visits).tolist(), strict=True))
-        return means | {"nodes": found.nodes, "ratio_error": float(found.ratio_error)}
-
-    def _part_gradients(self, batch: _Transitions, states: list[int], visits: int) -> _Gradients:
-        """Gradients of a part's loss, in groups under the node budget, which bounds memory.
-
-        Args:
-            batch: All transitions.
-            states: Those of the part.
-            visits: Transitions of the whole minibatch, over which the loss is a mean.
-        """
-        found = []
-        for group, nodes in batch.states.groups(states, self.config.node_budget):
-            numbers = torch.tensor(group)
-            rows, place = batch.visits_to(numbers)
-            encoded = self.policy.encode(batch.states, numbers)[place]
-            loss, terms, ratio_error = self.loss(batch, rows, encoded)
-            gradients = torch.autograd.grad(loss / visits, self._parameters)
-            found.append(_Gradients(gradients, terms, ratio_error, nodes))
-        return _Gradients.sum(found)
 
     def loss(
         self, batch: _Transitions, rows: Tensor, encoded: Tensor

@@ -1,6 +1,11 @@
 """The same result by fewer passes, in one order and under one name: what is good to imitate."""
 
+from dataclasses import dataclass
+
 import hlograph
+from experiments.benchmarks import load
+from experiments.rollout_worker import RolloutWorker, Task
+from experiments.search.budget import Budget, BudgetSpentError
 from experiments.search.local import shortened
 from experiments.search.space import Node, SearchSpace
 
@@ -14,6 +19,31 @@ _FIRST = tuple(
 
 
 _ROUNDS = 5
+_TIDY_CALLS = 5_000
+
+
+@dataclass(frozen=True)
+class Tidy(Task):
+    """Tidies the passes that a search found."""
+
+    benchmark: str
+    passes: tuple[str, ...]
+
+    def do(self, worker: RolloutWorker) -> tuple[str, ...]:
+        """The tidied passes; those that were given if it takes too many calls."""
+        space = SearchSpace(
+            load(self.benchmark),
+            self.benchmark,
+            Budget(calls=_TIDY_CALLS),
+            quarantine=self.quarantine,
+            recorder=worker.recorder,
+        )
+        numbers = [hlograph.passes.index(name) for name in self.passes]
+        try:
+            found = tidied(space, space.follow(space.root, numbers))
+        except BudgetSpentError:
+            return self.passes
+        return tuple(space.passes[number].name for number in found)
 
 
 def tidied(space: SearchSpace, node: Node) -> list[int]:
