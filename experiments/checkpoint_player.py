@@ -8,6 +8,7 @@ from pathlib import Path
 from experiments import best_known
 from experiments.benchmarks import Reference
 from experiments.checkpoint import Checkpoint, load_policy
+from experiments.config import Workers
 from experiments.crew import Crew, parameters_of, pool_of
 from experiments.evaluation import Outcome
 from experiments.learner import LearnerName
@@ -75,7 +76,11 @@ class Player:
 
 @contextmanager
 def player(
-    location: Location, folder: Path, check_samples: int = 2, num_workers: int | None = None
+    location: Location,
+    folder: Path,
+    check_samples: int = 2,
+    num_workers: int | None = None,
+    workers: Workers = "processes",
 ) -> Iterator[Player]:
     """A player whose workers end with the block.
 
@@ -84,6 +89,7 @@ def player(
         folder: Where lost workers and passes in quarantine are written down.
         check_samples: Random inputs that results are compared with their originals on.
         num_workers: Processes that play; None is one a core.
+        workers: What plays.
 
     Raises:
         DamagedFileError: The file is no checkpoint of this version.
@@ -97,7 +103,7 @@ def player(
         # Nothing learns: what is rewarded is not looked at, and may cost time.
         reward="op-count-drop",
         samples=check_samples,
-        workers="processes",
+        workers=workers,
         num_workers=num_workers,
         known_no_ops=None,
         device="cpu",

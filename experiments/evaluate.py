@@ -51,6 +51,8 @@ class EvaluateConfig:
     """Seed of the episodes after the first."""
     checks: int = 2
     """Random inputs on which each result is compared with its original; 0 verifies it alone."""
+    workers: Literal["processes", "in-process"] = "processes"
+    """What plays: processes of this machine or, to debug, this one."""
     num_workers: int | None = None
     """Processes that play; None is one a core."""
     out: Path | None = None
@@ -82,7 +84,8 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
 
     names, group = _benchmarks(config)
     location = checkpoint_location(config.checkpoint)
-    with player(location, folder, config.checks, config.num_workers) as play:
+    pool = (config.num_workers, config.workers)
+    with player(location, folder, config.checks, *pool) as play:
         print(f"{play.method(config.samples)} on {len(names)} benchmarks: {group}")
         references, left_out = play.references(names)
         if not references:

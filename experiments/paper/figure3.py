@@ -43,6 +43,8 @@ class CheckpointsConfig:
     """Benchmarks of each group, evenly over families; None is all."""
     checks: int = 2
     """Random inputs on which each result is compared with its original."""
+    workers: Literal["processes", "in-process"] = "processes"
+    """What plays: processes of this machine or, to debug, this one."""
     num_workers: int | None = None
     """Processes that play and check; None is one a core."""
     out: Path | None = None
@@ -126,7 +128,8 @@ def _trials(
 
     for given, seed in zip(checkpoints, cycle(config.seeds), strict=False):
         location = checkpoint_location(given)
-        with player(location, folder, config.checks, config.num_workers) as play:
+        pool = (config.num_workers, config.workers)
+        with player(location, folder, config.checks, *pool) as play:
             if not references:
                 names = list(dict.fromkeys(n for group in groups.values() for n in group))
                 found, left_out = play.references(names)

@@ -47,9 +47,9 @@ def seed_bars(name: str, alt: str, panels: Mapping[str, Values], base: float = 1
             axes.use_sticky_edges = False
             axes.margins(x=0.08)
         all_axes[0].set_yticks(range(len(names)), names)
-        all_axes[0].invert_yaxis()
+        all_axes[0].set_ylim(len(names) - 0.5, -0.5)
 
-    return picture(name, alt, 1.1 + 0.36 * max(len(names), 2), draw)
+    return picture(name, alt, 1.0 + 0.38 * len(names), draw)
 
 
 def _bar(axes: "Axes", place: int, values: Sequence[float], colour: str, base: float) -> None:

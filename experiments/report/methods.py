@@ -16,6 +16,7 @@ from experiments.report.section import (
     Cell,
     Section,
     Table,
+    mean_over_seeds,
     over_seeds,
     plain,
     share_over_seeds,
@@ -61,11 +62,7 @@ def _seeds(comparison: Comparison, measure: Callable[[Trial], float]) -> Callabl
 
 def _spent(comparison: Comparison) -> list[Column]:
     def mean(measure: Callable[[Trial], float]) -> Callable[[str], Cell]:
-        def cell(method: str) -> Cell:
-            values = comparison.over_seeds(method, measure)
-            return plain(sum(values) / len(values))
-
-        return cell
+        return lambda method: mean_over_seeds(comparison.over_seeds(method, measure))
 
     return [("pass calls", mean(median_calls)), ("ms", mean(median_milliseconds))]
 
@@ -157,7 +154,7 @@ def _costs(comparison: Comparison, method: str) -> list[Cell]:
     measures = (median_passes, median_calls, median_milliseconds)
     values = [comparison.over_seeds(method, measure) for measure in measures]
     share = comparison.over_seeds(method, comparison.calls_share(_CHOSEN))
-    return [*(plain(sum(v) / len(v)) for v in values), over_seeds(share)]
+    return [*map(mean_over_seeds, values), over_seeds(share)]
 
 
 def counts_table(comparison: Comparison) -> Table:

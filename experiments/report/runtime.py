@@ -36,6 +36,8 @@ class Pair:
     """Run time before / after, of each pair of runs; above 1 is faster after."""
     sides: Mapping[str, Mapping[str, Any]]
     """"before" and "after": compile_seconds, kernels, median_seconds, where known."""
+    found: tuple[float, float] | None = None
+    """The interval that the study holds, if it does."""
 
     @property
     def median(self) -> float:
@@ -44,8 +46,8 @@ class Pair:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % bootstrap interval of the median."""
-        return bootstrap_interval(self.ratios, statistic="median")
+        """95 % bootstrap interval of the median: the one that was found when it was measured."""
+        return self.found or bootstrap_interval(self.ratios, statistic="median")
 
     def over(self, key: str) -> float | None:
         """What is measured before / after; None where one of them is not known or 0."""
@@ -55,11 +57,14 @@ class Pair:
 
 def pairs_of(study: Study) -> list[Pair]:
     """The pairs that were measured; those without any run are left out."""
-    return [
-        Pair(p["benchmark"], p["method"], p["ratios"], {side: p.get(side) or {} for side in _SIDES})
-        for p in study.measurements.get("pairs", ())
-        if p.get("ratios")
-    ]
+    return [_pair(content) for content in study.measurements.get("pairs", ()) if content["ratios"]]
+
+
+def _pair(content: Mapping[str, Any]) -> Pair:
+    sides = {side: content.get(side) or {} for side in _SIDES}
+    known = "low" in content and "high" in content
+    found = (content["low"], content["high"]) if known else None
+    return Pair(content["benchmark"], content["method"], content["ratios"], sides, found)
 
 
 def sections(study: Study) -> list[Section]:

@@ -97,6 +97,12 @@ def interval(value: float, bounds: tuple[float, float]) -> Number | None:
     return Number(value, f"{value:.3f} ({low:.3f}{TO}{high:.3f})")
 
 
+def mean_over_seeds(values: Sequence[float]) -> Number | None:
+    """As ``over_seeds``, of numbers of any size, without their spread."""
+    defined = [value for value in values if not math.isnan(value)]
+    return plain(math.fsum(defined) / len(defined)) if defined else None
+
+
 def over_seeds(values: Sequence[float], decimals: int = 3) -> Number | None:
     """Mean over seeds, with the least and the greatest of them; None if none is defined."""
     defined = [value for value in values if not math.isnan(value)]

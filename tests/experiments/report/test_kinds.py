@@ -1,0 +1,201 @@
+"""What each kind of study is shown with."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from experiments.report import ablations, figure3, generalisation, groups, runtime, search, win
+from experiments.report.chapters import KINDS, chapters
+from experiments.report.comparison import BETTER, Comparison
+from experiments.report.figure2 import learning_curves
+from experiments.report.section import Chapter
+from experiments.study import Trial
+from tests.experiments.report.known_study import GROUP, known_study, outcome
+
+
+def _cells(table, first, column):
+    place = list(table.headings).index(column)
+    return [row[place] for row in table.rows if row[0] == first]
+
+
+@pytest.fixture
+def comparison():
+    return Comparison(known_study(), GROUP)
+
+
+@pytest.mark.parametrize("name", [*KINDS, "a study that nobody knows"])
+def test_every_kind_shows_its_tables_and_pictures(name):
+    (chapter,) = chapters([known_study(name)])
+    assert isinstance(chapter, Chapter)
+    titles = [section.title for section in chapter.sections]
+    assert len(titles) == len(set(titles))
+    pictures = [section.picture for section in chapter.sections if section.picture]
+    assert pictures or name == "search"  # which has no curves here
+    assert all(picture.png.startswith(b"\x89PNG") for picture in pictures)
+    assert len({picture.name for picture in pictures}) == len(pictures)
+    assert any(section.title.startswith("Op counts") for section in chapter.sections)
+    assert ("seeds", "0, 1") in chapter.made
+
+
+def test_a_study_without_trials_or_references():
+    for name in KINDS:
+        (chapter,) = chapters([known_study(name, trials=[], references={})])
+        assert all(section.picture is None for section in chapter.sections)
+
+
+def test_studies_of_one_kind_have_keys_of_their_own():
+    keys = [chapter.key for chapter in chapters([known_study("x y", trials=[])] * 2)]
+    assert keys == ["x-y-quick", "x-y-quick-2"]
+
+
+def test_share_at_least_as_good(comparison):
+    table = figure3.share_table(comparison, "xla-cpu")
+    assert _cells(table, "GNN", "better") == [2]
+    assert _cells(table, "op counts", "worse") == [1]
+    assert _cells(table, "op counts", "at least as good")[0].text == "50 %"
+    assert _cells(table, "op counts", "worst")[0].value == pytest.approx(0.75)
+
+
+def test_learning_curves(comparison):
+    assert learning_curves(comparison, "curves")
+    untrained = known_study(trials=[replace(t, training=()) for t in known_study().trials])
+    assert learning_curves(Comparison(untrained, GROUP), "curves") is None
+
+
+def test_parts_of_a_method():
+    assert groups.two_parts("PPO, shaped rewards (GNN)") == ("GNN", "PPO, shaped rewards")
+    assert groups.two_parts("random") == ("random", "random")
+
+
+@pytest.mark.parametrize(
+    ("method", "layers"),
+    [("depth 3", 3), ("4 layers", 4), ("layers=0", 0), ("GATv2", None), ("1 layer", 1)],
+)
+def test_depth(method, layers):
+    assert ablations.depth(method) == layers
+
+
+def test_size_classes():
+    assert [generalisation.size_class(n) for n in (1000, 1001, 3000, 10_000, 10_001)] == [
+        "up to 1,000",
+        "1,000 to 3,000",
+        "1,000 to 3,000",
+        "3,000 to 10,000",
+        "above 10,000",
+    ]
+
+
+def test_trials_by_size_join_groups_seed_by_seed():
+    trials = [
+        Trial("GNN", seed, group, [outcome(name, 90 + seed)])
+        for group, name in (("test-seen", "a/b/c"), ("test-unseen", "d/e/f"))
+        for seed in (0, 1)
+    ]
+    sized = generalisation.by_size(known_study(trials=trials))
+    assert sized.groups() == ["up to 1,000"]
+    assert [[o.op_count for o in t.outcomes] for t in sized.trials] == [[90, 90], [91, 91]]
+
+
+def _pair(method, ratios, **after):
+    return {
+        "benchmark": "a/b/c",
+        "method": method,
+        "ratios": ratios,
+        "before": {"kernels": 10, "compile_seconds": 0.2, "median_seconds": 0.001},
+        "after": after,
+    }
+
+
+def test_run_times():
+    pairs = [
+        _pair("GNN", [1.2] * 9 + [9.0], kernels=5, compile_seconds=0.1),
+        _pair("GNN", [0.7] * 9 + [0.8], kernels=20),
+        _pair("none", []),
+    ]
+    found = runtime.pairs_of(known_study("runtime", measurements={"pairs": pairs}))
+    assert [pair.method for pair in found] == ["GNN", "GNN"]
+    assert found[0].median == 1.2
+    assert found[0].interval == pytest.approx((1.2, 1.2))
+    stored = [_pair("GNN", [1.2]) | {"low": 1.1, "high": 1.3}]
+    (pair,) = runtime.pairs_of(known_study("runtime", measurements={"pairs": stored}))
+    assert pair.interval == (1.1, 1.3)
+    assert found[1].over("compile_seconds") is None
+    table = runtime.summary_table(found)
+    assert _cells(table, "GNN", "faster for certain") == [1]
+    assert _cells(table, "GNN", "slower for certain") == [1]
+    mean = _cells(table, "GNN", "geometric mean (95 % bootstrap interval)")[0]
+    assert mean.value == pytest.approx(math.sqrt(1.2 * 0.7))
+    assert _cells(table, "GNN", "kernels before / after")[0].value == pytest.approx(1.0)
+    sections = runtime.sections(known_study("runtime", measurements={"pairs": pairs}))
+    assert sections[0].picture
+
+
+@pytest.fixture
+def searches():
+    curve = [(0, 0.0, 100), (10, 0.1, 60), (100, 1.0, 40)]
+    found = Trial(
+        "random", 0, GROUP, [outcome("a/b/c", 40, 200)], seconds=[2.0], curves={"a/b/c": curve}
+    )
+    policy = Trial("GNN", 0, GROUP, [outcome("a/b/c", 50, 20)], seconds=[0.05])
+    return Comparison(known_study("search", trials=[found, policy]), GROUP)
+
+
+def test_what_a_search_had_found(searches):
+    trial = searches.study.trials[0]
+    ratios = [
+        search.ratio_at(searches, trial, "best known", "pass calls", n) for n in (9, 10, 1000)
+    ]
+    assert ratios == pytest.approx([40 / 100, 40 / 60, 1.0])
+    assert search.count_at(trial, "a/b/c", 100, "seconds", 0.99) == 60
+    assert search.count_at(trial, "unknown", 7, "seconds", 1.0) == 7
+
+
+def test_budgets(searches):
+    table = search.budget_table(searches, "best known", "pass calls")
+    assert table.headings == ("method", "10", "20", "50", "100", "200")
+    assert [cell.text for cell in table.rows[0][1:]] == [
+        "0.667",
+        "0.667",
+        "0.667",
+        "1.000",
+        "1.000",
+    ]
+
+
+def test_searches_are_given_what_the_policy_spent(searches):
+    section = search.equal_budgets(searches)
+    assert section
+    (row,) = section.table.rows
+    assert row[:2] == ["GNN", "random"]
+    assert row[2].value == pytest.approx(60 / 50)  # after 20 calls
+    assert row[3].value == pytest.approx(100 / 50)  # after 0.05 s
+
+
+def test_aims():
+    table = win.aims_table(known_study("win"))
+    to_better = f"to {BETTER}"
+    rows = {row[1]: dict(zip(table.headings, row, strict=True)) for row in table.rows}
+    assert rows["aim"]["to xla-cpu"].text == "≥ 1.14"
+    assert rows["GNN"][to_better].text.endswith("✓")
+    assert rows["op counts"][to_better].text.endswith("✗")
+    assert rows["GNN"]["to xla-cpu-unexpanded"].text.endswith(")")  # no aim, no verdict
+    assert rows["GNN"]["calls / xla-simplify's"].text.endswith("✓")
+    elsewhere = [replace(t, group="own modules") for t in known_study().trials]
+    table = win.aims_table(known_study("win", trials=elsewhere))
+    assert [row[1] for row in table.rows] == ["GNN", "op counts"]
+
+
+def test_spreads():
+    trials = [
+        Trial(method, seed, GROUP, [outcome("a/b/c", count)])
+        for method, counts in (("x", (40, 42)), ("y", (41, 60)), ("z", (70, 80)), ("one", (10,)))
+        for seed, count in enumerate(counts)
+    ]
+    table = win.spreads(Comparison(known_study(trials=trials), GROUP))
+    assert table
+    assert [(row[0], row[1], row[4]) for row in table.rows] == [
+        ("x", "y", "they overlap"),
+        ("x", "z", "apart"),
+        ("y", "z", "apart"),
+    ]
