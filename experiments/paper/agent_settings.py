@@ -12,7 +12,9 @@ LABELS: dict[AgentName, str] = {
     "ppo": "PPO (op counts, stable-baselines3)",
     "maskable-ppo": "PPO with masks (op counts, sb3-contrib)",
 }
-"""What tables call them."""
+"""What tables call them, played as they learned: all but one without the mask."""
+MASKED = "masked in play"
+"""What tables call an agent that learned without the mask and is played with it."""
 
 
 @dataclass(frozen=True)

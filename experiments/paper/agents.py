@@ -3,14 +3,15 @@
 They see op counts alone, ln(1 + count) scaled as this project's own op-count policy has them, and
 neither the action mask nor what was tried in the episode: theirs is the paper's setting. Greedy
 and without memory, one that chooses a pass without effect chooses it again until the horizon.
-"maskable-ppo" alone knows the mask.
+"maskable-ppo" alone knows the mask. So that this weakness does not hide what the others learned,
+each is also played with the mask, which it learned without.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -29,14 +30,16 @@ from hlograph.checked_file import read_checked_json, write_checked_json
 from hlograph.errors import HloError
 from models.config import LOG_COUNT_SCALE
 
-if TYPE_CHECKING:
-    from stable_baselines3.common.base_class import BaseAlgorithm
-
 _KIND, _VERSION = "trained agent", 1
 _MAX_LOG_COUNT = 20.0 * LOG_COUNT_SCALE
 
+MakeEnv = Callable[[], PassOrderingEnv]
+Scores = Callable[[np.ndarray], np.ndarray]
+"""Gives each action a number, float32 [A], by what an agent sees, float32 [opcodes]."""
 Point = tuple[int, list[Outcome]]
 """Pass calls trained on, and what the agent then makes of the held-out benchmarks."""
+Curves = dict[str, list[Point]]
+"""What became of an agent: by label, its learning curve; the last point is that of the end."""
 
 
 class DealtEpisodes(gymnasium.Wrapper):
@@ -81,29 +84,27 @@ def training_env(env: PassOrderingEnv, deck: Deck, reward_scale: float) -> gymna
 
 
 def play(
-    agent: "BaseAlgorithm", make_env: Callable[[], PassOrderingEnv], benchmarks: Sequence[str]
+    scores: Scores, make_env: MakeEnv, benchmarks: Sequence[str], *, masked: bool
 ) -> list[Outcome]:
     """Plays one greedy episode on each benchmark, in new environments.
 
     Args:
-        agent: What acts.
+        scores: What the agent gives each action; the one with the highest is taken.
         make_env: Makes an environment with op counts as observations.
         benchmarks: Names of the benchmarks.
+        masked: Whether passes are left out that did nothing before in the same state.
     """
-    return [_episode(agent, make_env(), name) for name in benchmarks]
+    return [_episode(scores, make_env(), name, masked) for name in benchmarks]
 
 
-def _episode(agent: "BaseAlgorithm", env: PassOrderingEnv, benchmark: str) -> Outcome:
-    from sb3_contrib import MaskablePPO
-
+def _episode(scores: Scores, env: PassOrderingEnv, benchmark: str, masked: bool) -> Outcome:
     observation, info = env.reset(seed=0, options={"benchmark": benchmark})
     start, passes, calls, done = info["op_count"], [], 0, False
     while not done:
-        masks: dict[str, Any] = (
-            {"action_masks": env.action_masks()} if isinstance(agent, MaskablePPO) else {}
-        )
-        action, _ = agent.predict(log_counts(observation), deterministic=True, **masks)
-        observation, _, terminated, truncated, info = env.step(int(action))
+        worth = scores(log_counts(observation))
+        if masked:
+            worth = np.where(info["action_mask"], worth, -np.inf)
+        observation, _, terminated, truncated, info = env.step(int(worth.argmax()))
         done = terminated or truncated
         if info["pass_name"] != STOP:
             calls += 1
@@ -126,31 +127,36 @@ class TrainAgent(Task):
     path: Path
     """Where what became of it is kept: an agent that is there is not trained again."""
 
-    def do(self, worker: RolloutWorker) -> list[Point]:
-        """Trains it, unless that was done before; the last point is that of the end."""
+    def do(self, worker: RolloutWorker) -> Curves:
+        """Trains it, unless that was done before."""
         if self.path.exists():
             return _read(self.path)
         tensorboard_without_tensorflow()
         from experiments.paper.third_party import train_agent
 
         learner = learner_of("op_counts", worker.config)
-        curve = train_agent(
+        curves = train_agent(
             self,
             worker.config,
             worker.env_maker(learner, self.benchmarks, self.quarantine),
             worker.env_maker(learner, self.held_out, self.quarantine),
         )
-        points = [[steps, [asdict(o) for o in outcomes]] for steps, outcomes in curve]
-        write_checked_json(self.path, _KIND, _VERSION, {"points": points})
-        return curve
+        content = {
+            label: [[steps, [asdict(o) for o in outcomes]] for steps, outcomes in curve]
+            for label, curve in curves.items()
+        }
+        write_checked_json(self.path, _KIND, _VERSION, {"curves": content})
+        return curves
 
 
-def _read(path: Path) -> list[Point]:
-    points = read_checked_json(path, _KIND, _VERSION)["points"]
-    return [
-        (steps, [Outcome(**o | {"passes": tuple(o["passes"])}) for o in outcomes])
-        for steps, outcomes in points
-    ]
+def _read(path: Path) -> Curves:
+    return {
+        label: [
+            (steps, [Outcome(**o | {"passes": tuple(o["passes"])}) for o in outcomes])
+            for steps, outcomes in curve
+        ]
+        for label, curve in read_checked_json(path, _KIND, _VERSION)["curves"].items()
+    }
 
 
 def require_libraries() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from experiments.config import CorpusSet
 from experiments.config_json import to_json
-from experiments.paper.agent_settings import AGENTS, LABELS, AgentName, AgentSettings
+from experiments.paper.agent_settings import AGENTS, MASKED, AgentName, AgentSettings
 from experiments.paper.settings import FULL, PAPER, Settings
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ PRESETS = {"quick": Config(), "full": Config(**FULL), "paper": Config(**PAPER)}
 _NOTES = (
     "Every agent learned from the same number of pass calls; agents were played greedily, in new "
     "environments, in which a call of a pass without effect counts.",
-    "The agents of stable-baselines3 and sb3-contrib see op counts and no action mask (PPO with "
-    "masks has it). Greedy and without memory, one that chooses a pass without effect repeats it "
-    "until the horizon. This project's policies also see the mask and the size relative to the "
-    "start.",
+    "The agents of stable-baselines3 and sb3-contrib see op counts and learn without an action "
+    "mask (PPO with masks has it). Greedy and without memory, one that chooses a pass without "
+    "effect repeats it until the horizon: so each was also played with the mask, as "
+    f'"{MASKED}". This project\'s policies also see the mask and the size relative to the start.',
     "Their hyper-parameters are the libraries' defaults but for those of `agent` in the settings; "
     "discount, reward scale and GAE's lambda, and all of PPO's, are those of `op_counts_ppo`.",
 )
@@ -109,7 +109,7 @@ def _third_party(
 ) -> "list[Trial]":
     """Trials of the libraries' agents, one agent in each worker at a time."""
     from experiments.paper.agents import TrainAgent
-    from experiments.paper.benchmarks import ratios
+    from experiments.paper.benchmarks import check_all, ratios
     from experiments.study import Trial
 
     tasks = [
@@ -125,15 +125,21 @@ def _third_party(
         for seed in config.seeds
     ]
     print(f"training {len(tasks)} agents of stable-baselines3 and sb3-contrib")
-    curves = crew.run(tasks, "an agent's training")
+    found = crew.run(tasks, "an agent's training")
+    learned = [
+        (label, task.seed, curve)
+        for task, curves in zip(tasks, found, strict=True)
+        for label, curve in curves.items()
+    ]
+    checks = check_all(crew, [curve[-1][1] for *_, curve in learned])
     return [
         Trial(
-            LABELS[task.name],
-            task.seed,
+            label,
+            seed,
             group,
             curve[-1][1],
-            crew.check(curve[-1][1]),
+            found,
             training=[(steps, ratios(outcomes, references)) for steps, outcomes in curve],
         )
-        for task, curve in zip(tasks, curves, strict=True)
+        for (label, seed, curve), found in zip(learned, checks, strict=True)
     ]

@@ -4,20 +4,21 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import torch
 from sb3_contrib import TRPO, MaskablePPO
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.vec_env import DummyVecEnv
 from torch import nn
 
-from envs import PassOrderingEnv
 from experiments.config import OpCountTrainConfig
-from experiments.paper.agent_settings import AgentName, AgentSettings
-from experiments.paper.agents import Point, TrainAgent, play, training_env
+from experiments.paper.agent_settings import LABELS, MASKED, AgentName, AgentSettings
+from experiments.paper.agents import Curves, MakeEnv, Scores, TrainAgent, play, training_env
 from experiments.rollout import Deck
-
-MakeEnv = Callable[[], PassOrderingEnv]
 
 
 def make_agent(
@@ -77,9 +78,26 @@ def make_agent(
     return MaskablePPO(**clipped) if name == "maskable-ppo" else PPO(**clipped)
 
 
+def scores_of(agent: BaseAlgorithm) -> Scores:
+    """What an agent gives each action: values of actions, or logarithms of probabilities."""
+
+    @torch.no_grad()
+    def scores(observation: np.ndarray) -> np.ndarray:
+        seen = torch.from_numpy(observation)[None]
+        if isinstance(agent, DQN):
+            return agent.q_net(seen)[0].numpy()
+        policy = agent.policy
+        assert isinstance(policy, ActorCriticPolicy | MaskableActorCriticPolicy)
+        distribution = policy.get_distribution(seen).distribution
+        assert isinstance(distribution, torch.distributions.Categorical)
+        return distribution.logits[0].numpy()
+
+    return scores
+
+
 def train_agent(
     task: TrainAgent, config: OpCountTrainConfig, make_env: MakeEnv, make_test_env: MakeEnv
-) -> list[Point]:
+) -> Curves:
     """Trains an agent, and plays it on the held-out benchmarks as it learns.
 
     Args:
@@ -87,9 +105,6 @@ def train_agent(
         config: Settings of the run.
         make_env: Makes environments of the benchmarks to train on.
         make_test_env: Makes environments of the held-out benchmarks.
-
-    Returns:
-        Points of the learning curve; the last one is that of the end.
     """
     # One that learns from memory takes its steps one by one, as it was published.
     players = 1 if task.name == "dqn" else config.num_envs
@@ -98,30 +113,36 @@ def train_agent(
     envs = DummyVecEnv([lambda d=deck: training_env(make_env(), d, scale) for deck in decks])
     agent = make_agent(task.name, task.settings, config, envs, task.seed)
     total, parts = config.total_steps, config.evaluations
-    evaluations = _Evaluations(
-        [total * part // parts for part in range(1, parts)],
-        lambda: (agent.num_timesteps, play(agent, make_test_env, task.held_out)),
-    )
-    agent.learn(total, callback=evaluations)
+    label = LABELS[task.name]
+    knows_the_mask = task.name == "maskable-ppo"
+    labels = {label: knows_the_mask} | ({} if knows_the_mask else {f"{label}, {MASKED}": True})
+    curves: Curves = {label: [] for label in labels}
+
+    def look() -> None:
+        for label, masked in labels.items():
+            outcomes = play(scores_of(agent), make_test_env, task.held_out, masked=masked)
+            curves[label].append((agent.num_timesteps, outcomes))
+
+    agent.learn(total, callback=_Looks([total * part // parts for part in range(1, parts)], look))
     envs.close()
-    return [*evaluations.points, (agent.num_timesteps, play(agent, make_test_env, task.held_out))]
+    look()
+    return curves
 
 
-class _Evaluations(BaseCallback):
+class _Looks(BaseCallback):
     """Looks at an agent each time that it has done so many steps.
 
     Args:
         due: Steps, in order.
-        look: Gives a point of the learning curve.
+        look: What is done then.
     """
 
-    def __init__(self, due: list[int], look: Callable[[], Point]) -> None:
+    def __init__(self, due: list[int], look: Callable[[], None]) -> None:
         super().__init__()
         self._due, self._look = due, look
-        self.points: list[Point] = []
 
     def _on_step(self) -> bool:
         if self._due and self.num_timesteps >= self._due[0]:
             self._due = [steps for steps in self._due if steps > self.num_timesteps]
-            self.points.append(self._look())
+            self._look()
         return True

@@ -9,7 +9,7 @@ from envs import PassOrderingEnv
 from experiments.evaluation import check
 from experiments.learner import learner_of
 from experiments.paper.agent_settings import AGENTS, AgentSettings
-from experiments.paper.agents import DealtEpisodes, TrainAgent, log_counts, training_env
+from experiments.paper.agents import DealtEpisodes, TrainAgent, log_counts, play, training_env
 from experiments.rollout import Deck
 from experiments.rollout_worker import RolloutWorker
 from experiments.startup import tensorboard_without_tensorflow
@@ -42,15 +42,46 @@ def _task(name, path, seed=0):
 @pytest.mark.parametrize("name", AGENTS)
 def test_an_agent_learns_from_all_its_calls_and_is_judged(name, worker, tmp_path):
     task = _task(name, tmp_path / "agent.json")
-    curve = task.do(worker)
+    curves = task.do(worker)
     config = worker.config
-    assert [steps for steps, _ in curve] == [config.total_steps // 2, config.total_steps]
-    for _, outcomes in curve:
-        assert [o.benchmark for o in outcomes] == list(task.held_out)
-        assert all(o.calls <= config.horizon for o in outcomes)
-        assert all(check(o, samples=0).problem is None for o in outcomes)
+    assert len(curves) == (1 if name == "maskable-ppo" else 2)
+    for curve in curves.values():
+        assert [steps for steps, _ in curve] == [config.total_steps // 2, config.total_steps]
+        for _, outcomes in curve:
+            assert [o.benchmark for o in outcomes] == list(task.held_out)
+            assert all(o.calls <= config.horizon for o in outcomes)
+            assert all(check(o, samples=0).problem is None for o in outcomes)
     # What was kept is what was found, and it is taken instead of another training.
-    assert replace(task, seed=9).do(worker) == curve
+    assert replace(task, seed=9).do(worker) == curves
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_the_highest_score_is_the_libraries_own_greedy_choice(name, worker, tiny_env):
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    from experiments.paper.third_party import make_agent, scores_of
+
+    envs = [training_env(tiny_env.fork(), Deck(tiny_env.benchmarks, n), 0.1) for n in range(4)]
+    agent = make_agent(
+        name, SETTINGS, worker.config, DummyVecEnv([lambda e=env: e for env in envs]), seed=0
+    )
+    scores = scores_of(agent)
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        shape = envs[0].observation_space.shape
+        seen = log_counts(random.integers(0, 50, shape).astype(np.float32))
+        assert scores(seen).argmax() == agent.predict(seen, deterministic=True)[0]
+
+
+def test_a_mask_in_play_leaves_out_what_did_nothing(tiny_env):
+    def scores(seen):
+        return np.arange(len(tiny_env.passes) + 1)[::-1].astype(np.float32)
+
+    (stuck,), (masked,) = (
+        play(scores, tiny_env.fork, tiny_env.benchmarks, masked=masked) for masked in (False, True)
+    )
+    assert stuck.calls == masked.calls == tiny_env.horizon
+    assert len(stuck.passes) <= 1 < len(masked.passes)
 
 
 def test_a_seed_decides_what_is_learned(worker, tmp_path):
