@@ -14,6 +14,8 @@ from experiments.evaluation import Outcome
 from experiments.learner import LearnerName
 from experiments.paper.benchmarks import all_references
 from experiments.rollout_worker import PlaySamples
+from experiments.search.guide import TrainedPolicy
+from experiments.search.task import Found, Search
 from experiments.study import Trial
 from hlograph.locations import Location
 from models.actor_critic import ActorCritic
@@ -63,14 +65,49 @@ class Player:
             for name in names
         ]
         played: list[tuple[Outcome, float]] = self.crew.run(tasks, "an evaluation")
-        outcomes = [outcome for outcome, _ in played]
+        outcomes, seconds = [outcome for outcome, _ in played], [s for _, s in played]
+        return self._trial(self.method(samples), group, outcomes, seconds)
+
+    def beam(self, group: str, names: Sequence[str], calls: int) -> Trial:
+        """Has the policy guide a beam search on benchmarks, and checks what comes out.
+
+        Args:
+            group: What the benchmarks are called.
+            names: The benchmarks.
+            calls: Pass calls to spend on each.
+        """
+        guide = TrainedPolicy(
+            self.checkpoint.learner, self.checkpoint.settings(), parameters_of(self.policy)
+        )
+        tasks = [
+            Search(
+                benchmark=name,
+                method="policy-beam",
+                seed=0,  # a beam draws nothing
+                calls=calls,
+                seconds=None,
+                policy=guide,
+            )
+            for name in names
+        ]
+        found: list[Found] = self.crew.run(tasks, "a beam search")
+        method = f"{self.method()}, beam of {calls:,} calls"
+        curves = {f.outcome.benchmark: f.curve for f in found}
+        outcomes, seconds = [f.outcome for f in found], [f.seconds for f in found]
+        return self._trial(method, group, outcomes, seconds, curves)
+
+    def _trial(
+        self,
+        method: str,
+        group: str,
+        outcomes: Sequence[Outcome],
+        seconds: Sequence[float],
+        curves: Mapping[str, Sequence[tuple[int, float, int]]] | None = None,
+    ) -> Trial:
+        """The trial of what was found, checked."""
+        seed = self.checkpoint.config["seed"]
         return Trial(
-            self.method(samples),
-            self.checkpoint.config["seed"],
-            group,
-            outcomes,
-            self.crew.check(outcomes),
-            [seconds for _, seconds in played],
+            method, seed, group, outcomes, self.crew.check(outcomes), seconds, curves or {}
         )
 
 

@@ -49,6 +49,9 @@ class EvaluateConfig:
     """Episodes on each benchmark, of which the best is kept; the first is greedy."""
     seed: int = 0
     """Seed of the episodes after the first."""
+    beam: int | None = None
+    """Pass calls on each benchmark for a beam search that the policy guides, in place of episodes;
+    None is no search."""
     checks: int = 2
     """Random inputs on which each result is compared with its original; 0 verifies it alone."""
     workers: Literal["processes", "in-process"] = "processes"
@@ -63,6 +66,11 @@ class EvaluateConfig:
         """Refuses numbers of episodes that mean nothing."""
         if self.samples < 1:
             raise ValueError(f"--samples: expected at least 1 episode, got {self.samples}")
+        if self.beam is not None and (self.beam < 1 or self.samples > 1):
+            raise ValueError(
+                f"--beam: expected at least 1 pass call, and no --samples beside it; got "
+                f"{self.beam} and {self.samples}"
+            )
 
 
 def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
@@ -86,11 +94,15 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
     location = checkpoint_location(config.checkpoint)
     pool = (config.num_workers, config.workers)
     with player(location, folder, config.checks, *pool) as play:
-        print(f"{play.method(config.samples)} on {len(names)} benchmarks: {group}")
+        print(f"{play.method()} on {len(names)} benchmarks: {group}")
         references, left_out = play.references(names)
         if not references:
             raise HloError("no benchmark is left: " + "; ".join(left_out))
-        trial = play.trial(group, list(references), config.samples, config.seed)
+        left = list(references)
+        if config.beam is None:
+            trial = play.trial(group, left, config.samples, config.seed)
+        else:
+            trial = play.beam(group, left, config.beam)
         trained_on = play.checkpoint.steps
     return Study(
         name="evaluation",

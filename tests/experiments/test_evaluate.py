@@ -71,6 +71,15 @@ def test_best_of_several_episodes(checkpoint, names, tmp_path):
     assert evaluate(config, tmp_path).trials[0].outcomes == several.outcomes
 
 
+def test_a_beam_that_the_policy_guides(checkpoint, names, tmp_path):
+    config = _config(checkpoint, names[:1], beam=40)
+    (trial,) = evaluate(config, tmp_path).trials
+    assert trial.method == "op counts, beam of 40 calls"
+    assert 0 < trial.outcomes[0].calls <= 40
+    assert trial.curves[names[0]][-1][2] == trial.outcomes[0].op_count
+    assert trial.checks[0].problem is None
+
+
 def test_episodes_are_cut_where_the_op_count_was_least(make_countdown, countdown_policy):
     with torch.no_grad():
         for parameter in countdown_policy.parameters():
@@ -122,6 +131,20 @@ def test_what_cannot_be_evaluated_is_told(arguments, message, checkpoint, capsys
     assert main(given) == evaluate_program.REFUSED
     err = capsys.readouterr().err
     assert message.replace("\\", "") in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--samples", "0"], "at least 1 episode, got 0"),
+        (["--beam", "9", "--samples", "2"], "got 9 and 2"),
+        (["--beam", "0"], "at least 1 pass call"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(arguments, message, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["gnn", *arguments])
+    assert message in capsys.readouterr().err
 
 
 def test_figure3_plays_each_checkpoint_on_each_set(checkpoint, tmp_path):
