@@ -25,7 +25,7 @@ from hlograph.locations import Location
 from models.actor_critic import ActorCritic
 from models.ppo import PPO
 
-_KIND, _VERSION = "checkpoint", 2
+_KIND, _VERSION = "checkpoint", 3
 # What torch.load raises on something else, and what its content then lacks.
 _NOT_A_CHECKPOINT = (
     pickle.UnpicklingError,
@@ -35,6 +35,17 @@ _NOT_A_CHECKPOINT = (
     KeyError,
     ValueError,
 )
+
+
+@dataclass(frozen=True)
+class Best:
+    """The policy that did best on the validation benchmarks."""
+
+    score: float
+    """Geometric mean of its count ratios to the references there."""
+    steps: int
+    """Pass calls that it had learned from."""
+    policy: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,8 @@ class Checkpoint:
     """Pass calls done."""
     quarantine: tuple[tuple[str, str], ...]
     """States and passes that are no longer tried."""
+    best: Best | None = None
+    """What ``load_policy`` gives; None, the policy as it is now."""
 
     @classmethod
     def take(
@@ -64,6 +77,7 @@ class Checkpoint:
         iteration: int,
         steps: int,
         quarantine: Quarantine,
+        best: Best | None,
     ) -> "Checkpoint":
         """A copy of the state: what happens to the policy later does not reach it."""
         return cls(
@@ -75,6 +89,7 @@ class Checkpoint:
             iteration=iteration,
             steps=steps,
             quarantine=tuple(quarantine),
+            best=best,
         )
 
     def settings(self) -> OpCountTrainConfig:
@@ -115,7 +130,8 @@ class Checkpoint:
             OSError: It cannot be written; what was there before is unchanged.
         """
         buffer = io.BytesIO()
-        torch.save(vars(self) | {"config": json.dumps(self.config)}, buffer)
+        best = None if self.best is None else vars(self.best)
+        torch.save(vars(self) | {"config": json.dumps(self.config), "best": best}, buffer)
         write_checked(path, _KIND, _VERSION, buffer.getvalue())
 
     @classmethod
@@ -129,7 +145,8 @@ class Checkpoint:
         data = read_checked(path, _KIND, _VERSION)
         try:
             content = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
-            return cls(**content | {"config": json.loads(content["config"])})
+            best = None if content["best"] is None else Best(**content["best"])
+            return cls(**content | {"config": json.loads(content["config"]), "best": best})
         except _NOT_A_CHECKPOINT as error:
             raise DamagedFileError(f"{path} holds something else than a checkpoint: {error}") from (
                 error
@@ -137,10 +154,12 @@ class Checkpoint:
 
 
 def load_policy(path: Location) -> tuple[Learner, ActorCritic]:
-    """The policy of a checkpoint, with the settings that it was trained with, on the CPU."""
+    """The policy that a checkpoint has kept, with the settings of its training, on the CPU."""
     checkpoint = Checkpoint.load(path)
     config = checkpoint.settings()
     learner = learner_of(checkpoint.learner, config)
     ppo = PPO(new_policy(learner, config), learner.ppo)
     checkpoint.restore(ppo)
+    if checkpoint.best is not None:
+        ppo.policy.load_state_dict(checkpoint.best.policy)
     return learner, ppo.policy

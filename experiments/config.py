@@ -33,6 +33,10 @@ class TrainConfig:
     """Held-out benchmarks with more instructions are left out of the evaluation."""
     test_count: int | None = 36
     """Held-out benchmarks to evaluate on, evenly over families; None is all."""
+    validation_count: int | None = 24
+    """Benchmarks of the validation split that are played while training; None is all."""
+    keep_best: bool = True
+    """Ends with the policy that did best on these, instead of the last."""
     total_steps: int = 40_960
     """Pass calls to train each policy on."""
     num_envs: int = 16
@@ -48,7 +52,7 @@ class TrainConfig:
     """How the orders that searches found on the training benchmarks are imitated, before the policy
     learns from what it does itself; --cloning.epochs 0 begins with nothing."""
     evaluations: int = 4
-    """Times that the held-out benchmarks are evaluated while training, evenly spread."""
+    """Times that the validation benchmarks are played while training, evenly spread."""
     checkpoint_every: int = 10
     """Iterations from one checkpoint to the next."""
     workers: Workers = "processes"
@@ -117,6 +121,7 @@ _FULL = {
     "train_op_limit": 8_000,
     "test_op_limit": 8_000,
     "test_count": 120,
+    "validation_count": None,
     "total_steps": 1_000_000,
     "num_envs": 32,
     "horizon": 48,

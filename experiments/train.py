@@ -90,11 +90,13 @@ def _train_and_compare(
     from experiments.training_log import write_text
 
     train_names = training_benchmarks(config.benchmarks, config.train_op_limit, config.corpus_set)
-    test_names = held_out_benchmarks(config.test_op_limit, config.test_count, config.corpus_set)
+    limit, of_set = config.test_op_limit, config.corpus_set
+    validation_names = held_out_benchmarks(limit, config.validation_count, of_set, "validation")
+    test_names = held_out_benchmarks(limit, config.test_count, of_set)
     print(f"{len(train_names)} benchmarks to train on, {len(test_names)} held out; run in {folder}")
     with pool_of(config, make_worker or make_rollout_worker) as pool:
         crew = Crew(config, pool, folder)
-        counts = crew.references([*train_names, *test_names])
+        counts = crew.references([*train_names, *validation_names, *test_names])
         train_names = [name for name in train_names if name in counts]
         if not train_names:
             raise HloError("no benchmark is left to train on")
@@ -104,9 +106,8 @@ def _train_and_compare(
                 outcomes[name] = _play_baseline(crew, config.baseline, test_names)
                 continue
             learner = learner_of(name, config)
-            training = Training(
-                learner, config, folder / name, train_names, test_names, counts, crew
-            )
+            names = (train_names, validation_names, test_names)
+            training = Training(learner, config, folder / name, *names, counts, crew)
             outcomes[name] = training.run()
         print(f"checking {sum(map(len, outcomes.values()))} results against their originals")
         checks = {name: crew.check(found) for name, found in outcomes.items()}

@@ -1,5 +1,6 @@
 """Trains one policy: collect, update, write down; evaluate and save now and then."""
 
+import copy
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from tqdm import tqdm
 
 import hlograph
 from experiments.benchmarks import Reference
-from experiments.checkpoint import Checkpoint
+from experiments.checkpoint import Best, Checkpoint
 from experiments.checkpoint_files import CheckpointFiles
 from experiments.config import OpCountTrainConfig
 from experiments.config_json import to_json
@@ -18,6 +19,7 @@ from experiments.crew import Crew
 from experiments.demonstrations import known_ways
 from experiments.evaluation import Outcome
 from experiments.learner import NUM_ACTIONS, Learner, new_policy
+from experiments.metrics import geometric_mean
 from experiments.states import STOP
 from experiments.training_log import IterationReport, TrainingLog, flat_settings
 from models.cloning import clone_behaviour
@@ -32,7 +34,9 @@ class Training:
         config: Settings of the run.
         folder: Where checkpoint and events go.
         train: Names of the benchmarks to train on.
-        test: Names of the held-out benchmarks.
+        validation: Names of those that are played while it trains, and choose the policy that is
+            kept; none keeps the last.
+        test: Names of those that are played in the end.
         references: Op counts without a policy of all of them.
         crew: Plays the policy.
 
@@ -47,12 +51,14 @@ class Training:
         config: OpCountTrainConfig,
         folder: Path,
         train: Sequence[str],
+        validation: Sequence[str],
         test: Sequence[str],
         references: Mapping[str, Reference],
         crew: Crew,
     ) -> None:
         self._learner, self._config, self._crew = learner, config, crew
-        self._train, self._test = list(train), list(test)
+        self._train, self._validation, self._test = list(train), list(validation), list(test)
+        self._best: Best | None = None
         self._ppo = PPO(new_policy(learner, config), learner.ppo, config.threads)
         self._iteration = self._steps = 0
         self._files = CheckpointFiles(folder)
@@ -65,7 +71,7 @@ class Training:
         """Trains to the end of the step budget.
 
         Returns:
-            What the policy makes of the held-out benchmarks in the end.
+            What the policy that is kept makes of the test benchmarks.
 
         Raises:
             KeyboardInterrupt: Ctrl-C was pressed; the state is saved.
@@ -99,13 +105,13 @@ class Training:
                 bar.update(self._steps - before)
                 bar.set_postfix({f"vs {name}": f"{ratio:.3f}" for name, ratio in ratios.items()})
                 if self._evaluation_is_due(before):
-                    self._evaluate()
+                    self._validate()
                 # After the evaluation: what it puts in quarantine is part of the state.
                 self._saved = self._take()
                 if self._iteration % config.checkpoint_every == 0:
                     self._files.save(self._saved)
         self._files.save(self._saved)
-        return self._evaluate()
+        return self._test_kept()
 
     def _imitate(self) -> None:
         """Learns from what searches found on the training benchmarks, if anything is known."""
@@ -120,6 +126,7 @@ class Training:
             self._ppo.policy, shown, config.cloning, self._learner.ppo, generator, config.threads
         ):
             self._log.cloning(stats)
+        self._validate()
         self._saved = self._take()
 
     def _iterate(self) -> dict[str, float]:
@@ -155,19 +162,35 @@ class Training:
         )
 
     def _evaluation_is_due(self, before: int) -> bool:
-        """Whether a share of the budget was passed; the end has an evaluation of its own."""
+        """Whether a share of the budget was passed; the last one ends with it."""
         config = self._config
         parts = [
-            steps * config.evaluations // config.total_steps for steps in (before, self._steps)
+            min(steps, config.total_steps) * config.evaluations // config.total_steps
+            for steps in (before, self._steps)
         ]
-        return parts[0] < parts[1] and self._steps < config.total_steps
+        return parts[0] < parts[1]
 
-    def _evaluate(self) -> list[Outcome]:
-        """Plays the held-out benchmarks and writes the ratios down."""
-        outcomes = self._crew.play(self._learner.name, self._ppo.policy, self._test)
-        ratios = self._log.held_out(outcomes, self._steps)
-        if self._steps >= self._config.total_steps:
-            self._log.final(flat_settings(to_json(self._config)), ratios)
+    def _validate(self) -> None:
+        """Plays the validation benchmarks, and notes the policy if none did better."""
+        if not self._validation:
+            return
+        outcomes = self._crew.play(self._learner.name, self._ppo.policy, self._validation)
+        ratios = self._log.validation(outcomes, self._steps)
+        score = geometric_mean(list(ratios.values()))
+        if self._config.keep_best and (self._best is None or score > self._best.score):
+            self._best = Best(score, self._steps, copy.deepcopy(self._ppo.policy.state_dict()))
+
+    def _test_kept(self) -> list[Outcome]:
+        """Plays the test benchmarks and writes the ratios down."""
+        policy = self._ppo.policy
+        if self._best is not None:
+            policy = copy.deepcopy(policy)
+            policy.load_state_dict(self._best.policy)
+            print(
+                f"{self._learner.name}: validation chose the policy after {self._best.steps} calls"
+            )
+        outcomes = self._crew.play(self._learner.name, policy, self._test)
+        self._log.test(outcomes, self._steps, flat_settings(to_json(self._config)))
         return outcomes
 
     def _take(self) -> Checkpoint:
@@ -178,6 +201,7 @@ class Training:
             self._iteration,
             self._steps,
             self._crew.quarantine,
+            self._best,
         )
 
     def _resume(self) -> None:
@@ -189,4 +213,5 @@ class Training:
             raise ValueError(f"the checkpoint is of {checkpoint.learner}, not {self._learner.name}")
         checkpoint.restore(self._ppo)
         self._iteration, self._steps = checkpoint.iteration, checkpoint.steps
+        self._best = checkpoint.best
         self._crew.quarantine = self._crew.quarantine.with_pairs(checkpoint.quarantine)

@@ -102,17 +102,16 @@ class TrainingLog:
         self._writer.add_histogram("actions", actions, report.steps, bins="auto")
         return ratios
 
-    def held_out(self, outcomes: Sequence[Outcome], steps: int) -> dict[str, float]:
-        """Writes an evaluation; returns the held-out ratios by reference."""
-        ratios = {}
-        for name in REFERENCES:
-            reference = [self._references[o.benchmark].after[name] for o in outcomes]
-            ratios[name] = count_ratio(reference, [o.op_count for o in outcomes])
-        self._write({f"op_count_ratio_held_out/{k}": v for k, v in ratios.items()}, steps)
+    def validation(self, outcomes: Sequence[Outcome], steps: int) -> dict[str, float]:
+        """Writes an evaluation on the validation benchmarks; returns ratios by reference."""
+        ratios = self._ratios(outcomes)
+        self._write({f"op_count_ratio_validation/{k}": v for k, v in ratios.items()}, steps)
         return ratios
 
-    def final(self, settings: Mapping[str, Any], ratios: Mapping[str, float]) -> None:
-        """Writes the settings beside what they led to, for the hparams tab."""
+    def test(self, outcomes: Sequence[Outcome], steps: int, settings: Mapping[str, Any]) -> None:
+        """Writes the held-out ratios, and the settings that led to them for the hparams tab."""
+        ratios = self._ratios(outcomes)
+        self._write({f"op_count_ratio_held_out/{k}": v for k, v in ratios.items()}, steps)
         metrics = {f"hparam/held_out_{name}": value for name, value in ratios.items()}
         # SummaryWriter.add_hparams would open a second run; this writes into this one.
         file_writer = self._writer._get_file_writer()
@@ -120,6 +119,14 @@ class TrainingLog:
             file_writer.add_summary(summary)
         for name, value in metrics.items():
             self._writer.add_scalar(name, value)
+
+    def _ratios(self, outcomes: Sequence[Outcome]) -> dict[str, float]:
+        """Count ratios by reference."""
+        agent = [o.op_count for o in outcomes]
+        return {
+            name: count_ratio([self._references[o.benchmark].after[name] for o in outcomes], agent)
+            for name in REFERENCES
+        }
 
     def _write(self, scalars: Mapping[str, float], steps: int) -> None:
         for name, value in scalars.items():

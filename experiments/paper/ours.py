@@ -1,6 +1,7 @@
 """Trains this project's own policies for an experiment."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tensorboard.backend.event_processing.event_accumulator import SCALARS, EventAccumulator
@@ -37,9 +38,10 @@ def train_policy(
     """
     known = crew.references(train) | dict(references)
     left = [name for name in train if name in known]
-    training = Training(
-        learner_of(learner, config), config, folder, left, list(references), known, crew
-    )
+    # The learning curve is of the benchmarks that are measured; it chooses nothing.
+    config = replace(config, keep_best=False)
+    names = (left, list(references), list(references))
+    training = Training(learner_of(learner, config), config, folder, *names, known, crew)
     outcomes = training.run()
     method, group = labels
     return Trial(
@@ -62,6 +64,6 @@ def learning_curve(folder: Path) -> list[tuple[int, dict[str, float]]]:
     events = EventAccumulator(str(folder), size_guidance={SCALARS: 0}).Reload()
     curve: dict[int, dict[str, float]] = {}
     for name in REFERENCES:
-        for point in events.Scalars(f"op_count_ratio_held_out/{name}"):
+        for point in events.Scalars(f"op_count_ratio_validation/{name}"):
             curve.setdefault(point.step, {})[name] = point.value
     return sorted(curve.items())
