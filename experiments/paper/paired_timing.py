@@ -4,7 +4,6 @@ The two executables run in turn in one process, so that what disturbs the machin
 disturbs both of a pair; ratios are before / after, so above 1 the module got faster.
 """
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -65,8 +64,8 @@ class Summary:
     high: float
     """Its upper end."""
     mean: float
-    sd: float
-    """Standard deviation over benchmarks, with n - 1; nan of one."""
+    sd: float | None
+    """Standard deviation over benchmarks, with n - 1; None of one."""
     max: float
     min: float
     faster: int
@@ -94,7 +93,7 @@ def summary(pairs: Sequence[Pair]) -> Summary:
         low=low,
         high=high,
         mean=float(np.mean(medians)),
-        sd=float(np.std(medians, ddof=1)) if len(medians) > 1 else math.nan,
+        sd=float(np.std(medians, ddof=1)) if len(medians) > 1 else None,
         max=max(medians),
         min=min(medians),
         faster=verdicts["faster"],
@@ -119,9 +118,10 @@ def table(by_method: Mapping[str, Summary]) -> str:
     ]
     for method, s in by_method.items():
         interval = f"{s.low:.3f} - {s.high:.3f}"
+        sd = "-" if s.sd is None else f"{s.sd:.3f}"
         lines.append(
             f"{method:24}{s.benchmarks:4}{s.geometric_mean:10.3f}{interval:>17}{s.mean:8.3f}"
-            f"{s.sd:8.3f}{s.min:8.3f}{s.max:8.3f}{s.faster:8}{s.slower:8}{s.kernels:9.3f}"
+            f"{sd:>8}{s.min:8.3f}{s.max:8.3f}{s.faster:8}{s.slower:8}{s.kernels:9.3f}"
             f"{s.compile:9.3f}"
         )
     return "\n".join(lines)

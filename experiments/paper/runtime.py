@@ -10,7 +10,7 @@ A result counts after it was verified and compared with its original on random i
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -18,7 +18,6 @@ from tqdm import tqdm
 
 from experiments.config import CorpusSet
 from hlograph.errors import HloError
-from hlograph.locations import as_location
 
 if TYPE_CHECKING:
     from experiments.evaluation import Outcome
@@ -29,12 +28,8 @@ if TYPE_CHECKING:
 
     MakeWorker = Callable[[FlightRecorder], Callable[[TimeBenchmark], list[Result]]]
 
-SHIPPED = Path(__file__).parents[2] / "models" / "shipped"
-"""Folder of the checkpoints that come with the project."""
 BEST_KNOWN = "best known"
 """Method that takes the least op counts that any search has found."""
-METHODS = {"gnn": "GNN", "op_counts": "op counts"}
-"""Names of methods that are policies, by the learner's."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +49,8 @@ class Config:
     count: int | None = 28
     """Benchmarks, evenly over families; None is all."""
     checkpoints: tuple[str, ...] = ()
-    """Policies to measure, paths or URLs; none are those that come with the project, if any do."""
+    """Policies to measure: paths, URLs, or gnn and op-counts, which come with the project; none is
+    all that do."""
     best_known: bool = True
     """Whether to measure the least op counts that are known, where they are."""
     references: tuple[str, ...] = ("xla-simplify", "xla-cpu")
@@ -129,11 +125,12 @@ def _methods(
     """By method and benchmark what was found; None is to be found by the worker."""
     from experiments.best_known import read
     from experiments.evaluation import Outcome
+    from experiments.shipped import available
     from hlograph import corpus
 
     methods: dict[str, Mapping[str, Outcome | None]] = {}
-    for path in config.checkpoints or sorted(map(str, SHIPPED.glob("*.checkpoint"))):
-        name, outcomes = _played(config, folder, path, names)
+    for checkpoint in config.checkpoints or available():
+        name, outcomes = _played(config, folder, checkpoint, names)
         number = sum(method.split(" #")[0] == name for method in methods)
         methods[f"{name} #{number + 1}" if number else name] = {o.benchmark: o for o in outcomes}
     known = {k: v for k, v in read().items() if k in names} if config.best_known else {}
@@ -147,25 +144,15 @@ def _methods(
 
 
 def _played(
-    config: Config, folder: Path, path: str, names: Sequence[str]
+    config: Config, folder: Path, checkpoint: str, names: Sequence[str]
 ) -> "tuple[str, list[Outcome]]":
     """Name of a checkpoint's policy, and what it makes of benchmarks when it is played greedily."""
-    from experiments.checkpoint import Checkpoint, load_policy
-    from experiments.crew import Crew, pool_of
+    from experiments.checkpoint_player import player
+    from experiments.shipped import checkpoint_location
 
-    location = as_location(path)
-    learner, policy = load_policy(location)
-    settings = replace(
-        Checkpoint.load(location).settings(),
-        workers="processes",
-        num_workers=config.num_workers,
-        known_no_ops=None,
-        device="cpu",
-        out=folder,
-    )
-    with pool_of(settings) as pool:
-        outcomes = Crew(settings, pool, folder).play(learner.name, policy, names)
-    return METHODS[learner.name], outcomes
+    location = checkpoint_location(checkpoint)
+    with player(location, folder, num_workers=config.num_workers) as play:
+        return play.method(), play.crew.play(play.checkpoint.learner, play.policy, names)
 
 
 def _measure(
