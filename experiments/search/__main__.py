@@ -1,12 +1,14 @@
 """Searches for the passes that leave the fewest instructions, benchmark by benchmark.
 
     python -m experiments.search --method local --split test-unseen --calls 2000
+    python -m experiments.search --method mcts --checkpoint gnn --calls 500
     python -m experiments.search --method local --split train --op-limit 1200 --record
 
 With --record, what is better than known is added to datasets/best_known.csv.
 """
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -16,14 +18,21 @@ from typing import Literal
 import tyro
 
 from experiments.config import CorpusSet
+from hlograph.errors import HloError
+
+_REFUSED = 2
 
 
 @dataclass(frozen=True)
-class Config:
+class SearchConfig:
     """Settings of a search."""
 
     method: str = "local"
-    """Name of the search; see ``experiments.search.methods``."""
+    """random, greedy, beam-4, beam-16, evolution or local; with a checkpoint also
+    policy-greedy, policy, policy-beam or mcts."""
+    checkpoint: str | None = None
+    """Policy for the searches that take one: path, URL, or name of one that comes with the
+    project."""
     split: Literal["train", "validation", "test-seen", "test-unseen"] = "validation"
     """Split of the corpus to search."""
     corpus_set: CorpusSet | None = None
@@ -51,47 +60,66 @@ class Config:
     """Folder for quarantine and events; by default a new one under runs/."""
 
 
-def main(config: Config) -> None:
-    """Searches the benchmarks in batches, and prints what came of each."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Searches what a command line asks for, and prints what came of each benchmark.
+
+    Returns:
+        Exit status.
+    """
+    prog = "python -m experiments.search"
+    config = tyro.cli(SearchConfig, args=arguments, prog=prog, description=__doc__)
+    try:
+        _search(config)
+    except (HloError, OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return _REFUSED
+    return 0
+
+
+def _search(config: SearchConfig) -> None:
     # These import torch and the engine: seconds that --help does not have.
     from tqdm import tqdm
 
     from experiments.config import OpCountTrainConfig
     from experiments.crew import Crew, pool_of
-    from experiments.rollout_worker import make_rollout_worker
     from experiments.run_folder import run_folder
-    from experiments.search.run import search_in_batches
-    from experiments.search.task import Search
-    from hlograph import corpus
+    from experiments.search.run import search_in_batches, searches
 
     folder = config.out or Path("runs") / f"search-{datetime.now():%Y%m%d-%H%M%S}"
-    chosen = corpus.load(config.corpus_set, config.split, max_op_count=config.op_limit)
-    names = [
-        b.name
-        for b in sorted(chosen, key=lambda b: (b.op_count, b.name))
-        if fnmatchcase(b.name, config.benchmarks)
-    ]
+    tasks = searches(
+        _benchmarks(config),
+        config.method,
+        config.seed,
+        config.calls,
+        config.seconds,
+        config.checkpoint,
+    )
     settings = OpCountTrainConfig(
         out=folder, num_workers=config.num_workers, samples=config.samples
     )
-    with run_folder(folder), pool_of(settings, make_rollout_worker) as pool:
+    with run_folder(folder), pool_of(settings) as pool, tqdm(total=len(tasks)) as bar:
         crew = Crew(settings, pool, folder)
-        tasks = [
-            Search(
-                benchmark=name,
-                method=config.method,
-                seed=config.seed,
-                calls=config.calls,
-                seconds=config.seconds,
-            )
-            for name in names
-        ]
-        with tqdm(total=len(tasks), unit="benchmark") as bar:
-            for found in search_in_batches(crew, tasks, config.batch, config.record):
-                for result in found:
-                    tqdm.write(str(result))
-                bar.update(len(found))
+        for found in search_in_batches(crew, tasks, config.batch, config.record):
+            for result in found:
+                tqdm.write(str(result))
+            bar.update(len(found))
+
+
+def _benchmarks(config: SearchConfig) -> list[str]:
+    """Names of the benchmarks, small ones first.
+
+    Raises:
+        ValueError: There are none.
+    """
+    from hlograph import corpus
+
+    chosen = corpus.load(config.corpus_set, config.split, max_op_count=config.op_limit)
+    by_size = sorted(chosen, key=lambda b: (b.op_count, b.name))
+    names = [b.name for b in by_size if fnmatchcase(b.name, config.benchmarks)]
+    if not names:
+        raise ValueError(f"no benchmark of {config.split} is like {config.benchmarks!r}")
+    return names
 
 
 if __name__ == "__main__":
-    sys.exit(main(tyro.cli(Config, description=__doc__)))
+    sys.exit(main())

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import hlograph
+from experiments.search.budget import Patience
 from experiments.search.space import Node, SearchSpace
 from hlograph.registry import Pass
 
@@ -16,6 +17,9 @@ _KEPT = 3
 _RESTART_SHARE = 0.1
 """Of the tries, those that begin with a start's order instead of the best."""
 
+Order = list[int]
+"""Numbers of passes, each of which changes the state that it is called in."""
+
 
 def local_search(space: SearchSpace, random: np.random.Generator) -> None:
     """Searches until the budget is spent.
@@ -24,53 +28,79 @@ def local_search(space: SearchSpace, random: np.random.Generator) -> None:
     the best few of these orders are shortened. Then the best order is changed in one to three
     places (a pass inserted, left out, moved, replaced by another), and kept where that is as
     good: equal changes are let through, so that it wanders. Passes that change nothing drop out
-    of an order by themselves.
+    of an order by themselves. Passes that have changed something are drawn more often.
 
     Args:
         space: Where to search.
         random: Draws the changes.
+
+    Raises:
+        BudgetSpentError: The budget is spent, or changes lead to nothing new.
     """
-    ends = [
-        _run(space, hlograph.pipelines[name], inliner)
-        for name in _STARTS
-        for inliner in (*_INLINER, None)
-    ]
-    ends.sort(key=lambda node: (node.op_count, node.depth))
-    starts = [shortened(space, node).actions() for node in list(dict.fromkeys(ends))[:_KEPT]]
-    current = space.best.actions()
+    starts = _starts(space)
+    current = min(starts, key=lambda order: _rank(space, order))
+    useful = _Useful(space, random)
+    patience = Patience(space.budget, tries=3000)
     while True:
+        patience.check()
         begin = current
         if random.random() < _RESTART_SHARE:
             begin = starts[random.integers(len(starts))]
-        end = space.follow(space.root, _changed(begin, len(space.passes), random))
-        best = space.follow(space.root, current)
-        if (end.op_count, end.depth) <= (best.op_count, best.depth):
-            current = end.actions()
+        end, order = effective(space, _changed(begin, useful, random))
+        if (end.op_count, len(order)) <= _rank(space, current):
+            current = order
 
 
-def shortened(space: SearchSpace, node: Node) -> Node:
-    """A state with no more instructions, after fewer passes.
+def effective(space: SearchSpace, actions: Sequence[int]) -> tuple[Node, Order]:
+    """Where an order leads, and the order without what changes nothing on the way."""
+    node, order = space.root, []
+    for action in actions:
+        before, node = node, space.step(node, action)
+        if node is not before:
+            order.append(action)
+    return node, order
+
+
+def shortened(space: SearchSpace, order: Order) -> Order:
+    """An order that leads to no more instructions, by fewer passes if there is such.
 
     Half of the passes are left out where that does no harm, then a quarter, down to single ones,
     late ones first (in the manner of ddmin: Zeller and Hildebrandt 2002, "Simplifying and
     Isolating Failure-Inducing Input").
     """
-    size = node.depth // 2
+    least = space.follow(space.root, order).op_count
+    size = len(order) // 2
     while size:
-        place = node.depth - size
+        place = len(order) - size
         while place >= 0:
-            actions = node.actions()
-            end = space.follow(space.root, actions[:place] + actions[place + size :])
-            if end.op_count <= node.op_count and end.depth < node.depth:
-                node = end
-            place = min(place - size, node.depth - size)
+            end, shorter = effective(space, order[:place] + order[place + size :])
+            if end.op_count <= least:
+                least, order = end.op_count, shorter
+            place = min(place - size, len(order) - size)
         size //= 2
-    return node
+    return order
 
 
-def _run(space: SearchSpace, pipeline: hlograph.Pipeline, inliner: str | None) -> Node:
-    """Where a reference pipeline leads, with another way to inline."""
-    node = space.root
+def _starts(space: SearchSpace) -> list[Order]:
+    """The best few orders that reference pipelines come to, shortened."""
+    orders = [
+        _run(space, hlograph.pipelines[name], inliner)
+        for name in _STARTS
+        for inliner in (*_INLINER, None)
+    ]
+    orders.sort(key=lambda order: _rank(space, order))
+    by_end = {space.follow(space.root, order): order for order in reversed(orders)}
+    best = sorted(by_end.values(), key=lambda order: _rank(space, order))[:_KEPT]
+    return [shortened(space, order) for order in best]
+
+
+def _rank(space: SearchSpace, order: Order) -> tuple[int, int]:
+    return space.follow(space.root, order).op_count, len(order)
+
+
+def _run(space: SearchSpace, pipeline: hlograph.Pipeline, inliner: str | None) -> Order:
+    """What a reference pipeline comes to, with another way to inline."""
+    node, order = space.root, []
 
     def step(entry: Pass) -> bool:
         nonlocal node
@@ -82,24 +112,44 @@ def _run(space: SearchSpace, pipeline: hlograph.Pipeline, inliner: str | None) -
         if number is None:
             return False
         before, node = node, space.step(node, number)
+        if node is not before:
+            order.append(number)
         return node is not before
 
     pipeline.run(step)
-    return node
+    return order
 
 
-def _changed(actions: Sequence[int], passes: int, random: np.random.Generator) -> list[int]:
+class _Useful:
+    """Draws passes, those more often that changed something where they were called."""
+
+    def __init__(self, space: SearchSpace, random: np.random.Generator) -> None:
+        self._space, self._random = space, random
+        self._calls = -1
+        self._shares = np.empty(0)
+
+    def draw(self) -> int:
+        """A pass."""
+        if self._calls < 0 or self._space.budget.calls >= self._calls + 50:
+            self._calls = self._space.budget.calls
+            called, changed = self._space.uses()
+            odds = (changed + 1) / (called + 2)
+            self._shares = odds / odds.sum()
+        return int(self._random.choice(len(self._shares), p=self._shares))
+
+
+def _changed(order: Order, useful: _Useful, random: np.random.Generator) -> list[int]:
     """The order with one to three small changes."""
-    found = list(actions)
+    found = list(order)
     for _ in range(random.integers(1, _MOST_CHANGES + 1)):
         kind = random.integers(4)
         if kind == 0 or not found:
-            found.insert(random.integers(len(found) + 1), int(random.integers(passes)))
+            found.insert(random.integers(len(found) + 1), useful.draw())
             continue
         place = int(random.integers(len(found)))
         taken = found.pop(place)
         if kind == 1:
             found.insert(random.integers(len(found) + 1), taken)
         elif kind == 2:
-            found.insert(place, int(random.integers(passes)))
+            found.insert(place, useful.draw())
     return found

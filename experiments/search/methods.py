@@ -11,7 +11,7 @@ from experiments.search.guide import Guide
 from experiments.search.local import local_search
 from experiments.search.mcts import mcts
 from experiments.search.policy_beam import policy_beam
-from experiments.search.policy_episodes import policy_episodes
+from experiments.search.policy_episodes import greedy_episode, policy_episodes
 from experiments.search.random_walks import random_search
 from experiments.search.space import SearchSpace
 
@@ -38,6 +38,7 @@ METHODS: dict[str, Callable[[], Method]] = {
 }
 """Makers of those that need no policy."""
 GUIDED: dict[str, GuidedMethod] = {
+    "policy-greedy": greedy_episode,
     "policy": policy_episodes,
     "policy-beam": policy_beam,
     "mcts": mcts,

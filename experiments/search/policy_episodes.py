@@ -12,6 +12,20 @@ _WARMER = 1.2
 """What the temperature is multiplied with after an episode without anything new."""
 
 
+def greedy_episode(space: SearchSpace, random: np.random.Generator, guide: Guide) -> None:
+    """Plays the policy greedily once, and leaves the rest of the budget.
+
+    Args:
+        space: Where to search.
+        random: Not used: nothing is drawn.
+        guide: The policy.
+
+    Raises:
+        BudgetSpentError: The budget is spent.
+    """
+    _play(space, random, guide, temperature=0.0)
+
+
 def policy_episodes(space: SearchSpace, random: np.random.Generator, guide: Guide) -> None:
     """Plays the policy greedily once, then draws from it.
 
@@ -26,21 +40,26 @@ def policy_episodes(space: SearchSpace, random: np.random.Generator, guide: Guid
     Raises:
         BudgetSpentError: The budget is spent, or episodes lead to nothing new.
     """
-    temperature = 0.0
+    greedy_episode(space, random, guide)
+    temperature = 1.0
     patience = Patience(space.budget, tries=60)
     while True:
         patience.check()
         calls = space.budget.calls
-        node = space.root
-        for _ in range(_HORIZON):
-            action = _action(guide.judge(node).log_probs, temperature, random)
-            if action == STOP:
-                break
-            node = space.step(node, action)
-        if temperature == 0.0:
-            temperature = 1.0
-        elif space.budget.calls == calls:
+        _play(space, random, guide, temperature)
+        if space.budget.calls == calls:
             temperature *= _WARMER
+
+
+def _play(
+    space: SearchSpace, random: np.random.Generator, guide: Guide, temperature: float
+) -> None:
+    node = space.root
+    for _ in range(_HORIZON):
+        action = _action(guide.judge(node).log_probs, temperature, random)
+        if action == STOP:
+            break
+        node = space.step(node, action)
 
 
 def _action(log_probs: np.ndarray, temperature: float, random: np.random.Generator) -> int:

@@ -5,7 +5,50 @@ from collections.abc import Iterator, Sequence
 from experiments import best_known
 from experiments.best_known import BestKnown
 from experiments.crew import Crew
+from experiments.search.guide import TrainedPolicy
+from experiments.search.methods import GUIDED, METHODS
 from experiments.search.task import Found, Search
+from experiments.shipped import checkpoint_location
+
+
+def searches(
+    benchmarks: Sequence[str],
+    method: str,
+    seed: int,
+    calls: int | None,
+    seconds: float | None,
+    checkpoint: str | None = None,
+) -> list[Search]:
+    """Searches by one method, one for each benchmark.
+
+    Args:
+        benchmarks: Their names.
+        method: A name in ``METHODS`` or ``GUIDED``.
+        seed: Seed of everything random.
+        calls: Pass calls for each; None is no limit.
+        seconds: Wall time for each; None is no limit.
+        checkpoint: Path, URL or name of a policy, for those in ``GUIDED``.
+
+    Raises:
+        HloError: There is no such checkpoint, or it is damaged.
+        ValueError: There is no such method, it has no policy, or nothing limits it.
+        OSError: The checkpoint cannot be read.
+    """
+    if method not in METHODS and method not in GUIDED:
+        raise ValueError(f"expected a method among {', '.join((*METHODS, *GUIDED))}; got {method}")
+    if method in GUIDED and checkpoint is None:
+        raise ValueError(f"{method} takes a policy: name a checkpoint")
+    if calls is None and seconds is None:
+        raise ValueError("expected a limit of pass calls, of seconds, or both; got neither")
+    policy = None
+    if method in GUIDED and checkpoint is not None:
+        policy = TrainedPolicy.load(checkpoint_location(checkpoint))
+    return [
+        Search(
+            benchmark=name, method=method, seed=seed, calls=calls, seconds=seconds, policy=policy
+        )
+        for name in benchmarks
+    ]
 
 
 def search_in_batches(

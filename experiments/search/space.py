@@ -6,6 +6,9 @@ from collections import OrderedDict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from experiments.search.budget import Budget
 from hlograph.errors import PassError
 from hlograph.isolation import FlightRecorder, Quarantine
@@ -86,6 +89,8 @@ class SearchSpace:
         """Of the states with the least op count the one first come to."""
         self.curve: list[tuple[int, float, int]] = [(0, 0.0, start.op_count)]
         """Pass calls, seconds and op count at each improvement."""
+        self._called = np.zeros(len(self.passes), np.int64)
+        self._changed = np.zeros(len(self.passes), np.int64)
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -121,6 +126,8 @@ class SearchSpace:
             self.budget.look()
             return known
         node.children[action] = child = self._call(node, action)
+        self._called[action] += 1
+        self._changed[action] += child is not node
         if child.op_count < self.best.op_count:
             self.best = child
             self.curve.append((self.budget.calls, self.budget.seconds, child.op_count))
@@ -133,6 +140,10 @@ class SearchSpace:
     def promising(self, node: Node) -> list[int]:
         """Passes not known to change nothing in a state."""
         return [a for a in range(len(self.passes)) if node.children.get(a) is not node]
+
+    def uses(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """States that each pass was called in, and those of them that it changed, [passes]."""
+        return self._called.copy(), self._changed.copy()
 
     def shortest(self) -> tuple[int, ...]:
         """The fewest passes that are known to lead to the least op count; costs no call.

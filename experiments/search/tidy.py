@@ -62,8 +62,8 @@ def tidied(space: SearchSpace, node: Node) -> list[int]:
     actions = node.actions()
     for _ in range(_ROUNDS):
         before = actions
-        node = shortened(space, space.follow(space.root, actions))
-        actions = _renamed(space, _sorted(space, node.actions(), ranks), ranks)
+        actions = shortened(space, actions)
+        actions = _renamed(space, _sorted(space, actions, ranks), ranks)
         if actions == before:
             break
     # A state may be come to in two ways, and only the first was gone from there on.

@@ -1,0 +1,220 @@
+"""Search at equal budgets: as many pass calls for each method, and as many seconds for each.
+
+Random, greedy, beam and evolutionary search, local search from XLA's own orders, and searches that
+follow a trained policy; on families that no policy was trained on.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from experiments.config import CorpusSet
+from experiments.config_json import to_json
+from experiments.shipped import available, checkpoint_location
+from hlograph.errors import HloError
+
+if TYPE_CHECKING:
+    from experiments.crew import Crew
+    from experiments.search.guide import TrainedPolicy
+    from experiments.search.task import Found
+    from experiments.study import Study, Trial
+
+Split = Literal["train", "validation", "test-seen", "test-unseen"]
+GREEDY = "policy-greedy"
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of the comparison of searches."""
+
+    preset: Literal["quick", "full"] = "quick"
+    """Set of defaults for all the rest: quick takes a quarter of an hour on two cores, full
+    a day."""
+    seeds: tuple[int, ...] = (0, 1, 2)
+    """Each method searches each benchmark once with each of them."""
+    methods: tuple[str, ...] = ("random", "greedy", "beam-4", "evolution", "local")
+    """Searches without a policy."""
+    guided: tuple[str, ...] = (GREEDY, "policy", "policy-beam", "mcts")
+    """Searches with a policy, each with every checkpoint; policy-greedy is its one greedy episode,
+    which spends what it spends."""
+    checkpoints: tuple[str, ...] = ()
+    """Policies: paths, URLs or names; none are those that come with the project, if there are
+    any."""
+    corpus_sets: tuple[CorpusSet, ...] = ("gpt2-train", "diverse")
+    """Sets of the corpus, each a group of benchmarks for each budget."""
+    split: Split = "test-unseen"
+    """Split that benchmarks are of. Settings of searches are chosen on validation."""
+    op_limit: int = 2_000
+    """Benchmarks with more instructions are left out."""
+    count: int | None = 6
+    """Benchmarks of each set, evenly over families; None is all."""
+    calls: tuple[int, ...] = (1_000,)
+    """Budgets of pass calls for each benchmark."""
+    seconds: tuple[float, ...] = (3.0,)
+    """Budgets of wall time for each benchmark."""
+    checks: int = 2
+    """Random inputs on which each result is compared with its original."""
+    num_workers: int | None = None
+    """Searches side by side; None is one for each core that is idle when the run begins."""
+    out: Path | None = None
+    """Folder for the study; by default a new one under runs/."""
+
+
+PRESETS = {
+    "quick": Config(),
+    "full": Config(
+        preset="full", op_limit=8_000, count=40, calls=(1_000, 10_000), seconds=(3.0, 30.0)
+    ),
+}
+
+_NOTES = (
+    "No pass is called twice in a state, whichever method asks: all search in a table of states. "
+    "A pass that a policy's own environment knows to change nothing is free there too.",
+    "Local search begins with XLA's own orders, which it has to call like any other pass; the "
+    "others begin with nothing.",
+    "What a policy cost to train is in no budget: neither its pass calls nor its time. The seconds "
+    "of a search hold its encoding of states, not the reading of modules, policies and libraries.",
+)
+
+
+def run(config: Config, folder: Path) -> "Study":
+    """Searches all benchmarks by all methods, with all seeds and within each budget.
+
+    Args:
+        config: Settings.
+        folder: Where lost workers are written down.
+
+    Raises:
+        HloError: There is no such checkpoint, or no benchmark.
+        ValueError: There is no such method, or a checkpoint was made with other passes.
+        OSError: A file cannot be read or written.
+    """
+    from experiments.benchmarks import held_out_benchmarks
+    from experiments.checkpoint_player import known_of
+    from experiments.config import OpCountTrainConfig
+    from experiments.crew import Crew, pool_of
+    from experiments.paper.benchmarks import all_references
+    from experiments.study import Study
+
+    workers = config.num_workers or idle_cores()
+    settings = OpCountTrainConfig(num_workers=workers, samples=config.checks, known_no_ops=None)
+    groups = {
+        f"{name} {config.split}": held_out_benchmarks(
+            config.op_limit, config.count, name, config.split
+        )
+        for name in config.corpus_sets
+    }
+    competitors = _competitors(config)
+    with pool_of(settings) as pool:
+        crew = Crew(settings, pool, folder)
+        names = list(dict.fromkeys(name for group in groups.values() for name in group))
+        references, left_out = all_references(crew, names)
+        if not references:
+            raise HloError("no benchmark is left: " + "; ".join(left_out))
+        trials = [
+            trial
+            for group, benchmarks in groups.items()
+            for budget in _budgets(config)
+            for competitor in competitors
+            for seed in config.seeds
+            if (left := [name for name in benchmarks if name in references])
+            for trial in [_trial(crew, competitor, seed, group, left, budget)]
+        ]
+    side_by_side = f"{workers} searches ran side by side on {os.cpu_count()} cores."
+    trained = [f"{c.name}: {c.trained_on}" for c in competitors if c.trained_on]
+    return Study(
+        name="search",
+        preset=config.preset,
+        settings=to_json(config),
+        references=references,
+        trials=trials,
+        best_known=known_of(references),
+        notes=[*_NOTES, side_by_side, *trained, *left_out],
+    )
+
+
+def idle_cores() -> int:
+    """Cores that nothing has used in the last minute, at least one."""
+    cores = len(os.sched_getaffinity(0))
+    return max(1, round(cores - os.getloadavg()[0]))
+
+
+@dataclass(frozen=True)
+class Competitor:
+    """A method, and the policy that it follows, if any."""
+
+    name: str
+    """What tables call it."""
+    method: str
+    policy: "TrainedPolicy | None" = None
+    trained_on: str = ""
+    """What its policy was trained on."""
+
+
+@dataclass(frozen=True)
+class _Budget:
+    calls: int | None = None
+    seconds: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.seconds:g} s" if self.calls is None else f"{self.calls:,} calls"
+
+
+def _budgets(config: Config) -> list[_Budget]:
+    by_calls = [_Budget(calls=calls) for calls in config.calls]
+    return by_calls + [_Budget(seconds=seconds) for seconds in config.seconds]
+
+
+def _competitors(config: Config) -> list[Competitor]:
+    from experiments.checkpoint import Checkpoint
+    from experiments.checkpoint_player import LABELS
+    from experiments.search.guide import TrainedPolicy
+
+    found = [Competitor(method, method) for method in config.methods]
+    for given in config.checkpoints or tuple(available()):
+        location = checkpoint_location(given)
+        steps = f"trained on {Checkpoint.load(location).steps:,} pass calls."
+        policy = TrainedPolicy.load(location)
+        label = LABELS[policy.learner]
+        found += [Competitor(f"{label} {m}", m, policy, steps) for m in config.guided]
+    return found
+
+
+def _trial(
+    crew: "Crew",
+    competitor: Competitor,
+    seed: int,
+    group: str,
+    benchmarks: Sequence[str],
+    budget: _Budget,
+) -> "Trial":
+    from experiments.search.task import Search
+    from experiments.study import Trial
+
+    tasks = [
+        Search(
+            benchmark=name,
+            method=competitor.method,
+            seed=seed,
+            calls=budget.calls,
+            seconds=budget.seconds,
+            policy=competitor.policy,
+        )
+        for name in benchmarks
+    ]
+    label = f"{group}, {budget}"
+    print(f"{label}: {competitor.name}, seed {seed}, {len(tasks)} benchmarks")
+    found: list[Found] = crew.run(tasks, "a search")
+    outcomes = [result.outcome for result in found]
+    return Trial(
+        competitor.name,
+        seed,
+        label,
+        outcomes,
+        crew.check(outcomes),
+        [result.seconds for result in found],
+        # An episode is one point, not a curve: what others had found by then is told of it.
+        {} if competitor.method == GREEDY else {r.outcome.benchmark: r.curve for r in found},
+    )

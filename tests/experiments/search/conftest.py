@@ -1,0 +1,69 @@
+"""Small modules to search in, and policies that were never trained."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+import hlograph
+from experiments.benchmarks import load
+from experiments.config import GNN_PRESETS, OpCountTrainConfig
+from experiments.learner import learner_of, new_policy
+from experiments.rollout_worker import RolloutWorker
+from experiments.search.budget import Budget
+from experiments.search.guide import TrainedPolicy
+from experiments.search.space import SearchSpace
+from hlograph import corpus
+from hlograph.isolation import FlightRecorder
+from models.config import GATConfig
+
+
+@pytest.fixture(scope="session")
+def benchmark() -> str:
+    """A benchmark of some hundred instructions, which both references make smaller."""
+    found = sorted(corpus.load(split="train"), key=lambda b: (b.op_count, b.name))
+    return next(
+        b.name
+        for b in found
+        if b.op_count >= 100
+        and (b.op_count_xla_simplify or b.op_count) < 0.7 * b.op_count
+        and b.op_count_xla_cpu != b.op_count_xla_simplify
+    )
+
+
+@pytest.fixture(scope="session")
+def worker() -> RolloutWorker:
+    return RolloutWorker(OpCountTrainConfig(known_no_ops_mib=1), FlightRecorder())
+
+
+@pytest.fixture
+def make_space(benchmark) -> Callable[..., SearchSpace]:
+    def make(calls: int, **settings) -> SearchSpace:
+        return SearchSpace(load(benchmark), benchmark, Budget(calls=calls), **settings)
+
+    return make
+
+
+@pytest.fixture(scope="session", params=["gnn", "op_counts"])
+def policy(request) -> TrainedPolicy:
+    config = replace(
+        GNN_PRESETS["quick"],
+        value_costs=request.param == "op_counts",
+        gat=GATConfig(layers=1, heads=2, head_width=4, edge_width=4, counted_kinds=4),
+    )
+    network = new_policy(learner_of(request.param, config), config)
+    parameters = {key: value.numpy() for key, value in network.state_dict().items()}
+    return TrainedPolicy(request.param, config, parameters)
+
+
+@pytest.fixture
+def replayed(benchmark) -> Callable[..., hlograph.Module]:
+    """A function that runs passes, by name, on a fresh module."""
+
+    def run(passes) -> hlograph.Module:
+        module = load(benchmark)
+        for name in passes:
+            module.run(name)
+        return module
+
+    return run

@@ -1,0 +1,132 @@
+"""States are found once, passes called once, and what the table says holds on a fresh module."""
+
+import numpy as np
+import pytest
+
+import hlograph
+from experiments.search.budget import Budget, BudgetSpentError, Patience
+from experiments.search.random_walks import random_search
+from experiments.search.space import SearchSpace
+from hlograph.isolation import Quarantine
+from tests.tiny_module import TINY
+
+
+@pytest.fixture
+def tiny():
+    return SearchSpace(hlograph.Module.from_text(TINY), "tiny", Budget(calls=100))
+
+
+def _steps(space, *names):
+    return space.follow(space.root, [hlograph.passes.index(name) for name in names])
+
+
+def test_two_orders_lead_to_one_state(tiny):
+    one = _steps(tiny, "cse", "dce", "call-inliner")
+    other = _steps(tiny, "call-inliner", "cse", "dce")
+    assert one is other
+    assert len(one.actions()) == 3
+    assert tiny.best is one
+    module = tiny.module(one)
+    assert (module.fingerprint(), module.op_count) == (one.fingerprint, one.op_count)
+
+
+def test_no_pass_is_called_twice_in_a_state(tiny):
+    _steps(tiny, "cse", "cse", "dce")
+    assert tiny.budget.calls == 3
+    assert _steps(tiny, "cse", "cse", "dce").op_count < tiny.root.op_count
+    assert tiny.budget.calls == 3
+    assert hlograph.passes.index("cse") not in tiny.untried(_steps(tiny, "cse"))
+    assert hlograph.passes.index("cse") not in tiny.promising(_steps(tiny, "cse"))
+
+
+def test_the_start_is_not_changed():
+    module = hlograph.Module.from_text(TINY)
+    before = module.fingerprint()
+    space = SearchSpace(module, "tiny", Budget(calls=10))
+    _steps(space, "cse", "dce")
+    assert module.fingerprint(cached=False) == before
+
+
+def test_calls_are_limited_exactly(make_space):
+    space = make_space(37)
+    with pytest.raises(BudgetSpentError):
+        random_search(space, np.random.default_rng(0))
+    assert space.budget.calls == 37
+    assert sum(len(node.children) for node in space._nodes.values()) == 37
+
+
+def test_seconds_are_limited(make_space, benchmark):
+    space = SearchSpace(hlograph.Module.from_text(TINY), "tiny", Budget(seconds=0.0))
+    with pytest.raises(BudgetSpentError):
+        _steps(space, "cse")
+    assert space.budget.calls == 0
+
+
+def test_a_budget_has_a_limit():
+    with pytest.raises(ValueError, match="neither"):
+        Budget()
+
+
+def test_patience_ends_what_asks_nothing_new():
+    budget = Budget(calls=10)
+    patience = Patience(budget, tries=3)
+    patience.check()
+    budget.spend()
+    for _ in range(3):
+        patience.check()
+    with pytest.raises(BudgetSpentError):
+        patience.check()
+
+
+def test_states_whose_modules_were_dropped_are_come_to_again(make_space):
+    kept, dropped = make_space(400), make_space(4000, max_bytes=1)
+    random = np.random.default_rng(1)
+    for _ in range(6):
+        order = random.integers(len(kept.passes), size=12).tolist()
+        one, other = (space.follow(space.root, order) for space in (kept, dropped))
+        assert one.fingerprint == other.fingerprint
+        assert dropped.module(other).fingerprint() == other.fingerprint
+    # Each way back costs calls.
+    assert dropped.budget.calls > kept.budget.calls
+    assert len(dropped._kept) == 1
+
+
+def test_the_curve_goes_down(make_space):
+    space = make_space(300)
+    with pytest.raises(BudgetSpentError):
+        random_search(space, np.random.default_rng(3))
+    calls, seconds, counts = zip(*space.curve, strict=True)
+    assert calls[0] == 0
+    assert counts[0] == space.root.op_count
+    assert counts[-1] == space.best.op_count
+    assert list(calls) == sorted(calls)
+    assert list(seconds) == sorted(seconds)
+    assert list(counts) == sorted(set(counts), reverse=True)
+
+
+def test_the_shortest_way_arrives(make_space, replayed):
+    space = make_space(600)
+    with pytest.raises(BudgetSpentError):
+        random_search(space, np.random.default_rng(4))
+    shortest = space.shortest()
+    assert len(shortest) <= len(space.best.actions())
+    assert replayed(space.named(shortest)).op_count == space.best.op_count
+
+
+def test_a_shortcut_through_the_table_is_found(tiny):
+    # The long way is gone first: what algsimp does, cse and dce have no need of.
+    _steps(tiny, "algsimp", "call-inliner", "cse", "dce")
+    _steps(tiny, "call-inliner", "cse", "dce")
+    module = hlograph.Module.from_text(TINY)
+    for name in tiny.named(tiny.shortest()):
+        module.run(name)
+    assert module.op_count == tiny.best.op_count
+    assert len(tiny.shortest()) <= 3
+
+
+def test_a_pass_in_quarantine_is_not_called():
+    start = hlograph.Module.from_text(TINY)
+    quarantine = Quarantine().with_pairs([(start.fingerprint(), "cse")])
+    space = SearchSpace(start, "tiny", Budget(calls=10), quarantine=quarantine)
+    assert _steps(space, "cse") is space.root
+    assert space.budget.calls == 0
