@@ -64,6 +64,27 @@ class OpCountDrop:
 
 
 @dataclass(frozen=True, slots=True)
+class LogDrop:
+    """Drop of the op count's logarithm, in percent: 100 ln(before / after), less a call's cost.
+
+    Summed over an episode it is 100 ln(start / end), so what it teaches to maximise is the count
+    ratio's geometric mean itself: one percent less is worth the same on the way and at the end.
+
+    Attributes:
+        scale: Reward for a count that is smaller by the factor e.
+        call_cost: Taken for each pass call, so that an agent stops when nothing is left to gain.
+    """
+
+    scale: float = 100.0
+    call_cost: float = 0.02
+
+    def __call__(self, start: ModuleState, before: ModuleState, after: ModuleState) -> float:
+        """Returns the reward of one step."""
+        drop = self.scale * math.log(before.op_count / after.op_count)
+        return drop if after.stopped else drop - self.call_cost
+
+
+@dataclass(frozen=True, slots=True)
 class OpCount:
     """Negative op count after each step, in units of the start: -after / start.
 
@@ -141,8 +162,9 @@ def cost_changes(start: ModuleState, state: ModuleState) -> tuple[float, float]:
     )
 
 
-REWARDS: dict[str, type[OpCountDrop] | type[OpCount] | type[Shaped]] = {
+REWARDS: dict[str, type[OpCountDrop] | type[LogDrop] | type[OpCount] | type[Shaped]] = {
     "op-count-drop": OpCountDrop,
+    "log-drop": LogDrop,
     "op-count": OpCount,
     "shaped": Shaped,
 }

@@ -9,7 +9,7 @@ from typing import Literal
 
 from models.config import CloningConfig, GATConfig, HeadsConfig, OpCountConfig, PPOConfig
 
-Reward = Literal["op-count-drop", "op-count", "shaped"]
+Reward = Literal["op-count-drop", "log-drop", "op-count", "shaped"]
 Preset = Literal["quick", "full"]
 CorpusSet = Literal["gpt2-train", "diverse"]
 Workers = Literal["processes", "ray", "in-process"]
@@ -44,8 +44,9 @@ class TrainConfig:
     horizon: int = 40
     """Pass calls in an episode, after which it is truncated."""
     reward: Reward = "op-count-drop"
-    """What the policy is rewarded for; shaped is the drop, and a potential of flops and
-    transcendentals, with the learner's own gamma."""
+    """What the policy is rewarded for; log-drop is that of the count's logarithm, less a little for
+    each call; shaped is the drop, and a potential of flops and transcendentals, with the learner's
+    own gamma."""
     value_costs: bool = False
     """Whether the value head, and it alone, also sees how flops and transcendentals changed."""
     cloning: CloningConfig = field(default_factory=CloningConfig)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from envs import PassOrderingEnv, Shaped
-from envs.rewards import ModuleState, OpCountDrop, cost_changes
+from envs.rewards import LogDrop, ModuleState, OpCountDrop, cost_changes
 from hlograph import Module, passes
 
 GAMMA = 0.9
@@ -79,3 +79,17 @@ def test_infos_tell_how_costs_changed(tiny):
     np.testing.assert_allclose(info["cost_changes"][1], math.log(12 / 16))
     copy = env.fork()
     assert copy.step(passes["cse"].index)[-1]["cost_changes"] == info["cost_changes"]
+
+
+def test_log_drops_sum_to_the_logarithm_of_the_ratio_less_the_calls(tiny):
+    reward = LogDrop(call_cost=0.5)
+    env = PassOrderingEnv(tiny, observation="op_counts", reward=reward, costs=False)
+    _, info = env.reset()
+    start = info["op_count"]
+    calls = [passes[name].index for name in ("dce", "call-inliner", "cse")]
+    total = 0.0
+    for action in (*calls, len(passes)):
+        _, rewarded, _, _, info = env.step(action)
+        total += rewarded
+    assert info["op_count"] < start
+    assert total == pytest.approx(100 * math.log(start / info["op_count"]) - 0.5 * len(calls))
