@@ -30,6 +30,10 @@ class Config(Settings):
 
     corpus_set: CorpusSet | None = "gpt2-train"
     """Set of the corpus: the split train to learn from, test-unseen to be measured by."""
+    total_steps: int = 7_680
+    """Pass calls that each agent is trained on, rounded up to whole iterations of all agents."""
+    test_op_limit: int = 1_200
+    """Held-out benchmarks with more instructions are left out."""
     agents: tuple[AgentName, ...] = AGENTS
     """Agents of stable-baselines3 and sb3-contrib."""
     agent: AgentSettings = field(default_factory=AgentSettings)
