@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 DEFAULT = "xla-cpu"
 """The paper's default is the compiler's own order."""
-_TICKS = (0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 4, 8)
+_TICKS = (0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 4, 8, 16, 32)
 
 
 def sections(study: Study) -> list[Section]:
@@ -96,39 +96,48 @@ def share_table(comparison: Comparison, against: str) -> Table:
 
 def sorted_bars(comparison: Comparison, against: str, name: str) -> Picture:
     """Ratios in order, a panel for each method."""
-    methods = comparison.methods
+    sorted_seeds = {
+        method: sorted(by_benchmark(comparison, method, against).values(), key=geometric_mean)
+        for method in comparison.methods
+    }
+    # The panels share an axis, which has to hold what all of them show.
+    values = [v for seeds in sorted_seeds.values() for each in seeds for v in each]
+    limits = (min([0.95, *values]) / 1.03, max([1.05, *values]) * 1.03)
 
     def draw(figure: "Figure") -> None:
-        all_axes = figure.subplots(len(methods), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
-        for axes, method in zip(all_axes, methods, strict=True):
-            seeds = sorted(by_benchmark(comparison, method, against).values(), key=geometric_mean)
-            _panel(axes, seeds, colours(methods)[method])
+        from matplotlib.ticker import MaxNLocator
+
+        count = len(sorted_seeds)
+        all_axes = figure.subplots(count, 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+        for axes, (method, seeds) in zip(all_axes, sorted_seeds.items(), strict=True):
+            _panel(axes, seeds, colours(sorted_seeds)[method], limits)
             good = percent(share([geometric_mean(values) for values in seeds], 1 - 1e-9))
             if good:
                 axes.set_title(f"{method}: at least as good on {good.text} of {len(seeds)}")
             axes.set_ylabel("ratio")
         all_axes[-1].set_xlabel("benchmarks, sorted")
+        all_axes[-1].xaxis.set_major_locator(MaxNLocator(8, integer=True))
 
     alt = f"Sorted ratios to {against} of each benchmark of {comparison.group}, by method"
-    return picture(name, alt, 0.6 + 2.1 * len(methods), draw)
+    return picture(name, alt, 0.6 + 2.1 * len(sorted_seeds), draw)
 
 
-def _panel(axes: "Axes", seeds: Sequence[Sequence[float]], colour: str) -> None:
+def _panel(
+    axes: "Axes", seeds: Sequence[Sequence[float]], colour: str, limits: tuple[float, float]
+) -> None:
     """Bars up and down from 1 on a logarithmic axis; those below are grey."""
     from matplotlib.ticker import NullFormatter, ScalarFormatter
 
+    places = range(1, len(seeds) + 1)
     means = [geometric_mean(values) for values in seeds]
     shades = [colour if mean >= 1 - 1e-9 else GREY for mean in means]
-    axes.bar(
-        range(len(means)), [m - 1 for m in means], 1.0, bottom=1, color=shades, antialiased=False
-    )
-    lows, highs = [min(values) for values in seeds], [max(values) for values in seeds]
-    axes.vlines(range(len(means)), lows, highs, color="black", linewidth=0.6)
+    heights = [mean - 1 for mean in means]
+    axes.bar(places, heights, 1.0, bottom=1, color=shades, antialiased=False)
+    axes.vlines(places, list(map(min, seeds)), list(map(max, seeds)), color="black", linewidth=0.6)
     axes.axhline(1, color="black", linewidth=0.8)
     axes.set_yscale("log", base=2)
     axes.yaxis.set_major_formatter(ScalarFormatter())
     axes.yaxis.set_minor_formatter(NullFormatter())
-    low, high = min([*lows, 0.95]), max([*highs, 1.05])
-    axes.set_ylim(low / 1.03, high * 1.03)
-    axes.set_yticks([t for t in _TICKS if low / 1.03 <= t <= high * 1.03])
+    axes.set_ylim(*limits)
+    axes.set_yticks([tick for tick in _TICKS if limits[0] <= tick <= limits[1]])
     axes.grid(axis="y", alpha=0.3)

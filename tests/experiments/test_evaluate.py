@@ -28,7 +28,7 @@ def checkpoint(tmp_path_factory):
     learner = learner_of("op_counts", config)
     ppo = PPO(new_policy(learner, config), learner.ppo)
     path = tmp_path_factory.mktemp("policy") / "op_counts.checkpoint"
-    Checkpoint.take(learner, config, ppo, 3, 128, Quarantine()).save(path)
+    Checkpoint.take(learner, config, ppo, 3, 128, Quarantine(), None).save(path)
     return path
 
 
