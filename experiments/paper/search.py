@@ -5,12 +5,12 @@ follow a trained policy; on families that no policy was trained on.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from experiments.config import CorpusSet
+from experiments.config import CorpusSet, Workers
 from experiments.config_json import to_json
 from experiments.shipped import available, checkpoint_location
 from hlograph.errors import HloError
@@ -56,6 +56,8 @@ class Config:
     """Budgets of wall time for each benchmark."""
     checks: int = 2
     """Random inputs on which each result is compared with its original."""
+    workers: Workers = "processes"
+    """What searches; this process, in-process, is for debugging."""
     num_workers: int | None = None
     """Searches side by side; None is one for each core that is idle when the run begins."""
     out: Path | None = None
@@ -91,7 +93,6 @@ def run(config: Config, folder: Path) -> "Study":
         ValueError: There is no such method, or a checkpoint was made with other passes.
         OSError: A file cannot be read or written.
     """
-    from experiments.benchmarks import held_out_benchmarks
     from experiments.checkpoint_player import known_of
     from experiments.config import OpCountTrainConfig
     from experiments.crew import Crew, pool_of
@@ -99,13 +100,10 @@ def run(config: Config, folder: Path) -> "Study":
     from experiments.study import Study
 
     workers = config.num_workers or idle_cores()
-    settings = OpCountTrainConfig(num_workers=workers, samples=config.checks, known_no_ops=None)
-    groups = {
-        f"{name} {config.split}": held_out_benchmarks(
-            config.op_limit, config.count, name, config.split
-        )
-        for name in config.corpus_sets
-    }
+    settings = OpCountTrainConfig(
+        workers=config.workers, num_workers=workers, samples=config.checks
+    )
+    groups = _groups(config)
     competitors = _competitors(config)
     with pool_of(settings) as pool:
         crew = Crew(settings, pool, folder)
@@ -113,17 +111,9 @@ def run(config: Config, folder: Path) -> "Study":
         references, left_out = all_references(crew, names)
         if not references:
             raise HloError("no benchmark is left: " + "; ".join(left_out))
-        trials = [
-            trial
-            for group, benchmarks in groups.items()
-            for budget in _budgets(config)
-            for competitor in competitors
-            for seed in config.seeds
-            if (left := [name for name in benchmarks if name in references])
-            for trial in [_trial(crew, competitor, seed, group, left, budget)]
-        ]
+        left = {g: [n for n in names if n in references] for g, names in groups.items()}
+        trials = list(_trials(crew, config, competitors, left))
     side_by_side = f"{workers} searches ran side by side on {os.cpu_count()} cores."
-    trained = [f"{c.name}: {c.trained_on}" for c in competitors if c.trained_on]
     return Study(
         name="search",
         preset=config.preset,
@@ -131,8 +121,20 @@ def run(config: Config, folder: Path) -> "Study":
         references=references,
         trials=trials,
         best_known=known_of(references),
-        notes=[*_NOTES, side_by_side, *trained, *left_out],
+        notes=[*_NOTES, side_by_side, *_trained(competitors), *left_out],
     )
+
+
+def _groups(config: Config) -> dict[str, list[str]]:
+    """Names of benchmarks by set."""
+    from experiments.benchmarks import held_out_benchmarks
+
+    return {
+        f"{name} {config.split}": held_out_benchmarks(
+            config.op_limit, config.count, name, config.split
+        )
+        for name in config.corpus_sets
+    }
 
 
 def idle_cores() -> int:
@@ -150,7 +152,7 @@ class Competitor:
     method: str
     policy: "TrainedPolicy | None" = None
     trained_on: str = ""
-    """What its policy was trained on."""
+    """What its policy cost to train."""
 
 
 @dataclass(frozen=True)
@@ -173,13 +175,36 @@ def _competitors(config: Config) -> list[Competitor]:
     from experiments.search.guide import TrainedPolicy
 
     found = [Competitor(method, method) for method in config.methods]
-    for given in config.checkpoints or tuple(available()):
+    taken: set[str] = set()
+    for given in (config.checkpoints or tuple(available())) if config.guided else ():
         location = checkpoint_location(given)
-        steps = f"trained on {Checkpoint.load(location).steps:,} pass calls."
+        checkpoint = Checkpoint.load(location)
+        label = LABELS[checkpoint.learner]
+        if label in taken:
+            label += f" (training seed {checkpoint.config['seed']})"
+        taken.add(label)
         policy = TrainedPolicy.load(location)
-        label = LABELS[policy.learner]
-        found += [Competitor(f"{label} {m}", m, policy, steps) for m in config.guided]
+        cost = f"{label} was trained on {checkpoint.steps:,} pass calls."
+        found += [Competitor(f"{label} {m}", m, policy, cost) for m in config.guided]
     return found
+
+
+def _trained(competitors: Sequence[Competitor]) -> list[str]:
+    return list(dict.fromkeys(c.trained_on for c in competitors if c.trained_on))
+
+
+def _trials(
+    crew: "Crew",
+    config: Config,
+    competitors: Sequence[Competitor],
+    groups: Mapping[str, Sequence[str]],
+) -> "Iterator[Trial]":
+    for group, benchmarks in groups.items():
+        for budget in _budgets(config):
+            for competitor in competitors:
+                for seed in config.seeds:
+                    if benchmarks:
+                        yield _trial(crew, competitor, seed, group, benchmarks, budget)
 
 
 def _trial(
