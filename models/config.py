@@ -101,7 +101,9 @@ class PPOConfig:
     value_weight: float = 0.5
     """Weight of the value loss."""
     entropy_weight: float = 0.01
-    """Weight of the entropy bonus."""
+    """Weight of the entropy bonus at the start of training."""
+    final_entropy: float = 1.0
+    """Weight of the bonus at the end of training, as a share of the first; linear in between."""
     target_kl: float | None = 0.03
     """The update stops when the policy has moved 1.5 times as far; None never stops."""
     max_grad_norm: float = 0.5

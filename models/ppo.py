@@ -143,12 +143,13 @@ class PPO:
         batch = _transitions(rollout, config).to(next(self.policy.parameters()).device)
         rollout.states.prepare(batch.state.device)
         rate = self._set_learning_rate(progress)
+        entropy_weight = config.entropy_weight * _linear(progress, config.final_entropy)
         taken: list[dict[str, float]] = []
         nodes = 0
         means: dict[str, float] = {}
         for states in self._minibatches(rollout, generator):
             found = self.gradients.find(
-                batch.states, batch.state, states, partial(self.loss, batch)
+                batch.states, batch.state, states, partial(self.loss, batch, entropy_weight)
             )
             means = dict(zip(_TERMS, found.terms, strict=True)) | {"ratio_error": found.largest}
             nodes += found.nodes
@@ -178,9 +179,7 @@ class PPO:
 
     def _set_learning_rate(self, progress: float) -> float:
         """Linear decay ([A] section 3.7, [H] detail 4)."""
-        final = self.config.final_learning_rate
-        left = 1.0 - min(max(progress, 0.0), 1.0)
-        rate = self.config.learning_rate * (final + (1.0 - final) * left)
+        rate = self.config.learning_rate * _linear(progress, self.config.final_learning_rate)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         return rate
@@ -191,12 +190,13 @@ class PPO:
             yield from state_minibatches(rollout.state, self.config.minibatches, generator)
 
     def loss(
-        self, batch: _Transitions, rows: Tensor, encoded: Tensor
+        self, batch: _Transitions, entropy_weight: float, rows: Tensor, encoded: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The loss of some transitions.
 
         Args:
             batch: All transitions.
+            entropy_weight: Weight of the entropy bonus.
             rows: int64 [V], those that count.
             encoded: float32 [V, encoder.width], vectors of their states.
 
@@ -214,7 +214,7 @@ class PPO:
         policy_loss = -torch.min(ratio * advantage, clipped * advantage).sum()
         value_loss = self._value_loss(value, batch.value[rows], batch.returns[rows])
         bonus = entropy(log_probs).sum()
-        loss = policy_loss + config.value_weight * value_loss - config.entropy_weight * bonus
+        loss = policy_loss + config.value_weight * value_loss - entropy_weight * bonus
         # The estimator k3 of Schulman 2020, joschu.net/blog/kl-approx.html.
         kl = (ratio - 1.0 - log_ratio).sum()
         error = (ratio - 1.0).abs()
@@ -263,6 +263,11 @@ def _transitions(rollout: Rollout, config: PPOConfig) -> _Transitions:
         advantage=advantage.flatten(),
         returns=returns.flatten(),
     )
+
+
+def _linear(progress: float, final: float) -> float:
+    """1 at the start of training and the final share at its end."""
+    return 1.0 + (final - 1.0) * min(max(progress, 0.0), 1.0)
 
 
 def _explained_variance(value: Tensor, returns: Tensor) -> float:

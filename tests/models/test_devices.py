@@ -58,7 +58,7 @@ def test_encoding_and_loss_never_leave_the_device(schema, block, layer):
     batch = _transitions(encoder.store())
     encoded = encoder.encode_block(_moved(block))
     rows = torch.arange(3, device=META)
-    loss, terms, ratio_error = ppo.loss(batch, rows, encoded)
+    loss, terms, ratio_error = ppo.loss(batch, 0.01, rows, encoded)
     loss.backward()
     assert {loss.device, terms.device, ratio_error.device} == {META}
     for name, parameter in policy.named_parameters():
