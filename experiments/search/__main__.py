@@ -80,6 +80,7 @@ def _search(config: SearchConfig) -> None:
     # These import torch and the engine: seconds that --help does not have.
     from tqdm import tqdm
 
+    from experiments import best_known
     from experiments.config import OpCountTrainConfig
     from experiments.crew import Crew, pool_of
     from experiments.run_folder import run_folder
@@ -99,7 +100,8 @@ def _search(config: SearchConfig) -> None:
     )
     with run_folder(folder), pool_of(settings) as pool, tqdm(total=len(tasks)) as bar:
         crew = Crew(settings, pool, folder)
-        for found in search_in_batches(crew, tasks, config.batch, config.record):
+        record = best_known.FILE if config.record else None
+        for found in search_in_batches(crew, tasks, config.batch, record):
             for result in found:
                 tqdm.write(str(result))
             bar.update(len(found))

@@ -14,6 +14,7 @@ from experiments.search.policy_beam import policy_beam
 from experiments.search.policy_episodes import greedy_episode, policy_episodes
 from experiments.search.random_walks import random_search
 from experiments.search.space import SearchSpace
+from hlograph.errors import HloError
 
 Method = Callable[[SearchSpace, np.random.Generator], None]
 """Moves in a space until ``BudgetSpentError``, or until it has nothing left to try."""
@@ -23,8 +24,15 @@ GuidedMethod = Callable[[SearchSpace, np.random.Generator, Guide], None]
 
 def _evolution() -> Method:
     # It imports nevergrad: seconds that only who asks for it shall wait.
-    from experiments.search.evolution import evolution
-
+    try:
+        from experiments.search.evolution import evolution
+    except ModuleNotFoundError as error:
+        if error.name != "nevergrad":
+            raise
+        raise HloError(
+            "evolutionary search needs nevergrad, which is not installed: "
+            "pip install 'hlograph[paper]'"
+        ) from error
     return evolution
 
 

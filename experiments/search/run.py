@@ -1,6 +1,7 @@
 """Searches many benchmarks in worker processes, and keeps what is better than known."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from experiments import best_known
 from experiments.best_known import BestKnown
@@ -52,7 +53,7 @@ def searches(
 
 
 def search_in_batches(
-    crew: Crew, tasks: Sequence[Search], batch: int, record: bool
+    crew: Crew, tasks: Sequence[Search], batch: int, record: Path | None = None
 ) -> Iterator[list[Found]]:
     """What searches come to, a batch at a time.
 
@@ -60,28 +61,31 @@ def search_in_batches(
         crew: Does them.
         tasks: The searches.
         batch: Searches in a batch; what a batch found is written down before the next begins.
-        record: Whether what is better than known is added to the best-known counts.
+        record: File of best-known counts, to which what is better is added; None adds nothing.
     """
     for first in range(0, len(tasks), batch):
         part = tasks[first : first + batch]
         found: list[Found] = crew.run(part, "a search")
-        if record:
-            record_better(crew, part, found)
+        if record is not None:
+            record_better(crew, part, found, record)
         yield found
 
 
-def record_better(crew: Crew, tasks: Sequence[Search], found: Sequence[Found]) -> list[BestKnown]:
+def record_better(
+    crew: Crew, tasks: Sequence[Search], found: Sequence[Found], path: Path
+) -> list[BestKnown]:
     """Adds to the best-known counts what is better, and stood its check on a fresh module.
 
     Args:
         crew: Checks it.
         tasks: The searches.
         found: What they came to.
+        path: File of best-known counts.
 
     Returns:
         What was added.
     """
-    known = best_known.read()
+    known = best_known.read(path)
     better = [
         new
         for task, result in zip(tasks, found, strict=True)
@@ -90,7 +94,7 @@ def record_better(crew: Crew, tasks: Sequence[Search], found: Sequence[Found]) -
     outcomes = {result.outcome.benchmark: result.outcome for result in found}
     checks = crew.check([outcomes[new.benchmark] for new in better])
     stood = [new for new, check in zip(better, checks, strict=True) if check.problem is None]
-    best_known.write(stood)
+    best_known.write(stood, path)
     return stood
 
 

@@ -1,0 +1,76 @@
+"""The program of searches: what it refuses, and that it keeps what is better than known."""
+
+import pytest
+
+from experiments import best_known
+from experiments.best_known import BestKnown
+from experiments.config import OpCountTrainConfig
+from experiments.crew import Crew, pool_of
+from experiments.evaluation import Check
+from experiments.search.__main__ import main
+from experiments.search.run import search_in_batches, searches
+
+
+@pytest.fixture
+def crew(tmp_path):
+    config = OpCountTrainConfig(workers="in-process", samples=0)
+    with pool_of(config) as pool:
+        yield Crew(config, pool, tmp_path)
+
+
+def _found(crew, benchmark, path, calls):
+    tasks = searches([benchmark], "greedy", 0, calls, None)
+    ((found,),) = search_in_batches(crew, tasks, 8, path)
+    return found
+
+
+def test_what_is_better_than_known_is_kept(crew, benchmark, tmp_path):
+    path = tmp_path / "best_known.csv"
+    first = _found(crew, benchmark, path, 30)
+    known = best_known.read(path)[benchmark]
+    assert (known.op_count, known.passes) == (first.outcome.op_count, first.outcome.passes)
+    assert known.method == "greedy"
+    assert len(known.fingerprint) == 32
+    second = _found(crew, benchmark, path, 300)
+    assert second.outcome.op_count < first.outcome.op_count
+    assert best_known.read(path)[benchmark].op_count == second.outcome.op_count
+    _found(crew, benchmark, path, 30)
+    assert best_known.read(path)[benchmark].op_count == second.outcome.op_count
+
+
+def test_what_fails_its_check_is_not_kept(crew, benchmark, tmp_path, monkeypatch):
+    path = tmp_path / "best_known.csv"
+    best_known.write([BestKnown("another", "0" * 32, 5, "local", ())], path)
+    before = path.read_bytes()
+    rejected = Check("it computes something else", "different")
+    monkeypatch.setattr(crew, "check", lambda outcomes: [rejected] * len(outcomes))
+    _found(crew, benchmark, path, 30)
+    assert path.read_bytes() == before
+
+
+def test_batches_are_told_one_by_one(crew, benchmark):
+    tasks = searches([benchmark] * 3, "random", 0, 10, None)
+    assert [len(found) for found in search_in_batches(crew, tasks, 2)] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("method", "limits", "message"),
+    [
+        ("no-such", (10, None), "expected a method among"),
+        ("mcts", (10, None), "takes a policy"),
+        ("random", (None, None), "got neither"),
+    ],
+)
+def test_what_makes_no_search_is_refused(method, limits, message):
+    with pytest.raises(ValueError, match=message):
+        searches(["a"], method, 0, *limits)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--method", "no-such"], ["--method", "mcts", "--checkpoint", "x"], ["--benchmarks", "no/*"]],
+)
+def test_the_program_says_what_is_wrong(arguments, capsys, tmp_path):
+    assert main([*arguments, "--out", str(tmp_path / "run")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not (tmp_path / "run").exists()
