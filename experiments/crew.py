@@ -104,6 +104,7 @@ class Crew:
 
     def __init__(self, config: OpCountTrainConfig, pool: Pool, folder: Path) -> None:
         self._config, self._pool, self._folder = config, pool, folder
+        self._checked: dict[Outcome, Check] = {}
         self.events = RunEvents(folder)
         self.quarantine = Quarantine()
         """States and passes that no task tries; those found by a task are in it afterwards."""
@@ -181,10 +182,19 @@ class Crew:
         return [outcome for part in self.run(tasks, f"an evaluation of {name}") for outcome in part]
 
     def check(self, outcomes: Sequence[Outcome]) -> list[Check]:
-        """Checks outcomes on fresh modules; one whose check loses its worker fails it."""
-        tasks = [CheckOutcome(outcome=o, samples=self._config.samples) for o in outcomes]
+        """Checks outcomes on fresh modules; one whose check loses its worker fails it.
+
+        How many calls it took to come to its passes is nothing to check: equal ones are checked
+        once.
+        """
+        plain = [replace(outcome, calls=0) for outcome in outcomes]
+        new = [outcome for outcome in dict.fromkeys(plain) if outcome not in self._checked]
+        tasks = [CheckOutcome(outcome=o, samples=self._config.samples) for o in new]
         found = self.run(tasks, "a check", give_up=True)
-        return [Check.lost(r) if isinstance(r, WorkerLostError) else r for r in found]
+        for outcome, result in zip(new, found, strict=True):
+            lost = isinstance(result, WorkerLostError)
+            self._checked[outcome] = Check.lost(result) if lost else result
+        return [self._checked[outcome] for outcome in plain]
 
     def references(self, names: Sequence[str]) -> dict[str, Reference]:
         """Op counts at the start and after each reference pipeline, by benchmark.

@@ -1,16 +1,16 @@
 """Plays a policy on benchmarks, greedily or keeping the best, and checks what comes out."""
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
 
-from envs.validation import validate
 from experiments.benchmarks import load
 from experiments.lockstep import Lockstep
 from experiments.states import STOP, State, stacked
-from hlograph.equivalence import Limits
+from hlograph.equivalence import Limits, Reference
 from hlograph.errors import VerificationError, WorkerLostError
 from models.actor_critic import ActorCritic, sample
 from models.rollout import StateTable
@@ -54,33 +54,49 @@ class Check:
         return cls(f"its check {error.kind.replace('_', ' ')}: {error}", "not comparable")
 
 
-def check(outcome: Outcome, samples: int) -> Check:
-    """Whether the passes alone lead to the outcome's op count and a valid, equivalent module.
+class Checker:
+    """Checks outcomes on fresh modules, outside any environment.
 
-    They are run on a fresh module, outside any environment, so that what the table shows
-    does not rest on the environment's own books.
+    What tables show does not rest on the environment's own books then.
 
     Args:
-        outcome: The outcome.
-        samples: Random inputs to compare the outputs on; 0 for no comparison.
+        kept: Benchmarks of which the original stays compiled, with its inputs and outputs:
+            several policies are checked on the same ones.
     """
-    start = load(outcome.benchmark)
-    module = start.clone()
-    for name in outcome.passes:
-        module.run(name)
-    if module.op_count != outcome.op_count:
-        return Check(f"its passes lead to {module.op_count} instructions", "not compared")
-    if not samples:
+
+    def __init__(self, kept: int = 16) -> None:
+        self._kept = kept
+        self._originals: OrderedDict[tuple[str, int], Reference] = OrderedDict()
+
+    def check(self, outcome: Outcome, samples: int) -> Check:
+        """Whether the passes alone lead to the outcome's op count and a valid, equivalent module.
+
+        Args:
+            outcome: The outcome.
+            samples: Random inputs to compare the outputs on; 0 for no comparison.
+        """
+        module = load(outcome.benchmark)
+        for name in outcome.passes:
+            module.run(name)
+        if module.op_count != outcome.op_count:
+            return Check(f"its passes lead to {module.op_count} instructions", "not compared")
         try:
             module.verify()
         except VerificationError as error:
             return Check(f"XLA's verifier rejects it: {error}", "not compared")
-        return Check(None, "not compared")
-    validation = validate(start, module, samples=samples, limits=_LIMITS)
-    if validation.equivalence is None:
-        return Check(str(validation), "not compared")
-    verdict = validation.equivalence.verdict
-    return Check(str(validation) if verdict == "different" else None, verdict)
+        if not samples:
+            return Check(None, "not compared")
+        found = self._original(outcome.benchmark, samples).compare(module)
+        return Check(str(found) if found.verdict == "different" else None, found.verdict)
+
+    def _original(self, benchmark: str, samples: int) -> Reference:
+        key = (benchmark, samples)
+        if key not in self._originals:
+            self._originals[key] = Reference(load(benchmark), samples=samples, limits=_LIMITS)
+            while len(self._originals) > self._kept:
+                self._originals.popitem(last=False)
+        self._originals.move_to_end(key)
+        return self._originals[key]
 
 
 def play_greedily(envs: Lockstep, policy: ActorCritic, benchmarks: Sequence[str]) -> list[Outcome]:

@@ -20,7 +20,7 @@ from envs.benchmarks import NamedModule, resolve_benchmarks
 from envs.module_cache import MODULES
 from experiments.benchmarks import Reference, load, measured
 from experiments.config import OpCountTrainConfig
-from experiments.evaluation import Check, Outcome, check, play_greedily, play_samples
+from experiments.evaluation import Check, Checker, Outcome, play_greedily, play_samples
 from experiments.learner import Learner, LearnerName, learner_of, new_policy, reward_of
 from experiments.lockstep import lockstep
 from experiments.rollout import Deck, RolloutStats, collect
@@ -47,6 +47,7 @@ class RolloutWorker:
         self.recorder = recorder
         self._known = KnownNoOps(_known_no_ops(config), config.known_no_ops_mib << 20)
         self._named: dict[Sequence[str], Sequence[NamedModule]] = {}
+        self.checker = Checker()
         self._learners: dict[LearnerName, tuple[Learner, ActorCritic]] = {}
         MODULES.max_bytes = config.module_cache_mib << 20
 
@@ -214,7 +215,7 @@ class CheckOutcome(Task):
         """Runs its passes again, verifies, and compares what both modules compute."""
         note = f"check of {self.outcome.benchmark}".encode()
         worker.recorder.begin(note, worker.config.check_seconds)
-        return check(self.outcome, self.samples)
+        return worker.checker.check(self.outcome, self.samples)
 
 
 @dataclass(frozen=True)

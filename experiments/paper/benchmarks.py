@@ -1,7 +1,7 @@
 """Benchmarks of an experiment, measured with all references."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import hlograph
 from experiments.benchmarks import (
@@ -13,7 +13,7 @@ from experiments.benchmarks import (
     training_benchmarks,
 )
 from experiments.crew import Crew
-from experiments.evaluation import Check, Outcome
+from experiments.evaluation import Outcome
 from experiments.metrics import count_ratio
 from experiments.paper.settings import Settings
 from experiments.rollout_worker import RolloutWorker, Task
@@ -56,23 +56,6 @@ def all_references(crew: Crew, names: Sequence[str]) -> tuple[dict[str, Referenc
         else:
             found[name] = result
     return found, notes
-
-
-def check_all(crew: Crew, groups: Sequence[Sequence[Outcome]]) -> list[list[Check]]:
-    """Checks outcomes, the same one of several agents once.
-
-    Args:
-        crew: Checks them.
-        groups: Outcomes of each agent.
-
-    Returns:
-        Checks in the same order.
-    """
-    # How many calls an agent took to come to its passes is nothing to check.
-    plain = [[replace(outcome, calls=0) for outcome in outcomes] for outcomes in groups]
-    distinct = list(dict.fromkeys(outcome for outcomes in plain for outcome in outcomes))
-    found = dict(zip(distinct, crew.check(distinct), strict=True))
-    return [[found[outcome] for outcome in outcomes] for outcomes in plain]
 
 
 def ratios(outcomes: Sequence[Outcome], references: Mapping[str, Reference]) -> dict[str, float]:

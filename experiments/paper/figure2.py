@@ -113,7 +113,7 @@ def _third_party(
 ) -> "list[Trial]":
     """Trials of the libraries' agents, one agent in each worker at a time."""
     from experiments.paper.agents import TrainAgent
-    from experiments.paper.benchmarks import check_all, ratios
+    from experiments.paper.benchmarks import ratios
     from experiments.study import Trial
 
     tasks = [
@@ -135,7 +135,7 @@ def _third_party(
         for task, curves in zip(tasks, found, strict=True)
         for label, curve in curves.items()
     ]
-    checks = check_all(crew, [curve[-1][1] for *_, curve in learned])
+    checks = [crew.check(curve[-1][1]) for *_, curve in learned]
     return [
         Trial(
             label,

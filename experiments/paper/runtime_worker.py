@@ -12,7 +12,7 @@ import numpy as np
 
 import hlograph
 from experiments.benchmarks import load
-from experiments.evaluation import Check, Outcome, check
+from experiments.evaluation import Check, Checker, Outcome
 from experiments.metrics import bootstrap_interval
 from experiments.paper.paired_timing import CONTROL, Pair, Side
 from hlograph import HloError, Module
@@ -109,7 +109,7 @@ class _Benchmark:
     """One benchmark, compiled once, and all that is compared with it."""
 
     def __init__(self, task: TimeBenchmark, recorder: FlightRecorder) -> None:
-        self._task, self._recorder = task, recorder
+        self._task, self._recorder, self._checker = task, recorder, Checker()
         self._start = load(task.benchmark)
 
     def run(self) -> list[Result]:
@@ -128,7 +128,7 @@ class _Benchmark:
         self._begin(candidate.method)
         try:
             outcome = candidate.outcome or _after_pipeline(self._task.benchmark, candidate.method)
-            found = check(outcome, self._task.samples)
+            found = self._checker.check(outcome, self._task.samples)
             if found.problem:
                 return Result(candidate.method, found.problem, None, outcome, found)
             module = self._start.clone()

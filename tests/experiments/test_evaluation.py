@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from experiments.benchmarks import load
-from experiments.evaluation import Check, Outcome, check, play_greedily
+from experiments.evaluation import Check, Checker, Outcome, play_greedily
 from experiments.lockstep import lockstep
 from hlograph import corpus
 from hlograph.errors import WorkerTimedOutError
@@ -50,11 +50,11 @@ def test_outcomes_are_checked_by_running_their_passes_again(samples):
         module.run(name)
     outcome = Outcome(benchmark.name, benchmark.op_count, module.op_count, passes, calls=4)
     assert module.op_count < benchmark.op_count
-    found = check(outcome, samples)
+    found = Checker().check(outcome, samples)
     assert found.problem is None
     assert found.verdict in (("equal", "close") if samples else ("not compared",))
-    assert check(replace(outcome, op_count=outcome.op_count - 1), samples).problem
-    assert check(replace(outcome, passes=()), samples).problem
+    assert Checker().check(replace(outcome, op_count=outcome.op_count - 1), samples).problem
+    assert Checker().check(replace(outcome, passes=()), samples).problem
 
 
 def test_a_check_that_lost_its_worker_has_failed():

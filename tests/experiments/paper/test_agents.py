@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from envs import PassOrderingEnv
-from experiments.evaluation import check
+from experiments.evaluation import Checker
 from experiments.learner import learner_of
 from experiments.paper.agent_settings import AGENTS, AgentSettings
 from experiments.paper.agents import DealtEpisodes, TrainAgent, log_counts, play, training_env
@@ -50,7 +50,7 @@ def test_an_agent_learns_from_all_its_calls_and_is_judged(name, worker, tmp_path
         for _, outcomes in curve:
             assert [o.benchmark for o in outcomes] == list(task.held_out)
             assert all(o.calls <= config.horizon for o in outcomes)
-            assert all(check(o, samples=0).problem is None for o in outcomes)
+            assert all(Checker().check(o, samples=0).problem is None for o in outcomes)
     # What was kept is what was found, and it is taken instead of another training.
     assert replace(task, seed=9).do(worker) == curves
 

@@ -1,8 +1,8 @@
 """What tidying promises: no more instructions, no more passes, one order."""
 
-import hlograph
 import pytest
 
+import hlograph
 from experiments.benchmarks import load
 from experiments.search.budget import Budget
 from experiments.search.space import SearchSpace
