@@ -5,24 +5,18 @@ follow a trained policy; on families that no policy was trained on.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from experiments.config import CorpusSet, Workers
 from experiments.config_json import to_json
-from experiments.shipped import available, checkpoint_location
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
-    from experiments.crew import Crew
-    from experiments.search.guide import TrainedPolicy
-    from experiments.search.task import Found
     from experiments.study import Study, Trial
 
 Split = Literal["train", "validation", "test-seen", "test-unseen"]
-GREEDY = "policy-greedy"
 
 
 @dataclass(frozen=True)
@@ -36,7 +30,7 @@ class Config:
     """Each method searches each benchmark once with each of them."""
     methods: tuple[str, ...] = ("random", "greedy", "beam-4", "evolution", "local")
     """Searches without a policy."""
-    guided: tuple[str, ...] = (GREEDY, "policy", "policy-beam", "mcts")
+    guided: tuple[str, ...] = ("policy-greedy", "policy", "policy-beam", "mcts")
     """Searches with a policy, each with every checkpoint; policy-greedy is its one greedy episode,
     which spends what it spends."""
     checkpoints: tuple[str, ...] = ()
@@ -61,7 +55,8 @@ class Config:
     num_workers: int | None = None
     """Searches side by side; None is one for each core that is idle when the run begins."""
     out: Path | None = None
-    """Folder for the study; by default a new one under runs/."""
+    """Folder for the study; by default a new one under runs/. What was not finished in it is
+    continued."""
 
 
 PRESETS = {
@@ -97,6 +92,7 @@ def run(config: Config, folder: Path) -> "Study":
     from experiments.config import OpCountTrainConfig
     from experiments.crew import Crew, pool_of
     from experiments.paper.benchmarks import all_references
+    from experiments.paper.search_trials import Budget, competitors_of, trained, trials_of
     from experiments.study import Study
 
     workers = config.num_workers or idle_cores()
@@ -104,7 +100,9 @@ def run(config: Config, folder: Path) -> "Study":
         workers=config.workers, num_workers=workers, samples=config.checks
     )
     groups = _groups(config)
-    competitors = _competitors(config)
+    budgets = [Budget(calls=calls) for calls in config.calls]
+    budgets += [Budget(seconds=seconds) for seconds in config.seconds]
+    competitors = competitors_of(config.methods, config.guided, config.checkpoints)
     with pool_of(settings) as pool:
         crew = Crew(settings, pool, folder)
         names = list(dict.fromkeys(name for group in groups.values() for name in group))
@@ -112,17 +110,25 @@ def run(config: Config, folder: Path) -> "Study":
         if not references:
             raise HloError("no benchmark is left: " + "; ".join(left_out))
         left = {g: [n for n in names if n in references] for g, names in groups.items()}
-        trials = list(_trials(crew, config, competitors, left))
-    side_by_side = f"{workers} searches ran side by side on {os.cpu_count()} cores."
-    return Study(
-        name="search",
-        preset=config.preset,
-        settings=to_json(config),
-        references=references,
-        trials=trials,
-        best_known=known_of(references),
-        notes=[*_NOTES, side_by_side, *_trained(competitors), *left_out],
-    )
+        known = known_of(references)
+        side_by_side = f"{workers} searches ran side by side on {os.cpu_count()} cores."
+        notes = [*_NOTES, side_by_side, *trained(competitors), *left_out]
+        study = Study("search", config.preset, to_json(config), references, [], known, {}, notes)
+        done = _begun(folder)
+        for trial in trials_of(crew, competitors, config.seeds, left, budgets, done):
+            study = replace(study, trials=[*study.trials, trial])
+            # A full run takes a day: it goes on where it was ended.
+            replace(study, notes=[*notes, "This run has not come to its end."]).save(folder)
+    return study
+
+
+def _begun(folder: Path) -> "dict[tuple[str, int, str], Trial]":
+    """Trials that an earlier run in the folder came to, by method, seed and group."""
+    from experiments.study import STUDY, Study
+
+    if not (folder / STUDY).exists():
+        return {}
+    return {(t.method, t.seed, t.group): t for t in Study.load(folder / STUDY).trials}
 
 
 def _groups(config: Config) -> dict[str, list[str]]:
@@ -141,105 +147,3 @@ def idle_cores() -> int:
     """Cores that nothing has used in the last minute, at least one."""
     cores = len(os.sched_getaffinity(0))
     return max(1, round(cores - os.getloadavg()[0]))
-
-
-@dataclass(frozen=True)
-class Competitor:
-    """A method, and the policy that it follows, if any."""
-
-    name: str
-    """What tables call it."""
-    method: str
-    policy: "TrainedPolicy | None" = None
-    trained_on: str = ""
-    """What its policy cost to train."""
-
-
-@dataclass(frozen=True)
-class _Budget:
-    calls: int | None = None
-    seconds: float | None = None
-
-    def __str__(self) -> str:
-        return f"{self.seconds:g} s" if self.calls is None else f"{self.calls:,} calls"
-
-
-def _budgets(config: Config) -> list[_Budget]:
-    by_calls = [_Budget(calls=calls) for calls in config.calls]
-    return by_calls + [_Budget(seconds=seconds) for seconds in config.seconds]
-
-
-def _competitors(config: Config) -> list[Competitor]:
-    from experiments.checkpoint import Checkpoint
-    from experiments.checkpoint_player import LABELS
-    from experiments.search.guide import TrainedPolicy
-
-    found = [Competitor(method, method) for method in config.methods]
-    taken: set[str] = set()
-    for given in (config.checkpoints or tuple(available())) if config.guided else ():
-        location = checkpoint_location(given)
-        checkpoint = Checkpoint.load(location)
-        label = LABELS[checkpoint.learner]
-        if label in taken:
-            label += f" (training seed {checkpoint.config['seed']})"
-        taken.add(label)
-        policy = TrainedPolicy.load(location)
-        cost = f"{label} was trained on {checkpoint.steps:,} pass calls."
-        found += [Competitor(f"{label} {m}", m, policy, cost) for m in config.guided]
-    return found
-
-
-def _trained(competitors: Sequence[Competitor]) -> list[str]:
-    return list(dict.fromkeys(c.trained_on for c in competitors if c.trained_on))
-
-
-def _trials(
-    crew: "Crew",
-    config: Config,
-    competitors: Sequence[Competitor],
-    groups: Mapping[str, Sequence[str]],
-) -> "Iterator[Trial]":
-    for group, benchmarks in groups.items():
-        for budget in _budgets(config):
-            for competitor in competitors:
-                for seed in config.seeds:
-                    if benchmarks:
-                        yield _trial(crew, competitor, seed, group, benchmarks, budget)
-
-
-def _trial(
-    crew: "Crew",
-    competitor: Competitor,
-    seed: int,
-    group: str,
-    benchmarks: Sequence[str],
-    budget: _Budget,
-) -> "Trial":
-    from experiments.search.task import Search
-    from experiments.study import Trial
-
-    tasks = [
-        Search(
-            benchmark=name,
-            method=competitor.method,
-            seed=seed,
-            calls=budget.calls,
-            seconds=budget.seconds,
-            policy=competitor.policy,
-        )
-        for name in benchmarks
-    ]
-    label = f"{group}, {budget}"
-    print(f"{label}: {competitor.name}, seed {seed}, {len(tasks)} benchmarks")
-    found: list[Found] = crew.run(tasks, "a search")
-    outcomes = [result.outcome for result in found]
-    return Trial(
-        competitor.name,
-        seed,
-        label,
-        outcomes,
-        crew.check(outcomes),
-        [result.seconds for result in found],
-        # An episode is one point, not a curve: what others had found by then is told of it.
-        {} if competitor.method == GREEDY else {r.outcome.benchmark: r.curve for r in found},
-    )

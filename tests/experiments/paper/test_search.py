@@ -6,6 +6,7 @@ import pytest
 
 from experiments.checkpoint import Checkpoint
 from experiments.config import OpCountTrainConfig
+from experiments.crew import Crew
 from experiments.learner import learner_of, new_policy
 from experiments.paper.search import PRESETS, idle_cores, run
 from experiments.study import Study
@@ -68,6 +69,30 @@ def test_as_many_calls_find_the_same_again(tmp_path):
     first, second = (run(config, tmp_path / name) for name in ("one", "other"))
     assert [t.outcomes for t in first.trials] == [t.outcomes for t in second.trials]
     assert {t.seed for t in first.trials} == {0, 1}
+
+
+def test_a_run_goes_on_where_it_ended(tmp_path, monkeypatch):
+    config = replace(_TINY, seconds=(), corpus_sets=("diverse",))
+    whole = run(config, tmp_path / "whole")
+    crew_run, searched = Crew.run, []
+
+    def interrupted(self, tasks, what, **settings):
+        if what == "a search":
+            searched.append(what)
+            if len(searched) == 3:
+                raise KeyboardInterrupt
+        return crew_run(self, tasks, what, **settings)
+
+    monkeypatch.setattr(Crew, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(config, tmp_path)
+    partial = Study.load(tmp_path / "study.json")
+    assert len(partial.trials) == 2
+    assert "not come to its end" in partial.notes[-1]
+    again = run(config, tmp_path)
+    assert [t.outcomes for t in again.trials] == [t.outcomes for t in whole.trials]
+    assert searched == ["a search"] * 5
+    assert again.notes == whole.notes
 
 
 def test_a_checkpoint_that_is_not_there(tmp_path):
