@@ -9,8 +9,21 @@ from experiments.search.budget import Patience
 from experiments.search.space import Node, SearchSpace
 from hlograph.registry import Pass
 
-_STARTS = ("xla-simplify", "xla-cpu-unexpanded", "xla-cpu")
-_INLINER = ("call-inliner", "call-inliner:single-call-site")
+_ALL_CALLS, _SINGLE_CALLS = "call-inliner", "call-inliner:single-call-site"
+_STARTS: tuple[tuple[str, str | None], ...] = (
+    ("xla-simplify", _ALL_CALLS),
+    ("xla-cpu-unexpanded", _SINGLE_CALLS),
+    ("xla-simplify", _SINGLE_CALLS),
+    ("xla-cpu", _SINGLE_CALLS),
+    ("xla-simplify", None),
+    ("xla-cpu-unexpanded", _ALL_CALLS),
+    ("xla-cpu", _ALL_CALLS),
+    ("xla-cpu-unexpanded", None),
+    ("xla-cpu", None),
+)
+"""Pipelines to begin with, and what inlines in them, if anything does."""
+_STARTS_SHARE, _SHORTENING_SHARE = 0.35, 0.5
+"""Once so much of the budget is spent, no further start is tried, and none is shortened."""
 _MOST_CHANGES = 3
 _KEPT = 3
 """Starts that are shortened."""
@@ -24,11 +37,12 @@ Order = list[int]
 def local_search(space: SearchSpace, random: np.random.Generator) -> None:
     """Searches until the budget is spent.
 
-    The reference pipelines are run first, with both ways to inline and without inlining, and
-    the best few of these orders are shortened. Then the best order is changed in one to three
-    places (a pass inserted, left out, moved, replaced by another), and kept where that is as
-    good: equal changes are let through, so that it wanders. Passes that change nothing drop out
-    of an order by themselves. Passes that have changed something are drawn more often.
+    The reference pipelines are run first, then with the other way to inline and without inlining,
+    and the best few of these orders are shortened, all within half of the budget. Then the best
+    order is changed in one to three places (a pass inserted, left out, moved, replaced by
+    another), and kept where that is as good: equal changes are let through, so that it wanders.
+    Passes that change nothing drop out of an order by themselves. Passes that have changed
+    something are drawn more often.
 
     Args:
         space: Where to search.
@@ -83,15 +97,17 @@ def shortened(space: SearchSpace, order: Order) -> Order:
 
 def _starts(space: SearchSpace) -> list[Order]:
     """The best few orders that reference pipelines come to, shortened."""
-    orders = [
-        _run(space, hlograph.pipelines[name], inliner)
-        for name in _STARTS
-        for inliner in (*_INLINER, None)
-    ]
+    orders = []
+    for name, inliner in _STARTS:
+        if not orders or space.budget.share < _STARTS_SHARE:
+            orders.append(_run(space, hlograph.pipelines[name], inliner))
     orders.sort(key=lambda order: _rank(space, order))
     by_end = {space.follow(space.root, order): order for order in reversed(orders)}
     best = sorted(by_end.values(), key=lambda order: _rank(space, order))[:_KEPT]
-    return [shortened(space, order) for order in best]
+    return [
+        shortened(space, order) if space.budget.share < _SHORTENING_SHARE else order
+        for order in best
+    ]
 
 
 def _rank(space: SearchSpace, order: Order) -> tuple[int, int]:
@@ -104,7 +120,7 @@ def _run(space: SearchSpace, pipeline: hlograph.Pipeline, inliner: str | None) -
 
     def step(entry: Pass) -> bool:
         nonlocal node
-        if entry.name in _INLINER:
+        if entry.name in (_ALL_CALLS, _SINGLE_CALLS):
             if inliner is None:
                 return False
             entry = hlograph.passes[inliner]
