@@ -1,14 +1,17 @@
 """Searches many benchmarks in worker processes, and keeps what is better than known."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from experiments import best_known
 from experiments.best_known import BestKnown
 from experiments.crew import Crew
+from experiments.evaluation import Outcome
 from experiments.search.guide import TrainedPolicy
 from experiments.search.methods import GUIDED, METHODS
 from experiments.search.task import Found, Search
+from experiments.search.tidy import Tidy
 from experiments.shipped import checkpoint_location
 
 
@@ -74,10 +77,10 @@ def search_in_batches(
 def record_better(
     crew: Crew, tasks: Sequence[Search], found: Sequence[Found], path: Path
 ) -> list[BestKnown]:
-    """Adds to the best-known counts what is better, and stood its check on a fresh module.
+    """Adds to the best-known counts what is better, tidied, and stood its check on a fresh module.
 
     Args:
-        crew: Checks it.
+        crew: Tidies and checks it.
         tasks: The searches.
         found: What they came to.
         path: File of best-known counts.
@@ -91,8 +94,14 @@ def record_better(
         for task, result in zip(tasks, found, strict=True)
         if (new := _as_known(task, result)).improves(known.get(new.benchmark))
     ]
-    outcomes = {result.outcome.benchmark: result.outcome for result in found}
-    checks = crew.check([outcomes[new.benchmark] for new in better])
+    ways = [Tidy(benchmark=new.benchmark, passes=new.passes) for new in better]
+    better = [
+        replace(new, passes=way, op_count=op_count)
+        for new, (way, op_count) in zip(better, crew.run(ways, "tidying"), strict=True)
+    ]
+    # Checks do not look at the op count before the passes.
+    outcomes = [Outcome(b.benchmark, b.op_count, b.op_count, b.passes, 0) for b in better]
+    checks = crew.check(outcomes)
     stood = [new for new, check in zip(better, checks, strict=True) if check.problem is None]
     best_known.write(stood, path)
     return stood

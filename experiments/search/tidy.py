@@ -1,5 +1,6 @@
 """The same result by fewer passes, in one order and under one name: what is good to imitate."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import hlograph
@@ -29,8 +30,8 @@ class Tidy(Task):
     benchmark: str
     passes: tuple[str, ...]
 
-    def do(self, worker: RolloutWorker) -> tuple[str, ...]:
-        """The tidied passes; those that were given if it takes too many calls."""
+    def do(self, worker: RolloutWorker) -> tuple[tuple[str, ...], int]:
+        """The tidied passes and their op count; those given if it takes too many calls."""
         space = SearchSpace(
             load(self.benchmark),
             self.benchmark,
@@ -39,11 +40,9 @@ class Tidy(Task):
             recorder=worker.recorder,
         )
         numbers = [hlograph.passes.index(name) for name in self.passes]
-        try:
-            found = tidied(space, space.follow(space.root, numbers))
-        except BudgetSpentError:
-            return self.passes
-        return tuple(space.passes[number].name for number in found)
+        with suppress(BudgetSpentError):
+            numbers = tidied(space, space.follow(space.root, numbers))
+        return tuple(space.passes[number].name for number in numbers), _really(space, numbers)
 
 
 def tidied(space: SearchSpace, node: Node) -> list[int]:

@@ -28,7 +28,8 @@ def test_what_is_better_than_known_is_kept(crew, benchmark, tmp_path):
     path = tmp_path / "best_known.csv"
     first = _found(crew, benchmark, path, 30)
     known = best_known.read(path)[benchmark]
-    assert (known.op_count, known.passes) == (first.outcome.op_count, first.outcome.passes)
+    assert known.op_count <= first.outcome.op_count
+    assert len(known.passes) <= len(first.outcome.passes)
     assert known.method == "greedy"
     assert len(known.fingerprint) == 32
     second = _found(crew, benchmark, path, 300)
