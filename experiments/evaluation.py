@@ -1,11 +1,13 @@
 """Plays a policy on benchmarks, greedily or keeping the best, and checks what comes out."""
 
+import math
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from experiments.benchmarks import load
 from experiments.lockstep import Lockstep
@@ -140,6 +142,19 @@ def play_samples(
     return replace(best, calls=sum(outcome.calls for outcome in cut))
 
 
+def likeliest(log_probs: Tensor) -> Tensor:
+    """The action of a policy that does not draw: int64 [B].
+
+    Stopping is one decision, and which pass to call another. An episode ends where stopping is
+    more likely than not; that it is likelier than each of ninety passes alone says little.
+
+    Args:
+        log_probs: float32 [B, A], the last action of which is to stop.
+    """
+    stops = log_probs[:, -1] > math.log(0.5)
+    return torch.where(stops, log_probs.shape[1] - 1, log_probs[:, :-1].argmax(1))
+
+
 def _draws(seed: int, benchmark: str, number: int) -> torch.Generator:
     state = np.random.SeedSequence([seed, number, *benchmark.encode()]).generate_state(1)
     return torch.Generator().manual_seed(int(state[0]))
@@ -188,7 +203,7 @@ def _play(
         numbers = table.numbers([s.key for s in states], [s.item for s in states])
         context, mask = map(torch.from_numpy, stacked(states))
         log_probs, _ = policy(table.vectors(numbers), context.to(device), mask.to(device))
-        actions = log_probs.argmax(1).tolist()
+        actions = likeliest(log_probs).tolist()
         for row, n in enumerate(running):
             generator = draws[n]
             if generator is not None:
