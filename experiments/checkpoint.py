@@ -8,7 +8,7 @@ import copy
 import io
 import json
 import pickle
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,7 @@ class Checkpoint:
     """Names of the passes in the order of the actions."""
     policy: dict[str, Any]
     optimizer: dict[str, Any]
+    """Empty in a checkpoint of a policy alone."""
     iteration: int
     """Iterations done."""
     steps: int
@@ -121,7 +122,14 @@ class Checkpoint:
                 f"the checkpoint's {self.learner} policy has another shape than the settings "
                 f"ask for: {error}"
             ) from error
-        ppo.optimizer.load_state_dict(self.optimizer)
+        if self.optimizer:
+            ppo.optimizer.load_state_dict(self.optimizer)
+
+    def without_training(self) -> "Checkpoint":
+        """The policy that is kept, without what only its further training needs."""
+        policy = self.policy if self.best is None else self.best.policy
+        steps = self.steps if self.best is None else self.best.steps
+        return replace(self, policy=policy, optimizer={}, steps=steps, best=None)
 
     def save(self, path: Path) -> None:
         """Writes the checkpoint; a reader finds the old file or the new one, never half.
