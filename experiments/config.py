@@ -33,17 +33,17 @@ class TrainConfig:
     """Held-out benchmarks with more instructions are left out of the evaluation."""
     test_count: int | None = 36
     """Held-out benchmarks to evaluate on, evenly over families; None is all."""
-    validation_count: int | None = 24
+    validation_count: int | None = 36
     """Benchmarks of the validation split that are played while training; None is all."""
     keep_best: bool = True
     """Ends with the policy that did best on these, instead of the last."""
-    total_steps: int = 40_960
+    total_steps: int = 30_720
     """Pass calls to train each policy on."""
     num_envs: int = 16
     """Environments that are played in an iteration."""
     horizon: int = 40
     """Pass calls in an episode, after which it is truncated."""
-    reward: Reward = "op-count-drop"
+    reward: Reward = "log-drop"
     """What the policy is rewarded for; log-drop is that of the count's logarithm, less a little for
     each call; shaped is the drop, and a potential of flops and transcendentals, with the learner's
     own gamma."""

@@ -2,8 +2,9 @@
 
 import math
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,7 +31,7 @@ class Outcome:
     start: int
     """Op count before any pass."""
     op_count: int
-    """Op count when the episode ended."""
+    """Least op count of its episode; which passes come after that is of no use to anybody."""
     passes: tuple[str, ...]
     """Passes that changed the module, in order: running them on it again gives the result."""
     calls: int
@@ -110,7 +111,7 @@ def play_greedily(envs: Lockstep, policy: ActorCritic, benchmarks: Sequence[str]
         benchmarks: Names of the benchmarks.
     """
     episodes = _play(envs, policy, StateTable(policy), benchmarks, [None] * len(benchmarks))
-    return [episode.outcome(len(episode.passes)) for episode in episodes]
+    return [episode.outcome() for episode in episodes]
 
 
 def play_samples(
@@ -132,12 +133,12 @@ def play_samples(
         those of all episodes together.
     """
     table = StateTable(policy)
-    episodes: list[_Episode] = []
+    episodes: list[Played] = []
     for begin in range(0, samples, len(envs)):
         numbers = range(begin, min(begin + len(envs), samples))
         draws = [_draws(seed, benchmark, number) if number else None for number in numbers]
         episodes += _play(envs, policy, table, [benchmark] * len(draws), draws)
-    cut = [e.outcome(e.op_counts.index(min(e.op_counts))) for e in episodes]
+    cut = [episode.outcome() for episode in episodes]
     best = min(cut, key=lambda outcome: (outcome.op_count, len(outcome.passes)))
     return replace(best, calls=sum(outcome.calls for outcome in cut))
 
@@ -161,7 +162,7 @@ def _draws(seed: int, benchmark: str, number: int) -> torch.Generator:
 
 
 @dataclass
-class _Episode:
+class Played:
     """An episode as it is played."""
 
     benchmark: str
@@ -171,10 +172,20 @@ class _Episode:
     """Those that changed it."""
     calls: int = 0
 
-    def outcome(self, length: int) -> Outcome:
-        """What the first passes made of the benchmark; calls are all that there were."""
-        start, after = self.op_counts[0], self.op_counts[length]
-        return Outcome(self.benchmark, start, after, tuple(self.passes[:length]), self.calls)
+    def note(self, info: Mapping[str, Any]) -> None:
+        """Adds what a step's info says."""
+        if info["pass_name"] == STOP:
+            return
+        self.calls += 1
+        if info["changed"]:
+            self.passes.append(info["pass_name"])
+            self.op_counts.append(info["op_count"])
+
+    def outcome(self) -> Outcome:
+        """The first state with the least op count, with the calls of the whole episode."""
+        least = min(self.op_counts)
+        passes = tuple(self.passes[: self.op_counts.index(least)])
+        return Outcome(self.benchmark, self.op_counts[0], least, passes, self.calls)
 
 
 @torch.no_grad()
@@ -184,7 +195,7 @@ def _play(
     table: StateTable,
     benchmarks: Sequence[str],
     draws: Sequence[torch.Generator | None],
-) -> list[_Episode]:
+) -> list[Played]:
     """Plays one episode in each of the first environments.
 
     Args:
@@ -197,7 +208,7 @@ def _play(
     device = next(policy.parameters()).device
     begun = envs.reset(dict(enumerate(benchmarks)))
     running: dict[int, State] = {n: state for n, (state, _) in begun.items()}
-    episodes = [_Episode(b, [begun[n][1]["start_op_count"]]) for n, b in enumerate(benchmarks)]
+    episodes = [Played(b, [begun[n][1]["start_op_count"]]) for n, b in enumerate(benchmarks)]
     while running:
         states = list(running.values())
         numbers = table.numbers([s.key for s in states], [s.item for s in states])
@@ -209,11 +220,7 @@ def _play(
             if generator is not None:
                 actions[row] = int(sample(log_probs[row : row + 1], generator))
         for n, after in envs.step(dict(zip(running, actions, strict=True))).items():
-            if after.info["pass_name"] != STOP:
-                episodes[n].calls += 1
-                if after.info["changed"]:
-                    episodes[n].passes.append(after.info["pass_name"])
-                    episodes[n].op_counts.append(after.info["op_count"])
+            episodes[n].note(after.info)
             running[n] = after.state
             if after.terminated or after.truncated:
                 del running[n]

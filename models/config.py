@@ -118,7 +118,7 @@ class PPOConfig:
 class CloningConfig:
     """Hyper-parameters of learning from demonstrations; see `models.cloning`."""
 
-    epochs: int = 40
+    epochs: int = 15
     """Passes over the demonstrations; 0 does not learn from any."""
     minibatch: int = 256
     """Transitions of an optimizer step."""

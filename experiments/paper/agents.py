@@ -19,13 +19,12 @@ from gymnasium import spaces
 from gymnasium.wrappers import TransformObservation, TransformReward
 
 from envs import PassOrderingEnv
-from experiments.evaluation import Outcome
+from experiments.evaluation import Outcome, Played
 from experiments.learner import learner_of
 from experiments.paper.agent_settings import AgentName, AgentSettings
 from experiments.rollout import Deck
 from experiments.rollout_worker import RolloutWorker, Task
 from experiments.startup import tensorboard_without_tensorflow
-from experiments.states import STOP
 from hlograph.checked_file import read_checked_json, write_checked_json
 from hlograph.errors import HloError
 from models.config import LOG_COUNT_SCALE
@@ -99,18 +98,16 @@ def play(
 
 def _episode(scores: Scores, env: PassOrderingEnv, benchmark: str, masked: bool) -> Outcome:
     observation, info = env.reset(seed=0, options={"benchmark": benchmark})
-    start, passes, calls, done = info["op_count"], [], 0, False
+    played, done = Played(benchmark, [info["op_count"]]), False
     while not done:
         worth = scores(log_counts(observation))
         if masked:
             worth = np.where(info["action_mask"], worth, -np.inf)
         observation, _, terminated, truncated, info = env.step(int(worth.argmax()))
         done = terminated or truncated
-        if info["pass_name"] != STOP:
-            calls += 1
-            passes += [info["pass_name"]] * bool(info["changed"])
+        played.note(info)
     env.close()
-    return Outcome(benchmark, start, info["op_count"], tuple(passes), calls)
+    return played.outcome()
 
 
 @dataclass(frozen=True, kw_only=True)

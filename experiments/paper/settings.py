@@ -67,7 +67,7 @@ class Settings:
         return -(-self.total_steps // iteration) * iteration
 
     def training(self, seed: int, folder: Path, **changes: Any) -> GNNTrainConfig:
-        """Settings of this project's own training, which imitates no search before it.
+        """Settings of this project's own training, on the op count's drop and nothing before it.
 
         Searches have spent pass calls of their own: agents that learn from the same number of
         calls are to be compared.
@@ -80,7 +80,7 @@ class Settings:
         base = GNN_PRESETS["quick"]
         return replace(
             base,
-            cloning=replace(base.cloning, epochs=0),
+            **{"reward": "op-count-drop", "cloning": replace(base.cloning, epochs=0)} | changes,
             seed=seed,
             corpus_set=self.corpus_set,
             total_steps=self.steps,
@@ -95,7 +95,6 @@ class Settings:
             op_counts_ppo=self.op_counts_ppo,
             gat_ppo=self.gat_ppo,
             out=folder,
-            **changes,
         )
 
 
