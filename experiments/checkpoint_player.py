@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from experiments import best_known
 from experiments.benchmarks import Reference
 from experiments.checkpoint import Checkpoint, load_policy
 from experiments.config import Workers
@@ -150,9 +149,3 @@ def player(
         crew = Crew(config, pool, folder)
         crew.quarantine = crew.quarantine.with_pairs(checkpoint.quarantine)
         yield Player(checkpoint, policy, crew)
-
-
-def known_of(references: Mapping[str, Reference]) -> dict[str, int]:
-    """Least known op count of those benchmarks that have one."""
-    known = best_known.op_counts()
-    return {name: known[name] for name in references if name in known}

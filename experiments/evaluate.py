@@ -86,7 +86,8 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
         OSError: It cannot be read.
     """
     # These import torch and the engine: seconds that --help does not have.
-    from experiments.checkpoint_player import known_of, player
+    from experiments.checkpoint_player import player
+    from experiments.paper.benchmarks import known_of
     from experiments.shipped import checkpoint_location
     from experiments.study import Study
 

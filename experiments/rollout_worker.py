@@ -18,7 +18,7 @@ import hlograph
 from envs import KnownNoOps, PassOrderingEnv
 from envs.benchmarks import NamedModule, resolve_benchmarks
 from envs.module_cache import MODULES
-from experiments.benchmarks import Reference, load, measured
+from experiments.benchmarks import REFERENCES, Reference, load, measured
 from experiments.config import OpCountTrainConfig
 from experiments.evaluation import Check, Checker, Outcome, play_greedily, play_samples
 from experiments.learner import Learner, LearnerName, learner_of, new_policy, reward_of
@@ -220,16 +220,17 @@ class CheckOutcome(Task):
 
 @dataclass(frozen=True)
 class Measure(Task):
-    """Runs the reference pipelines on a benchmark that no manifest knows."""
+    """Runs reference pipelines on a benchmark."""
 
     benchmark: str
+    pipelines: Sequence[str] = REFERENCES
 
     def do(self, worker: RolloutWorker) -> Reference | hlograph.HloError:
         """Measures it; returns the error if it cannot be read or XLA refuses it."""
         note = f"reference pipelines of {self.benchmark}".encode()
         worker.recorder.begin(note, worker.config.check_seconds)
         try:
-            return measured(self.benchmark)
+            return measured(self.benchmark, self.pipelines)
         except hlograph.HloError as error:
             return error
 

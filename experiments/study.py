@@ -103,7 +103,7 @@ class Study:
         )
 
 
-def _trial(content: Mapping[str, Any]) -> Trial:
+def _trial(content: dict[str, Any]) -> Trial:
     return Trial(
         **content
         | {

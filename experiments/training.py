@@ -65,7 +65,7 @@ class Training:
         self._resume()
         self._saved = self._take()
         actions = [*hlograph.passes.names, STOP]
-        self._log = TrainingLog(folder, actions, references, purge_step=self._steps)
+        self._log = TrainingLog(folder, actions, references, after=self._steps)
 
     def run(self) -> list[Outcome]:
         """Trains to the end of the step budget.

@@ -50,7 +50,8 @@ class TrainingLog:
         folder: Where the event file goes.
         action_names: Name of each action.
         references: Op counts without a policy, by benchmark.
-        purge_step: Events of an earlier run from here on are hidden.
+        after: Pass calls done: what was written of later ones, by a run that did not come to save
+            its state, is hidden.
     """
 
     def __init__(
@@ -58,9 +59,9 @@ class TrainingLog:
         folder: Path,
         action_names: Sequence[str],
         references: Mapping[str, Reference],
-        purge_step: int,
+        after: int,
     ) -> None:
-        self._writer = SummaryWriter(str(folder), purge_step=purge_step or None)
+        self._writer = SummaryWriter(str(folder), purge_step=after + 1 if after else None)
         self._action_names = action_names
         self._references = references
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.config import CorpusSet, GNNTrainConfig
-from experiments.config_json import to_json
 from experiments.paper.settings import FULL, Settings
 from models.config import GATConfig
 
@@ -93,10 +92,8 @@ def run(config: Config, folder: Path) -> "Study":
         OSError: A file cannot be written.
         ValueError: There is no variant of a name.
     """
-    from experiments import best_known
     from experiments.crew import Crew, pool_of
-    from experiments.paper.benchmarks import all_references, benchmarks_of
-    from experiments.study import Study
+    from experiments.paper.benchmarks import all_references, benchmarks_of, study_of_trainings
 
     unknown = set(config.variants) - set(VARIANTS)
     if unknown:
@@ -108,16 +105,8 @@ def run(config: Config, folder: Path) -> "Study":
     trials = _trials(config, "op_counts", OP_COUNTS, folder, train, references)
     for variant in config.variants:
         trials += _trials(config, "gnn", variant, folder, train, references)
-    known = best_known.op_counts()
-    return Study(
-        name="ablations",
-        preset=config.preset,
-        settings=to_json(config) | {"trained_on": train},
-        references=references,
-        trials=trials,
-        best_known={name: known[name] for name in references if name in known},
-        notes=(*_NOTES, *left_out),
-    )
+    notes = (*_NOTES, *left_out)
+    return study_of_trainings("ablations", config, train, references, trials, notes)
 
 
 def _training(config: Config, seed: int, folder: Path, gat: GATConfig) -> GNNTrainConfig:

@@ -1,7 +1,7 @@
 """Benchmarks of an experiment, measured with all references."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import hlograph
 from experiments.benchmarks import (
@@ -9,31 +9,17 @@ from experiments.benchmarks import (
     REFERENCES,
     Reference,
     held_out_benchmarks,
-    measured,
     training_benchmarks,
 )
+from experiments.best_known import op_counts
+from experiments.config_json import to_json
 from experiments.crew import Crew
 from experiments.evaluation import Outcome
 from experiments.metrics import count_ratio
 from experiments.paper.settings import Settings
-from experiments.rollout_worker import RolloutWorker, Task
+from experiments.rollout_worker import Measure
+from experiments.study import Study, Trial
 from hlograph.errors import WorkerLostError
-
-
-@dataclass(frozen=True)
-class MeasureAll(Task):
-    """Runs all reference pipelines on a benchmark, and notes their passes and seconds."""
-
-    benchmark: str
-
-    def do(self, worker: RolloutWorker) -> Reference | hlograph.HloError:
-        """Measures it; returns the error if it cannot be read or XLA refuses it."""
-        note = f"reference pipelines of {self.benchmark}".encode()
-        worker.recorder.begin(note, worker.config.check_seconds)
-        try:
-            return measured(self.benchmark, ALL_REFERENCES)
-        except hlograph.HloError as error:
-            return error
 
 
 def all_references(crew: Crew, names: Sequence[str]) -> tuple[dict[str, Reference], list[str]]:
@@ -46,9 +32,8 @@ def all_references(crew: Crew, names: Sequence[str]) -> tuple[dict[str, Referenc
     Returns:
         References of those that every pipeline came to an end on, and a note on each other one.
     """
-    results = crew.run(
-        [MeasureAll(benchmark=n) for n in names], "reference pipelines", give_up=True
-    )
+    tasks = [Measure(benchmark=name, pipelines=ALL_REFERENCES) for name in names]
+    results = crew.run(tasks, "reference pipelines", give_up=True)
     found, notes = {}, []
     for name, result in zip(names, results, strict=True):
         if isinstance(result, hlograph.HloError | WorkerLostError):
@@ -78,3 +63,32 @@ def benchmarks_of(settings: Settings) -> tuple[list[str], list[str]]:
         training_benchmarks((), settings.train_op_limit, settings.corpus_set),
         held_out_benchmarks(settings.test_op_limit, settings.test_count, settings.corpus_set),
     )
+
+
+def known_of(references: Mapping[str, Reference]) -> dict[str, int]:
+    """Least known op count of those benchmarks that have one."""
+    known = op_counts()
+    return {name: known[name] for name in references if name in known}
+
+
+def study_of_trainings(
+    name: str,
+    config: Settings,
+    train: Sequence[str],
+    references: Mapping[str, Reference],
+    trials: Sequence[Trial],
+    notes: Sequence[str],
+) -> Study:
+    """The study of an experiment that trained policies.
+
+    Args:
+        name: The experiment's name.
+        config: Its settings.
+        train: Benchmarks that were trained on.
+        references: Of the benchmarks that were played.
+        trials: What was made of these.
+        notes: What a reader has to be told.
+    """
+    settings: dict[str, Any] = to_json(config) | {"trained_on": list(train)}
+    known = known_of(references)
+    return Study(name, config.preset, settings, references, trials, known, notes=notes)

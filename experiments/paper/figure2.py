@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.config import CorpusSet
-from experiments.config_json import to_json
 from experiments.paper.agent_settings import AGENTS, MASKED, AgentName, AgentSettings
 from experiments.paper.settings import FULL, PAPER, Settings
 
@@ -65,12 +64,10 @@ def run(config: Config, folder: Path) -> "Study":
         HloError: A library is not installed, or a benchmark cannot be read.
         OSError: A file cannot be written.
     """
-    from experiments import best_known
     from experiments.crew import Crew, pool_of
     from experiments.paper.agents import require_libraries
-    from experiments.paper.benchmarks import all_references, benchmarks_of
+    from experiments.paper.benchmarks import all_references, benchmarks_of, study_of_trainings
     from experiments.paper.ours import train_policy
-    from experiments.study import Study
 
     if config.agents:
         require_libraries()
@@ -91,16 +88,8 @@ def run(config: Config, folder: Path) -> "Study":
                 trials.append(
                     train_policy(learner, settings, place, train, references, crew, labels)
                 )
-    known = best_known.op_counts()
-    return Study(
-        name="figure2",
-        preset=config.preset,
-        settings=to_json(config) | {"trained_on": train},
-        references=references,
-        trials=trials,
-        best_known={name: known[name] for name in references if name in known},
-        notes=(*_NOTES, *left_out),
-    )
+    notes = (*_NOTES, *left_out)
+    return study_of_trainings("figure2", config, train, references, trials, notes)
 
 
 def _third_party(

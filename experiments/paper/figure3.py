@@ -95,7 +95,7 @@ def play_checkpoints(name: str, config: CheckpointsConfig, groups: Groups, folde
         groups: The benchmarks.
         folder: Where lost workers are written down.
     """
-    from experiments.checkpoint_player import known_of
+    from experiments.paper.benchmarks import known_of
     from experiments.study import Study
 
     given = config.checkpoints or tuple(available())

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.config import CorpusSet
-from experiments.config_json import to_json
 from experiments.paper.settings import FULL, PAPER, Settings
 
 if TYPE_CHECKING:
@@ -75,10 +74,8 @@ def run(config: Config, folder: Path) -> "Study":
         HloError: A benchmark cannot be read.
         OSError: A file cannot be written.
     """
-    from experiments import best_known
     from experiments.crew import Crew, pool_of
-    from experiments.paper.benchmarks import all_references, benchmarks_of
-    from experiments.study import Study
+    from experiments.paper.benchmarks import all_references, benchmarks_of, study_of_trainings
 
     train, test = benchmarks_of(config)
     shared = config.training(0, folder)
@@ -87,16 +84,8 @@ def run(config: Config, folder: Path) -> "Study":
     trials: list[Trial] = []
     for variant in VARIANTS:
         trials += _trials(config, variant, folder, train, references)
-    known = best_known.op_counts()
-    return Study(
-        name="figure4",
-        preset=config.preset,
-        settings=to_json(config) | {"trained_on": train},
-        references=references,
-        trials=trials,
-        best_known={name: known[name] for name in references if name in known},
-        notes=(*_NOTES, *left_out),
-    )
+    notes = (*_NOTES, *left_out)
+    return study_of_trainings("figure4", config, train, references, trials, notes)
 
 
 def _trials(

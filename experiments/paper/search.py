@@ -88,10 +88,9 @@ def run(config: Config, folder: Path) -> "Study":
         ValueError: There is no such method, or a checkpoint was made with other passes.
         OSError: A file cannot be read or written.
     """
-    from experiments.checkpoint_player import known_of
     from experiments.config import OpCountTrainConfig
     from experiments.crew import Crew, pool_of
-    from experiments.paper.benchmarks import all_references
+    from experiments.paper.benchmarks import all_references, known_of
     from experiments.paper.search_trials import Budget, competitors_of, trained, trials_of
     from experiments.study import Study
 

@@ -58,7 +58,8 @@ def run(config: Config, folder: Path) -> "Study":
         OSError: It cannot be read.
     """
     from experiments.benchmarks import held_out_benchmarks
-    from experiments.checkpoint_player import known_of, player
+    from experiments.checkpoint_player import player
+    from experiments.paper.benchmarks import known_of
     from experiments.study import Study
 
     given = config.checkpoints or tuple(available())
