@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments.benchmarks import Reference
-from experiments.checkpoint import Checkpoint, load_policy
+from experiments.checkpoint import Checkpoint, policy_of
 from experiments.config import Workers
 from experiments.crew import Crew, parameters_of, pool_of
 from experiments.evaluation import Outcome
@@ -16,11 +16,25 @@ from experiments.rollout_worker import PlaySamples
 from experiments.search.guide import TrainedPolicy
 from experiments.search.task import Found, Search
 from experiments.study import Trial
-from hlograph.locations import Location
 from models.actor_critic import ActorCritic
 
 LABELS: Mapping[LearnerName, str] = {"gnn": "GNN", "op_counts": "op counts"}
 """What tables call the policies."""
+
+
+def training_cost(checkpoint: Checkpoint) -> str:
+    """What a policy cost to train, as a sentence.
+
+    Its budgets hold none of that: neither the pass calls that it learned from nor those of the
+    searches whose orders it imitated.
+    """
+    kept = checkpoint.steps if checkpoint.best is None else checkpoint.best.steps
+    return (
+        f"{LABELS[checkpoint.learner]}, seed {checkpoint.config['seed']}: trained on "
+        f"{checkpoint.steps:,} pass calls, kept after {kept:,}, imitating "
+        f"{checkpoint.imitated or 0:,} searched orders, on modules of at most "
+        f"{checkpoint.config['train_op_limit']:,} instructions."
+    )
 
 
 @dataclass(frozen=True)
@@ -112,7 +126,7 @@ class Player:
 
 @contextmanager
 def player(
-    location: Location,
+    checkpoint: Checkpoint,
     folder: Path,
     check_samples: int = 2,
     num_workers: int | None = None,
@@ -121,19 +135,16 @@ def player(
     """A player whose workers end with the block.
 
     Args:
-        location: Path or URL of the checkpoint.
+        checkpoint: The policy.
         folder: Where lost workers and passes in quarantine are written down.
         check_samples: Random inputs that results are compared with their originals on.
         num_workers: Processes that play; None is one a core.
         workers: What plays.
 
     Raises:
-        DamagedFileError: The file is no checkpoint of this version.
         ValueError: It was made with other passes or networks.
-        OSError: It cannot be read.
     """
-    checkpoint = Checkpoint.load(location)
-    _, policy = load_policy(location)
+    _, policy = policy_of(checkpoint)
     config = replace(
         checkpoint.settings(),
         # Nothing learns: what is rewarded is not looked at, and may cost time.

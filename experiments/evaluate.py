@@ -2,7 +2,8 @@
 
     python -m experiments.evaluate gnn
     python -m experiments.evaluate runs/NAME/gnn/checkpoint.pt --corpus-set gpt2-train --samples 16
-    python -m experiments.evaluate op-counts --corpus dump/ --op-limit 10000
+    python -m experiments.evaluate gnn --corpus 'rnn/*' --split validation --count 5
+    python -m experiments.evaluate op-counts --corpus dump/
 
 Every result is run again on a fresh module, verified, and compared with its original on random
 inputs before it counts.
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from experiments.study import Study
 
 REFUSED = 2
+_OP_LIMIT, _COUNT = 3_000, 36
 
 
 @dataclass(frozen=True)
@@ -35,16 +37,17 @@ class EvaluateConfig:
 
     checkpoint: Annotated[str, tyro.conf.Positional]
     """Path or URL, or the name of one that comes with the project: gnn or op-counts."""
-    split: Literal["train", "validation", "test-seen", "test-unseen"] = "test-unseen"
-    """Split of the corpus that benchmarks are of."""
+    split: Literal["train", "validation", "test-seen", "test-unseen"] | None = None
+    """Split of the corpus that benchmarks are of; None is test-unseen."""
     corpus_set: CorpusSet | None = None
     """Set of the corpus that they are of; None is all sets."""
     corpus: tuple[str, ...] = ()
-    """Modules instead of a split: names, globs over names, files, folders or URLs."""
-    op_limit: int = 3_000
-    """Benchmarks of the corpus with more instructions are left out."""
-    count: int | None = 36
-    """Benchmarks of the split, evenly over families; None is all."""
+    """Modules: globs, which select among the benchmarks of the split, or benchmarks by name, files,
+    folders and URLs, which are taken as they are; none is the split."""
+    op_limit: int | None = None
+    """Benchmarks of the split with more instructions are left out; None is 3,000."""
+    count: int | Literal["all"] | None = None
+    """Benchmarks of the split, evenly over families; None is 36."""
     samples: int = 1
     """Episodes on each benchmark, of which the best is kept; the first is greedy."""
     seed: int = 0
@@ -71,6 +74,23 @@ class EvaluateConfig:
                 f"--beam: expected at least 1 pass call, and no --samples beside it; got "
                 f"{self.beam} and {self.samples}"
             )
+        self._refuse_what_nothing_is_chosen_by()
+
+    def _refuse_what_nothing_is_chosen_by(self) -> None:
+        asked = {
+            f"--{name.replace('_', '-')}": getattr(self, name)
+            for name in ("split", "corpus_set", "op_limit", "count")
+        }
+        given = [flag for flag, value in asked.items() if value is not None]
+        if not given or not self.corpus:
+            return
+        from experiments.chosen_benchmarks import is_glob
+
+        if not any(map(is_glob, self.corpus)):
+            raise ValueError(
+                f"{', '.join(given)}: there is no glob in --corpus that would choose by it; names, "
+                "files, folders and URLs are taken as they are"
+            )
 
 
 def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
@@ -86,15 +106,16 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
         OSError: It cannot be read.
     """
     # These import torch and the engine: seconds that --help does not have.
-    from experiments.checkpoint_player import player
+    from experiments.checkpoint import Checkpoint
+    from experiments.checkpoint_player import player, training_cost
     from experiments.paper.benchmarks import known_of
     from experiments.shipped import checkpoint_location
     from experiments.study import Study
 
     names, group = _benchmarks(config)
-    location = checkpoint_location(config.checkpoint)
+    checkpoint = Checkpoint.load(checkpoint_location(config.checkpoint))
     pool = (config.num_workers, config.workers)
-    with player(location, folder, config.checks, *pool) as play:
+    with player(checkpoint, folder, config.checks, *pool) as play:
         print(f"{play.method()} on {len(names)} benchmarks: {group}")
         references, left_out = play.references(names)
         if not references:
@@ -104,15 +125,14 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
             trial = play.trial(group, left, config.samples, config.seed)
         else:
             trial = play.beam(group, left, config.beam)
-        trained_on = play.checkpoint.steps
     return Study(
         name="evaluation",
         preset=_slug(trial.method),
-        settings=to_json(config) | {"trained_on_calls": trained_on},
+        settings=to_json(config),
         references=references,
         trials=[trial],
         best_known=known_of(references),
-        notes=left_out,
+        notes=[training_cost(checkpoint), *left_out],
     )
 
 
@@ -122,16 +142,16 @@ def _slug(method: str) -> str:
 
 def _benchmarks(config: EvaluateConfig) -> tuple[list[str], str]:
     """Names of the benchmarks, and what tables call them."""
-    from experiments.benchmarks import held_out_benchmarks, training_benchmarks
+    from experiments.chosen_benchmarks import Part, chosen
 
-    if config.corpus:
-        names = training_benchmarks(config.corpus, config.op_limit)
-        return names, " ".join(config.corpus)
-    names = held_out_benchmarks(config.op_limit, config.count, config.corpus_set, config.split)
-    if not names:
-        limit = config.op_limit
-        raise ValueError(f"no benchmark of {config.split} has at most {limit} instructions")
-    return names, f"{config.corpus_set or 'corpus'} {config.split}"
+    count = _COUNT if config.count is None else config.count
+    part = Part(
+        config.split or "test-unseen",
+        config.corpus_set,
+        _OP_LIMIT if config.op_limit is None else config.op_limit,
+        None if count == "all" else count,
+    )
+    return chosen(config.corpus, part)
 
 
 def table(study: "Study") -> str:
@@ -142,7 +162,7 @@ def table(study: "Study") -> str:
     result = Result.of(
         study.references, {trial.method: trial.outcomes}, {trial.method: trial.checks}
     )
-    lines = [table_text(result)]
+    lines = [table_text(result), *study.notes]
     calls = sum(outcome.calls for outcome in trial.outcomes)
     lines.append(f"{trial.method}: {calls:,} pass calls, {sum(trial.seconds):.1f} s in all")
     references = list(study.references.values())

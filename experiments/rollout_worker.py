@@ -73,11 +73,23 @@ class RolloutWorker:
         return learner, policy
 
     def env_maker(
-        self, learner: Learner, benchmarks: Sequence[str], quarantine: Quarantine
+        self,
+        learner: Learner,
+        benchmarks: Sequence[str],
+        quarantine: Quarantine,
+        *,
+        fresh: bool = False,
     ) -> Callable[[], PassOrderingEnv]:
         """A function that makes environments with the learner's observation.
 
         Names of benchmarks are looked up once, for all tasks of a run.
+
+        Args:
+            learner: Whose environments they are.
+            benchmarks: Names of what they hold.
+            quarantine: States and passes that they do not try.
+            fresh: Whether they begin with no pass that is known to change nothing, and keep what
+                they find to themselves: episodes are the same, but take the time of the first.
         """
         config, benchmarks = self.config, tuple(benchmarks)
         if benchmarks not in self._named:
@@ -94,8 +106,11 @@ class RolloutWorker:
             no_op_bytes=config.no_op_mib << 20,
             quarantine=quarantine,
             recorder=self.recorder,
-            known=self._known,
+            known=self._unknown() if fresh else self._known,
         ).fork
+
+    def _unknown(self) -> KnownNoOps:
+        return KnownNoOps(max_bytes=self.config.known_no_ops_mib << 20)
 
 
 def _known_no_ops(config: OpCountTrainConfig) -> Path | None:
@@ -194,7 +209,9 @@ class PlaySamples(Task):
         """Returns the outcome, and the seconds that it took with the module already read."""
         learner, policy = worker.policy(self.learner, self.parameters)
         load(self.benchmark)
-        make_env = worker.env_maker(learner, [self.benchmark], self.quarantine)
+        # What earlier plays in this worker found out would shorten the time, by how much nobody
+        # could tell.
+        make_env = worker.env_maker(learner, [self.benchmark], self.quarantine, fresh=True)
         with lockstep(make_env, min(self.samples, worker.config.envs_per_task)) as envs:
             begun = time.perf_counter()
             if self.samples == 1:

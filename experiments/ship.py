@@ -12,6 +12,16 @@ import tyro
 from experiments.shipped import FOLDER, SHIPPED
 from hlograph.errors import HloError
 
+ELSEWHERE = {
+    "benchmarks": [],
+    "out": None,
+    "resume": None,
+    "known_no_ops": None,
+    "baseline": None,
+    "ray_address": None,
+}
+"""Settings that name a place where a training was run, which is of no use to anybody else."""
+
 
 def main(
     checkpoint: Annotated[str, tyro.conf.Positional],
@@ -22,24 +32,24 @@ def main(
         checkpoint: Path or URL of the training's checkpoint.
 
     Returns:
-        Exit status.
+        Exit status; a checkpoint that cannot be played here is refused.
     """
-    # It imports torch and the engine: seconds that --help does not have.
-    from experiments.checkpoint import Checkpoint
+    # These import torch and the engine: seconds that --help does not have.
+    from experiments.checkpoint import Checkpoint, policy_of
+    from experiments.checkpoint_player import training_cost
 
     try:
         found = Checkpoint.load(checkpoint).without_training()
-        # Where it was trained is of no use to anybody else.
-        found = replace(found, config=found.config | {"out": None, "resume": None})
+        policy_of(found)  # refuses other passes and networks
+        config = {k: ELSEWHERE.get(k, v) for k, v in found.config.items()}
+        found = replace(found, config=config)
         path = FOLDER / SHIPPED[found.learner.replace("_", "-")]
         path.parent.mkdir(exist_ok=True)
         found.save(path)
-    except (HloError, OSError) as error:
+    except (HloError, OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
-    print(
-        f"{path.name}: {found.learner}, {found.steps:,} pass calls, {path.stat().st_size:,} bytes"
-    )
+    print(f"{path.name}, {path.stat().st_size:,} bytes: {training_cost(found)}")
     return 0
 
 

@@ -32,7 +32,7 @@ class Trial:
     curves: Mapping[str, Sequence[tuple[int, float, int]]] = field(default_factory=dict)
     """By benchmark, each improvement of a search: pass calls, seconds, op count."""
     training: Sequence[tuple[int, Mapping[str, float]]] = ()
-    """Pass calls trained on, and by reference the count ratio on the group after them."""
+    """Pass calls trained on, and by reference the count ratio on validation modules after them."""
 
     def counted(self) -> list[Outcome]:
         """The outcomes; one that failed its check counts as no passes."""

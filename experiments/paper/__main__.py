@@ -109,6 +109,9 @@ def main(arguments: Sequence[str]) -> int:
         print(f"\n{type(error).__name__}: {error}", file=sys.stderr)
         print(f"To continue, repeat with --out {folder}", file=sys.stderr)
         return FAILED
+    except ValueError as error:
+        print(f"\n{error}", file=sys.stderr)
+        return REFUSED
     finally:
         signal.signal(signal.SIGTERM, before)
     print(f"study.json is in {folder}")

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.config import CorpusSet, GNNTrainConfig
+from experiments.config import CorpusSet
 from experiments.paper.settings import FULL, Settings
 from models.config import GATConfig
 
 if TYPE_CHECKING:
-    from experiments.benchmarks import Reference
     from experiments.learner import LearnerName
-    from experiments.study import Study, Trial
+    from experiments.paper.ours import Variant
+    from experiments.study import Study
 
 VARIANTS: Mapping[str, GATConfig] = {
     "GATv2, depth 3 (all)": GATConfig(),
@@ -58,6 +58,8 @@ class Config(Settings):
     """Held-out benchmarks with more instructions are left out."""
     test_count: int | None = 44
     """Held-out benchmarks, evenly over families; None is all."""
+    validation_op_limit: int = 1_500
+    """Benchmarks of the split validation with more instructions are left out."""
     evaluations: int = 1
     """Points of the learning curve."""
     cloning_epochs: int = 30
@@ -72,8 +74,6 @@ PRESETS = {
 }
 
 _NOTES = (
-    "All policies imitate what searches found on the training benchmarks (datasets/best_known.csv) "
-    "and were then played greedily.",
     '"Neighbour features" are what a node says of other nodes without an edge to them (how many '
     "operands and users, whether another is alike): without edges they still tell something of "
     "the structure.",
@@ -92,50 +92,47 @@ def run(config: Config, folder: Path) -> "Study":
         OSError: A file cannot be written.
         ValueError: There is no variant of a name.
     """
-    from experiments.crew import Crew, pool_of
-    from experiments.paper.benchmarks import all_references, benchmarks_of, study_of_trainings
+    from experiments.paper.benchmarks import benchmarks_of, study_of_trainings
+    from experiments.paper.ours import train_variants
 
     unknown = set(config.variants) - set(VARIANTS)
     if unknown:
         raise ValueError(f"no variants {sorted(unknown)}; there are {', '.join(VARIANTS)}")
-    train, test = benchmarks_of(config)
-    shared = _training(config, 0, folder, GATConfig())
-    with pool_of(shared) as pool:
-        references, left_out = all_references(Crew(shared, pool, folder), test)
-    trials = _trials(config, "op_counts", OP_COUNTS, folder, train, references)
-    for variant in config.variants:
-        trials += _trials(config, "gnn", variant, folder, train, references)
-    notes = (*_NOTES, *left_out)
-    return study_of_trainings("ablations", config, train, references, trials, notes)
+    benchmarks = benchmarks_of(config, folder)
+    variants = [_variant(config, folder, "op_counts", OP_COUNTS, GATConfig())]
+    variants += [_variant(config, folder, "gnn", name, VARIANTS[name]) for name in config.variants]
+    trials = train_variants(variants, config.seeds, benchmarks, folder)
+    notes = (how_they_learned(config, benchmarks.train), *_NOTES)
+    return study_of_trainings("ablations", config, benchmarks, trials, notes)
 
 
-def _training(config: Config, seed: int, folder: Path, gat: GATConfig) -> GNNTrainConfig:
-    settings = config.training(seed, folder, gat=gat)
-    return replace(settings, cloning=replace(settings.cloning, epochs=config.cloning_epochs))
+def _variant(
+    config: Config, folder: Path, learner: "LearnerName", name: str, gat: GATConfig
+) -> "Variant":
+    from experiments.paper.ours import Variant
+
+    settings = config.training(0, folder, gat=gat)
+    settings = replace(settings, cloning=replace(settings.cloning, epochs=config.cloning_epochs))
+    return Variant(name, learner, settings, folder / name.replace(" ", "-"))
 
 
-def _trials(
-    config: Config,
-    learner: "LearnerName",
-    variant: str,
-    folder: Path,
-    train: Sequence[str],
-    references: "Mapping[str, Reference]",
-) -> "list[Trial]":
-    """Trials of one variant, with workers of its own: the encoder is a setting of workers."""
-    from experiments.crew import Crew, pool_of
-    from experiments.paper.ours import train_policy
+def how_they_learned(config: Config, train: Sequence[str]) -> str:
+    """What policies learned from, as a note.
 
-    group = f"{config.corpus_set or 'corpus'} test-unseen"
-    settings = _training(config, 0, folder, VARIANTS.get(variant, GATConfig()))
-    place = folder / variant.replace(" ", "-")
-    trials = []
-    with pool_of(settings) as pool:
-        crew = Crew(settings, pool, folder)
-        for seed in config.seeds:
-            print(f"{variant}, seed {seed}")
-            seeded = replace(settings, seed=seed)
-            at = place / f"seed{seed}"
-            labels = (variant, group)
-            trials.append(train_policy(learner, seeded, at, train, references, crew, labels))
-    return trials
+    Args:
+        config: Settings.
+        train: Benchmarks that they were trained on.
+    """
+    from experiments.demonstrations import known_ways
+
+    imitated = len(known_ways(train)) if config.cloning_epochs else 0
+    then = (
+        f"then learned from {config.steps:,} pass calls of their own (PPO)"
+        if config.steps
+        else "learned from no pass calls of their own"
+    )
+    return (
+        f"All policies first imitated the orders that searches found on {imitated} training "
+        f"benchmarks (datasets/best_known.csv), {config.cloning_epochs} times each, and {then}; "
+        "they were played greedily."
+    )

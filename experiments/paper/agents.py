@@ -7,7 +7,7 @@ and without memory, one that chooses a pass without effect chooses it again unti
 each is also played with the mask, which it learned without.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,11 +15,12 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import torch
 from gymnasium import spaces
 from gymnasium.wrappers import TransformObservation, TransformReward
 
 from envs import PassOrderingEnv
-from experiments.evaluation import Outcome, Played
+from experiments.evaluation import Outcome, Played, likeliest
 from experiments.learner import learner_of
 from experiments.paper.agent_settings import AgentName, AgentSettings
 from experiments.rollout import Deck
@@ -29,16 +30,24 @@ from hlograph.checked_file import read_checked_json, write_checked_json
 from hlograph.errors import HloError
 from models.config import LOG_COUNT_SCALE
 
-_KIND, _VERSION = "trained agent", 1
+_KIND, _VERSION = "trained agent", 2
 _MAX_LOG_COUNT = 20.0 * LOG_COUNT_SCALE
 
 MakeEnv = Callable[[], PassOrderingEnv]
 Scores = Callable[[np.ndarray], np.ndarray]
 """Gives each action a number, float32 [A], by what an agent sees, float32 [opcodes]."""
 Point = tuple[int, list[Outcome]]
-"""Pass calls trained on, and what the agent then makes of the held-out benchmarks."""
-Curves = dict[str, list[Point]]
-"""What became of an agent: by label, its learning curve; the last point is that of the end."""
+"""Pass calls trained on, and what the agent then makes of the validation benchmarks."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What became of an agent."""
+
+    curve: list[Point]
+    """The last point is that of the end."""
+    outcomes: list[Outcome]
+    """What it then makes of the held-out benchmarks."""
 
 
 class DealtEpisodes(gymnasium.Wrapper):
@@ -83,27 +92,46 @@ def training_env(env: PassOrderingEnv, deck: Deck, reward_scale: float) -> gymna
 
 
 def play(
-    scores: Scores, make_env: MakeEnv, benchmarks: Sequence[str], *, masked: bool
+    scores: Scores, make_env: MakeEnv, benchmarks: Sequence[str], *, masked: bool, draws: bool
 ) -> list[Outcome]:
     """Plays one greedy episode on each benchmark, in new environments.
 
     Args:
-        scores: What the agent gives each action; the one with the highest is taken.
+        scores: What the agent gives each action.
         make_env: Makes an environment with op counts as observations.
         benchmarks: Names of the benchmarks.
         masked: Whether passes are left out that did nothing before in the same state.
+        draws: Whether scores are logarithms of the probabilities that an agent draws actions by,
+            of which it takes the ``likeliest``, as this project's policies do; values of actions
+            have no probabilities, and the highest is taken.
     """
-    return [_episode(scores, make_env(), name, masked) for name in benchmarks]
+    return [_episode(scores, make_env(), name, masked, draws) for name in benchmarks]
 
 
-def _episode(scores: Scores, env: PassOrderingEnv, benchmark: str, masked: bool) -> Outcome:
+def greedy(scores: np.ndarray, mask: np.ndarray, *, draws: bool) -> int:
+    """The action of an agent that does not draw; see ``play``.
+
+    Args:
+        scores: float32 [A].
+        mask: [A], 0 where an action is left out.
+        draws: Whether scores are logarithms of probabilities.
+    """
+    left = np.where(mask, scores, -np.inf).astype(np.float32)
+    if not draws:
+        return int(left.argmax())
+    return int(likeliest(torch.log_softmax(torch.from_numpy(left), 0)[None]))
+
+
+def _episode(
+    scores: Scores, env: PassOrderingEnv, benchmark: str, masked: bool, draws: bool
+) -> Outcome:
     observation, info = env.reset(seed=0, options={"benchmark": benchmark})
     played, done = Played(benchmark, [info["op_count"]]), False
     while not done:
-        worth = scores(log_counts(observation))
-        if masked:
-            worth = np.where(info["action_mask"], worth, -np.inf)
-        observation, _, terminated, truncated, info = env.step(int(worth.argmax()))
+        mask = info["action_mask"]
+        mask = mask if masked else np.ones_like(mask)
+        action = greedy(scores(log_counts(observation)), mask, draws=draws)
+        observation, _, terminated, truncated, info = env.step(action)
         done = terminated or truncated
         played.note(info)
     env.close()
@@ -119,41 +147,48 @@ class TrainAgent(Task):
     seed: int
     benchmarks: Sequence[str]
     """To train on."""
+    validation: Sequence[str]
+    """To play on while it learns."""
     held_out: Sequence[str]
-    """To play on."""
+    """To play on in the end."""
     path: Path
     """Where what became of it is kept: an agent that is there is not trained again."""
 
-    def do(self, worker: RolloutWorker) -> Curves:
-        """Trains it, unless that was done before."""
+    def do(self, worker: RolloutWorker) -> dict[str, Learned]:
+        """Trains it, unless that was done before; by what tables call it, what became of it."""
         if self.path.exists():
             return _read(self.path)
         tensorboard_without_tensorflow()
         from experiments.paper.third_party import train_agent
 
         learner = learner_of("op_counts", worker.config)
-        curves = train_agent(
+        # No environment is without a benchmark, even if none is to be played in it.
+        learned = train_agent(
             self,
             worker.config,
-            worker.env_maker(learner, self.benchmarks, self.quarantine),
-            worker.env_maker(learner, self.held_out, self.quarantine),
+            *(
+                worker.env_maker(learner, names, self.quarantine)
+                for names in (self.benchmarks, self.validation or self.held_out, self.held_out)
+            ),
         )
-        content = {
-            label: [[steps, [asdict(o) for o in outcomes]] for steps, outcomes in curve]
-            for label, curve in curves.items()
-        }
-        write_checked_json(self.path, _KIND, _VERSION, {"curves": content})
-        return curves
+        content = {label: asdict(one) for label, one in learned.items()}
+        write_checked_json(self.path, _KIND, _VERSION, {"learned": content})
+        return learned
 
 
-def _read(path: Path) -> Curves:
+def _read(path: Path) -> dict[str, Learned]:
     return {
-        label: [
-            (steps, [Outcome(**o | {"passes": tuple(o["passes"])}) for o in outcomes])
-            for steps, outcomes in curve
-        ]
-        for label, curve in read_checked_json(path, _KIND, _VERSION)["curves"].items()
+        label: Learned(
+            [(steps, [_outcome(o) for o in outcomes]) for steps, outcomes in one["curve"]],
+            [_outcome(o) for o in one["outcomes"]],
+        )
+        for label, one in read_checked_json(path, _KIND, _VERSION)["learned"].items()
     }
+
+
+def _outcome(content: Mapping[str, Any]) -> Outcome:
+    fields: dict[str, Any] = {**content, "passes": tuple(content["passes"])}
+    return Outcome(**fields)
 
 
 def require_libraries() -> None:

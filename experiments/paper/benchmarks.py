@@ -1,6 +1,8 @@
 """Benchmarks of an experiment, measured with all references."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import hlograph
@@ -9,11 +11,12 @@ from experiments.benchmarks import (
     REFERENCES,
     Reference,
     held_out_benchmarks,
+    recorded,
     training_benchmarks,
 )
 from experiments.best_known import op_counts
 from experiments.config_json import to_json
-from experiments.crew import Crew
+from experiments.crew import Crew, pool_of
 from experiments.evaluation import Outcome
 from experiments.metrics import count_ratio
 from experiments.paper.settings import Settings
@@ -57,11 +60,42 @@ def ratios(outcomes: Sequence[Outcome], references: Mapping[str, Reference]) -> 
     }
 
 
-def benchmarks_of(settings: Settings) -> tuple[list[str], list[str]]:
-    """Benchmarks to train on, and those to be measured by, of other families."""
-    return (
-        training_benchmarks((), settings.train_op_limit, settings.corpus_set),
-        held_out_benchmarks(settings.test_op_limit, settings.test_count, settings.corpus_set),
+@dataclass(frozen=True)
+class Benchmarks:
+    """What policies are trained on, watched on and measured by, in an experiment that trains."""
+
+    group: str
+    """What tables call those that are measured."""
+    train: Sequence[str]
+    validation: Mapping[str, Reference]
+    """Those that learning curves are of; no choice is made by them either."""
+    test: Mapping[str, Reference]
+    """Those that are measured, of families that no policy was trained on."""
+    notes: Sequence[str]
+    """On each that had to be left out."""
+
+
+def benchmarks_of(settings: Settings, folder: Path) -> Benchmarks:
+    """Benchmarks of an experiment; of those that are measured, all references are run.
+
+    Args:
+        settings: Settings of the experiment.
+        folder: Where lost workers are written down.
+    """
+    of_set = settings.corpus_set
+    watched = held_out_benchmarks(
+        settings.validation_op_limit, settings.validation_count, of_set, "validation"
+    )
+    shared = settings.training(0, folder)
+    with pool_of(shared) as pool:
+        names = held_out_benchmarks(settings.test_op_limit, settings.test_count, of_set)
+        test, notes = all_references(Crew(shared, pool, folder), names)
+    return Benchmarks(
+        group=f"{of_set or 'corpus'} test-unseen",
+        train=training_benchmarks((), settings.train_op_limit, of_set),
+        validation=recorded(watched),
+        test=test,
+        notes=notes,
     )
 
 
@@ -74,8 +108,7 @@ def known_of(references: Mapping[str, Reference]) -> dict[str, int]:
 def study_of_trainings(
     name: str,
     config: Settings,
-    train: Sequence[str],
-    references: Mapping[str, Reference],
+    benchmarks: Benchmarks,
     trials: Sequence[Trial],
     notes: Sequence[str],
 ) -> Study:
@@ -84,11 +117,20 @@ def study_of_trainings(
     Args:
         name: The experiment's name.
         config: Its settings.
-        train: Benchmarks that were trained on.
-        references: Of the benchmarks that were played.
-        trials: What was made of these.
+        benchmarks: What they were trained on and measured by.
+        trials: What was made of the latter.
         notes: What a reader has to be told.
     """
-    settings: dict[str, Any] = to_json(config) | {"trained_on": list(train)}
-    known = known_of(references)
-    return Study(name, config.preset, settings, references, trials, known, notes=notes)
+    settings: dict[str, Any] = to_json(config) | {
+        "trained_on": list(benchmarks.train),
+        "validated_on": list(benchmarks.validation),
+    }
+    return Study(
+        name,
+        config.preset,
+        settings,
+        benchmarks.test,
+        trials,
+        known_of(benchmarks.test),
+        notes=[*notes, *benchmarks.notes],
+    )

@@ -4,7 +4,7 @@ DQN, A2C, TRPO and PPO see op counts, PPO with a GNN sees the graph; each learns
 number of pass calls, and is measured greedily on families that it never saw.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,9 +14,8 @@ from experiments.paper.agent_settings import AGENTS, MASKED, AgentName, AgentSet
 from experiments.paper.settings import FULL, PAPER, Settings
 
 if TYPE_CHECKING:
-    from experiments.benchmarks import Reference
-    from experiments.crew import Crew
     from experiments.learner import LearnerName
+    from experiments.paper.benchmarks import Benchmarks
     from experiments.study import Study, Trial
 
 OURS: "Mapping[LearnerName, str]" = {"op_counts": "PPO (op counts)", "gnn": "PPO (GNN)"}
@@ -42,14 +41,21 @@ class Config(Settings):
 PRESETS = {"quick": Config(), "full": Config(**FULL), "paper": Config(**PAPER)}
 
 _NOTES = (
-    "Every agent learned from the same number of pass calls; agents were played greedily, in new "
-    "environments, in which a call of a pass without effect counts.",
+    "Every agent learned from the same number of pass calls, and its last policy was measured; "
+    "agents were played greedily, in new environments, in which a call of a pass without effect "
+    "counts.",
+    "Greedily: policies that give actions probabilities, this project's and A2C, TRPO and the PPOs "
+    "of the libraries alike, stop where stopping is more likely than not, and else take the "
+    "likeliest pass; with the mask, the probabilities are those among what it leaves. DQN, which "
+    "has values and no probabilities, takes the action of the highest value.",
     "The agents of stable-baselines3 and sb3-contrib see op counts and learn without an action "
     "mask (PPO with masks has it). Greedy and without memory, one that chooses a pass without "
     "effect repeats it until the horizon: so each was also played with the mask, as "
     f'"{MASKED}". This project\'s policies also see the mask and the size relative to the start.',
     "Their hyper-parameters are the libraries' defaults but for those of `agent` in the settings; "
-    "discount, reward scale and GAE's lambda, and all of PPO's, are those of `op_counts_ppo`.",
+    "discount, reward scale and GAE's lambda, and all of PPO's, are those of `op_counts_ppo`, but "
+    "for the entropy bonus: theirs has the weight of the beginning all the time, where this "
+    "project's goes to `final_entropy` times that.",
 )
 
 
@@ -64,43 +70,24 @@ def run(config: Config, folder: Path) -> "Study":
         HloError: A library is not installed, or a benchmark cannot be read.
         OSError: A file cannot be written.
     """
-    from experiments.crew import Crew, pool_of
     from experiments.paper.agents import require_libraries
-    from experiments.paper.benchmarks import all_references, benchmarks_of, study_of_trainings
-    from experiments.paper.ours import train_policy
+    from experiments.paper.benchmarks import benchmarks_of, study_of_trainings
+    from experiments.paper.ours import Variant, train_variants
 
     if config.agents:
         require_libraries()
-    group = f"{config.corpus_set or 'corpus'} test-unseen"
-    train, test = benchmarks_of(config)
-    trials: list[Trial] = []
-    # Workers do not go by the seed: policies are sent to them.
-    shared = config.training(0, folder)
-    with pool_of(shared) as pool:
-        crew = Crew(shared, pool, folder)
-        references, left_out = all_references(crew, test)
-        trials += _third_party(config, folder, crew, train, references, group)
-        for learner, label in OURS.items():
-            for seed in config.seeds:
-                settings = config.training(seed, folder)
-                place = folder / learner / f"seed{seed}"
-                labels = (label, group)
-                trials.append(
-                    train_policy(learner, settings, place, train, references, crew, labels)
-                )
-    notes = (*_NOTES, *left_out)
-    return study_of_trainings("figure2", config, train, references, trials, notes)
+    benchmarks = benchmarks_of(config, folder)
+    trials = _third_party(config, folder, benchmarks) if config.agents else []
+    settings = config.training(0, folder)
+    variants = [Variant(name, kind, settings, folder / kind) for kind, name in OURS.items()]
+    trials += train_variants(variants, config.seeds, benchmarks, folder)
+    calls = f"Each agent learned from {config.steps:,} pass calls and imitated nothing."
+    return study_of_trainings("figure2", config, benchmarks, trials, (calls, *_NOTES))
 
 
-def _third_party(
-    config: Config,
-    folder: Path,
-    crew: "Crew",
-    train: Sequence[str],
-    references: "Mapping[str, Reference]",
-    group: str,
-) -> "list[Trial]":
+def _third_party(config: Config, folder: Path, benchmarks: "Benchmarks") -> "list[Trial]":
     """Trials of the libraries' agents, one agent in each worker at a time."""
+    from experiments.crew import Crew, pool_of
     from experiments.paper.agents import TrainAgent
     from experiments.paper.benchmarks import ratios
     from experiments.study import Trial
@@ -110,29 +97,36 @@ def _third_party(
             name=name,
             settings=config.agent,
             seed=seed,
-            benchmarks=train,
-            held_out=list(references),
+            benchmarks=benchmarks.train,
+            validation=list(benchmarks.validation),
+            held_out=list(benchmarks.test),
             path=folder / "agents" / f"{name}-seed{seed}.json",
         )
         for name in config.agents
         for seed in config.seeds
     ]
     print(f"training {len(tasks)} agents of stable-baselines3 and sb3-contrib")
-    found = crew.run(tasks, "an agent's training")
-    learned = [
-        (label, task.seed, curve)
-        for task, curves in zip(tasks, found, strict=True)
-        for label, curve in curves.items()
-    ]
-    checks = [crew.check(curve[-1][1]) for *_, curve in learned]
+    # Workers do not go by the seed: agents are trained by tasks, which have it.
+    shared = config.training(0, folder)
+    with pool_of(shared) as pool:
+        crew = Crew(shared, pool, folder)
+        found = crew.run(tasks, "an agent's training")
+        learned = [
+            (label, task.seed, one)
+            for task, agents in zip(tasks, found, strict=True)
+            for label, one in agents.items()
+        ]
+        checks = [crew.check(one.outcomes) for *_, one in learned]
     return [
         Trial(
             label,
             seed,
-            group,
-            curve[-1][1],
+            benchmarks.group,
+            one.outcomes,
             found,
-            training=[(steps, ratios(outcomes, references)) for steps, outcomes in curve],
+            training=[(steps, ratios(played, benchmarks.validation)) for steps, played in one.curve]
+            if benchmarks.validation
+            else (),
         )
-        for (label, seed, curve), found in zip(learned, checks, strict=True)
+        for (label, seed, one), found in zip(learned, checks, strict=True)
     ]

@@ -6,7 +6,7 @@ for op counts, on the corpus's diverse programs.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from experiments.paper.settings import FULL, PAPER, Settings
 
 if TYPE_CHECKING:
     from experiments.learner import LearnerName
-    from experiments.study import Study, Trial
+    from experiments.study import Study
 
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "plain": {},
@@ -44,6 +44,8 @@ class Config(Settings):
     """Held-out benchmarks with more instructions are left out."""
     test_count: int | None = 12
     """Held-out benchmarks, evenly over families; None is all."""
+    validation_op_limit: int = 600
+    """Benchmarks of the split validation with more instructions are left out."""
 
 
 PRESETS = {
@@ -74,39 +76,20 @@ def run(config: Config, folder: Path) -> "Study":
         HloError: A benchmark cannot be read.
         OSError: A file cannot be written.
     """
-    from experiments.crew import Crew, pool_of
-    from experiments.paper.benchmarks import all_references, benchmarks_of, study_of_trainings
+    from experiments.paper.benchmarks import benchmarks_of, study_of_trainings
+    from experiments.paper.ours import Variant, train_variants
 
-    train, test = benchmarks_of(config)
-    shared = config.training(0, folder)
-    with pool_of(shared) as pool:
-        references, left_out = all_references(Crew(shared, pool, folder), test)
-    trials: list[Trial] = []
-    for variant in VARIANTS:
-        trials += _trials(config, variant, folder, train, references)
-    notes = (*_NOTES, *left_out)
-    return study_of_trainings("figure4", config, train, references, trials, notes)
-
-
-def _trials(
-    config: Config, variant: str, folder: Path, train: Any, references: Any
-) -> "list[Trial]":
-    """Trials of one variant, both learners and all seeds, with workers of its own.
-
-    Rewards and what states show are settings of workers.
-    """
-    from experiments.crew import Crew, pool_of
-    from experiments.paper.ours import train_policy
-
-    trials = []
-    group = f"{config.corpus_set or 'corpus'} test-unseen"
-    settings = config.training(0, folder, **VARIANTS[variant])
-    with pool_of(settings) as pool:
-        crew = Crew(settings, pool, folder)
-        for learner, encoder in ENCODERS.items():
-            for seed in config.seeds:
-                place = folder / variant / learner / f"seed{seed}"
-                labels = (f"{LABELS[variant]} ({encoder})", group)
-                seeded = replace(settings, seed=seed)
-                trials.append(train_policy(learner, seeded, place, train, references, crew, labels))
-    return trials
+    benchmarks = benchmarks_of(config, folder)
+    variants = [
+        Variant(
+            f"{LABELS[name]} ({encoder})",
+            learner,
+            config.training(0, folder, **changes),
+            folder / name / learner,
+        )
+        for name, changes in VARIANTS.items()
+        for learner, encoder in ENCODERS.items()
+    ]
+    trials = train_variants(variants, config.seeds, benchmarks, folder)
+    calls = f"Each policy learned from {config.steps:,} pass calls, and the last one was measured."
+    return study_of_trainings("figure4", config, benchmarks, trials, (*_NOTES, calls))

@@ -1,23 +1,35 @@
 """What policies make of families that they never saw, and of modules larger than they saw.
 
-Three groups of benchmarks: `test-seen` (families that training saw, in other configurations),
-`test-unseen` (families and libraries that it did not), and those of `train` that were too large to
-be trained on. The report also shows all of them by size.
+Four groups of benchmarks: `test-seen` (families that training saw, in other configurations),
+`test-unseen` (families and libraries that it did not), those of `train` that were too large to be
+trained on, and those of both test splits with more than 10,000 instructions. The report also shows
+all of them by size.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.config import CorpusSet
-from experiments.paper.figure3 import CheckpointsConfig, Groups, play_checkpoints
-from experiments.shipped import available, checkpoint_location
+from experiments.paper.checkpoints import (
+    CheckpointsConfig,
+    Groups,
+    opened,
+    play_checkpoints,
+    play_greedily_or_best,
+)
 
 if TYPE_CHECKING:
+    from experiments.checkpoint import Checkpoint
     from experiments.study import Study
 
 LARGER = "larger than trained on"
 """Group of modules of the split train beyond every checkpoint's limit."""
+HUGE_OPS = 10_000
+HUGE = f"more than {HUGE_OPS:,} instructions"
+"""Group of modules of the test splits of a size that no training comes near."""
+_TESTS = ("test-seen", "test-unseen")
 
 
 @dataclass(frozen=True)
@@ -35,7 +47,7 @@ PRESETS = {
 
 
 def run(config: Config, folder: Path) -> "Study":
-    """Plays the checkpoints on the three groups.
+    """Plays the checkpoints on the groups.
 
     Args:
         config: Settings.
@@ -43,27 +55,55 @@ def run(config: Config, folder: Path) -> "Study":
 
     Raises:
         HloError: There is no such checkpoint, or it is damaged.
-        ValueError: It was made with other passes.
+        ValueError: It was made with other passes, or two are of one kind and seed.
         OSError: It cannot be read.
     """
     from experiments.benchmarks import held_out_benchmarks
 
+    checkpoints = opened(config)
     groups: Groups = {
         split: held_out_benchmarks(config.op_limit, config.count, config.corpus_set, split)
-        for split in ("test-seen", "test-unseen")
+        for split in _TESTS
     }
-    groups[LARGER] = larger_than_trained_on(config)
-    return play_checkpoints("generalisation", config, groups, folder)
+    groups[LARGER] = larger_than_trained_on(config, checkpoints)
+    groups[HUGE] = huge(config)
+    notes = [_note(config, groups[HUGE])]
+    play = play_greedily_or_best(config.samples)
+    return play_checkpoints("generalisation", config, checkpoints, groups, folder, play, notes)
 
 
-def larger_than_trained_on(config: Config) -> list[str]:
+def larger_than_trained_on(config: Config, checkpoints: "Sequence[Checkpoint]") -> list[str]:
     """Modules of the split train that none of the checkpoints was trained on, for their size."""
     from experiments.benchmarks import spread_over_families
-    from experiments.checkpoint import Checkpoint
     from hlograph import corpus
 
-    given = config.checkpoints or tuple(available())
-    limits = [Checkpoint.load(checkpoint_location(name)).config["train_op_limit"] for name in given]
+    limit = max(checkpoint.config["train_op_limit"] for checkpoint in checkpoints)
     train = corpus.load(config.corpus_set, "train", max_op_count=config.op_limit)
-    larger = [b for b in train if b.op_count > max(limits, default=0)]
-    return spread_over_families(larger, config.count)
+    return spread_over_families([b for b in train if b.op_count > limit], config.count)
+
+
+def huge(config: Config) -> list[str]:
+    """Modules of the test splits with more than ``HUGE_OPS`` instructions, within the limit."""
+    from experiments.benchmarks import spread_over_families
+    from hlograph import corpus
+
+    tests = [
+        benchmark
+        for split in _TESTS
+        for benchmark in corpus.load(config.corpus_set, split, max_op_count=config.op_limit)
+    ]
+    return spread_over_families([b for b in tests if b.op_count > HUGE_OPS], config.count)
+
+
+def _note(config: Config, found: Sequence[str]) -> str:
+    if found:
+        return (
+            f"{HUGE}: {len(found)} modules of the test splits, which are in the groups of their "
+            "splits too."
+        )
+    if config.op_limit <= HUGE_OPS:
+        return (
+            f"{HUGE}: none here, for this preset leaves out modules of more than "
+            f"{config.op_limit:,}; --preset full has them."
+        )
+    return f"{HUGE}: the test splits have none of at most {config.op_limit:,}."

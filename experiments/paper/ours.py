@@ -1,69 +1,97 @@
 """Trains this project's own policies for an experiment."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, product
 from pathlib import Path
 
 from tensorboard.backend.event_processing.event_accumulator import SCALARS, EventAccumulator
 
-from experiments.benchmarks import REFERENCES, Reference
+from experiments.benchmarks import REFERENCES
 from experiments.config import GNNTrainConfig
-from experiments.crew import Crew
+from experiments.crew import Crew, pool_of
 from experiments.learner import LearnerName, learner_of
+from experiments.paper.benchmarks import Benchmarks
 from experiments.study import Trial
 from experiments.training import Training
 
 
-def train_policy(
-    learner: LearnerName,
-    config: GNNTrainConfig,
-    folder: Path,
-    train: Sequence[str],
-    references: Mapping[str, Reference],
-    crew: Crew,
-    labels: tuple[str, str],
-) -> Trial:
-    """Trains a policy, plays it on the held-out benchmarks and checks what comes out.
+@dataclass(frozen=True)
+class Variant:
+    """One kind of policy, to be trained with several seeds."""
 
-    One that was begun in the folder is continued.
+    method: str
+    """What tables call it."""
+    learner: LearnerName
+    settings: GNNTrainConfig
+    """Of its training, with any seed."""
+    folder: Path
+    """Where its checkpoints and events go."""
+
+
+def train_variants(
+    variants: Iterable[Variant], seeds: Sequence[int], benchmarks: Benchmarks, folder: Path
+) -> list[Trial]:
+    """Trains each variant with each seed, and checks what it makes of the held-out benchmarks.
+
+    Rewards, encoders and what states show are settings of workers: variants that differ in them
+    have workers of their own.
 
     Args:
-        learner: Which policy.
-        config: Settings of the training.
-        folder: Where checkpoints and events go.
-        train: Benchmarks to train on.
-        references: Of the held-out benchmarks, which are these.
-        crew: Plays, with workers that know these settings.
-        labels: Name of the method and of the group of benchmarks.
+        variants: What is trained; those of equal settings one after the other.
+        seeds: Seeds of its trainings.
+        benchmarks: What it is trained on and measured by.
+        folder: Where lost workers are written down.
     """
-    known = crew.references(train) | dict(references)
-    left = [name for name in train if name in known]
-    # The learning curve is of the benchmarks that are measured; it chooses nothing.
-    config = replace(config, keep_best=False)
-    names = (left, list(references), list(references))
-    training = Training(learner_of(learner, config), config, folder, *names, known, crew)
-    outcomes = training.run()
-    method, group = labels
-    return Trial(
-        method,
-        config.seed,
-        group,
-        outcomes,
-        crew.check(outcomes),
-        training=learning_curve(folder),
+    trials = []
+    for settings, same in groupby(variants, lambda variant: variant.settings):
+        with pool_of(settings) as pool:
+            crew = Crew(settings, pool, folder)
+            for variant, seed in product(same, seeds):
+                print(f"{variant.method}, seed {seed}")
+                trials.append(train_policy(variant, seed, benchmarks, crew))
+    return trials
+
+
+def train_policy(variant: Variant, seed: int, benchmarks: Benchmarks, crew: Crew) -> Trial:
+    """Trains a policy, plays it on the held-out benchmarks and checks what comes out.
+
+    One that was begun in its folder is continued.
+
+    Args:
+        variant: Which policy.
+        seed: Seed of the training.
+        benchmarks: What it is trained on and measured by.
+        crew: Plays, with workers that know the variant's settings.
+    """
+    folder = variant.folder / f"seed{seed}"
+    known = crew.references(benchmarks.train) | {**benchmarks.validation, **benchmarks.test}
+    names = (
+        [name for name in benchmarks.train if name in known],
+        list(benchmarks.validation),
+        list(benchmarks.test),
     )
+    # What other agents end with is their last policy, too: validation chooses nothing here.
+    config = replace(variant.settings, seed=seed, keep_best=False)
+    learner = learner_of(variant.learner, config)
+    outcomes = Training(learner, config, folder, *names, known, crew).run()
+    checks = crew.check(outcomes)
+    curve = learning_curve(folder)
+    return Trial(variant.method, seed, benchmarks.group, outcomes, checks, training=curve)
 
 
 def learning_curve(folder: Path) -> list[tuple[int, dict[str, float]]]:
-    """Held-out count ratios by pass calls, as a training wrote them, interrupted or not.
+    """Count ratios on validation by pass calls, as a training wrote them, interrupted or not.
 
     Args:
         folder: Where its events are.
     """
     # 0 keeps all points, where the default draws some.
     events = EventAccumulator(str(folder), size_guidance={SCALARS: 0}).Reload()
+    there = events.Tags()[SCALARS]
     curve: dict[int, dict[str, float]] = {}
     for name in REFERENCES:
-        for point in events.Scalars(f"op_count_ratio_validation/{name}"):
+        tag = f"op_count_ratio_validation/{name}"
+        for point in events.Scalars(tag) if tag in there else ():
             curve.setdefault(point.step, {})[name] = point.value
     return sorted(curve.items())

@@ -23,7 +23,8 @@ class Side:
     op_count: int
     """Instructions of the module, before XLA:CPU compiles it."""
     compile_seconds: float
-    """Wall time of XLA:CPU's compilation, HLO passes and code generation together."""
+    """Wall time of XLA:CPU's compilation, HLO passes and code generation together: the median over
+    some, the other side compiled in turn."""
     kernels: int
     """Steps of the compiled code; see ``hlograph.execution.Executable``."""
     median_seconds: float

@@ -20,6 +20,7 @@ from experiments.config import CorpusSet
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
+    from experiments.checkpoint import Checkpoint
     from experiments.evaluation import Outcome
     from experiments.paper.runtime_results import Kept
     from experiments.paper.runtime_worker import Result, TimeBenchmark
@@ -37,7 +38,7 @@ class Config:
     """Settings of the experiment."""
 
     preset: Literal["quick", "full"] = "quick"
-    """Set of defaults for all the rest: quick takes five minutes, full some hours."""
+    """Set of defaults for all the rest: quick takes ten minutes, full a night."""
     seeds: tuple[int, ...] = (0,)
     """Seeds of the random inputs that modules run on; pairs are shared out among them."""
     corpus_set: CorpusSet | None = None
@@ -55,6 +56,9 @@ class Config:
     """Whether to measure the least op counts that are known, where they are."""
     references: tuple[str, ...] = ("xla-simplify", "xla-cpu")
     """Reference pipelines to measure."""
+    compilations: int = 3
+    """Times that both modules of a pair are compiled, in turn; compile times are medians of them,
+    and the first ones run."""
     repetitions: int = 30
     """Pairs of samples for each benchmark and method."""
     sample_seconds: float = 0.002
@@ -73,6 +77,11 @@ class Config:
     """Processes that play policies, one a core by default; one alone takes times."""
     out: Path | None = None
     """Folder for the study; by default a new one under runs/. One that was not finished goes on."""
+
+    def __post_init__(self) -> None:
+        """Refuses to compile nothing."""
+        if self.compilations < 1:
+            raise ValueError(f"--compilations: expected at least 1, got {self.compilations}")
 
 
 PRESETS: dict[str, Config] = {
@@ -100,10 +109,12 @@ def run(config: Config, folder: Path, make_worker: "MakeWorker | None" = None) -
         make_worker: Makes what measures, in its process; by default that of ``runtime_worker``.
 
     Raises:
-        HloError: A checkpoint is damaged, or was made with other passes.
+        HloError: A checkpoint is damaged.
+        ValueError: It was made with other passes.
         OSError: It cannot be read.
     """
     from experiments.benchmarks import held_out_benchmarks
+    from experiments.checkpoint_player import training_cost
     from experiments.paper.paired_timing import summaries, table
     from experiments.paper.runtime_results import Kept, pairs_of, study
 
@@ -112,28 +123,43 @@ def run(config: Config, folder: Path, make_worker: "MakeWorker | None" = None) -
         raise HloError(f"no benchmark of {config.split} has at most {config.op_limit} instructions")
     kept = Kept(folder)
     left = [name for name in names if name not in kept.results]
+    policies = _policies(config)
     if left:
-        _measure(config, kept, left, _methods(config, folder, names), make_worker)
+        _measure(config, kept, left, _methods(config, folder, names, policies), make_worker)
     results = {name: kept.results[name] for name in names}
     print(table(summaries(pairs_of(results))))
-    return study(config, results)
+    costs = [f"{method}: {training_cost(policy)}" for method, policy in policies.items()]
+    return study(config, results, costs)
+
+
+def _policies(config: Config) -> "dict[str, Checkpoint]":
+    """The checkpoints, by what tables call their policies; the second of a kind has a number."""
+    from experiments.checkpoint import Checkpoint
+    from experiments.checkpoint_player import LABELS
+    from experiments.shipped import available, checkpoint_location
+
+    found: dict[str, Checkpoint] = {}
+    for given in config.checkpoints or available():
+        checkpoint = Checkpoint.load(checkpoint_location(given))
+        number = 1 + sum(other.learner == checkpoint.learner for other in found.values())
+        label = LABELS[checkpoint.learner]
+        found[label if number == 1 else f"{label} #{number}"] = checkpoint
+    return found
 
 
 def _methods(
-    config: Config, folder: Path, names: Sequence[str]
+    config: Config, folder: Path, names: Sequence[str], policies: "Mapping[str, Checkpoint]"
 ) -> "Mapping[str, Mapping[str, Outcome | None]]":
     """By method and benchmark what was found; None is to be found by the worker."""
-    from experiments.best_known import read
+    from experiments.best_known import current
     from experiments.evaluation import Outcome
-    from experiments.shipped import available
     from hlograph import corpus
 
-    methods: dict[str, Mapping[str, Outcome | None]] = {}
-    for checkpoint in config.checkpoints or available():
-        name, outcomes = _played(config, folder, checkpoint, names)
-        number = sum(method.split(" #")[0] == name for method in methods)
-        methods[f"{name} #{number + 1}" if number else name] = {o.benchmark: o for o in outcomes}
-    known = {k: v for k, v in read().items() if k in names} if config.best_known else {}
+    methods: dict[str, Mapping[str, Outcome | None]] = {
+        method: {o.benchmark: o for o in _played(config, folder, checkpoint, names)}
+        for method, checkpoint in policies.items()
+    }
+    known = {k: v for k, v in current().items() if k in names} if config.best_known else {}
     if known:
         starts = {b.name: b.op_count for b in corpus.load()}
         methods[BEST_KNOWN] = {
@@ -144,15 +170,13 @@ def _methods(
 
 
 def _played(
-    config: Config, folder: Path, checkpoint: str, names: Sequence[str]
-) -> "tuple[str, list[Outcome]]":
-    """Name of a checkpoint's policy, and what it makes of benchmarks when it is played greedily."""
+    config: Config, folder: Path, checkpoint: "Checkpoint", names: Sequence[str]
+) -> "list[Outcome]":
+    """What a checkpoint's policy makes of benchmarks when it is played greedily."""
     from experiments.checkpoint_player import player
-    from experiments.shipped import checkpoint_location
 
-    location = checkpoint_location(checkpoint)
-    with player(location, folder, num_workers=config.num_workers) as play:
-        return play.method(), play.crew.play(play.checkpoint.learner, play.policy, names)
+    with player(checkpoint, folder, num_workers=config.num_workers) as play:
+        return play.crew.play(checkpoint.learner, play.policy, names)
 
 
 def _measure(
@@ -173,6 +197,7 @@ def _measure(
             benchmark=name,
             candidates=[Candidate(m, found[name]) for m, found in methods.items() if name in found],
             seeds=config.seeds,
+            compilations=config.compilations,
             pairs=config.repetitions,
             samples=config.samples,
             sample_seconds=config.sample_seconds,

@@ -9,7 +9,7 @@ from experiments.benchmarks import recorded
 from experiments.config_json import to_json
 from experiments.evaluation import Check, Outcome
 from experiments.paper.paired_timing import CONTROL, Pair, Side, summaries
-from experiments.paper.runtime import Config
+from experiments.paper.runtime import BEST_KNOWN, Config
 from experiments.paper.runtime_worker import Result
 from experiments.study import Study, Trial
 from hlograph.checked_file import read_checked_json, write_checked_json
@@ -57,7 +57,9 @@ def pairs_of(results: Mapping[str, Sequence[Result]]) -> list[Pair]:
     return [r.pair for found in results.values() for r in found if r.pair is not None]
 
 
-def study(config: Config, results: Mapping[str, Sequence[Result]]) -> Study:
+def study(
+    config: Config, results: Mapping[str, Sequence[Result]], notes: Sequence[str] = ()
+) -> Study:
     """The study of some results.
 
     ``measurements`` holds ``pairs`` and ``summaries`` (``paired_timing``: by method), ``control``
@@ -67,6 +69,7 @@ def study(config: Config, results: Mapping[str, Sequence[Result]]) -> Study:
     Args:
         config: Settings of the experiment.
         results: Of all its benchmarks.
+        notes: What else a reader has to be told.
     """
     pairs = pairs_of(results)
     left_out = {
@@ -86,7 +89,7 @@ def study(config: Config, results: Mapping[str, Sequence[Result]]) -> Study:
             "control": CONTROL,
             "left_out": left_out,
         },
-        notes=_notes(results, left_out),
+        notes=[*_notes(config, results, left_out), *notes],
     )
 
 
@@ -104,7 +107,9 @@ def _trials(config: Config, results: Mapping[str, Sequence[Result]]) -> list[Tri
 
 
 def _notes(
-    results: Mapping[str, Sequence[Result]], left_out: Mapping[str, Mapping[str, str | None]]
+    config: Config,
+    results: Mapping[str, Sequence[Result]],
+    left_out: Mapping[str, Mapping[str, str | None]],
 ) -> list[str]:
     gone = [name for name, why in left_out.items() if CONTROL in why]
     notes = [
@@ -115,7 +120,12 @@ def _notes(
         "what noise makes of ratios. An interval covers what varies from run to run, not from one "
         "compilation to the next (where code and data lie), so the control's counts of faster and "
         "slower benchmarks are those of false alarms.",
+        f"Compile times are medians of {config.compilations} compilations of each of the two "
+        f"modules, in turn; what {CONTROL} shows of them is noise, too.",
     ]
+    methods = {result.method for found in results.values() for result in found}
+    if config.best_known and BEST_KNOWN not in methods:
+        notes.append(f"{BEST_KNOWN} is not shown: none is known of any of these benchmarks.")
     for name, why in left_out.items():
         if CONTROL in why:
             notes.append(f"{name} was not executed: {why[CONTROL]}")

@@ -7,6 +7,7 @@ again without it.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 
 import numpy as np
 
@@ -46,6 +47,8 @@ class TimeBenchmark:
     candidates: Sequence[Candidate]
     seeds: Sequence[int]
     """Of the random inputs, among which the pairs are shared out."""
+    compilations: int
+    """Of both modules of a pair, in turn."""
     pairs: int
     samples: int
     """Random inputs on which each result is compared with its original."""
@@ -73,7 +76,12 @@ class Result:
 def make_worker(recorder: FlightRecorder) -> "Callable[[TimeBenchmark], list[Result]]":
     """Returns what a worker process does with a task (``hlograph.isolation``)."""
     Executable(Module.from_text(_WARM_UP))
-    return lambda task: _Benchmark(task, recorder).run()
+    return lambda task: results_of(task, recorder)
+
+
+def results_of(task: TimeBenchmark, recorder: FlightRecorder) -> "list[Result]":
+    """What a worker does with a task, in this process."""
+    return _Benchmark(task, recorder).run()
 
 
 def measure(pool: Pool, tasks: "Sequence[TimeBenchmark]") -> "Iterator[tuple[str, list[Result]]]":
@@ -106,7 +114,7 @@ def measure(pool: Pool, tasks: "Sequence[TimeBenchmark]") -> "Iterator[tuple[str
 
 
 class _Benchmark:
-    """One benchmark, compiled once, and all that is compared with it."""
+    """One benchmark, and all that is compared with it."""
 
     def __init__(self, task: TimeBenchmark, recorder: FlightRecorder) -> None:
         self._task, self._recorder, self._checker = task, recorder, Checker()
@@ -141,7 +149,8 @@ class _Benchmark:
         return Result(candidate.method, None, pair, outcome, found)
 
     def _pair(self, method: str, module: Module) -> Pair:
-        after = Executable(module, self._task.limits)
+        after, *compiled = self._compiled(method, module)
+        self._begin(method)
         times = np.concatenate([self._times(after, inputs) for inputs in self._inputs])
         ratios = [float(f"{ratio:.5g}") for ratio in times[:, 0] / times[:, 1]]
         seconds = np.median(times, axis=0).tolist()
@@ -151,9 +160,27 @@ class _Benchmark:
             ratios,
             float(np.median(ratios)),
             *bootstrap_interval(ratios, statistic="median"),
-            before=_side(self._start, self._before, seconds[0]),
-            after=_side(module, after, seconds[1]),
+            before=_side(self._start, self._before, compiled[0], seconds[0]),
+            after=_side(module, after, compiled[1], seconds[1]),
         )
+
+    def _compiled(self, method: str, module: Module) -> tuple[Executable, float, float]:
+        """A method's module compiled, and the median seconds that the original and it take.
+
+        In turn, now one and now the other first: what was compiled long before, in another state
+        of the process and the machine, is nothing to compare with.
+        """
+        executables: list[Executable] = []
+        seconds: dict[bool, list[float]] = {True: [], False: []}
+        for number in range(self._task.compilations):
+            for original in (True, False) if number % 2 else (False, True):
+                self._begin(method)
+                made = Executable(self._start if original else module, self._task.limits)
+                seconds[original].append(made.compile_seconds)
+                if not original:
+                    executables.append(made)
+            del executables[1:]
+        return executables[0], median(seconds[True]), median(seconds[False])
 
     def _times(self, after: Executable, inputs: list[Array]) -> np.ndarray:
         """Seconds before and after, float64 [P, 2]."""
@@ -171,8 +198,8 @@ class _Benchmark:
         self._recorder.begin(note.encode(), self._task.step_seconds)
 
 
-def _side(module: Module, executable: Executable, seconds: float) -> Side:
-    return Side(module.op_count, executable.compile_seconds, executable.kernels, seconds)
+def _side(module: Module, executable: Executable, compiled: float, seconds: float) -> Side:
+    return Side(module.op_count, compiled, executable.kernels, seconds)
 
 
 def _after_pipeline(benchmark: str, pipeline: str) -> Outcome:

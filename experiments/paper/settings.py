@@ -42,6 +42,11 @@ class Settings:
     """Held-out benchmarks with more instructions are left out."""
     test_count: int | None = None
     """Held-out benchmarks, evenly over families; None is all."""
+    validation_op_limit: int = 2_400
+    """Benchmarks of the split validation with more instructions are left out."""
+    validation_count: int | None = 12
+    """Benchmarks of the split validation, evenly over families, that learning curves are of; they
+    choose nothing. None is all."""
     num_envs: int = 16
     """Environments of agents that learn from several at once."""
     horizon: int = 40
@@ -87,6 +92,7 @@ class Settings:
             train_op_limit=self.train_op_limit,
             test_op_limit=self.test_op_limit,
             test_count=self.test_count,
+            validation_count=self.validation_count,
             num_envs=self.num_envs,
             horizon=self.horizon,
             evaluations=self.evaluations,
@@ -103,6 +109,8 @@ FULL: dict[str, Any] = {
     "total_steps": 1_000_000,
     "train_op_limit": 8_000,
     "test_op_limit": 8_000,
+    "validation_op_limit": 8_000,
+    "validation_count": 36,
     "num_envs": 32,
     "horizon": 48,
     "evaluations": 20,

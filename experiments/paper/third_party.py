@@ -17,7 +17,7 @@ from torch import nn
 
 from experiments.config import OpCountTrainConfig
 from experiments.paper.agent_settings import LABELS, MASKED, AgentName, AgentSettings
-from experiments.paper.agents import Curves, MakeEnv, Scores, TrainAgent, play, training_env
+from experiments.paper.agents import Learned, MakeEnv, Scores, TrainAgent, play, training_env
 from experiments.rollout import Deck
 
 
@@ -96,15 +96,23 @@ def scores_of(agent: BaseAlgorithm) -> Scores:
 
 
 def train_agent(
-    task: TrainAgent, config: OpCountTrainConfig, make_env: MakeEnv, make_test_env: MakeEnv
-) -> Curves:
-    """Trains an agent, and plays it on the held-out benchmarks as it learns.
+    task: TrainAgent,
+    config: OpCountTrainConfig,
+    make_env: MakeEnv,
+    make_validation_env: MakeEnv,
+    make_test_env: MakeEnv,
+) -> dict[str, Learned]:
+    """Trains an agent, and plays it on validation as it learns, on what is held out in the end.
 
     Args:
         task: Which agent, with which seed, on which benchmarks.
         config: Settings of the run.
         make_env: Makes environments of the benchmarks to train on.
+        make_validation_env: Makes environments of those to play on while it learns.
         make_test_env: Makes environments of the held-out benchmarks.
+
+    Returns:
+        By what tables call it, without and with the mask in play, what became of it.
     """
     # One that learns from memory takes its steps one by one, as it was published.
     players = 1 if task.name == "dqn" else config.num_envs
@@ -116,17 +124,23 @@ def train_agent(
     label = LABELS[task.name]
     knows_the_mask = task.name == "maskable-ppo"
     labels = {label: knows_the_mask} | ({} if knows_the_mask else {f"{label}, {MASKED}": True})
-    curves: Curves = {label: [] for label in labels}
+    learned = {label: Learned([], []) for label in labels}
+    draws = task.name != "dqn"
 
     def look() -> None:
         for label, masked in labels.items():
-            outcomes = play(scores_of(agent), make_test_env, task.held_out, masked=masked)
-            curves[label].append((agent.num_timesteps, outcomes))
+            play_as = {"masked": masked, "draws": draws}
+            outcomes = play(scores_of(agent), make_validation_env, task.validation, **play_as)
+            learned[label].curve.append((agent.num_timesteps, outcomes))
 
     agent.learn(total, callback=_Looks([total * part // parts for part in range(1, parts)], look))
     envs.close()
     look()
-    return curves
+    for label, masked in labels.items():
+        learned[label].outcomes.extend(
+            play(scores_of(agent), make_test_env, task.held_out, masked=masked, draws=draws)
+        )
+    return learned
 
 
 class _Looks(BaseCallback):

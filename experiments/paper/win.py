@@ -6,18 +6,14 @@ policy was trained on. Random search then has on each benchmark as many seconds 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import cycle
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.config import CorpusSet
-from experiments.config_json import to_json
-from experiments.paper.figure3 import CheckpointsConfig
-from experiments.shipped import available, checkpoint_location
-from hlograph.errors import HloError
+from experiments.paper.checkpoints import CheckpointsConfig, opened, play_checkpoints
 
 if TYPE_CHECKING:
-    from experiments.benchmarks import Reference
     from experiments.checkpoint_player import Player
     from experiments.study import Study, Trial
 
@@ -41,7 +37,8 @@ PRESETS = {
 _NOTES = (
     "Results of several episodes count the pass calls and seconds of all of them.",
     "Random search has on each benchmark the wall time of the GNN with the same seed, its encoding "
-    "included; what the GNN's training cost is in no budget.",
+    "included; both begin with nothing known of the benchmark. What the GNN's training cost is in "
+    "no budget.",
 )
 
 
@@ -54,48 +51,26 @@ def run(config: Config, folder: Path) -> "Study":
 
     Raises:
         HloError: There is no such checkpoint, or it is damaged.
-        ValueError: It was made with other passes.
+        ValueError: It was made with other passes, or two are of one kind and seed.
         OSError: It cannot be read.
     """
     from experiments.benchmarks import held_out_benchmarks
-    from experiments.checkpoint_player import player
-    from experiments.paper.benchmarks import known_of
-    from experiments.study import Study
 
-    given = config.checkpoints or tuple(available())
-    if not given:
-        raise HloError("no checkpoints come with this checkout: name some with --checkpoints")
     groups = {
         f"{name} test-unseen": held_out_benchmarks(config.op_limit, config.count, name)
         for name in config.corpus_sets
     }
-    references: dict[str, Reference] = {}
-    trials: list[Trial] = []
-    notes = list(_NOTES)
-    for checkpoint, seed in zip(given, cycle(config.seeds), strict=False):
-        location = checkpoint_location(checkpoint)
-        pool = (config.num_workers, config.workers)
-        with player(location, folder, config.checks, *pool) as play:
-            if not references:
-                names = list(dict.fromkeys(n for group in groups.values() for n in group))
-                references, left_out = play.references(names)
-                notes += left_out
-            for group, names in groups.items():
-                left = [name for name in names if name in references]
-                trials += _trials(play, group, left, config.samples, seed)
-    return Study(
-        name="win",
-        preset=config.preset,
-        settings=to_json(config),
-        references=references,
-        trials=trials,
-        best_known=known_of(references),
-        notes=notes,
-    )
+    play = partial(_trials, samples=config.samples)
+    return play_checkpoints("win", config, opened(config), groups, folder, play, _NOTES)
+
+
+def same_time(method: str) -> str:
+    """What tables call random search that had the wall time of a method."""
+    return f"random search, time of {method}"
 
 
 def _trials(
-    play: "Player", group: str, names: Sequence[str], samples: int, seed: int
+    play: "Player", group: str, names: Sequence[str], seed: int, samples: int
 ) -> "Iterator[Trial]":
     """One checkpoint's trials on a group; with the GNN's, those of random search."""
     for count in dict.fromkeys((1, samples)):
@@ -124,7 +99,7 @@ def _random_search(play: "Player", like: "Trial") -> "Trial":
     found: list[Found] = play.crew.run(tasks, "a search")
     outcomes = [each.outcome for each in found]
     return Trial(
-        f"random search, time of {like.method}",
+        same_time(like.method),
         like.seed,
         like.group,
         outcomes,

@@ -10,6 +10,12 @@ from experiments.report.methods import details, measures_table
 from experiments.report.section import Picture, Section
 from experiments.study import Study
 
+LEARNING = (
+    "Count ratio on modules of the split validation while training, greedily played; the other "
+    "tables and pictures are of the group's own benchmarks, which nobody looked at before the end."
+)
+"""What is said of learning curves."""
+
 
 def sections(study: Study) -> list[Section]:
     """Bars of both ratios, learning curves and tables of each group of benchmarks."""
@@ -24,8 +30,7 @@ def sections(study: Study) -> list[Section]:
             found.append(_reductions(comparison, number + 1))
         curves = learning_curves(comparison, f"learning-{number + 1}")
         if curves:
-            text = ("Count ratio on the benchmarks of the group while training.",)
-            found.append(Section(f"Learning: {group}", text, curves))
+            found.append(Section(f"Learning: {group}", (LEARNING,), curves))
         table = measures_table(comparison)
         found.append(Section(f"Methods: {group}", _explained(), table=table))
         found += details(comparison)
@@ -55,7 +60,7 @@ def _reductions(comparison: Comparison, number: int) -> Section:
 
 
 def learning_curves(comparison: Comparison, name: str) -> Picture | None:
-    """Count ratio against pass calls trained on, by method; None if nothing was trained."""
+    """Count ratio on validation against pass calls trained on; None if nothing was trained."""
     trained = [t for t in comparison.trials() if t.training]
     references = list(dict.fromkeys(r for t in trained for _, ratios in t.training for r in ratios))
     if not references:
@@ -65,7 +70,7 @@ def learning_curves(comparison: Comparison, name: str) -> Picture | None:
         lines = {m: _line(comparison, m, reference) for m in comparison.methods}
         kept = {m: line for m, line in lines.items() if line.x}
         panels.append(Panel(f"to {reference}", "pass calls trained on", kept, {}))
-    alt = f"Count ratio on {comparison.group} against pass calls trained on"
+    alt = "Count ratio on validation modules against pass calls trained on"
     return line_panels(name, alt, panels, "count ratio")
 
 

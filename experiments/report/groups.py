@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from experiments.report.bars import grouped_bars
 from experiments.report.comparison import Comparison
+from experiments.report.figure2 import LEARNING, learning_curves
 from experiments.report.methods import details, measures_table
 from experiments.report.section import Section
 from experiments.study import Study
@@ -33,6 +34,9 @@ def figure4(study: Study) -> list[Section]:
                 values = comparison.over_seeds(method, comparison.count_ratio(against))
                 series.setdefault(encoder, {})[variant] = values
             found.append(_section(group, against, f"variants-{number + 1}-{place + 1}", series))
+        curves = learning_curves(comparison, f"learning-{number + 1}")
+        if curves:
+            found.append(Section(f"Learning: {group}", (LEARNING,), curves))
         found += _tables(comparison)
     return found
 

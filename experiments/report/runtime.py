@@ -75,7 +75,8 @@ def sections(study: Study) -> list[Section]:
     text = (
         "Time of a run before the passes / after them, both compiled by XLA:CPU in its own way "
         "and run in turn in one process: above 1 is faster after. Of each benchmark the median "
-        "over pairs of runs.",
+        "over pairs of runs. Compile times are medians of several compilations of both, in turn. "
+        "What the control shows (a module and itself) is noise, of run and of compile times.",
     )
     summary = Section("Run time", text, _histograms(pairs), summary_table(pairs))
     each = Section("Run time, benchmark by benchmark", table=benchmark_table(pairs))

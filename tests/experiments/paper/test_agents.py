@@ -9,7 +9,14 @@ from envs import PassOrderingEnv
 from experiments.evaluation import Checker
 from experiments.learner import learner_of
 from experiments.paper.agent_settings import AGENTS, AgentSettings
-from experiments.paper.agents import DealtEpisodes, TrainAgent, log_counts, play, training_env
+from experiments.paper.agents import (
+    DealtEpisodes,
+    TrainAgent,
+    greedy,
+    log_counts,
+    play,
+    training_env,
+)
 from experiments.rollout import Deck
 from experiments.rollout_worker import RolloutWorker
 from experiments.startup import tensorboard_without_tensorflow
@@ -34,6 +41,7 @@ def _task(name, path, seed=0):
         settings=SETTINGS,
         seed=seed,
         benchmarks=[b.name for b in smallest if b.split == "train"][:2],
+        validation=[b.name for b in smallest if b.split == "validation"][:2],
         held_out=[b.name for b in smallest if b.split == "test-unseen"][:2],
         path=path,
     )
@@ -42,17 +50,18 @@ def _task(name, path, seed=0):
 @pytest.mark.parametrize("name", AGENTS)
 def test_an_agent_learns_from_all_its_calls_and_is_judged(name, worker, tmp_path):
     task = _task(name, tmp_path / "agent.json")
-    curves = task.do(worker)
+    learned = task.do(worker)
     config = worker.config
-    assert len(curves) == (1 if name == "maskable-ppo" else 2)
-    for curve in curves.values():
-        assert [steps for steps, _ in curve] == [config.total_steps // 2, config.total_steps]
-        for _, outcomes in curve:
-            assert [o.benchmark for o in outcomes] == list(task.held_out)
+    assert len(learned) == (1 if name == "maskable-ppo" else 2)
+    for one in learned.values():
+        assert [steps for steps, _ in one.curve] == [config.total_steps // 2, config.total_steps]
+        played = [(task.validation, outcomes) for _, outcomes in one.curve]
+        for benchmarks, outcomes in (*played, (task.held_out, one.outcomes)):
+            assert [o.benchmark for o in outcomes] == list(benchmarks)
             assert all(o.calls <= config.horizon for o in outcomes)
             assert all(Checker().check(o, samples=0).problem is None for o in outcomes)
     # What was kept is what was found, and it is taken instead of another training.
-    assert replace(task, seed=9).do(worker) == curves
+    assert replace(task, seed=9).do(worker) == learned
 
 
 @pytest.mark.parametrize("name", AGENTS)
@@ -78,10 +87,24 @@ def test_a_mask_in_play_leaves_out_what_did_nothing(tiny_env):
         return np.arange(len(tiny_env.passes) + 1)[::-1].astype(np.float32)
 
     (stuck,), (masked,) = (
-        play(scores, tiny_env.fork, tiny_env.benchmarks, masked=masked) for masked in (False, True)
+        play(scores, tiny_env.fork, tiny_env.benchmarks, masked=masked, draws=False)
+        for masked in (False, True)
     )
     assert stuck.calls == masked.calls == tiny_env.horizon
     assert len(stuck.passes) <= 1 < len(masked.passes)
+
+
+def test_who_draws_stops_where_stopping_is_more_likely_than_not():
+    everything, some = np.ones(4), np.array([1, 0, 1, 1])
+    scores = np.log(np.array([0.3, 0.15, 0.1, 0.45], np.float32))
+    # Stopping is the likeliest action, but less likely than not; values know no such thing.
+    assert greedy(scores, everything, draws=True) == 0
+    assert greedy(scores, everything, draws=False) == 3
+    # Among what the mask leaves it is more likely than not.
+    assert greedy(scores, some, draws=True) == 3
+    assert (
+        greedy(np.log(np.array([0.3, 0.1, 0.1, 0.5001], np.float32)), everything, draws=True) == 3
+    )
 
 
 def test_a_seed_decides_what_is_learned(worker, tmp_path):

@@ -4,12 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.benchmarks import ALL_REFERENCES, REFERENCES
-from experiments.metrics import count_ratio
-from experiments.paper import figure2, figure4
+from experiments.benchmarks import ALL_REFERENCES, REFERENCES, recorded
+from experiments.checkpoint import Checkpoint
+from experiments.checkpoint_player import player
+from experiments.paper import ablations, figure2, figure4
 from experiments.paper.agent_settings import LABELS, AgentSettings
+from experiments.paper.benchmarks import ratios
 from experiments.startup import tensorboard_without_tensorflow
 from experiments.study import STUDY, Study
+from hlograph import corpus
 
 SMALL = {
     "seeds": (3,),
@@ -20,6 +23,8 @@ SMALL = {
     "train_op_limit": 25,
     "test_op_limit": 85,
     "test_count": 2,
+    "validation_op_limit": 85,
+    "validation_count": 2,
     "evaluations": 2,
     "samples": 1,
     "num_workers": 2,
@@ -34,15 +39,23 @@ def _check(study, methods, folder):
     for trial in study.trials:
         assert trial.seed == 3
         assert [check.problem for check in trial.checks] == [None] * 2
-        steps, ratios = trial.training[-1]
-        assert steps == 24
-        agent = [o.op_count for o in trial.outcomes]
-        for name in REFERENCES:
-            reference = [study.references[o.benchmark].after[name] for o in trial.outcomes]
-            assert ratios[name] == pytest.approx(count_ratio(reference, agent), rel=1e-5)
+        assert trial.training[-1][0] == 24
+        assert all(set(ratios) == set(REFERENCES) for _, ratios in trial.training)
+    splits = {b.name: b.split for b in corpus.load()}
+    assert [splits[name] for name in study.settings["validated_on"]] == ["validation"] * 2
+    assert {splits[name] for name in study.references} == {"test-unseen"}
     study.save(folder)
     loaded = Study.load(folder / STUDY)
     assert [t.counted() for t in loaded.trials] == [t.counted() for t in study.trials]
+
+
+def _validation_ratios(study, folder, learner):
+    """Ratios to both references that the last policy of a training reaches on validation."""
+    checkpoint = Checkpoint.load(folder / learner / "seed3" / "checkpoint.pt")
+    references = recorded(study.settings["validated_on"])
+    with player(checkpoint, folder, 0, workers="in-process") as play:
+        played = play.crew.play(learner, play.policy, list(references))
+    return ratios(played, references)
 
 
 def test_figure2(tmp_path):
@@ -56,6 +69,11 @@ def test_figure2(tmp_path):
     study = figure2.run(config, tmp_path)
     third_party = ["DQN (op counts)", "DQN (op counts), masked in play", LABELS["maskable-ppo"]]
     _check(study, [*third_party, "PPO (op counts)", "PPO (GNN)"], tmp_path)
+    # The curve's last point is the last policy on validation.
+    for learner, method in figure2.OURS.items():
+        (trial,) = study.of(method, "corpus test-unseen")
+        expected = _validation_ratios(study, tmp_path, learner)
+        assert trial.training[-1][1] == pytest.approx(expected, rel=1e-5)
     # A run that was cut short begins with what is there, and ends with the same.
     again = figure2.run(config, tmp_path)
     assert again.trials == study.trials
@@ -70,3 +88,19 @@ def test_figure4(tmp_path):
         for encoder in ("op counts", "GNN")
     ]
     _check(study, methods, tmp_path)
+
+
+def test_ablations(tmp_path):
+    tensorboard_without_tensorflow()
+    variants = ("without edges", "GIN")
+    small = SMALL | {"total_steps": 0, "cloning_epochs": 1, "variants": variants}
+    study = ablations.run(replace(ablations.PRESETS["quick"], **small), tmp_path)
+    assert study.methods("corpus test-unseen") == [ablations.OP_COUNTS, *variants]
+    for trial in study.trials:
+        assert [check.problem for check in trial.checks] == [None] * 2
+        assert [steps for steps, _ in trial.training] == [0]
+    assert "learned from no pass calls of their own" in study.notes[0]
+    more = ablations.Config(total_steps=100, num_envs=4, horizon=6, cloning_epochs=0)
+    assert "then learned from 120 pass calls of their own" in ablations.how_they_learned(more, [])
+    with pytest.raises(ValueError, match="no variants \\['no such'\\]"):
+        ablations.run(replace(ablations.PRESETS["quick"], variants=("no such",)), tmp_path)

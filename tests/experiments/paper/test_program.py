@@ -99,3 +99,15 @@ def test_a_study_is_saved_and_not_continued_with_other_settings(counting, tmp_pa
     assert main(["figure2", "--size", "4", "--out", out]) == 2
     assert "other settings: size" in capsys.readouterr().err
     assert [config.size for config in counting] == [3, 3]
+
+
+def test_settings_that_an_experiment_refuses_are_told_in_a_line(counting, tmp_path, capsys):
+    def run(config, folder):
+        raise ValueError("no variants ['x']")
+
+    sys.modules["experiments.paper.figure2"].run = run
+    assert main(["figure2", "--out", str(tmp_path / "run")]) == 2
+    err = capsys.readouterr().err
+    assert "no variants ['x']" in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "run" / "study.json").exists()

@@ -15,6 +15,7 @@ from experiments.checkpoint import Checkpoint
 from experiments.config_json import to_json
 from experiments.evaluation import Outcome
 from experiments.learner import LearnerName, learner_of, new_policy
+from experiments.paper import runtime_worker
 from experiments.paper.paired_timing import CONTROL, Pair, Side, summaries, summary, table
 from experiments.paper.runtime import BEST_KNOWN, PRESETS, run
 from experiments.paper.runtime_worker import (
@@ -26,13 +27,20 @@ from experiments.paper.runtime_worker import (
 )
 from experiments.study import STUDY, Study
 from hlograph.equivalence import Limits
+from hlograph.execution import Executable
 from hlograph.isolation import FlightRecorder, InProcessPool
 from models.ppo import PPO
 from tests.experiments.tiny_run import tiny_config
 
 BENCHMARK = "hypernetwork/d1/forward"
 TINY = replace(
-    PRESETS["quick"], op_limit=100, repetitions=4, sample_seconds=0.0, samples=0, num_workers=1
+    PRESETS["quick"],
+    op_limit=100,
+    compilations=1,
+    repetitions=4,
+    sample_seconds=0.0,
+    samples=0,
+    num_workers=1,
 )
 """Two benchmarks of less than a hundred instructions."""
 
@@ -43,7 +51,7 @@ def _pair(method="GNN", low=0.9, high=1.1, median=1.0, kernels=(4, 4), seconds=(
 
 
 def _task(*candidates: Candidate, benchmark: str = BENCHMARK, **changes) -> TimeBenchmark:
-    task = TimeBenchmark(benchmark, candidates, (0, 1), 6, 1, 0.0, 5.0, 60.0, Limits())
+    task = TimeBenchmark(benchmark, candidates, (0, 1), 2, 6, 1, 0.0, 5.0, 60.0, Limits())
     return replace(task, **changes)
 
 
@@ -98,6 +106,33 @@ def test_a_pipeline_s_result_is_checked_and_timed():
     assert control.after.compile_seconds > 0 < control.after.median_seconds
 
 
+def test_both_sides_are_compiled_in_turn(monkeypatch):
+    module = load(BENCHMARK)
+    assert module.run("algsimp")
+    seconds = iter([9.0, 1.0, 2.0, 5.0, 3.0, 4.0, 8.0, *[1.0] * 99])
+    compiled = []
+
+    class Timed(Executable):
+        def __init__(self, module, limits=None):
+            super().__init__(module, limits)
+            self.compile_seconds = next(seconds)
+            compiled.append(module.op_count)
+
+    monkeypatch.setattr("experiments.paper.runtime_worker.Executable", Timed)
+    outcome = Outcome(BENCHMARK, 77, module.op_count, ("algsimp",), 1)
+    task = _task(Candidate("algsimp", outcome), compilations=3)
+    # Not by way of a pool: the worker's warm-up compiles, too.
+    found = {r.method: r for r in runtime_worker.results_of(task, FlightRecorder())}
+    before = found[CONTROL].pair.before.op_count
+    after = module.op_count
+    turns = [after, before, before, after, after, before]
+    assert compiled == [before, *[before] * 6, *turns]
+    control = found[CONTROL].pair
+    # Of 2, 5 and 8 before, and of 1, 3 and 4 after: the first, 9, is out of turn.
+    expected = (5.0, 3.0)
+    assert (control.before.compile_seconds, control.after.compile_seconds) == expected
+
+
 def test_an_outcome_that_fails_its_check_is_not_timed():
     wrong = Outcome(BENCHMARK, 77, 1, ("cse",), 1)
     unknown = Outcome(BENCHMARK, 77, 1, ("no-such-pass",), 1)
@@ -144,7 +179,10 @@ def no_worker(recorder: FlightRecorder) -> Callable[[TimeBenchmark], list[Result
     raise AssertionError("everything was measured before")
 
 
-def test_a_method_that_ends_its_worker_costs_that_method_alone(tmp_path: Path):
+def test_a_method_that_ends_its_worker_costs_that_method_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("experiments.best_known.current", dict)
     config = replace(TINY, count=1)
     study = run(config, tmp_path, make_aborting_worker)
     assert [p["method"] for p in study.measurements["pairs"]] == [CONTROL, "xla-simplify"]
@@ -152,6 +190,7 @@ def test_a_method_that_ends_its_worker_costs_that_method_alone(tmp_path: Path):
     assert list(problems) == ["xla-cpu"]
     assert "crashed" in problems["xla-cpu"]
     assert any(benchmark in note and "xla-cpu" in note for note in study.notes)
+    assert any(note.startswith(f"{BEST_KNOWN} is not shown") for note in study.notes)
     # The same command again goes on where it was given up, which is at the end.
     assert run(config, tmp_path, no_worker).measurements == study.measurements
 
@@ -168,6 +207,7 @@ def _untrained(name: LearnerName, path: Path) -> str:
         optimizer=ppo.optimizer.state_dict(),
         iteration=0,
         steps=0,
+        imitated=3,
         quarantine=(),
     ).save(path)
     return str(path)
@@ -177,7 +217,7 @@ def test_a_study_of_all_methods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     module = load(BENCHMARK)
     assert module.run("algsimp")
     known = BestKnown(BENCHMARK, "", module.op_count, "search", ("algsimp",))
-    monkeypatch.setattr("experiments.best_known.read", lambda: {BENCHMARK: known})
+    monkeypatch.setattr("experiments.best_known.current", lambda: {BENCHMARK: known})
     checkpoint = _untrained("gnn", tmp_path / "gnn.checkpoint")
     references = ("xla-simplify",)
     study = run(replace(TINY, checkpoints=(checkpoint,), references=references), tmp_path)
@@ -195,6 +235,7 @@ def test_a_study_of_all_methods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert all(len(p["ratios"]) == 4 for p in mine.values())
     assert study.groups() == ["all test-unseen"]
     assert study.methods("all test-unseen") == methods[1:]
+    assert any(note.startswith("GNN: GNN, seed 0: trained on 0 pass calls") for note in study.notes)
     horizon = tiny_config().horizon
     assert all(o.calls <= horizon for t in study.trials[:1] for o in t.outcomes)
     assert all(c.problem is None for t in study.trials for c in t.checks)

@@ -5,7 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.report import ablations, figure3, generalisation, groups, runtime, search, win
+from experiments.paper import win as win_experiment
+from experiments.report import (
+    ablations,
+    aims,
+    figure3,
+    generalisation,
+    groups,
+    runtime,
+    search,
+    win,
+)
 from experiments.report.chapters import KINDS, chapters
 from experiments.report.comparison import BETTER, Comparison
 from experiments.report.figure2 import learning_curves
@@ -59,6 +69,11 @@ def test_share_at_least_as_good(comparison):
 
 def test_learning_curves(comparison):
     assert learning_curves(comparison, "curves")
+    for kind in ("figure2", "figure4"):
+        (chapter,) = chapters([known_study(kind)])
+        (learning,) = [s for s in chapter.sections if s.title.startswith("Learning")]
+        assert learning.picture
+        assert "of the split validation" in learning.text[0]
     untrained = known_study(trials=[replace(t, training=()) for t in known_study().trials])
     assert learning_curves(Comparison(untrained, GROUP), "curves") is None
 
@@ -172,18 +187,62 @@ def test_searches_are_given_what_the_policy_spent(searches):
     assert row[3].value == pytest.approx(100 / 50)  # after 0.05 s
 
 
+def _aims(**changes):
+    """Cells of the table of aims, by method and heading."""
+    table = aims.aims_table(known_study("win", **changes))
+    return {row[1]: dict(zip(table.headings, row, strict=True)) for row in table.rows}
+
+
 def test_aims():
-    table = win.aims_table(known_study("win"))
     to_better = f"to {BETTER}"
-    rows = {row[1]: dict(zip(table.headings, row, strict=True)) for row in table.rows}
+    rows = _aims()
     assert rows["aim"]["to xla-cpu"].text == "≥ 1.14"
     assert rows["GNN"][to_better].text.endswith("✓")
     assert rows["op counts"][to_better].text.endswith("✗")
     assert rows["GNN"]["to xla-cpu-unexpanded"].text.endswith(")")  # no aim, no verdict
     assert rows["GNN"]["calls / xla-simplify's"].text.endswith("✓")
     elsewhere = [replace(t, group="own modules") for t in known_study().trials]
-    table = win.aims_table(known_study("win", trials=elsewhere))
-    assert [row[1] for row in table.rows] == ["GNN", "op counts"]
+    assert list(_aims(trials=elsewhere)) == ["GNN", "op counts"]
+
+
+def _trials(method, counts, **changes):
+    """A trial for each seed, on one benchmark, of which the better reference leaves 50."""
+    return [
+        Trial(method, seed, GROUP, [outcome("a/b/c", count)], **changes)
+        for seed, count in enumerate(counts)
+    ]
+
+
+def test_the_worst_benchmark_is_that_of_all_seeds():
+    cell = _aims(trials=_trials("GNN", (40, 52)))["GNN"][f"worst to {BETTER}, of all seeds"]
+    assert cell.value == pytest.approx(50 / 52)
+    assert cell.text == "0.962 ✗"
+
+
+def test_the_aims_to_be_ahead_of_others():
+    trials = [
+        *_trials("GNN", (40, 42)),
+        *_trials(win_experiment.same_time("GNN"), (41, 42)),
+        *_trials("op counts", (43, 50)),
+        *_trials("GNN, best of 4", (40, 43)),
+        *_trials("op counts, best of 4", (42, 60)),
+    ]
+    rows = _aims(trials=trials)
+    random, apart = "random search in the same time / method", "least seed - op counts' greatest"
+    assert (rows["aim"][random].text, rows["aim"][apart].text) == ("> 1", "> 0")
+    assert rows["GNN"][random].value == pytest.approx((41 / 40 + 42 / 42) / 2)
+    assert rows["GNN"][random].text.endswith("✓")
+    assert rows["GNN"][apart].value == pytest.approx(50 / 42 - 50 / 43)
+    assert rows["GNN"][apart].text.endswith("✓")
+    assert rows["GNN, best of 4"][random] is None
+    assert rows["GNN, best of 4"][apart].text.endswith("✗")
+    for other in ("op counts", win_experiment.same_time("GNN")):
+        assert rows[other][random] is rows[other][apart] is None
+    # One seed has no spread; as good as random search is not ahead of it.
+    rows = _aims(trials=[t for t in trials if t.seed == 0] + _trials("GNN, best of 4", ()))
+    assert rows["GNN"][apart] is None
+    equal = [*_trials("GNN", (40,)), *_trials(win_experiment.same_time("GNN"), (40,))]
+    assert _aims(trials=equal)["GNN"][random].text == "1.000 ✗"
 
 
 def test_spreads():

@@ -1,0 +1,139 @@
+"""What experiments that play checkpoints share."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from experiments.config_json import to_json
+from experiments.shipped import available, checkpoint_location
+from hlograph.errors import HloError
+
+if TYPE_CHECKING:
+    from experiments.benchmarks import Reference
+    from experiments.checkpoint import Checkpoint
+    from experiments.checkpoint_player import Player
+    from experiments.study import Study, Trial
+
+    Play = Callable[[Player, str, Sequence[str], int], Iterable[Trial]]
+
+Groups = dict[str, list[str]]
+"""Names of benchmarks by what the group is called."""
+
+
+@dataclass(frozen=True)
+class CheckpointsConfig:
+    """Settings of experiments that play checkpoints."""
+
+    preset: Literal["quick", "full"] = "quick"
+    """Set of defaults for all the rest: quick takes minutes on two cores, full takes hours."""
+    seeds: tuple[int, ...] = (0,)
+    """Of the episodes after the first, where several are played, one for each checkpoint in turn;
+    the trials' seeds are those of the trainings."""
+    checkpoints: tuple[str, ...] = ()
+    """Policies, one checkpoint for each kind and seed of training: paths, URLs or names; none are
+    those that come with the project."""
+    samples: int = 1
+    """Episodes on each benchmark, of which the best is kept; one is greedy."""
+    op_limit: int = 3_000
+    """Benchmarks with more instructions are left out."""
+    count: int | None = 36
+    """Benchmarks of each group, evenly over families; None is all."""
+    checks: int = 2
+    """Random inputs on which each result is compared with its original."""
+    workers: Literal["processes", "in-process"] = "processes"
+    """What plays: processes of this machine or, to debug, this one."""
+    num_workers: int | None = None
+    """Processes that play and check; None is one a core."""
+    out: Path | None = None
+    """Folder for the study; by default a new one under runs/."""
+
+
+def opened(config: CheckpointsConfig) -> "list[Checkpoint]":
+    """The checkpoints that an experiment plays.
+
+    Raises:
+        HloError: There is none, or one is damaged.
+        ValueError: Two of them are of one kind and one seed of training, which tables could not
+            tell apart.
+        OSError: One cannot be read.
+    """
+    from experiments.checkpoint import Checkpoint
+
+    given = config.checkpoints or tuple(available())
+    if not given:
+        raise HloError("no checkpoints come with this checkout: name some with --checkpoints")
+    found: dict[tuple[str, int], tuple[str, Checkpoint]] = {}
+    for name in given:
+        checkpoint = Checkpoint.load(checkpoint_location(name))
+        key = checkpoint.learner, checkpoint.config["seed"]
+        if key in found:
+            raise ValueError(
+                f"expected one checkpoint for each kind and seed of training; {found[key][0]} and "
+                f"{name} are both of {key[0]} with seed {key[1]}"
+            )
+        found[key] = name, checkpoint
+    return [checkpoint for _, checkpoint in found.values()]
+
+
+def play_greedily_or_best(samples: int) -> "Play":
+    """Plays a checkpoint once on a group, greedily, or with the best of several episodes kept."""
+
+    def play(player: "Player", group: str, names: Sequence[str], seed: int) -> "Iterable[Trial]":
+        print(f"{player.method(samples)}: {len(names)} benchmarks of {group}")
+        yield player.trial(group, names, samples, seed)
+
+    return play
+
+
+def play_checkpoints(
+    name: str,
+    config: CheckpointsConfig,
+    checkpoints: "Sequence[Checkpoint]",
+    groups: Groups,
+    folder: Path,
+    play: "Play",
+    notes: Sequence[str] = (),
+) -> "Study":
+    """Plays each checkpoint on each group of benchmarks.
+
+    Args:
+        name: The study's name.
+        config: Settings.
+        checkpoints: The policies.
+        groups: The benchmarks.
+        folder: Where lost workers are written down.
+        play: Makes the trials of one checkpoint on one group, given its player, the group's name,
+            the benchmarks, and a seed.
+        notes: What a reader has to be told.
+    """
+    from experiments.checkpoint_player import player, training_cost
+    from experiments.paper.benchmarks import known_of
+    from experiments.study import Study
+
+    references: dict[str, Reference] = {}
+    trials: list[Trial] = []
+    left: Groups = {}
+    told = [*notes, *map(training_cost, checkpoints)]
+    wanted = list(dict.fromkeys(n for names in groups.values() for n in names))
+    for checkpoint, seed in zip(checkpoints, cycle(config.seeds), strict=False):
+        pool = (config.num_workers, config.workers)
+        with player(checkpoint, folder, config.checks, *pool) as playing:
+            if checkpoint is checkpoints[0]:
+                references, left_out = playing.references(wanted)
+                left = {g: [n for n in names if n in references] for g, names in groups.items()}
+                told += left_out
+                told += [f"{group}: no benchmark is left." for group in left if not left[group]]
+            for group, names in left.items():
+                if names:
+                    trials += play(playing, group, names, seed)
+    return Study(
+        name=name,
+        preset=config.preset,
+        settings=to_json(config),
+        references=references,
+        trials=trials,
+        best_known=known_of(references),
+        notes=told,
+    )
