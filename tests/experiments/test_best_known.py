@@ -1,5 +1,8 @@
 """The best-known counts only ever get better, and a failed write leaves them as they were."""
 
+import threading
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,6 +43,54 @@ def test_the_better_one_is_kept(path):
     assert {k: v.op_count for k, v in best_known.read(path).items()} == {"a/b/c": 8, "other": 9}
 
 
+def test_what_is_known_of_another_module_neither_blocks_nor_counts(path):
+    present = next(b for b in corpus.load(split="train"))
+    stale = _known(1, (), present.name)
+    best_known.write([stale], path)
+    assert best_known.read(path) == {present.name: stale}
+    assert best_known.current(path) == {}
+    own = replace(stale, fingerprint=present.fingerprint, op_count=100, passes=("dce",))
+    assert own.improves(stale)
+    best_known.write([own, _known(3, benchmark="no/such/module")], path)
+    assert best_known.current(path) == {present.name: own}
+
+
+def test_verdicts_are_kept(path):
+    found = [replace(_known(5), verdict="equal"), _known(4, benchmark="d")]
+    best_known.write(found, path)
+    assert {b.verdict for b in best_known.read(path).values()} == {"equal", "not compared"}
+    assert path.read_text().splitlines()[1] == "a/b/c," + "f" * 32 + ",5,local,equal,dce"
+
+
+def test_a_file_without_verdicts_is_read(path):
+    row = "a/b/c," + "f" * 32 + ",10,local,dce cse"
+    path.write_text(f"benchmark,fingerprint,op_count,method,passes\n{row}\n")
+    assert best_known.read(path)["a/b/c"] == _known(10, ("dce", "cse"))
+    best_known.write([], path)
+    assert path.read_text().splitlines()[1].endswith(",10,local,not compared,dce cse")
+
+
+def test_what_several_write_at_once_is_all_there(path, monkeypatch):
+    names = [f"a/b/{number}" for number in range(6)]
+    read = best_known.read
+
+    def slow(path):
+        known = read(path)
+        time.sleep(0.02)  # while others would write
+        return known
+
+    monkeypatch.setattr(best_known, "read", slow)
+    writers = [
+        threading.Thread(target=best_known.write, args=([_known(5, benchmark=n)], path))
+        for n in names
+    ]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert sorted(read(path)) == names
+
+
 def test_a_failed_write_changes_nothing(path, monkeypatch):
     best_known.write([_known(10)], path)
     before = path.read_bytes()
@@ -54,7 +105,7 @@ def test_a_failed_write_changes_nothing(path, monkeypatch):
 
 
 def test_the_counts_that_are_kept_are_of_the_corpus():
-    known = best_known.read()
+    known = best_known.current()
     benchmarks = {b.name: b for b in corpus.load()}
     for name, best in known.items():
         assert best.op_count <= benchmarks[name].op_count
