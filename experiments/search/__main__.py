@@ -4,7 +4,8 @@
     python -m experiments.search --method mcts --checkpoint gnn --calls 500
     python -m experiments.search --method local --split train --op-limit 1200 --record
 
-With --record, what is better than known is added to datasets/best_known.csv.
+With --record, what is better than known is added to datasets/best_known.csv, with how its outputs
+compare with the original's.
 """
 
 import sys
@@ -48,10 +49,11 @@ class SearchConfig:
     seed: int = 0
     """Seed of everything random."""
     record: bool = False
-    """Adds what is better than known to the best-known counts, once it is verified and seen to
-    compute the same as the original."""
+    """Adds what is better than known to the best-known counts, once a fresh module passes XLA's
+    verifier after its passes, and does not differ from the original on random inputs. What cannot
+    be compared is added too: the column verdict says which that is, and so does the program."""
     samples: int = 1
-    """Random inputs on which a result is compared with its original."""
+    """Random inputs on which a result is compared with its original; 0 does not compare."""
     batch: int = 32
     """Benchmarks searched before what was found is written down."""
     num_workers: int | None = None

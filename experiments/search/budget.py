@@ -7,14 +7,8 @@ class BudgetSpentError(Exception):
     """A search has nothing left to spend; what it found so far counts."""
 
 
-_MOST_LOOKS = 2_000
-"""In a row, without a call: a small space has been searched to its end."""
-
-
 class Budget:
     """Pass calls and seconds, whichever ends first; the clock starts when it is made.
-
-    A search that only looks up what was called before comes to an end too.
 
     Args:
         calls: Pass calls; None is no limit.
@@ -27,7 +21,6 @@ class Budget:
         self.limit_calls, self.limit_seconds = calls, seconds
         self.calls = 0
         """Pass calls made."""
-        self._looks = 0
         self.start()
 
     def start(self) -> None:
@@ -64,44 +57,3 @@ class Budget:
         """
         self.check()
         self.calls += 1
-        self._looks = 0
-
-    def look(self) -> None:
-        """Counts an answer that cost nothing.
-
-        Raises:
-            BudgetSpentError: There were too many of them in a row.
-        """
-        self._looks += 1
-        if self._looks > _MOST_LOOKS:
-            raise BudgetSpentError
-
-
-class Patience:
-    """Ends a search that has nothing new to ask, as it would go on for ever in a small space.
-
-    Args:
-        budget: The search's budget.
-        tries: Tries one after the other without any pass call, after which it ends.
-    """
-
-    def __init__(self, budget: Budget, tries: int = 300) -> None:
-        self._budget, self._tries = budget, tries
-        self._calls, self._idle = -1, 0
-
-    @property
-    def idle(self) -> int:
-        """Tries without a call since the last call."""
-        return self._idle
-
-    def check(self) -> None:
-        """Counts a try.
-
-        Raises:
-            BudgetSpentError: There were too many without a call, or nothing is left to spend.
-        """
-        self._budget.check()
-        self._idle = self._idle + 1 if self._calls == self._budget.calls else 0
-        self._calls = self._budget.calls
-        if self._idle >= self._tries:
-            raise BudgetSpentError

@@ -5,7 +5,7 @@ import warnings
 import nevergrad
 import numpy as np
 
-from experiments.search.budget import Patience
+from experiments.search.patience import Patience
 from experiments.search.space import SearchSpace
 
 _LENGTH = 32
@@ -43,7 +43,7 @@ def evolution(space: SearchSpace, random: np.random.Generator) -> None:
         warnings.simplefilter("ignore")
         budget = space.budget.limit_calls or _MOST_ORDERS
         optimizer = nevergrad.optimizers.registry[_OPTIMIZER](orders, budget=budget)
-    patience = Patience(space.budget)
+    patience = Patience(space, tries=100)
     while True:
         patience.check()
         with warnings.catch_warnings():

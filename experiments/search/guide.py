@@ -1,5 +1,6 @@
 """What a trained policy says of the states of a search."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -8,12 +9,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from envs.observations import OBSERVATIONS, Observation
-from envs.rewards import ModuleState, cost_changes
+from envs.rewards import LogDrop, OpCountDrop, resolve_reward
 from experiments.config import OpCountTrainConfig
+from experiments.evaluation import likeliest
 from experiments.learner import NUM_ACTIONS, Learner, LearnerName, learner_of, new_policy
+from experiments.search.node_view import NodeView
 from experiments.search.space import Node, SearchSpace
-from experiments.states import state_of
 from hlograph.locations import Location
 from hlograph.registry import passes
 from models.actor_critic import ActorCritic
@@ -21,7 +22,6 @@ from models.rollout import StateTable
 
 STOP = NUM_ACTIONS - 1
 """Number of the action that ends an episode."""
-_MOST_COUNT = 2.0**24  # of an opcode; see envs.observations
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class Judgement(NamedTuple):
     log_probs: NDArray[np.float64]
     """[passes + 1]: of every pass and of stopping; passes known to change nothing have next to no
     probability."""
-    op_count: float
-    """Instructions that its value head expects to be left in the end, at most as many as now."""
+    value: float
+    """Of its value head: the return that it expects, discounted and scaled as in its training."""
 
 
 class Guide:
@@ -89,57 +89,79 @@ class Guide:
             )
         learner, self._policy = trained.build()
         self._space = space
-        self._observation: Observation = OBSERVATIONS[learner.observation](NUM_ACTIONS)
-        self._value_scale = learner.ppo.reward_scale * 100 / space.root.op_count
-        self._costs = trained.config.value_costs
-        self._cost_changes: dict[Node, tuple[float, float]] = {}
-        self._start = self._state(space.root) if self._costs else None
+        self._view = NodeView(space, learner.observation, costs=trained.config.value_costs)
+        self._reward, self._reward_scale = trained.config.reward, learner.ppo.reward_scale
+        self.horizon = trained.config.horizon
+        """Passes of an episode, as in the policy's training."""
         self._table = StateTable(self._policy)
         self._vectors: dict[Node, torch.Tensor] = {}
+        self._judged: dict[Node, tuple[int, Judgement]] = {}
 
-    @torch.no_grad()
     def judge(self, node: Node) -> Judgement:
         """What the policy says of a state, as much as the table knows of it now."""
-        vector = self._vector(node)
-        context, mask = self._context(node)
-        log_probs, value = self._policy(
-            vector, torch.from_numpy(context)[None], torch.from_numpy(mask)[None]
+        known = len(node.children)
+        judged = self._judged.get(node)
+        if judged is None or judged[0] != known:
+            self._judged[node] = judged = (known, self._judge(node))
+        return judged[1]
+
+    def greedy(self, node: Node) -> int:
+        """What the policy does in a state when it does not draw; as everywhere, see `likeliest`."""
+        log_probs = torch.from_numpy(self.judge(node).log_probs)
+        return int(likeliest(log_probs[None]))
+
+    def expected_op_count(self, node: Node) -> float:
+        """Instructions that the value head expects to be left: at least 1, at most as many as now.
+
+        The value is discounted: it tells of the next few passes rather than of an episode's end.
+
+        Raises:
+            ValueError: The policy was trained with a reward whose return is no drop.
+        """
+        return expected_op_count(
+            self._reward,
+            self.judge(node).value / self._reward_scale,
+            node.op_count,
+            self._space.root.op_count,
         )
-        drop = max(float(value[0]) / self._value_scale, 0.0)
-        return Judgement(log_probs[0].double().numpy(), max(node.op_count - drop, 1.0))
+
+    @torch.no_grad()
+    def _judge(self, node: Node) -> Judgement:
+        context, mask = self._view.context(node)
+        log_probs, value = self._policy(
+            self._vector(node), torch.from_numpy(context)[None], torch.from_numpy(mask)[None]
+        )
+        return Judgement(log_probs[0].double().numpy(), float(value[0]))
 
     def _vector(self, node: Node) -> torch.Tensor:
         found = self._vectors.get(node)
         if found is None:
-            module = self._space.module(node)
-            counts = np.minimum(module.op_counts(), _MOST_COUNT).astype(np.float32)
-            seen = self._observation.observe(module, counts)
-            mask = np.ones(NUM_ACTIONS, np.int8)
-            observation = self._observation.compose(seen, mask, share=True)
-            item = state_of(observation, self._info(node, mask)).item
+            item = self._view.state(node).item
             found = self._table.vectors(self._table.numbers([node.fingerprint], [item]))
             self._vectors[node] = found
         return found
 
-    def _context(self, node: Node) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        mask = np.ones(NUM_ACTIONS, np.int8)
-        mask[[action for action, child in node.children.items() if child is node]] = 0
-        state = state_of(None, self._info(node, mask))
-        return state.context, state.mask
 
-    def _info(self, node: Node, mask: NDArray[np.int8]) -> dict[str, Any]:
-        info = {
-            "action_mask": mask,
-            "op_count": node.op_count,
-            "start_op_count": self._space.root.op_count,
-            "fingerprint": node.fingerprint,
-        }
-        if self._start is not None:
-            if node not in self._cost_changes:
-                self._cost_changes[node] = cost_changes(self._start, self._state(node))
-            info["cost_changes"] = self._cost_changes[node]
-        return info
+def expected_op_count(reward: str, expected: float, op_count: int, start: int) -> float:
+    """Op count that a return tells of, from 1 to the present one.
 
-    def _state(self, node: Node) -> ModuleState:
-        cost = self._space.module(node).cost()
-        return ModuleState(node.op_count, cost.flops, cost.transcendentals)
+    Args:
+        reward: Name of the reward.
+        expected: Return that is expected from here on, discounted. What calls cost is taken off
+            it, so it tells of slightly too many instructions.
+        op_count: Instructions now.
+        start: Instructions of the benchmark.
+
+    Raises:
+        ValueError: Returns of this reward are no drops of the op count.
+    """
+    drop = max(expected, 0.0)
+    kind = resolve_reward(reward)
+    if isinstance(kind, LogDrop):
+        return max(op_count * math.exp(-drop / kind.scale), 1.0)
+    if isinstance(kind, OpCountDrop):
+        return max(op_count - drop / kind.scale * start, 1.0)
+    raise ValueError(
+        f"the policy was trained with the reward {reward}, whose values tell no op count: expected "
+        "log-drop or op-count-drop. Searches that go by probabilities alone take any policy"
+    )

@@ -1,11 +1,12 @@
 """Local search: references first, then small changes to the best few orders."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 import hlograph
-from experiments.search.budget import Patience
+from experiments.search.patience import Patience
 from experiments.search.space import Node, SearchSpace
 from hlograph.registry import Pass
 
@@ -30,8 +31,18 @@ _KEPT = 3
 _BEST_SHARE = 0.6
 """Of the tries, those that change the best order; the others change any."""
 
-Order = list[int]
-"""Numbers of passes, each of which changes the state that it is called in."""
+
+class Line(NamedTuple):
+    """An order of passes, and where it leads: it need not be gone again to know that."""
+
+    end: Node
+    order: list[int]
+    """Numbers of passes, each of which changes the state that it is called in."""
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Instructions and passes: the less, the better."""
+        return self.end.op_count, len(self.order)
 
 
 def local_search(space: SearchSpace, random: np.random.Generator) -> None:
@@ -53,67 +64,61 @@ def local_search(space: SearchSpace, random: np.random.Generator) -> None:
     """
     lines = _starts(space)
     useful = _Useful(space, random)
-    patience = Patience(space.budget, tries=3000)
+    patience = Patience(space)
     while True:
         patience.check()
         place = int(random.integers(len(lines)))
         if random.random() < _BEST_SHARE:
-            place = min(range(len(lines)), key=lambda n: _rank(space, lines[n]))
-        end, order = effective(space, _changed(lines[place], useful, random))
-        if (end.op_count, len(order)) <= _rank(space, lines[place]):
-            lines[place] = order
+            place = min(range(len(lines)), key=lambda n: lines[n].rank)
+        line = effective(space, _changed(lines[place].order, useful, random))
+        if line.rank <= lines[place].rank:
+            lines[place] = line
 
 
-def effective(space: SearchSpace, actions: Sequence[int]) -> tuple[Node, Order]:
+def effective(space: SearchSpace, actions: Sequence[int]) -> Line:
     """Where an order leads, and the order without what changes nothing on the way."""
     node, order = space.root, []
     for action in actions:
         before, node = node, space.step(node, action)
         if node is not before:
             order.append(action)
-    return node, order
+    return Line(node, order)
 
 
-def shortened(space: SearchSpace, order: Order) -> Order:
+def shortened(space: SearchSpace, line: Line) -> Line:
     """An order that leads to no more instructions, by fewer passes if there is such.
 
     Half of the passes are left out where that does no harm, then a quarter, down to single ones,
     late ones first (in the manner of ddmin: Zeller and Hildebrandt 2002, "Simplifying and
     Isolating Failure-Inducing Input").
     """
-    least = space.follow(space.root, order).op_count
-    size = len(order) // 2
+    size = len(line.order) // 2
     while size:
-        place = len(order) - size
+        place = len(line.order) - size
         while place >= 0:
-            end, shorter = effective(space, order[:place] + order[place + size :])
-            if end.op_count <= least:
-                least, order = end.op_count, shorter
-            place = min(place - size, len(order) - size)
+            shorter = effective(space, line.order[:place] + line.order[place + size :])
+            if shorter.end.op_count <= line.end.op_count:
+                line = shorter
+            place = min(place - size, len(line.order) - size)
         size //= 2
-    return order
+    return line
 
 
-def _starts(space: SearchSpace) -> list[Order]:
+def _starts(space: SearchSpace) -> list[Line]:
     """The best few orders that reference pipelines come to, shortened."""
-    orders = []
+    lines: list[Line] = []
     for name, inliner in _STARTS:
-        if not orders or space.budget.share < _STARTS_SHARE:
-            orders.append(_run(space, hlograph.pipelines[name], inliner))
-    orders.sort(key=lambda order: _rank(space, order))
-    by_end = {space.follow(space.root, order): order for order in reversed(orders)}
-    best = sorted(by_end.values(), key=lambda order: _rank(space, order))[:_KEPT]
+        if not lines or space.budget.share < _STARTS_SHARE:
+            lines.append(_run(space, hlograph.pipelines[name], inliner))
+    lines.sort(key=lambda line: line.rank)
+    by_end = {line.end: line for line in reversed(lines)}
+    best = sorted(by_end.values(), key=lambda line: line.rank)[:_KEPT]
     return [
-        shortened(space, order) if space.budget.share < _SHORTENING_SHARE else order
-        for order in best
+        shortened(space, line) if space.budget.share < _SHORTENING_SHARE else line for line in best
     ]
 
 
-def _rank(space: SearchSpace, order: Order) -> tuple[int, int]:
-    return space.follow(space.root, order).op_count, len(order)
-
-
-def _run(space: SearchSpace, pipeline: hlograph.Pipeline, inliner: str | None) -> Order:
+def _run(space: SearchSpace, pipeline: hlograph.Pipeline, inliner: str | None) -> Line:
     """What a reference pipeline comes to, with another way to inline."""
     node, order = space.root, []
 
@@ -132,7 +137,7 @@ def _run(space: SearchSpace, pipeline: hlograph.Pipeline, inliner: str | None) -
         return node is not before
 
     pipeline.run(step)
-    return order
+    return Line(node, order)
 
 
 class _Useful:
@@ -141,7 +146,7 @@ class _Useful:
     def __init__(self, space: SearchSpace, random: np.random.Generator) -> None:
         self._space, self._random = space, random
         self._calls = -1
-        self._shares = np.empty(0)
+        self._upto = np.empty(0)
 
     def draw(self) -> int:
         """A pass."""
@@ -149,11 +154,13 @@ class _Useful:
             self._calls = self._space.budget.calls
             called, changed = self._space.uses()
             odds = (changed + 1) / (called + 2)
-            self._shares = odds / odds.sum()
-        return int(self._random.choice(len(self._shares), p=self._shares))
+            self._upto = np.cumsum(odds)
+        # A choice by shares checks them each time, which takes as long as all else of a try.
+        place = self._upto.searchsorted(self._random.random() * self._upto[-1], side="right")
+        return min(int(place), len(self._upto) - 1)
 
 
-def _changed(order: Order, useful: _Useful, random: np.random.Generator) -> list[int]:
+def _changed(order: Sequence[int], useful: _Useful, random: np.random.Generator) -> list[int]:
     """The order with one to three small changes."""
     found = list(order)
     for _ in range(random.integers(1, _MOST_CHANGES + 1)):

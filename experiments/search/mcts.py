@@ -16,16 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.search.budget import Patience
 from experiments.search.guide import STOP, Guide
+from experiments.search.patience import Patience
 from experiments.search.space import Node, SearchSpace
 
 _EXPLORATION = 1.0
 """c_puct: how much the policy's probabilities weigh against what was found."""
 _DEEPEST = 60
 """Passes from the start to a new state, at most."""
-_HORIZON = 40
-"""Passes that the policy plays on from a new state, at most."""
 
 
 def mcts(space: SearchSpace, random: np.random.Generator, guide: Guide) -> None:
@@ -40,7 +38,7 @@ def mcts(space: SearchSpace, random: np.random.Generator, guide: Guide) -> None:
         BudgetSpentError: The budget is spent, or visits lead to nothing new.
     """
     tree = _Tree(space, guide)
-    patience = Patience(space.budget, tries=1000)
+    patience = Patience(space, tries=1000)
     while True:
         patience.check()
         tree.visit()
@@ -120,11 +118,11 @@ class _Tree:
     def _play_on(self, node: Node) -> int:
         """Least op count that the policy comes to from a state on."""
         way = []
-        for _ in range(_HORIZON):
+        for _ in range(self._guide.horizon):
             # The rest was played before: the policy does the same in the same state.
             if node in self._played:
                 break
-            action = int(self._guide.judge(node).log_probs.argmax())
+            action = self._guide.greedy(node)
             if action == STOP:
                 break
             child = self._space.step(node, action)

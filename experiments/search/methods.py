@@ -7,7 +7,7 @@ import numpy as np
 
 from experiments.search.beam import beam_search
 from experiments.search.greedy import greedy_search
-from experiments.search.guide import Guide
+from experiments.search.guide import Guide, TrainedPolicy, expected_op_count
 from experiments.search.local import local_search
 from experiments.search.mcts import mcts
 from experiments.search.policy_beam import policy_beam
@@ -52,3 +52,15 @@ GUIDED: dict[str, GuidedMethod] = {
     "mcts": mcts,
 }
 """Those that take a policy."""
+SEEDLESS = frozenset({"greedy", "beam-4", "beam-16", "policy-greedy", "policy-beam", "mcts"})
+"""Those that draw nothing, or only which of equal states comes first."""
+
+
+def check_guided(method: str, policy: TrainedPolicy) -> None:
+    """Refuses a policy that a method cannot go by.
+
+    Raises:
+        ValueError: The method goes by values, and the policy's tell no op count.
+    """
+    if method == "policy-beam":
+        expected_op_count(policy.config.reward, 0.0, op_count=1, start=1)

@@ -2,12 +2,10 @@
 
 import numpy as np
 
-from experiments.search.budget import Patience
 from experiments.search.guide import STOP, Guide
-from experiments.search.space import SearchSpace
+from experiments.search.patience import Patience
+from experiments.search.space import Node, SearchSpace
 
-_HORIZON = 40
-"""Passes in an episode, as in training."""
 _WARMER = 1.2
 """What the temperature is multiplied with after an episode without anything new."""
 
@@ -42,7 +40,7 @@ def policy_episodes(space: SearchSpace, random: np.random.Generator, guide: Guid
     """
     greedy_episode(space, random, guide)
     temperature = 1.0
-    patience = Patience(space.budget, tries=60)
+    patience = Patience(space, tries=60)
     while True:
         patience.check()
         calls = space.budget.calls
@@ -55,16 +53,15 @@ def _play(
     space: SearchSpace, random: np.random.Generator, guide: Guide, temperature: float
 ) -> None:
     node = space.root
-    for _ in range(_HORIZON):
-        action = _action(guide.judge(node).log_probs, temperature, random)
+    for _ in range(guide.horizon):
+        action = _drawn(guide, node, temperature, random) if temperature else guide.greedy(node)
         if action == STOP:
             break
         node = space.step(node, action)
 
 
-def _action(log_probs: np.ndarray, temperature: float, random: np.random.Generator) -> int:
-    if temperature == 0.0:
-        return int(log_probs.argmax())
+def _drawn(guide: Guide, node: Node, temperature: float, random: np.random.Generator) -> int:
+    log_probs = guide.judge(node).log_probs
     warm = log_probs / temperature
     # Masked ones stay so, whatever the temperature: their logits are a large negative number.
     warm[log_probs < -1e6] = -np.inf

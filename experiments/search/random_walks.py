@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from experiments.search.budget import Patience
+from experiments.search.patience import Patience
 from experiments.search.space import SearchSpace
 
 _HORIZON = 40
@@ -22,7 +22,7 @@ def random_search(space: SearchSpace, random: np.random.Generator) -> None:
     Raises:
         BudgetSpentError: The budget is spent, or episodes lead to nothing new.
     """
-    patience = Patience(space.budget)
+    patience = Patience(space)
     while True:
         patience.check()
         node = space.root

@@ -4,12 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tqdm import tqdm
+
 from experiments import best_known
-from experiments.best_known import BestKnown
+from experiments.best_known import COMPARED, BestKnown
 from experiments.crew import Crew
 from experiments.evaluation import Outcome
 from experiments.search.guide import TrainedPolicy
-from experiments.search.methods import GUIDED, METHODS
+from experiments.search.methods import GUIDED, METHODS, check_guided
 from experiments.search.task import Found, Search
 from experiments.search.tidy import Tidy
 from experiments.shipped import checkpoint_location
@@ -35,7 +37,8 @@ def searches(
 
     Raises:
         HloError: There is no such checkpoint, or it is damaged.
-        ValueError: There is no such method, it has no policy, or nothing limits it.
+        ValueError: There is no such method, it has no policy or one that it cannot go by, or
+            nothing limits it.
         OSError: The checkpoint cannot be read.
     """
     if method not in METHODS and method not in GUIDED:
@@ -47,6 +50,7 @@ def searches(
     policy = None
     if method in GUIDED and checkpoint is not None:
         policy = TrainedPolicy.load(checkpoint_location(checkpoint))
+        check_guided(method, policy)
     return [
         Search(
             benchmark=name, method=method, seed=seed, calls=calls, seconds=seconds, policy=policy
@@ -79,6 +83,9 @@ def record_better(
 ) -> list[BestKnown]:
     """Adds to the best-known counts what is better, tidied, and stood its check on a fresh module.
 
+    What is valid but could not be compared with its original is added too, with this verdict, and
+    told of.
+
     Args:
         crew: Tidies and checks it.
         tasks: The searches.
@@ -88,7 +95,7 @@ def record_better(
     Returns:
         What was added.
     """
-    known = best_known.read(path)
+    known = best_known.current(path)
     better = [
         new
         for task, result in zip(tasks, found, strict=True)
@@ -102,7 +109,14 @@ def record_better(
     # Checks do not look at the op count before the passes.
     outcomes = [Outcome(b.benchmark, b.op_count, b.op_count, b.passes, 0) for b in better]
     checks = crew.check(outcomes)
-    stood = [new for new, check in zip(better, checks, strict=True) if check.problem is None]
+    stood = [
+        replace(new, verdict=check.verdict)
+        for new, check in zip(better, checks, strict=True)
+        if check.problem is None
+    ]
+    for new in stood:
+        if new.verdict not in COMPARED:
+            tqdm.write(f"{new.benchmark}: {new.op_count} is kept, {new.verdict}")
     best_known.write(stood, path)
     return stood
 

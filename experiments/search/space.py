@@ -29,8 +29,6 @@ class Node:
     parent: Node | None
     action: int | None
     """Number of the pass that led here from the parent."""
-    depth: int
-    """Passes that changed the module on the way here, as it was first gone."""
     children: dict[int, Node] = field(default_factory=dict)
     """By number of the pass; the node itself for one that changes nothing."""
 
@@ -82,7 +80,7 @@ class SearchSpace:
         self._bytes = 0
         self._kept: OrderedDict[Node, _Kept] = OrderedDict()
         start = module.snapshot()
-        self.root = Node(start.fingerprint, start.op_count, None, None, 0)
+        self.root = Node(start.fingerprint, start.op_count, None, None)
         self._root_module = module
         self._nodes = {start.fingerprint: self.root}
         self.best = self.root
@@ -123,7 +121,6 @@ class SearchSpace:
         """
         known = node.children.get(action)
         if known is not None:
-            self.budget.look()
             return known
         node.children[action] = child = self._call(node, action)
         self._called[action] += 1
@@ -133,9 +130,10 @@ class SearchSpace:
             self.curve.append((self.budget.calls, self.budget.seconds, child.op_count))
         return child
 
-    def untried(self, node: Node) -> list[int]:
-        """Passes not yet called in a state."""
-        return [action for action in range(len(self.passes)) if action not in node.children]
+    @property
+    def exhausted(self) -> bool:
+        """Whether every pass was called in every state: no way leads to another one."""
+        return int(self._called.sum()) == len(self._nodes) * len(self.passes)
 
     def promising(self, node: Node) -> list[int]:
         """Passes not known to change nothing in a state."""
@@ -198,7 +196,7 @@ class SearchSpace:
         known = self._nodes.get(snapshot.fingerprint)
         if known is not None:
             return known
-        child = Node(snapshot.fingerprint, snapshot.op_count, node, action, node.depth + 1)
+        child = Node(snapshot.fingerprint, snapshot.op_count, node, action)
         self._nodes[child.fingerprint] = child
         self._put(child, module)
         return child

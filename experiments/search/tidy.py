@@ -7,7 +7,7 @@ import hlograph
 from experiments.benchmarks import load
 from experiments.rollout_worker import RolloutWorker, Task
 from experiments.search.budget import Budget, BudgetSpentError
-from experiments.search.local import shortened
+from experiments.search.local import effective, shortened
 from experiments.search.space import Node, SearchSpace
 
 _FIRST = tuple(
@@ -61,7 +61,7 @@ def tidied(space: SearchSpace, node: Node) -> list[int]:
     actions = node.actions()
     for _ in range(_ROUNDS):
         before = actions
-        actions = shortened(space, actions)
+        actions = shortened(space, effective(space, actions)).order
         actions = _renamed(space, _sorted(space, actions, ranks), ranks)
         if actions == before:
             break

@@ -1,5 +1,7 @@
 """The program of searches: what it refuses, and that it keeps what is better than known."""
 
+from dataclasses import replace
+
 import pytest
 
 from experiments import best_known
@@ -8,6 +10,7 @@ from experiments.config import OpCountTrainConfig
 from experiments.crew import Crew, pool_of
 from experiments.evaluation import Check
 from experiments.search.__main__ import main
+from experiments.search.guide import TrainedPolicy
 from experiments.search.run import search_in_batches, searches
 
 
@@ -47,6 +50,34 @@ def test_what_fails_its_check_is_not_kept(crew, benchmark, tmp_path, monkeypatch
     monkeypatch.setattr(crew, "check", lambda outcomes: [rejected] * len(outcomes))
     _found(crew, benchmark, path, 30)
     assert path.read_bytes() == before
+
+
+def test_what_is_known_of_another_module_does_not_stand_in_the_way(crew, benchmark, tmp_path):
+    path = tmp_path / "best_known.csv"
+    best_known.write([BestKnown(benchmark, "0" * 32, 1, "local", ())], path)
+    found = _found(crew, benchmark, path, 30)
+    assert best_known.current(path)[benchmark].fingerprint == found.fingerprint
+
+
+@pytest.mark.parametrize("verdict", ["equal", "not comparable"])
+def test_how_a_result_compares_is_kept_and_told(
+    crew, benchmark, tmp_path, monkeypatch, capsys, verdict
+):
+    path = tmp_path / "best_known.csv"
+    monkeypatch.setattr(crew, "check", lambda outcomes: [Check(None, verdict)] * len(outcomes))
+    _found(crew, benchmark, path, 30)
+    assert best_known.read(path)[benchmark].verdict == verdict
+    assert (verdict in capsys.readouterr().out) == (verdict == "not comparable")
+
+
+def test_a_policy_is_refused_whose_values_tell_no_op_count(policy, monkeypatch, tmp_path):
+    shaped = replace(policy, config=replace(policy.config, reward="shaped"))
+    monkeypatch.setattr(TrainedPolicy, "load", lambda location: shaped)
+    checkpoint = tmp_path / "checkpoint"
+    checkpoint.touch()
+    with pytest.raises(ValueError, match="tell no op count"):
+        searches(["a"], "policy-beam", 0, 10, None, str(checkpoint))
+    assert searches(["a"], "mcts", 0, 10, None, str(checkpoint))[0].policy is shaped
 
 
 def test_batches_are_told_one_by_one(crew, benchmark):

@@ -1,14 +1,21 @@
 """Every search keeps its budget, repeats itself, and finds what a fresh module confirms."""
 
+import time
+from contextlib import suppress
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+import hlograph
 from experiments.benchmarks import measured
-from experiments.search.budget import BudgetSpentError
-from experiments.search.guide import STOP, Guide
+from experiments.search.budget import Budget, BudgetSpentError
+from experiments.search.guide import STOP, Guide, Judgement, TrainedPolicy, expected_op_count
 from experiments.search.local import effective, shortened
-from experiments.search.methods import GUIDED, METHODS
+from experiments.search.methods import GUIDED, METHODS, SEEDLESS
+from experiments.search.space import SearchSpace
 from experiments.search.task import Search
+from tests.tiny_module import TINY
 
 CALLS = 120
 
@@ -46,6 +53,43 @@ def test_seeds_matter(worker, benchmark, method):
     assert curves[0] != curves[1] or curves[1] != curves[2]
 
 
+def _search_tiny(search):
+    space = SearchSpace(hlograph.Module.from_text(TINY), "tiny", Budget(calls=10_000))
+    begun = time.process_time()
+    with suppress(BudgetSpentError):
+        search(space, np.random.default_rng(0))
+    assert time.process_time() - begun < 2
+    return space
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_small_space_is_left_when_there_is_nothing_more_in_it(method):
+    space = _search_tiny(METHODS[method]())
+    assert space.best.op_count == 4
+    assert space.budget.calls < 10_000
+    assert space.exhausted or method not in ("random", "beam-4", "beam-16")
+
+
+@pytest.mark.parametrize("method", GUIDED)
+def test_a_policy_leaves_a_small_space(method, policy):
+    def search(space, random):
+        GUIDED[method](space, random, Guide(space, policy))
+
+    space = _search_tiny(search)
+    assert space.exhausted or method not in ("policy", "policy-beam")
+
+
+@pytest.mark.parametrize("method", sorted(SEEDLESS & GUIDED.keys()))
+def test_some_searches_draw_nothing(method, make_space, policy):
+    curves = []
+    for seed in range(2):
+        space = make_space(60)
+        with suppress(BudgetSpentError):
+            GUIDED[method](space, np.random.default_rng(seed), Guide(space, policy))
+        curves.append([(calls, count) for calls, _, count in space.curve])
+    assert curves[0] == curves[1]
+
+
 @pytest.mark.parametrize("method", GUIDED)
 def test_searches_with_a_policy(worker, benchmark, policy, replayed, method):
     found = _search(worker, benchmark, method, policy=policy, calls=60)
@@ -79,12 +123,64 @@ def test_a_guide_masks_what_is_known_to_change_nothing(make_space, policy):
     before = guide.judge(space.root)
     assert before.log_probs.shape == (STOP + 1,)
     assert np.exp(before.log_probs).sum() == pytest.approx(1, abs=1e-5)
-    assert 1 <= before.op_count <= space.root.op_count
+    assert 1 <= guide.expected_op_count(space.root) <= space.root.op_count
     useless = [a for a in range(STOP) if space.step(space.root, a) is space.root]
     probabilities = np.exp(guide.judge(space.root).log_probs)
     assert useless
     assert probabilities[useless].max() == 0
     assert probabilities.sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_what_a_value_tells_of_op_counts():
+    # By a tenth, where 300 of 400 instructions are left.
+    assert expected_op_count("log-drop", -100 * np.log(0.9), 300, 400) == pytest.approx(270)
+    assert expected_op_count("op-count-drop", 10.0, 300, 400) == pytest.approx(260)
+    for reward in ("log-drop", "op-count-drop"):
+        assert expected_op_count(reward, -5.0, 300, 400) == 300
+        assert expected_op_count(reward, 1e6, 300, 400) == 1
+    for reward in ("op-count", "shaped"):
+        with pytest.raises(ValueError, match=f"reward {reward}, whose values tell no op count"):
+            expected_op_count(reward, 1.0, 300, 400)
+
+
+def test_values_are_read_by_the_reward_of_the_training(make_space, policy, monkeypatch):
+    space = make_space(1)
+    start = space.root.op_count
+    judged = Judgement(np.zeros(STOP + 1), 2.0)  # in training's scale, a tenth: 20 per cent
+    expected = {"log-drop": start * np.exp(-0.2), "op-count-drop": 0.8 * start}
+    for reward, count in expected.items():
+        guide = Guide(space, _rewarded(policy, reward))
+        monkeypatch.setattr(guide, "_judge", lambda node: judged)
+        assert guide.expected_op_count(space.root) == pytest.approx(count)
+    with pytest.raises(ValueError, match="shaped"):
+        Guide(space, _rewarded(policy, "shaped")).expected_op_count(space.root)
+
+
+def _rewarded(policy: TrainedPolicy, reward) -> TrainedPolicy:
+    return replace(policy, config=replace(policy.config, reward=reward))
+
+
+def test_a_policy_stops_where_that_is_more_likely_than_not(make_space, policy, monkeypatch):
+    odds = np.full(STOP + 1, 0.51 / STOP)
+    odds[7] += 0.001
+    guide = Guide(make_space(1), policy)
+    for stopping, action in ((0.49, 7), (0.52, STOP)):
+        odds[STOP] = stopping
+        judged = Judgement(np.log(odds / odds.sum()), 0.0)
+        monkeypatch.setattr(guide, "_judge", lambda node, judged=judged: judged)
+        guide._judged.clear()
+        assert guide.greedy(guide._space.root) == action
+
+
+def test_episodes_are_as_long_as_in_training(make_space, policy, monkeypatch):
+    policy = replace(policy, config=replace(policy.config, horizon=7))
+    space = make_space(500)
+    guide = Guide(space, policy)
+    asked = []
+    # It never stops, and calls passes in turn.
+    monkeypatch.setattr(guide, "greedy", lambda node: asked.append(node) or len(asked))
+    GUIDED["policy-greedy"](space, np.random.default_rng(0), guide)
+    assert len(asked) == space.budget.calls == 7
 
 
 def test_a_guide_needs_all_passes(make_space, policy):
@@ -100,18 +196,20 @@ def test_shortening_never_harms(make_space):
     for _ in range(5):
         order = random.integers(len(space.passes), size=30).tolist()
         end, actions = effective(space, order)
-        found = shortened(space, actions)
-        assert space.follow(space.root, found).op_count <= end.op_count
-        assert len(found) <= len(actions) <= 30
-        assert effective(space, found)[1] == found
+        found = shortened(space, effective(space, actions))
+        assert space.follow(space.root, found.order) is found.end
+        assert found.end.op_count <= end.op_count
+        assert len(found.order) <= len(actions) <= 30
+        assert effective(space, found.order) == found
 
 
 def test_shortening_leaves_out_a_detour(make_space):
     space = make_space(3000)
     names = ("flatten-call-graph", "call-inliner", "algsimp", "dce", "cse", "dce")
     long = [space.number(entry) for entry in space.passes if entry.name in names] * 2
-    end, actions = effective(space, [n for n in long if n is not None])
-    short = shortened(space, actions)
+    line = effective(space, [n for n in long if n is not None])
+    end, short = shortened(space, line)
+    assert end.op_count <= line.end.op_count
     for place in range(len(short)):
         less = space.follow(space.root, short[:place] + short[place + 1 :])
         assert less.op_count > end.op_count

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import hlograph
-from experiments.search.budget import Budget, BudgetSpentError, Patience
+from experiments.search.budget import Budget, BudgetSpentError
+from experiments.search.patience import Patience
 from experiments.search.random_walks import random_search
 from experiments.search.space import SearchSpace
 from hlograph.isolation import Quarantine
@@ -35,7 +36,6 @@ def test_no_pass_is_called_twice_in_a_state(tiny):
     assert tiny.budget.calls == 3
     assert _steps(tiny, "cse", "cse", "dce").op_count < tiny.root.op_count
     assert tiny.budget.calls == 3
-    assert hlograph.passes.index("cse") not in tiny.untried(_steps(tiny, "cse"))
     assert hlograph.passes.index("cse") not in tiny.promising(_steps(tiny, "cse"))
 
 
@@ -67,13 +67,33 @@ def test_a_budget_has_a_limit():
         Budget()
 
 
-def test_patience_ends_what_asks_nothing_new():
-    budget = Budget(calls=10)
-    patience = Patience(budget, tries=3)
+def test_looks_into_the_table_are_free_however_many(tiny):
+    for _ in range(2_000):
+        _steps(tiny, "cse", "dce", "call-inliner")
+    assert tiny.budget.calls == 3
+
+
+def test_patience_ends_what_asks_nothing_new(tiny):
+    patience = Patience(tiny, tries=3)
     patience.check()
-    budget.spend()
+    tiny.budget.spend()
     for _ in range(3):
         patience.check()
+    with pytest.raises(BudgetSpentError):
+        patience.check()
+
+
+def test_a_space_is_exhausted_when_all_was_called():
+    space = SearchSpace(hlograph.Module.from_text(TINY), "tiny", Budget(calls=10_000))
+    patience = Patience(space)
+    patience.check()
+    states = [space.root]
+    for node in states:
+        assert not space.exhausted
+        children = [space.step(node, action) for action in range(len(space.passes))]
+        states += dict.fromkeys(child for child in children if child not in states)
+    assert space.exhausted
+    assert len(states) == len(space)
     with pytest.raises(BudgetSpentError):
         patience.check()
 

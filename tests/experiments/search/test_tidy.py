@@ -33,7 +33,7 @@ def test_what_is_not_needed_is_left_out_and_the_rest_is_sorted(space):
         changed = [module.run(space.passes[action]) for action in actions]
         assert all(changed)
         assert module.op_count <= end.op_count
-        assert len(actions) <= end.depth
+        assert len(actions) <= len(end.actions())
         again = tidied(space, space.follow(space.root, actions))
         assert again == actions
 

@@ -1,0 +1,65 @@
+"""A search shows its states as an environment does."""
+
+import numpy as np
+import pytest
+
+import hlograph
+from envs import PassOrderingEnv
+from envs.rewards import ModuleState
+from experiments.search.node_view import NodeView
+from experiments.states import state_of
+
+_WAY = ("cse", "call-inliner", "dce", "cse")
+
+
+@pytest.mark.parametrize("costs", [False, True])
+@pytest.mark.parametrize("observation", ["graph", "op_counts"])
+def test_states_are_those_of_an_environment(make_space, benchmark, observation, costs):
+    space = make_space(100)
+    view = NodeView(space, observation, costs=costs)
+    env = PassOrderingEnv(benchmark, observation=observation, costs=costs)
+    seen, info = env.reset()
+    node = space.root
+    for name in (*_WAY, None):
+        expected, shown = state_of(seen, info), view.state(node)
+        assert shown.key == expected.key
+        np.testing.assert_array_equal(shown.mask, expected.mask)
+        np.testing.assert_allclose(shown.context, expected.context, rtol=1e-6)
+        for one, other in zip(_arrays(shown.item), _arrays(expected.item), strict=True):
+            np.testing.assert_array_equal(one, other)
+        context, mask = view.context(node)
+        np.testing.assert_array_equal(context, shown.context)
+        np.testing.assert_array_equal(mask, shown.mask)
+        if name is not None:
+            number = hlograph.passes.index(name)
+            seen, _, _, _, info = env.step(number)
+            node = space.step(node, number)
+
+
+def _arrays(item):
+    return [item] if isinstance(item, np.ndarray) else [item.nodes, item.edges, item.edge_links]
+
+
+def test_the_mask_may_be_another(make_space):
+    space = make_space(200)
+    for action in range(len(space.passes)):
+        space.step(space.root, action)
+    view = NodeView(space, "op_counts")
+    assert not view.state(space.root).mask.all()
+    assert view.state(space.root, ()).mask.all()
+    state = view.state(space.root, [3, 5])
+    assert np.flatnonzero(~state.mask).tolist() == [3, 5]
+    assert np.flatnonzero(state.context[:-1] == 0).tolist() == [3, 5]
+
+
+def test_costs_are_measured_for_those_who_need_them(make_space):
+    space = make_space(10)
+    plain = NodeView(space, "op_counts").measure(space.root)
+    assert plain.op_count == space.root.op_count
+    assert np.isnan(plain.flops)
+    view = NodeView(space, "op_counts", measure_costs=True)
+    cost = space.module(space.root).cost()
+    assert view.measure(space.root) == ModuleState(
+        space.root.op_count, cost.flops, cost.transcendentals
+    )
+    assert len(view.state(space.root).context) == len(space.passes) + 2
