@@ -5,18 +5,24 @@ follow a trained policy; on families that no policy was trained on.
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from experiments.config import CorpusSet, Workers
 from experiments.config_json import to_json
+from hlograph.checked_file import read_checked_json, write_checked_json
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
+    from experiments.paper.search_trials import Competitor
     from experiments.study import Study, Trial
 
 Split = Literal["train", "validation", "test-seen", "test-unseen"]
+BEGUN = "searches.json"
+"""File of what a run was begun with, beside its settings."""
+_KIND, _VERSION = "searches", 1
 
 
 @dataclass(frozen=True)
@@ -27,7 +33,8 @@ class Config:
     """Set of defaults for all the rest: quick takes a quarter of an hour on two cores, full
     a day."""
     seeds: tuple[int, ...] = (0, 1, 2)
-    """Each method searches each benchmark once with each of them."""
+    """Each method that draws searches each benchmark once with each of them; those that draw
+    nothing, or ties alone, search once, with the first."""
     methods: tuple[str, ...] = ("random", "greedy", "beam-4", "evolution", "local")
     """Searches without a policy."""
     guided: tuple[str, ...] = ("policy-greedy", "policy", "policy-beam", "mcts")
@@ -53,7 +60,8 @@ class Config:
     workers: Workers = "processes"
     """What searches; this process, in-process, is for debugging."""
     num_workers: int | None = None
-    """Searches side by side; None is one for each core that is idle when the run begins."""
+    """Searches side by side; None is one for each core that is idle when the run begins. A run that
+    goes on keeps the number."""
     out: Path | None = None
     """Folder for the study; by default a new one under runs/. What was not finished in it is
     continued."""
@@ -73,6 +81,8 @@ _NOTES = (
     "others begin with nothing.",
     "What a policy cost to train is in no budget: neither its pass calls nor its time. The seconds "
     "of a search hold its encoding of states, not the reading of modules, policies and libraries.",
+    "Methods that draw nothing, or only which of equal states comes first, searched once, whatever "
+    "the number of seeds: greedy, beam, and of those with a policy all but its drawn episodes.",
 )
 
 
@@ -84,24 +94,31 @@ def run(config: Config, folder: Path) -> "Study":
         folder: Where lost workers are written down.
 
     Raises:
-        HloError: There is no such checkpoint, or no benchmark.
+        HloError: There is no such checkpoint, or no benchmark, or what the folder holds was found
+            with other checkpoints.
         ValueError: There is no such method, or a checkpoint was made with other passes.
         OSError: A file cannot be read or written.
     """
     from experiments.config import OpCountTrainConfig
     from experiments.crew import Crew, pool_of
     from experiments.paper.benchmarks import all_references, known_of
-    from experiments.paper.search_trials import Budget, competitors_of, trained, trials_of
+    from experiments.paper.search_trials import (
+        Budget,
+        competitors_of,
+        ended_early,
+        trained,
+        trials_of,
+    )
     from experiments.study import Study
 
-    workers = config.num_workers or idle_cores()
+    competitors = competitors_of(config.methods, config.guided, config.checkpoints)
+    workers = _workers(config, folder, competitors)
     settings = OpCountTrainConfig(
         workers=config.workers, num_workers=workers, samples=config.checks
     )
     groups = _groups(config)
     budgets = [Budget(calls=calls) for calls in config.calls]
     budgets += [Budget(seconds=seconds) for seconds in config.seconds]
-    competitors = competitors_of(config.methods, config.guided, config.checkpoints)
     with pool_of(settings) as pool:
         crew = Crew(settings, pool, folder)
         names = list(dict.fromkeys(name for group in groups.values() for name in group))
@@ -118,7 +135,39 @@ def run(config: Config, folder: Path) -> "Study":
             study = replace(study, trials=[*study.trials, trial])
             # A full run takes a day: it goes on where it was ended.
             replace(study, notes=[*notes, "This run has not come to its end."]).save(folder)
-    return study
+    return replace(
+        study, notes=[*notes, *ended_early(study.trials, competitors, list(left), budgets)]
+    )
+
+
+def _workers(config: Config, folder: Path, competitors: "Sequence[Competitor]") -> int:
+    """Searches side by side, as the run in the folder was begun; what it is begun with is kept.
+
+    Searches share the machine's cores, so seconds mean something else with another number.
+
+    Raises:
+        HloError: The folder has searches with other policies, or is not known to have these.
+    """
+    from experiments.study import STUDY
+
+    policies = {c.label: c.digest for c in competitors if c.label}
+    try:
+        begun = read_checked_json(folder / BEGUN, _KIND, _VERSION)
+    except FileNotFoundError:
+        if (folder / STUDY).exists():
+            raise HloError(
+                f"{folder} does not say which policies its searches followed: choose another folder"
+            ) from None
+        begun = {"workers": config.num_workers or idle_cores(), "policies": policies}
+        write_checked_json(folder / BEGUN, _KIND, _VERSION, begun)
+    if begun["policies"] != policies:
+        names = begun["policies"].keys() | policies.keys()
+        changed = [n for n in sorted(names) if begun["policies"].get(n) != policies.get(n)]
+        raise HloError(
+            f"{folder} was begun with other checkpoints ({', '.join(changed)}): their searches are "
+            "not to be mixed with these"
+        )
+    return int(begun["workers"])
 
 
 def _begun(folder: Path) -> "dict[tuple[str, int, str], Trial]":

@@ -1,5 +1,6 @@
 """Trials of the comparison of searches: each method with each seed, on each group."""
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -7,9 +8,11 @@ from experiments.checkpoint import Checkpoint
 from experiments.checkpoint_player import LABELS
 from experiments.crew import Crew
 from experiments.search.guide import TrainedPolicy
+from experiments.search.methods import SEEDLESS, check_guided
 from experiments.search.task import Found, Search
 from experiments.shipped import available, checkpoint_location
 from experiments.study import Trial
+from hlograph.locations import read_bytes
 
 GREEDY = "policy-greedy"
 """The method that spends what it spends."""
@@ -25,6 +28,14 @@ class Competitor:
     policy: TrainedPolicy | None = None
     trained_on: str = ""
     """What its policy cost to train."""
+    label: str = ""
+    """What tables call the policy."""
+    digest: str = ""
+    """SHA-256 of the file of its checkpoint."""
+
+    def seeds(self, seeds: Sequence[int]) -> Sequence[int]:
+        """Those of some seeds that it searches with: one, if it does the same with all."""
+        return seeds[:1] if self.method in SEEDLESS else seeds
 
 
 @dataclass(frozen=True)
@@ -36,6 +47,16 @@ class Budget:
 
     def __str__(self) -> str:
         return f"{self.seconds:g} s" if self.calls is None else f"{self.calls:,} calls"
+
+    def of(self, group: str) -> str:
+        """Name of the group of trials that search a group of benchmarks with this budget."""
+        return f"{group}, {self}"
+
+    def left_over(self, trial: Trial) -> int:
+        """Searches of a trial that ended before they had spent it."""
+        if self.calls is not None:
+            return sum(outcome.calls < self.calls for outcome in trial.outcomes)
+        return sum(seconds < (self.seconds or 0.0) for seconds in trial.seconds)
 
 
 def competitors_of(
@@ -50,7 +71,7 @@ def competitors_of(
 
     Raises:
         HloError: There is no such checkpoint, or it is damaged.
-        ValueError: It was made with other passes.
+        ValueError: It was made with other passes, or a method cannot go by it.
         OSError: It cannot be read.
     """
     found = [Competitor(method, method) for method in methods]
@@ -58,19 +79,55 @@ def competitors_of(
     for given in (checkpoints or tuple(available())) if guided else ():
         location = checkpoint_location(given)
         checkpoint = Checkpoint.load(location)
-        label = LABELS[checkpoint.learner]
-        if label in taken:
-            label += f" (training seed {checkpoint.config['seed']})"
+        label = _label(LABELS[checkpoint.learner], checkpoint.config["seed"], taken)
         taken.add(label)
         policy = TrainedPolicy.load(location)
         cost = f"{label} was trained on {checkpoint.steps:,} pass calls."
-        found += [Competitor(f"{label} {m}", m, policy, cost) for m in guided]
+        digest = hashlib.sha256(read_bytes(location)).hexdigest()
+        for method in guided:
+            check_guided(method, policy)
+            found.append(Competitor(f"{label} {method}", method, policy, cost, label, digest))
     return found
+
+
+def _label(learner: str, seed: int, taken: set[str]) -> str:
+    """What a policy is called that no other is called."""
+    if learner not in taken:
+        return learner
+    label = f"{learner} (training seed {seed})"
+    number = 2
+    while label in taken:
+        label = f"{learner} (training seed {seed}, #{number})"
+        number += 1
+    return label
 
 
 def trained(competitors: Sequence[Competitor]) -> list[str]:
     """What the policies cost to train, a sentence for each."""
     return list(dict.fromkeys(c.trained_on for c in competitors if c.trained_on))
+
+
+def ended_early(
+    trials: Sequence[Trial],
+    competitors: Sequence[Competitor],
+    groups: Sequence[str],
+    budgets: Sequence[Budget],
+) -> list[str]:
+    """How many searches had nothing left to try before their budget was spent, by group."""
+    notes = []
+    for label, budget in ((budget.of(group), budget) for group in groups for budget in budgets):
+        shares = []
+        # An episode is no search: it ends when the policy stops.
+        for name in (c.name for c in competitors if c.method != GREEDY):
+            own = [t for t in trials if (t.method, t.group) == (name, label)]
+            early = sum(budget.left_over(trial) for trial in own)
+            if early:
+                shares.append(f"{name} {early} of {sum(len(t.outcomes) for t in own)}")
+        if shares:
+            notes.append(
+                f"Searches of {label} that ended before their budget: {'; '.join(shares)}."
+            )
+    return notes
 
 
 def trials_of(
@@ -86,7 +143,7 @@ def trials_of(
     Args:
         crew: Does them.
         competitors: The methods.
-        seeds: Each method searches once with each.
+        seeds: Each method searches once with each; those that draw nothing, with the first.
         groups: Names of benchmarks, by what the group is called.
         budgets: Each makes a group of its own.
         done: Trials that need not be done, by method, seed and group.
@@ -94,8 +151,8 @@ def trials_of(
     for group, benchmarks in groups.items():
         for budget in budgets:
             for competitor in competitors:
-                for seed in seeds:
-                    label = f"{group}, {budget}"
+                for seed in competitor.seeds(seeds):
+                    label = budget.of(group)
                     if (competitor.name, seed, label) in done:
                         yield done[competitor.name, seed, label]
                     elif benchmarks:
@@ -110,7 +167,6 @@ def _trial(
     benchmarks: Sequence[str],
     budget: Budget,
 ) -> Trial:
-
     tasks = [
         Search(
             benchmark=name,

@@ -36,7 +36,8 @@ def sections(study: Study) -> list[Section]:
             for budget in _COLUMN:
                 table = budget_table(comparison, against, budget)
                 title = f"Ratio to {against} after so many {budget}: {group}"
-                found.append(Section(title, table=table))
+                text = ("A policy's own episode stands where it had ended on every benchmark.",)
+                found.append(Section(title, text, table=table))
         equal = equal_budgets(comparison)
         if equal:
             found.append(equal)
@@ -132,20 +133,47 @@ def _budgets(comparison: Comparison, budget: Budget) -> list[float]:
 
 
 def budget_table(comparison: Comparison, against: str, budget: Budget) -> Table:
-    """The ratio at fixed budgets; empty where a method ended before."""
+    """The ratio at fixed budgets; empty where a search ended before, and an episode after."""
     budgets = _budgets(comparison, budget)
     rows: list[list[Cell]] = []
     for method in comparison.methods:
-        trials = [t for t in comparison.study.of(method, comparison.group) if t.curves]
-        if not trials:
+        trials = comparison.study.of(method, comparison.group)
+        if not any(_spent(trial, budget) for trial in trials):
             continue
-        row: list[Cell] = [method]
-        for limit in budgets:
-            reached = max(max(_spent(t, budget), default=0.0) for t in trials) * 1.001 >= limit
-            values = [ratio_at(comparison, t, against, budget, limit) for t in trials]
-            row.append(over_seeds(values) if reached else None)
-        rows.append(row)
+        cells = _search_at if any(trial.curves for trial in trials) else _episode_at
+        rows.append([method, *cells(comparison, trials, against, budget, budgets)])
     return Table(("method", *(f"{limit:,g}" for limit in budgets)), rows)
+
+
+def _search_at(
+    comparison: Comparison,
+    trials: Sequence[Trial],
+    against: str,
+    budget: Budget,
+    limits: Sequence[float],
+) -> list[Cell]:
+    """What a search had found at each budget; nothing beyond what it spent."""
+    trials = [trial for trial in trials if trial.curves]
+    most = max(max(_spent(t, budget), default=0.0) for t in trials) * 1.001
+    return [
+        over_seeds([ratio_at(comparison, t, against, budget, limit) for t in trials])
+        if limit <= most
+        else None
+        for limit in limits
+    ]
+
+
+def _episode_at(
+    comparison: Comparison,
+    trials: Sequence[Trial],
+    against: str,
+    budget: Budget,
+    limits: Sequence[float],
+) -> list[Cell]:
+    """What a policy's episode came to, at each budget that was enough for it everywhere."""
+    most = max(max(_spent(t, budget), default=0.0) for t in trials)
+    found = over_seeds([comparison.count_ratio(against)(trial) for trial in trials])
+    return [found if limit >= most else None for limit in limits]
 
 
 def equal_budgets(comparison: Comparison) -> Section | None:

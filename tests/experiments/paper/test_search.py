@@ -8,9 +8,12 @@ from experiments.checkpoint import Checkpoint
 from experiments.config import OpCountTrainConfig
 from experiments.crew import Crew
 from experiments.learner import learner_of, new_policy
+from experiments.paper import search
 from experiments.paper.search import PRESETS, idle_cores, run
+from experiments.paper.search_trials import competitors_of
+from experiments.report.search import sections
 from experiments.study import Study
-from hlograph.errors import UnknownNameError
+from hlograph.errors import HloError, UnknownNameError
 from hlograph.isolation import Quarantine
 from models.ppo import PPO
 
@@ -29,14 +32,17 @@ _TINY = replace(
 )
 
 
+def _save(path, seed=7, **settings):
+    config = OpCountTrainConfig(seed=seed, **settings)
+    learner = learner_of("op_counts", config)
+    ppo = PPO(new_policy(learner, config), learner.ppo)
+    Checkpoint.take(learner, config, ppo, 0, 1234, None, Quarantine(), None).save(path)
+    return path
+
+
 @pytest.fixture
 def checkpoint(tmp_path):
-    config = OpCountTrainConfig(seed=7)
-    learner = learner_of("op_counts", config)
-    path = tmp_path / "checkpoint.pt"
-    ppo = PPO(new_policy(learner, config), learner.ppo)
-    Checkpoint.take(learner, config, ppo, 0, 1234, Quarantine(), None).save(path)
-    return path
+    return _save(tmp_path / "checkpoint.pt")
 
 
 def test_the_study_of_searches(tmp_path, checkpoint):
@@ -62,6 +68,71 @@ def test_the_study_of_searches(tmp_path, checkpoint):
     study.save(tmp_path)
     again = Study.load(tmp_path / "study.json")
     assert [t.outcomes for t in again.trials] == [t.outcomes for t in study.trials]
+    tables = {section.title: section.table for section in sections(again)}
+    for group in study.groups():
+        equal = tables[f"At equal budgets: {group}"]
+        assert equal is not None
+        policy = "op counts policy-greedy"
+        assert [row[:2] for row in equal.rows] == [
+            [policy, other] for other in study.methods(group) if other != policy
+        ]
+        found = [table for title, table in tables.items() if title.endswith(f"calls: {group}")]
+        assert [[row[0] for row in table.rows] for table in found if table] == [
+            study.methods(group)
+        ]
+
+
+def test_what_draws_nothing_is_searched_once(tmp_path, checkpoint):
+    guided = ("policy", "policy-beam")
+    methods = ("random", "greedy")
+    study = run(
+        replace(_TINY, methods=methods, guided=guided, checkpoints=(str(checkpoint),)), tmp_path
+    )
+    for group in study.groups():
+        seeds = {m: [t.seed for t in study.of(m, group)] for m in study.methods(group)}
+        both = {m for m, found in seeds.items() if found == [0, 1]}
+        assert both == {"random", "op counts policy"}
+        assert all(found in ([0], [0, 1]) for found in seeds.values())
+
+
+def test_searches_that_had_nothing_left_to_try_are_told_of(tmp_path):
+    config = replace(_TINY, methods=("greedy",), seconds=(), op_limit=24, calls=(5, 9_000))
+    notes = run(config, tmp_path).notes
+    assert any(note.endswith("that ended before their budget: greedy 1 of 1.") for note in notes)
+    assert not any("5 calls that" in note for note in notes)
+
+
+def test_searches_side_by_side_stay_as_many(tmp_path, monkeypatch):
+    config = replace(_TINY, seconds=(), methods=("random",))
+    monkeypatch.setattr(search, "idle_cores", lambda: 3)
+    first = run(config, tmp_path)
+    first.save(tmp_path)
+    monkeypatch.setattr(search, "idle_cores", lambda: 1)
+    assert run(config, tmp_path).notes == first.notes
+    assert any("3 searches ran side by side" in note for note in first.notes)
+
+
+def test_searches_by_other_checkpoints_are_not_mixed(tmp_path, checkpoint):
+    config = replace(
+        _TINY, guided=("policy-greedy",), seconds=(), methods=(), checkpoints=(str(checkpoint),)
+    )
+    run(config, tmp_path / "run").save(tmp_path / "run")
+    run(config, tmp_path / "run")
+    _save(checkpoint, seed=8)
+    with pytest.raises(HloError, match="begun with other checkpoints"):
+        run(config, tmp_path / "run")
+    (tmp_path / "run" / search.BEGUN).unlink()
+    with pytest.raises(HloError, match="does not say"):
+        run(config, tmp_path / "run")
+
+
+def test_policies_that_look_alike_have_names_of_their_own(tmp_path):
+    paths = [str(_save(tmp_path / str(number))) for number in range(3)]
+    names = [c.name for c in competitors_of((), ("mcts",), paths)]
+    assert len(set(names)) == 3
+    shaped = str(_save(tmp_path / "shaped", reward="shaped"))
+    with pytest.raises(ValueError, match="tell no op count"):
+        competitors_of((), ("mcts", "policy-beam"), [shaped])
 
 
 def test_as_many_calls_find_the_same_again(tmp_path):
