@@ -67,8 +67,9 @@ class OpCountDrop:
 class LogDrop:
     """Drop of the op count's logarithm, in percent: 100 ln(before / after), less a call's cost.
 
-    Summed over an episode it is 100 ln(start / end), so what it teaches to maximise is the count
-    ratio's geometric mean itself: one percent less is worth the same on the way and at the end.
+    Summed over an episode it is 100 ln(start / end), so an agent that does not discount maximises
+    the count ratio's geometric mean itself: one percent less is worth the same on the way and at
+    the end.
 
     Attributes:
         scale: Reward for a count that is smaller by the factor e.

@@ -46,6 +46,7 @@ class Best:
     steps: int
     """Pass calls that it had learned from."""
     policy: dict[str, Any]
+    """Empty where the checkpoint's policy is the one."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ class Checkpoint:
     """Iterations done."""
     steps: int
     """Pass calls done."""
+    imitated: int | None
+    """Orders of searches that the policy imitated first; None, that was still to come."""
     quarantine: tuple[tuple[str, str], ...]
     """States and passes that are no longer tried."""
     best: Best | None = None
@@ -77,6 +80,7 @@ class Checkpoint:
         ppo: PPO,
         iteration: int,
         steps: int,
+        imitated: int | None,
         quarantine: Quarantine,
         best: Best | None,
     ) -> "Checkpoint":
@@ -89,6 +93,7 @@ class Checkpoint:
             optimizer=copy.deepcopy(ppo.optimizer.state_dict()),
             iteration=iteration,
             steps=steps,
+            imitated=imitated,
             quarantine=tuple(quarantine),
             best=best,
         )
@@ -125,11 +130,14 @@ class Checkpoint:
         if self.optimizer:
             ppo.optimizer.load_state_dict(self.optimizer)
 
+    def kept(self) -> dict[str, Any]:
+        """Parameters of the policy that is kept: that which did best, if any was chosen."""
+        return self.best.policy if self.best is not None and self.best.policy else self.policy
+
     def without_training(self) -> "Checkpoint":
         """The policy that is kept, without what only its further training needs."""
-        policy = self.policy if self.best is None else self.best.policy
-        steps = self.steps if self.best is None else self.best.steps
-        return replace(self, policy=policy, optimizer={}, steps=steps, best=None)
+        best = None if self.best is None else replace(self.best, policy={})
+        return replace(self, policy=self.kept(), optimizer={}, best=best)
 
     def save(self, path: Path) -> None:
         """Writes the checkpoint; a reader finds the old file or the new one, never half.
@@ -161,13 +169,19 @@ class Checkpoint:
             )
 
 
-def load_policy(path: Location) -> tuple[Learner, ActorCritic]:
-    """The policy that a checkpoint has kept, with the settings of its training, on the CPU."""
-    checkpoint = Checkpoint.load(path)
-    config = checkpoint.settings()
+def policy_of(checkpoint: Checkpoint) -> tuple[Learner, ActorCritic]:
+    """The policy that a checkpoint has kept, with the settings of its training, on the CPU.
+
+    Raises:
+        ValueError: The networks have another shape, or the passes are not the same.
+    """
+    config = replace(checkpoint.settings(), device="cpu")
     learner = learner_of(checkpoint.learner, config)
     ppo = PPO(new_policy(learner, config), learner.ppo)
-    checkpoint.restore(ppo)
-    if checkpoint.best is not None:
-        ppo.policy.load_state_dict(checkpoint.best.policy)
+    replace(checkpoint, policy=checkpoint.kept(), optimizer={}).restore(ppo)
     return learner, ppo.policy
+
+
+def load_policy(path: Location) -> tuple[Learner, ActorCritic]:
+    """As ``policy_of``, of the checkpoint at a path or URL."""
+    return policy_of(Checkpoint.load(path))

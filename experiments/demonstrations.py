@@ -7,19 +7,20 @@ import numpy as np
 import torch
 
 import hlograph
-from envs.observations import OBSERVATIONS, Observation
-from envs.rewards import ModuleState, Reward, cost_changes, resolve_reward
+from envs.rewards import Reward, resolve_reward
 from experiments import best_known
 from experiments.benchmarks import load
 from experiments.learner import NUM_ACTIONS, LearnerName, learner_of, reward_of
 from experiments.rollout_worker import RolloutWorker, Task
 from experiments.search.budget import Budget
+from experiments.search.node_view import NodeView
 from experiments.search.space import Node, SearchSpace
-from experiments.states import State, state_of
+from experiments.states import State
 from models.cloning import Demonstrations
 from models.encoder import StateStore
 
 _STOP = NUM_ACTIONS - 1
+_ENOUGH = 1 << 30  # pass calls: a way has an end of its own
 
 
 def known_ways(benchmarks: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -28,13 +29,8 @@ def known_ways(benchmarks: Sequence[str]) -> dict[str, tuple[str, ...]]:
     Args:
         benchmarks: Names. One that is no module of the corpus as it is now has no way.
     """
-    known = best_known.read()
-    fingerprints = {b.name: b.fingerprint for b in hlograph.corpus.load()}
-    return {
-        name: known[name].passes
-        for name in benchmarks
-        if name in known and known[name].fingerprint == fingerprints.get(name)
-    }
+    known = best_known.current()
+    return {name: known[name].passes for name in benchmarks if name in known}
 
 
 @dataclass
@@ -110,87 +106,57 @@ class Demonstrate(Task):
         """Goes all of the ways."""
         learner = learner_of(self.learner, worker.config)
         shown = Shown(learner.make_encoder().store())
-        observation = OBSERVATIONS[learner.observation](NUM_ACTIONS)
         reward = resolve_reward(reward_of(learner, worker.config))
         for episode, (benchmark, passes) in enumerate(self.ways.items()):
-            # One state more than passes; in each the tries, the pass, and perhaps a rebuilding.
-            budget = Budget(calls=(len(passes) + 1) * (self.tries + 2))
             space = SearchSpace(
                 load(benchmark),
                 benchmark,
-                budget,
+                Budget(calls=_ENOUGH),
                 quarantine=self.quarantine,
                 recorder=worker.recorder,
             )
-            way = _Way(space, observation, reward, costs=worker.config.value_costs)
+            view = NodeView(
+                space,
+                learner.observation,
+                costs=worker.config.value_costs,
+                measure_costs=getattr(reward, "needs_costs", False),
+            )
             seed = np.random.SeedSequence([self.seed, *benchmark.encode()])
-            rows = way.rows(passes, self.tries, self.visits, np.random.default_rng(seed))
+            rows = self._rows(view, reward, passes, np.random.default_rng(seed))
             returned = 0.0
             for states, action, rewarded in reversed(rows):
                 returned = learner.ppo.reward_scale * rewarded + learner.ppo.gamma * returned
                 shown.add(states, action, returned, episode)
         return shown
 
-
-class _Way:
-    """One benchmark's way, looked at as an environment would show it."""
-
-    def __init__(
-        self, space: SearchSpace, observation: Observation, reward: Reward, costs: bool
-    ) -> None:
-        self._space, self._observation, self._reward = space, observation, reward
-        self._costs = costs
-        self._needs_costs = costs or getattr(reward, "needs_costs", False)
-        self._start = self._measure(space.root)
-
-    def rows(
-        self, passes: Sequence[str], tries: int, visits: int, random: np.random.Generator
+    def _rows(
+        self, view: NodeView, reward: Reward, passes: Sequence[str], random: np.random.Generator
     ) -> list[tuple[list[State], int, float]]:
-        """Looks, action and reward of each decision, the last of which is to stop."""
-        space = self._space
+        """Looks, action and reward of each decision on a way, the last of which is to stop."""
+        space = view.space
+        start = view.measure(space.root)
         node, rows = space.root, []
-        for name in (*passes, None):
-            in_vain = [
-                action
-                for action in random.choice(len(space.passes), tries, replace=False).tolist()
-                if space.step(node, action) is node
-            ]
-            looks = [self._look(node, in_vain, random, first=n == 0) for n in range(visits)]
-            before = self._measure(node)
-            if name is None:
-                rewarded = self._reward(self._start, before, before._replace(stopped=True))
-                rows.append((looks, _STOP, rewarded))
-                break
+        for name in passes:
+            looks = self._looks(view, node, random)
             action = space.number(hlograph.passes[name])
             assert action is not None
-            after = space.step(node, action)
-            rewarded = self._reward(self._start, before, self._measure(after))
-            if after is not node:
+            before, node = node, space.step(node, action)
+            if node is not before:
+                rewarded = reward(start, view.measure(before), view.measure(node))
                 rows.append((looks, action, rewarded))
-            node = after
-        return rows
+        end = view.measure(node)
+        rewarded = reward(start, end, end._replace(stopped=True))
+        return [*rows, (self._looks(view, node, random), _STOP, rewarded)]
 
-    def _look(
-        self, node: Node, in_vain: Sequence[int], random: np.random.Generator, first: bool
-    ) -> State:
-        """The state with some of what was tried in vain masked: at the first look, none."""
-        mask = np.ones(NUM_ACTIONS, np.int8)
-        if not first and in_vain:
-            mask[random.permutation(in_vain)[: random.integers(1, len(in_vain) + 1)]] = 0
-        module = self._space.module(node)
-        seen = self._observation.observe(module, module.snapshot().op_counts)
-        info = {
-            "fingerprint": node.fingerprint,
-            "op_count": node.op_count,
-            "start_op_count": self._space.root.op_count,
-            "action_mask": mask,
-        }
-        if self._costs:
-            info["cost_changes"] = cost_changes(self._start, self._measure(node))
-        return state_of(self._observation.compose(seen, mask, share=True), info)
-
-    def _measure(self, node: Node) -> ModuleState:
-        if not self._needs_costs:
-            return ModuleState(node.op_count)
-        cost = self._space.module(node).cost()
-        return ModuleState(node.op_count, cost.flops, cost.transcendentals)
+    def _looks(self, view: NodeView, node: Node, random: np.random.Generator) -> list[State]:
+        """A state with some of what was tried in vain masked; at the first look, none."""
+        tried = random.choice(len(view.space.passes), self.tries, replace=False).tolist()
+        in_vain = [action for action in tried if view.space.step(node, action) is node]
+        looks = [view.state(node, ())]
+        for _ in range(1, self.visits):
+            hidden: list[int] = []
+            if in_vain:
+                share = random.permutation(in_vain)[: random.integers(1, len(in_vain) + 1)]
+                hidden = share.tolist()
+            looks.append(view.state(node, hidden))
+        return looks

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import tyro
 
-from experiments.shipped import FOLDER, SHIPPED
+from experiments.shipped import FOLDER, file_name
 from hlograph.errors import HloError
 
 ELSEWHERE = {
@@ -26,7 +26,7 @@ ELSEWHERE = {
 def main(
     checkpoint: Annotated[str, tyro.conf.Positional],
 ) -> int:
-    """Writes it under the name of its kind, which replaces the one that was there.
+    """Writes it under the name of its kind and seed, which replaces the one that was there.
 
     Args:
         checkpoint: Path or URL of the training's checkpoint.
@@ -43,7 +43,7 @@ def main(
         policy_of(found)  # refuses other passes and networks
         config = {k: ELSEWHERE.get(k, v) for k, v in found.config.items()}
         found = replace(found, config=config)
-        path = FOLDER / SHIPPED[found.learner.replace("_", "-")]
+        path = FOLDER / file_name(found.learner, found.config["seed"])
         path.parent.mkdir(exist_ok=True)
         found.save(path)
     except (HloError, OSError, ValueError) as error:

@@ -1,6 +1,7 @@
 """Trains one policy: collect, update, write down; evaluate and save now and then."""
 
 import copy
+import math
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -58,6 +59,7 @@ class Training:
     ) -> None:
         self._learner, self._config, self._crew = learner, config, crew
         self._train, self._validation, self._test = list(train), list(validation), list(test)
+        self._imitated: int | None = None
         self._best: Best | None = None
         self._ppo = PPO(new_policy(learner, config), learner.ppo, config.threads)
         self._iteration = self._steps = 0
@@ -96,7 +98,7 @@ class Training:
             unit="step",
             dynamic_ncols=True,
         )
-        if self._steps == 0:
+        if self._imitated is None:
             self._imitate()
         with bar:
             while self._steps < config.total_steps:
@@ -117,6 +119,7 @@ class Training:
         """Learns from what searches found on the training benchmarks, if anything is known."""
         config = self._config
         ways = known_ways(self._train) if config.cloning.epochs else {}
+        self._imitated = len(ways)
         if not ways:
             return
         print(f"{self._learner.name}: imitates what searches found on {len(ways)} benchmarks")
@@ -128,6 +131,7 @@ class Training:
             self._log.cloning(stats)
         self._validate()
         self._saved = self._take()
+        self._files.save(self._saved)
 
     def _iterate(self) -> dict[str, float]:
         """Collects and learns once; returns the train ratios by reference."""
@@ -177,6 +181,8 @@ class Training:
         outcomes = self._crew.play(self._learner.name, self._ppo.policy, self._validation)
         ratios = self._log.validation(outcomes, self._steps)
         score = geometric_mean(list(ratios.values()))
+        if math.isnan(score):
+            return
         if self._config.keep_best and (self._best is None or score > self._best.score):
             self._best = Best(score, self._steps, copy.deepcopy(self._ppo.policy.state_dict()))
 
@@ -200,6 +206,7 @@ class Training:
             self._ppo,
             self._iteration,
             self._steps,
+            self._imitated,
             self._crew.quarantine,
             self._best,
         )
@@ -213,5 +220,5 @@ class Training:
             raise ValueError(f"the checkpoint is of {checkpoint.learner}, not {self._learner.name}")
         checkpoint.restore(self._ppo)
         self._iteration, self._steps = checkpoint.iteration, checkpoint.steps
-        self._best = checkpoint.best
+        self._imitated, self._best = checkpoint.imitated, checkpoint.best
         self._crew.quarantine = self._crew.quarantine.with_pairs(checkpoint.quarantine)

@@ -94,7 +94,7 @@ def clone_behaviour(
 
     stats = []
     for epoch in range(config.epochs):
-        sums = torch.zeros(3)
+        sums, rows = torch.zeros(3), 0
         taken = _minibatches(shown, config.minibatch, generator)
         for number, chosen in enumerate(taken):
             progress = (epoch + number / len(taken)) / config.epochs
@@ -103,8 +103,9 @@ def clone_behaviour(
             found = gradients.find(shown.states, state, chosen, loss)
             nn.utils.clip_grad_norm_(gradients.parameters, ppo.max_grad_norm)
             optimizer.step()
-            sums += torch.tensor(found.terms) / len(taken)
-        wrong, agreed, value_loss = sums.tolist()
+            sums += found.rows * torch.tensor(found.terms)
+            rows += found.rows
+        wrong, agreed, value_loss = (sums / rows).tolist()
         stats.append(CloningStats(epoch, wrong, agreed, value_loss))
     return stats
 

@@ -31,6 +31,8 @@ class MinibatchTerms:
     """Means over the minibatch's transitions."""
     largest: float
     """Largest value of what the loss gave last."""
+    rows: int
+    """Transitions of the minibatch."""
     nodes: int
     """Nodes encoded."""
 
@@ -95,9 +97,8 @@ class MinibatchGradients:
         for parameter, gradient in zip(self.parameters, found.gradients, strict=True):
             parameter.grad = gradient / found.rows
         # Only now is a value asked of the device: once for all parts.
-        return MinibatchTerms(
-            (found.terms / found.rows).tolist(), float(found.largest), found.nodes
-        )
+        means = (found.terms / found.rows).tolist()
+        return MinibatchTerms(means, float(found.largest), found.rows, found.nodes)
 
     def _part(self, store: StateStore, state: Tensor, part: Sequence[int], loss: Loss) -> _Part:
         """Gradients of a part's loss, in groups under the node budget, which bounds memory."""

@@ -136,10 +136,10 @@ def _policies(config: Config) -> "dict[str, Checkpoint]":
     """The checkpoints, by what tables call their policies; the second of a kind has a number."""
     from experiments.checkpoint import Checkpoint
     from experiments.checkpoint_player import LABELS
-    from experiments.shipped import available, checkpoint_location
+    from experiments.shipped import checkpoint_location, one_of_each
 
     found: dict[str, Checkpoint] = {}
-    for given in config.checkpoints or available():
+    for given in config.checkpoints or one_of_each():
         checkpoint = Checkpoint.load(checkpoint_location(given))
         number = 1 + sum(other.learner == checkpoint.learner for other in found.values())
         label = LABELS[checkpoint.learner]

@@ -31,7 +31,8 @@ class NodeView:
         costs: bool = False,
         measure_costs: bool = False,
     ) -> None:
-        self._space = space
+        self.space = space
+        """Where the states are."""
         self._num_actions = len(space.passes) + 1
         self._observation: Observation = OBSERVATIONS[observation](self._num_actions)
         self._costs, self._measure_costs = costs, costs or measure_costs
@@ -62,14 +63,14 @@ class NodeView:
         if not self._measure_costs:
             return ModuleState(node.op_count)
         if node not in self._measured:
-            cost = self._space.module(node).cost()
+            cost = self.space.module(node).cost()
             self._measured[node] = ModuleState(node.op_count, cost.flops, cost.transcendentals)
         return self._measured[node]
 
     def _seen(self, node: Node) -> Any:
         # One state is looked at several times in a row; graphs of all would take the memory.
         if self._last is None or self._last[0] is not node:
-            module = self._space.module(node)
+            module = self.space.module(node)
             seen = self._observation.observe(module, module.snapshot().op_counts)
             self._last = (node, seen)
         return self._last[1]
@@ -85,10 +86,10 @@ class NodeView:
         info: dict[str, Any] = {
             "action_mask": mask,
             "op_count": node.op_count,
-            "start_op_count": self._space.root.op_count,
+            "start_op_count": self.space.root.op_count,
             "fingerprint": node.fingerprint,
         }
         if self._costs:
-            start = self.measure(self._space.root)
+            start = self.measure(self.space.root)
             info["cost_changes"] = cost_changes(start, self.measure(node))
         return info

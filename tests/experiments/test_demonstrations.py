@@ -8,7 +8,7 @@ import torch
 
 import hlograph
 from envs import PassOrderingEnv
-from experiments import best_known, demonstrations
+from experiments import best_known
 from experiments.best_known import BestKnown
 from experiments.config import GNNTrainConfig
 from experiments.demonstrations import Demonstrate, known_ways
@@ -29,7 +29,8 @@ def small() -> corpus.Benchmark:
 
 @pytest.fixture
 def worker(tmp_path) -> RolloutWorker:
-    return RolloutWorker(GNNTrainConfig(out=tmp_path, num_envs=2), FlightRecorder())
+    config = GNNTrainConfig(out=tmp_path, reward="op-count-drop")
+    return RolloutWorker(config, FlightRecorder())
 
 
 @pytest.mark.parametrize("learner", ["gnn", "op_counts"])
@@ -91,10 +92,10 @@ def test_parts_are_joined(small, worker):
     assert np.array_equal(*counts)
 
 
-def test_ways_are_of_benchmarks_as_they_are(small, tmp_path, monkeypatch):
+def test_ways_are_of_benchmarks_as_they_are(small, monkeypatch):
     right = BestKnown(small.name, small.fingerprint, 1, "local", WAY)
-    monkeypatch.setattr(best_known, "read", lambda: {small.name: right})
+    monkeypatch.setattr(best_known, "read", lambda *_: {small.name: right})
     assert known_ways([small.name, "own/module"]) == {small.name: WAY}
     changed = replace(right, fingerprint="0" * 32)
-    monkeypatch.setattr(demonstrations.best_known, "read", lambda: {small.name: changed})
+    monkeypatch.setattr(best_known, "read", lambda *_: {small.name: changed})
     assert known_ways([small.name]) == {}

@@ -16,7 +16,7 @@ from experiments.learner import learner_of, new_policy
 from experiments.lockstep import lockstep
 from experiments.paper import figure3, generalisation, win
 from experiments.rollout_worker import Play, PlaySamples, RolloutWorker
-from experiments.shipped import SHIPPED, available, checkpoint_location
+from experiments.shipped import available, checkpoint_location, file_name
 from experiments.study import Study
 from hlograph import corpus
 from hlograph.errors import UnknownNameError
@@ -105,9 +105,11 @@ def test_names_of_checkpoints(tmp_path, checkpoint):
     assert available(tmp_path) == {}
     with pytest.raises(UnknownNameError, match=r"comes with the project \(none here\), got 'gnn'"):
         checkpoint_location("gnn", tmp_path)
-    (tmp_path / SHIPPED["op-counts"]).write_bytes(b"")
-    assert checkpoint_location("op-counts", tmp_path) == tmp_path / SHIPPED["op-counts"]
-    with pytest.raises(UnknownNameError, match=r"\(op-counts\), got 'gnn'"):
+    for seed in (2, 1):
+        (tmp_path / file_name("op_counts", seed)).write_bytes(b"")
+    assert checkpoint_location("op-counts", tmp_path) == tmp_path / file_name("op_counts", 1)
+    assert checkpoint_location("op-counts-seed2", tmp_path) == tmp_path / file_name("op_counts", 2)
+    with pytest.raises(UnknownNameError, match=r"seed2, op-counts\), got 'gnn'"):
         checkpoint_location("gnn", tmp_path)
     assert checkpoint_location(str(checkpoint), tmp_path) == checkpoint
     assert checkpoint_location("s3://bucket/policy", tmp_path) == "s3://bucket/policy"

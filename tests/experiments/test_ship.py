@@ -35,7 +35,7 @@ def test_what_was_kept_is_shipped(tmp_path, monkeypatch, capsys):
     assert ship.main(str(tmp_path / "checkpoint.pt")) == 0
     cost = "trained on 1,920 pass calls, kept after 640, imitating 477 searched orders"
     assert cost in capsys.readouterr().out
-    found = shipped.available(tmp_path / "shipped")["op-counts"]
+    found = shipped.one_of_each(tmp_path / "shipped")["op-counts"]
     assert found.stat().st_size < (tmp_path / "checkpoint.pt").stat().st_size
     assert "here" not in str(Checkpoint.load(found).config)
     assert str(tmp_path) not in str(Checkpoint.load(found).config)

@@ -93,9 +93,24 @@ def test_baseline_takes_the_place_of_training(finished, tiny, tmp_path):
 def test_policy_of_a_checkpoint(finished):
     learner, policy = load_policy(finished / "gnn" / "checkpoint.pt")
     assert learner.observation == "graph"
-    stored = Checkpoint.load(finished / "gnn" / "checkpoint.pt").policy
+    checkpoint = Checkpoint.load(finished / "gnn" / "checkpoint.pt")
+    assert checkpoint.best is not None
+    assert checkpoint.imitated == 2
+    stored = checkpoint.kept()
     for key, value in policy.state_dict().items():
         assert torch.equal(value, stored[key])
+
+
+def test_what_was_imitated_is_not_imitated_again(tiny, tmp_path, capsys):
+    config = replace(tiny, total_steps=0, out=tmp_path / "run")
+    assert train_module.train(config, "train_gnn") == 0
+    assert capsys.readouterr().out.count("imitates what searches found on 2") == 2
+    before = checkpoints(tmp_path / "run")
+    assert train_module.train(replace(config, resume=str(tmp_path / "run")), "train_gnn") == 0
+    assert "imitates" not in capsys.readouterr().out
+    for name, checkpoint in checkpoints(tmp_path / "run").items():
+        for key, value in checkpoint.policy.items():
+            assert torch.equal(value, before[name].policy[key])
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(tiny, tmp_path):
@@ -103,7 +118,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tiny, tmp_path):
     command = [sys.executable, "-m", "experiments.train_op_counts", "--out", str(folder)]
     command += ["--total-steps", "100000000", "--num-envs", "4", "--horizon", "6"]
     command += ["--benchmarks", *tiny.benchmarks, "--test-op-limit", str(tiny.test_op_limit)]
-    command += ["--checkpoint-every", "1", "--threads", "1"]
+    command += ["--checkpoint-every", "1", "--threads", "1", "--cloning.epochs", "0"]
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
     checkpoint = folder / "op_counts" / "checkpoint.pt"
     while not checkpoint.exists() and process.poll() is None:
