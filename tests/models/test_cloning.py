@@ -26,7 +26,9 @@ def _demonstrations(masked: bool = False) -> Demonstrations:
     action = state % 4
     mask = torch.ones(len(state), ACTIONS, dtype=torch.bool)
     if masked:
-        mask[torch.arange(len(state)), (action + 1 + torch.arange(len(state)) % 3) % ACTIONS] = False
+        mask[torch.arange(len(state)), (action + 1 + torch.arange(len(state)) % 3) % ACTIONS] = (
+            False
+        )
     return Demonstrations(store, state, state, mask.float(), mask, action, 0.1 * state.float())
 
 
