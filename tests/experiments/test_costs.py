@@ -24,7 +24,7 @@ def test_shaping_has_the_discount_of_who_learns():
         assert isinstance(reward, Shaped)
         gammas.append(reward.gamma)
     assert gammas == [0.7, config.op_counts_ppo.gamma]
-    assert reward_of(learner_of("gnn", config), tiny_config()) == "op-count-drop"
+    assert reward_of(learner_of("gnn", config), tiny_config()) == tiny_config().reward
 
 
 @pytest.mark.parametrize("value_costs", [False, True])

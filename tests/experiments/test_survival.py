@@ -179,7 +179,7 @@ def test_a_checkpoint_executes_nothing(tmp_path):
     buffer = io.BytesIO()
     torch.save({"learner": Evil()}, buffer)
     for data in (buffer.getvalue(), pickle.dumps(Evil(), protocol=2), b""):
-        write_checked(tmp_path / "evil.pt", "checkpoint", 2, data)
+        write_checked(tmp_path / "evil.pt", "checkpoint", 3, data)
         with pytest.raises(DamagedFileError, match="something else than a checkpoint"):
             Checkpoint.load(tmp_path / "evil.pt")
     assert not (tmp_path / "executed").exists()

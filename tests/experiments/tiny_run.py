@@ -10,7 +10,7 @@ from experiments.checkpoint import Checkpoint
 from experiments.config import GNN_PRESETS, GNNTrainConfig
 from hlograph import corpus
 from hlograph.checked_file import read_checked_json
-from models.config import GATConfig
+from models.config import CloningConfig, GATConfig
 
 LEARNERS = ("gnn", "op_counts")
 
@@ -33,6 +33,8 @@ def tiny_config(**changes: Any) -> GNNTrainConfig:
         num_workers=2,
         horizon=6,
         evaluations=2,
+        validation_count=1,
+        cloning=CloningConfig(epochs=1),
         checkpoint_every=1,
         samples=1,
         threads=1,
