@@ -37,6 +37,10 @@ class Panel:
     """Where a thin line lies across, such as 1 for ratios."""
 
 
+_LEGEND_LETTERS = 130
+"""That fit beside each other in a picture's width; a name takes its own and some for its line."""
+
+
 def line_panels(name: str, alt: str, panels: Sequence[Panel], y_label: str) -> Picture:
     """Panels side by side with one legend.
 
@@ -47,6 +51,7 @@ def line_panels(name: str, alt: str, panels: Sequence[Panel], y_label: str) -> P
         y_label: Of the axis that they share.
     """
     names = list(dict.fromkeys(key for panel in panels for key in (*panel.lines, *panel.points)))
+    columns = max(1, min(len(names), _LEGEND_LETTERS // (max(map(len, names), default=1) + 6)))
 
     def draw(figure: "Figure") -> None:
         all_axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
@@ -62,10 +67,10 @@ def line_panels(name: str, alt: str, panels: Sequence[Panel], y_label: str) -> P
             list(handles.values()),
             list(handles),
             loc="outside upper center",
-            ncols=min(4, len(names)),
+            ncols=columns,
         )
 
-    return picture(name, alt, 4.2 + 0.22 * ((len(names) - 1) // 4), draw)
+    return picture(name, alt, 4.2 + 0.22 * ((len(names) - 1) // columns), draw)
 
 
 def _panel(axes: "Axes", panel: Panel, names: Sequence[str]) -> None:
