@@ -17,7 +17,7 @@ from envs.known_no_ops import KNOWN_NO_OPS, KnownNoOps
 from envs.observations import OBSERVATIONS, Observation, ObservationKind
 from envs.pass_runner import NOTHING, PassResult, PassRunner
 from envs.rendering import render_trajectory
-from envs.rewards import Reward, cost_changes, resolve_reward
+from envs.rewards import Reward, cost_changes, needs_costs, resolve_reward
 from envs.trajectory import ReplayError, Trajectory
 from envs.validation import Validation, validate
 from hlograph.equivalence import Limits
@@ -134,7 +134,7 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
         self._next_benchmark = 0
         self._reward = resolve_reward(reward)
         self._costs = costs
-        self._needs_costs = costs or getattr(self._reward, "needs_costs", False)
+        self._needs_costs = costs or needs_costs(self._reward)
         self._timings = timings
         self._share_observations = share_observations
         self._stop = len(self.passes)

@@ -172,6 +172,11 @@ REWARDS: dict[str, type[OpCountDrop] | type[LogDrop] | type[OpCount] | type[Shap
 """Rewards by name, with their default scale."""
 
 
+def needs_costs(reward: Reward) -> bool:
+    """Whether a reward reads flops or transcendentals."""
+    return getattr(reward, "needs_costs", False)
+
+
 def resolve_reward(reward: str | Reward) -> Reward:
     """Returns the reward of that name, or the object itself.
 

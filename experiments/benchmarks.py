@@ -64,10 +64,8 @@ def training_benchmarks(
             matched = [b for b in everything if fnmatchcase(b.name, pattern)]
             if matched:
                 names += [b.name for b in matched if b.op_count <= op_limit]
-            elif is_file(location := absolute(as_location(pattern))):
-                names.append(str(location))
-            elif is_url(location) or Path(location).is_dir():
-                names += [str(b.source) for b in corpus.from_folder(location)]
+            elif own := own_modules(pattern):
+                names += own
             else:
                 raise ValueError(
                     f"{pattern!r} is no benchmark, no glob that matches one, no file or folder; "
@@ -76,6 +74,20 @@ def training_benchmarks(
     if not names:
         raise ValueError(f"no training benchmark has at most {op_limit} instructions")
     return list(dict.fromkeys(names))
+
+
+def own_modules(pattern: str) -> list[str]:
+    """Locations of the modules in a file, in a folder or at a URL; none if there is no such thing.
+
+    Raises:
+        HloError: A folder or URL holds no modules.
+    """
+    location = absolute(as_location(pattern))
+    if is_file(location):
+        return [str(location)]
+    if is_url(location) or Path(location).is_dir():
+        return [str(benchmark.source) for benchmark in corpus.from_folder(location)]
+    return []
 
 
 def held_out_benchmarks(

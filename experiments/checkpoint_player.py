@@ -89,9 +89,7 @@ class Player:
             names: The benchmarks.
             calls: Pass calls to spend on each.
         """
-        guide = TrainedPolicy(
-            self.checkpoint.learner, self.checkpoint.settings(), parameters_of(self.policy)
-        )
+        guide = TrainedPolicy.of(self.checkpoint)
         tasks = [
             Search(
                 benchmark=name,

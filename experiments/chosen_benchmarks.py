@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path
 
-from experiments.benchmarks import spread_over_families
+from experiments.benchmarks import own_modules, spread_over_families
 from experiments.config import CorpusSet
 from hlograph import corpus
 from hlograph.corpus.shipped import Split
-from hlograph.locations import absolute, as_location, is_file, is_url
+from hlograph.locations import absolute, as_location, is_file
 
 
 @dataclass(frozen=True)
@@ -66,20 +65,14 @@ def chosen(patterns: Sequence[str], part: Part) -> tuple[list[str], str]:
     known = {b.name for b in corpus.load()}
     names = part.names(globs) if globs else []
     for pattern in patterns:
-        if pattern not in globs:
-            names += [pattern] if pattern in known else _own(pattern)
+        if pattern in globs:
+            continue
+        own = [pattern] if pattern in known else own_modules(pattern)
+        if not own:
+            raise ValueError(
+                f"{pattern!r} is no benchmark, no glob, no file and no folder; benchmarks are "
+                f"named like {corpus.load()[0].name!r}"
+            )
+        names += own
     title = " ".join(patterns)
     return list(dict.fromkeys(names)), f"{title}, of {part}" if globs else title
-
-
-def _own(pattern: str) -> list[str]:
-    """Locations of the modules that a file, a folder or a URL holds."""
-    location = absolute(as_location(pattern))
-    if is_file(location):
-        return [str(location)]
-    if is_url(location) or Path(location).is_dir():
-        return [str(benchmark.source) for benchmark in corpus.from_folder(location)]
-    raise ValueError(
-        f"{pattern!r} is no benchmark, no glob, no file and no folder; benchmarks are named like "
-        f"{corpus.load()[0].name!r}"
-    )

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 import hlograph
-from envs.rewards import Reward, resolve_reward
+from envs.rewards import Reward, needs_costs, resolve_reward
 from experiments import best_known
 from experiments.benchmarks import load
 from experiments.learner import NUM_ACTIONS, LearnerName, learner_of, reward_of
@@ -119,7 +119,7 @@ class Demonstrate(Task):
                 space,
                 learner.observation,
                 costs=worker.config.value_costs,
-                measure_costs=getattr(reward, "needs_costs", False),
+                measure_costs=needs_costs(reward),
             )
             seed = np.random.SeedSequence([self.seed, *benchmark.encode()])
             rows = self._rows(view, reward, passes, np.random.default_rng(seed))

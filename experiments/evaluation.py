@@ -4,16 +4,18 @@ import math
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from experiments.benchmarks import load
+from experiments.benchmarks import REFERENCES, Reference, load
 from experiments.lockstep import Lockstep
+from experiments.metrics import count_ratio
 from experiments.states import STOP, State, stacked
-from hlograph.equivalence import Limits, Reference
+from hlograph.equivalence import Limits
+from hlograph.equivalence import Reference as Original
 from hlograph.errors import VerificationError, WorkerLostError
 from models.actor_critic import ActorCritic, sample
 from models.rollout import StateTable
@@ -57,6 +59,34 @@ class Check:
         return cls(f"its check {error.kind.replace('_', ' ')}: {error}", "not comparable")
 
 
+class Ended(Protocol):
+    """Something that came to an op count on a benchmark: an outcome, or an episode of training."""
+
+    @property
+    def benchmark(self) -> str:
+        """Name of the benchmark."""
+        ...
+
+    @property
+    def op_count(self) -> int:
+        """What was left of it."""
+        ...
+
+
+def count_ratios(results: Sequence[Ended], references: Mapping[str, Reference]) -> dict[str, float]:
+    """Count ratios by the reference pipelines of which the corpus has op counts.
+
+    Args:
+        results: What something made of benchmarks.
+        references: Of these benchmarks.
+    """
+    own = [result.op_count for result in results]
+    return {
+        name: count_ratio([references[result.benchmark].after[name] for result in results], own)
+        for name in REFERENCES
+    }
+
+
 class Checker:
     """Checks outcomes on fresh modules, outside any environment.
 
@@ -69,7 +99,7 @@ class Checker:
 
     def __init__(self, kept: int = 16) -> None:
         self._kept = kept
-        self._originals: OrderedDict[tuple[str, int], Reference] = OrderedDict()
+        self._originals: OrderedDict[tuple[str, int], Original] = OrderedDict()
 
     def check(self, outcome: Outcome, samples: int) -> Check:
         """Whether the passes alone lead to the outcome's op count and a valid, equivalent module.
@@ -92,10 +122,10 @@ class Checker:
         found = self._original(outcome.benchmark, samples).compare(module)
         return Check(str(found) if found.verdict == "different" else None, found.verdict)
 
-    def _original(self, benchmark: str, samples: int) -> Reference:
+    def _original(self, benchmark: str, samples: int) -> Original:
         key = (benchmark, samples)
         if key not in self._originals:
-            self._originals[key] = Reference(load(benchmark), samples=samples, limits=_LIMITS)
+            self._originals[key] = Original(load(benchmark), samples=samples, limits=_LIMITS)
             while len(self._originals) > self._kept:
                 self._originals.popitem(last=False)
         self._originals.move_to_end(key)

@@ -9,9 +9,8 @@ import numpy as np
 from torch.utils.tensorboard.summary import hparams
 from torch.utils.tensorboard.writer import SummaryWriter
 
-from experiments.benchmarks import REFERENCES, Reference
-from experiments.evaluation import Outcome
-from experiments.metrics import count_ratio
+from experiments.benchmarks import Reference
+from experiments.evaluation import Outcome, count_ratios
 from experiments.rollout import RolloutStats
 from models.cloning import CloningStats
 from models.ppo import UpdateStats
@@ -88,10 +87,8 @@ class TrainingLog:
         if episodes:
             scalars["rollout/episode_return"] = float(np.mean([e.reward for e in episodes]))
             scalars["rollout/episode_steps"] = float(np.mean([e.steps for e in episodes]))
-            for name in REFERENCES:
-                reference = [self._references[e.benchmark].after[name] for e in episodes]
-                ratios[name] = count_ratio(reference, [e.op_count for e in episodes])
-                scalars[f"op_count_ratio_train/{name}"] = ratios[name]
+            ratios = count_ratios(episodes, self._references)
+            scalars |= {f"op_count_ratio_train/{name}": ratio for name, ratio in ratios.items()}
         scalars |= {f"update/{name}": value for name, value in asdict(report.update).items()}
         scalars |= _speed(calls, report)
         scalars |= {f"workers/{kind}": report.lost_workers.get(kind, 0) for kind in LOSSES}
@@ -105,13 +102,13 @@ class TrainingLog:
 
     def validation(self, outcomes: Sequence[Outcome], steps: int) -> dict[str, float]:
         """Writes an evaluation on the validation benchmarks; returns ratios by reference."""
-        ratios = self._ratios(outcomes)
+        ratios = count_ratios(outcomes, self._references)
         self._write({f"op_count_ratio_validation/{k}": v for k, v in ratios.items()}, steps)
         return ratios
 
     def test(self, outcomes: Sequence[Outcome], steps: int, settings: Mapping[str, Any]) -> None:
         """Writes the held-out ratios, and the settings that led to them for the hparams tab."""
-        ratios = self._ratios(outcomes)
+        ratios = count_ratios(outcomes, self._references)
         self._write({f"op_count_ratio_held_out/{k}": v for k, v in ratios.items()}, steps)
         metrics = {f"hparam/held_out_{name}": value for name, value in ratios.items()}
         # SummaryWriter.add_hparams would open a second run; this writes into this one.
@@ -120,14 +117,6 @@ class TrainingLog:
             file_writer.add_summary(summary)
         for name, value in metrics.items():
             self._writer.add_scalar(name, value)
-
-    def _ratios(self, outcomes: Sequence[Outcome]) -> dict[str, float]:
-        """Count ratios by reference."""
-        agent = [o.op_count for o in outcomes]
-        return {
-            name: count_ratio([self._references[o.benchmark].after[name] for o in outcomes], agent)
-            for name in REFERENCES
-        }
 
     def _write(self, scalars: Mapping[str, float], steps: int) -> None:
         for name, value in scalars.items():

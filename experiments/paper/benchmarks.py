@@ -8,7 +8,6 @@ from typing import Any
 import hlograph
 from experiments.benchmarks import (
     ALL_REFERENCES,
-    REFERENCES,
     Reference,
     held_out_benchmarks,
     recorded,
@@ -17,8 +16,6 @@ from experiments.benchmarks import (
 from experiments.best_known import op_counts
 from experiments.config_json import to_json
 from experiments.crew import Crew, pool_of
-from experiments.evaluation import Outcome
-from experiments.metrics import count_ratio
 from experiments.paper.settings import Settings
 from experiments.rollout_worker import Measure
 from experiments.study import Study, Trial
@@ -44,20 +41,6 @@ def all_references(crew: Crew, names: Sequence[str]) -> tuple[dict[str, Referenc
         else:
             found[name] = result
     return found, notes
-
-
-def ratios(outcomes: Sequence[Outcome], references: Mapping[str, Reference]) -> dict[str, float]:
-    """Count ratios against those references that learning curves show.
-
-    Args:
-        outcomes: What an agent made of benchmarks.
-        references: Of these benchmarks.
-    """
-    agent = [o.op_count for o in outcomes]
-    return {
-        name: count_ratio([references[o.benchmark].after[name] for o in outcomes], agent)
-        for name in REFERENCES
-    }
 
 
 @dataclass(frozen=True)

@@ -88,8 +88,8 @@ def run(config: Config, folder: Path) -> "Study":
 def _third_party(config: Config, folder: Path, benchmarks: "Benchmarks") -> "list[Trial]":
     """Trials of the libraries' agents, one agent in each worker at a time."""
     from experiments.crew import Crew, pool_of
+    from experiments.evaluation import count_ratios
     from experiments.paper.agents import TrainAgent
-    from experiments.paper.benchmarks import ratios
     from experiments.study import Trial
 
     tasks = [
@@ -124,7 +124,9 @@ def _third_party(config: Config, folder: Path, benchmarks: "Benchmarks") -> "lis
             benchmarks.group,
             one.outcomes,
             found,
-            training=[(steps, ratios(played, benchmarks.validation)) for steps, played in one.curve]
+            training=[
+                (steps, count_ratios(played, benchmarks.validation)) for steps, played in one.curve
+            ]
             if benchmarks.validation
             else (),
         )

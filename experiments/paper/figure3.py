@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from experiments.config import CorpusSet
 from experiments.paper.checkpoints import (
     CheckpointsConfig,
+    Groups,
     opened,
     play_checkpoints,
     play_greedily_or_best,
@@ -46,11 +47,15 @@ def run(config: Config, folder: Path) -> "Study":
         ValueError: It was made with other passes, or two are of one kind and seed.
         OSError: It cannot be read.
     """
+    play = play_greedily_or_best(config.samples)
+    return play_checkpoints("figure3", config, opened(config), groups_of(config), folder, play)
+
+
+def groups_of(config: Config) -> Groups:
+    """The held-out benchmarks of each set."""
     from experiments.benchmarks import held_out_benchmarks
 
-    groups = {
+    return {
         f"{name} test-unseen": held_out_benchmarks(config.op_limit, config.count, name)
         for name in config.corpus_sets
     }
-    play = play_greedily_or_best(config.samples)
-    return play_checkpoints("figure3", config, opened(config), groups, folder, play)

@@ -81,7 +81,7 @@ def competitors_of(
         checkpoint = Checkpoint.load(location)
         label = _label(LABELS[checkpoint.learner], checkpoint.config["seed"], taken)
         taken.add(label)
-        policy = TrainedPolicy.load(location)
+        policy = TrainedPolicy.of(checkpoint)
         cost = f"{label} was trained on {checkpoint.steps:,} pass calls."
         digest = hashlib.sha256(read_bytes(location)).hexdigest()
         for method in guided:

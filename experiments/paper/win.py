@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.config import CorpusSet
-from experiments.paper.checkpoints import CheckpointsConfig, opened, play_checkpoints
+from experiments.paper import figure3
+from experiments.paper.checkpoints import opened, play_checkpoints
 
 if TYPE_CHECKING:
     from experiments.checkpoint_player import Player
@@ -19,11 +19,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Config(CheckpointsConfig):
+class Config(figure3.Config):
     """Settings of the comparison with the aims."""
 
-    corpus_sets: tuple[CorpusSet, ...] = ("gpt2-train", "diverse")
-    """Sets of the corpus, each a group of benchmarks: of its split test-unseen."""
     samples: int = 16
     """Episodes on each benchmark, of which the best is kept, after the greedy one was played by
     itself."""
@@ -54,14 +52,10 @@ def run(config: Config, folder: Path) -> "Study":
         ValueError: It was made with other passes, or two are of one kind and seed.
         OSError: It cannot be read.
     """
-    from experiments.benchmarks import held_out_benchmarks
-
-    groups = {
-        f"{name} test-unseen": held_out_benchmarks(config.op_limit, config.count, name)
-        for name in config.corpus_sets
-    }
     play = partial(_trials, samples=config.samples)
-    return play_checkpoints("win", config, opened(config), groups, folder, play, _NOTES)
+    return play_checkpoints(
+        "win", config, opened(config), figure3.groups_of(config), folder, play, _NOTES
+    )
 
 
 def same_time(method: str) -> str:

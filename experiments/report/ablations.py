@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from experiments.report.bars import seed_bars
 from experiments.report.comparison import BETTER, Comparison
 from experiments.report.lines import Line, Panel, line_panels
-from experiments.report.methods import details, measures_table
+from experiments.report.methods import tables
 from experiments.report.section import Picture, Section
 from experiments.study import Study
 
@@ -33,9 +33,7 @@ def sections(study: Study) -> list[Section]:
         if line:
             text = ("Count ratio by number of layers; the band lies between the seeds.",)
             found.append(Section(f"Depth: {group}", text, line))
-        text = ["Means over seeds, in brackets the least and the greatest."]
-        found.append(Section(f"Methods: {group}", text, table=measures_table(comparison)))
-        found += details(comparison)
+        found += tables(comparison)
     return found
 
 

@@ -2,11 +2,10 @@
 
 from collections import defaultdict
 
-from experiments.report.bars import seed_bars
 from experiments.report.comparison import Comparison
 from experiments.report.generic import ratio_bars
 from experiments.report.lines import Line, Panel, line_panels
-from experiments.report.methods import details, measures_table
+from experiments.report.methods import tables
 from experiments.report.section import Picture, Section
 from experiments.study import Study
 
@@ -15,6 +14,10 @@ LEARNING = (
     "tables and pictures are of the group's own benchmarks, which nobody looked at before the end."
 )
 """What is said of learning curves."""
+_REDUCTION = (
+    "(start - method) / (start - reference), geometric mean over the benchmarks that the "
+    "reference reduces; 0 where the method leaves one of them as it was."
+)
 
 
 def sections(study: Study) -> list[Section]:
@@ -27,36 +30,15 @@ def sections(study: Study) -> list[Section]:
             text = ("Reference / method, geometric mean over benchmarks: above 1 the method is "
                     "better. A bar is the mean over seeds, a dot one seed.",)  # fmt: skip
             found.append(Section(f"Count ratio: {group}", text, bars))
-            found.append(_reductions(comparison, number + 1))
+            name = f"reduction-ratio-{number + 1}"
+            bars = ratio_bars(comparison, name, comparison.reduction_ratio, "Reduction ratio")
+            title = f"Reduction ratio, the paper's: {group}"
+            found.append(Section(title, (_REDUCTION,), bars))
         curves = learning_curves(comparison, f"learning-{number + 1}")
         if curves:
             found.append(Section(f"Learning: {group}", (LEARNING,), curves))
-        table = measures_table(comparison)
-        found.append(Section(f"Methods: {group}", _explained(), table=table))
-        found += details(comparison)
+        found += tables(comparison)
     return found
-
-
-def _explained() -> list[str]:
-    return ["Means over seeds, in brackets the least and the greatest."]
-
-
-def _reductions(comparison: Comparison, number: int) -> Section:
-    """Bars of the paper's reduction ratio."""
-    panels = {
-        f"to {against}": {
-            m: comparison.over_seeds(m, comparison.reduction_ratio(against))
-            for m in comparison.methods
-        }
-        for against in comparison.against()
-    }
-    alt = f"Reduction ratio of each method to each reference on {comparison.group}"
-    text = (
-        "(start - method) / (start - reference), geometric mean over the benchmarks that the "
-        "reference reduces; 0 where the method leaves one of them as it was."
-    )
-    bars = seed_bars(f"reduction-ratio-{number}", alt, panels)
-    return Section(f"Reduction ratio, the paper's: {comparison.group}", (text,), bars)
 
 
 def learning_curves(comparison: Comparison, name: str) -> Picture | None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from experiments.metrics import bootstrap_interval, geometric_mean, share, worst
 from experiments.report.comparison import BETTER, Comparison
-from experiments.report.methods import details, measures_table
+from experiments.report.methods import tables
 from experiments.report.section import (
     Cell,
     Picture,
@@ -36,9 +36,7 @@ def sections(study: Study) -> list[Section]:
             if against in comparison.against():
                 name = f"sorted-{number + 1}-{'default' if against == DEFAULT else 'better'}"
                 found.append(_section(comparison, against, name))
-        text = ["Means over seeds, in brackets the least and the greatest."]
-        found.append(Section(f"Methods: {group}", text, table=measures_table(comparison)))
-        found += details(comparison)
+        found += tables(comparison)
     return found
 
 

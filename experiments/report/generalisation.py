@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from experiments.report.bars import grouped_bars
 from experiments.report.comparison import Comparison
-from experiments.report.methods import details, measures_table
+from experiments.report.methods import tables
 from experiments.report.section import Cell, Picture, Section, Table, over_seeds
 from experiments.study import Study, Trial
 
@@ -38,9 +38,7 @@ def sections(study: Study) -> list[Section]:
         text = ("All groups together.",)
         found.append(Section(title, text, bars, _table(sizes, against)))
     for comparison in comparisons:
-        table = measures_table(comparison)
-        found.append(Section(f"Methods: {comparison.group}", table=table))
-        found += details(comparison)
+        found += tables(comparison, text=())
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from experiments.report.bars import grouped_bars
 from experiments.report.comparison import Comparison
 from experiments.report.figure2 import LEARNING, learning_curves
-from experiments.report.methods import details, measures_table
+from experiments.report.methods import tables
 from experiments.report.section import Section
 from experiments.study import Study
 
@@ -37,7 +37,7 @@ def figure4(study: Study) -> list[Section]:
         curves = learning_curves(comparison, f"learning-{number + 1}")
         if curves:
             found.append(Section(f"Learning: {group}", (LEARNING,), curves))
-        found += _tables(comparison)
+        found += tables(comparison)
     return found
 
 
@@ -47,9 +47,3 @@ def _section(
     alt = f"Count ratio to {against} on {group}"
     bars = grouped_bars(name, alt, series, f"count ratio to {against}")
     return Section(f"Count ratio to {against}: {group}", ("Dots are seeds.",), bars)
-
-
-def _tables(comparison: Comparison) -> list[Section]:
-    text = ["Means over seeds, in brackets the least and the greatest."]
-    main = Section(f"Methods: {comparison.group}", text, table=measures_table(comparison))
-    return [main, *details(comparison)]

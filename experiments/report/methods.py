@@ -26,6 +26,8 @@ from experiments.study import Trial
 Column = tuple[str, Callable[[str], Cell]]
 """A heading, and what it says of a method."""
 VERDICTS = ("equal", "close", "not comparable", "not compared")
+OVER_SEEDS = "Means over seeds, in brackets the least and the greatest."
+"""What is said of a table of measures."""
 _CHOSEN = "xla-simplify"  # whose costs stand beside a method's
 
 
@@ -195,3 +197,14 @@ def details(comparison: Comparison) -> list[Section]:
         found.append(Section(f"Checks: {group}", table=checks))
     found.append(Section(f"Op counts: {group}", table=counts_table(comparison)))
     return found
+
+
+def tables(comparison: Comparison, text: Sequence[str] = (OVER_SEEDS,)) -> list[Section]:
+    """A group's main table, a row for each method, and what stands below it.
+
+    Args:
+        comparison: The group.
+        text: What is said of the main table.
+    """
+    main = Section(f"Methods: {comparison.group}", text, table=measures_table(comparison))
+    return [main, *details(comparison)]

@@ -9,7 +9,7 @@ import numpy as np
 from experiments.metrics import geometric_mean
 from experiments.report.comparison import BEST_KNOWN, Comparison
 from experiments.report.lines import Line, Panel, line_panels
-from experiments.report.methods import details, measures_table
+from experiments.report.methods import tables
 from experiments.report.section import Cell, Picture, Section, Table, over_seeds
 from experiments.study import Study, Trial
 
@@ -41,9 +41,7 @@ def sections(study: Study) -> list[Section]:
         equal = equal_budgets(comparison)
         if equal:
             found.append(equal)
-        text = ["Means over seeds, in brackets the least and the greatest."]
-        found.append(Section(f"Methods: {group}", text, table=measures_table(comparison)))
-        found += details(comparison)
+        found += tables(comparison)
     return found
 
 

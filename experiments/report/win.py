@@ -5,7 +5,7 @@ import math
 from experiments.report.aims import aims_table, explained
 from experiments.report.comparison import BETTER, Comparison
 from experiments.report.generic import ratio_bars
-from experiments.report.methods import details, measures_table
+from experiments.report.methods import tables
 from experiments.report.search import equal_budgets
 from experiments.report.section import Cell, Section, Table, over_seeds
 from experiments.study import Study
@@ -25,8 +25,7 @@ def sections(study: Study) -> list[Section]:
         if comparison.against():
             bars = ratio_bars(comparison, f"ratios-{number}")
             found.append(Section(f"Count ratio: {group}", ("Dots are seeds.",), bars))
-        found.append(Section(f"Methods: {group}", table=measures_table(comparison)))
-        found += details(comparison)
+        found += tables(comparison, text=())
     return found
 
 

@@ -10,7 +10,9 @@ import torch
 from numpy.typing import NDArray
 
 from envs.rewards import LogDrop, OpCountDrop, resolve_reward
+from experiments.checkpoint import Checkpoint, policy_of
 from experiments.config import OpCountTrainConfig
+from experiments.crew import parameters_of
 from experiments.evaluation import likeliest
 from experiments.learner import NUM_ACTIONS, Learner, LearnerName, learner_of, new_policy
 from experiments.search.node_view import NodeView
@@ -35,20 +37,25 @@ class TrainedPolicy:
     """Its state, by the name of the tensor."""
 
     @classmethod
+    def of(cls, checkpoint: Checkpoint) -> "TrainedPolicy":
+        """The policy that a checkpoint has kept.
+
+        Raises:
+            ValueError: It was made with other passes or networks.
+        """
+        _, policy = policy_of(checkpoint)
+        return cls(checkpoint.learner, checkpoint.settings(), parameters_of(policy))
+
+    @classmethod
     def load(cls, location: Location) -> "TrainedPolicy":
-        """The policy of a checkpoint.
+        """As ``of``, of the checkpoint at a path or URL.
 
         Raises:
             DamagedFileError: The file is no checkpoint of this version.
             ValueError: It was made with other passes or networks.
             OSError: It cannot be read.
         """
-        from experiments.checkpoint import Checkpoint, load_policy
-
-        checkpoint = Checkpoint.load(location)
-        _, policy = load_policy(location)
-        parameters = {key: value.numpy() for key, value in policy.state_dict().items()}
-        return cls(checkpoint.learner, checkpoint.settings(), parameters)
+        return cls.of(Checkpoint.load(location))
 
     def build(self) -> tuple[Learner, ActorCritic]:
         """The policy itself, on the CPU."""

@@ -7,9 +7,9 @@ import pytest
 from experiments.benchmarks import ALL_REFERENCES, REFERENCES, recorded
 from experiments.checkpoint import Checkpoint
 from experiments.checkpoint_player import player
+from experiments.evaluation import count_ratios
 from experiments.paper import ablations, figure2, figure4
 from experiments.paper.agent_settings import LABELS, AgentSettings
-from experiments.paper.benchmarks import ratios
 from experiments.startup import tensorboard_without_tensorflow
 from experiments.study import STUDY, Study
 from hlograph import corpus
@@ -55,7 +55,7 @@ def _validation_ratios(study, folder, learner):
     references = recorded(study.settings["validated_on"])
     with player(checkpoint, folder, 0, workers="in-process") as play:
         played = play.crew.play(learner, play.policy, list(references))
-    return ratios(played, references)
+    return count_ratios(played, references)
 
 
 def test_figure2(tmp_path):
