@@ -39,14 +39,22 @@ class BestKnown:
     verdict: str = _NOT_COMPARED
     """How its outputs compare with the original's: equal, close, not comparable, not compared."""
 
+    @property
+    def compared(self) -> bool:
+        """Whether anybody has run its result beside the original, or tried to."""
+        return self.verdict != _NOT_COMPARED
+
     def improves(self, old: "BestKnown | None") -> bool:
-        """Whether it is better than what is known, or as good with fewer passes.
+        """Whether it is better than what is known, as good with fewer passes, or first compared.
 
         What is known of another module by the same name says nothing of this one.
         """
         if old is None or old.fingerprint != self.fingerprint:
             return True
-        return (self.op_count, len(self.passes)) < (old.op_count, len(old.passes))
+        return self._rank() < old._rank()
+
+    def _rank(self) -> tuple[int, int, bool]:
+        return self.op_count, len(self.passes), not self.compared
 
 
 def read(path: Path = FILE) -> dict[str, BestKnown]:

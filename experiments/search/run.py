@@ -106,18 +106,29 @@ def record_better(
         replace(new, passes=way, op_count=op_count)
         for new, (way, op_count) in zip(better, crew.run(ways, "tidying"), strict=True)
     ]
-    # Checks do not look at the op count before the passes.
-    outcomes = [Outcome(b.benchmark, b.op_count, b.op_count, b.passes, 0) for b in better]
-    checks = crew.check(outcomes)
-    stood = [
-        replace(new, verdict=check.verdict)
-        for new, check in zip(better, checks, strict=True)
-        if check.problem is None
-    ]
+    stood = checked(crew, better)
     for new in stood:
         if new.verdict not in COMPARED:
             tqdm.write(f"{new.benchmark}: {new.op_count} is kept, {new.verdict}")
     best_known.write(stood, path)
+    return stood
+
+
+def checked(crew: Crew, rows: Sequence[BestKnown]) -> list[BestKnown]:
+    """The rows that stood their check, with its verdict; of others it is told what is wrong.
+
+    Args:
+        crew: Checks them.
+        rows: What is recorded.
+    """
+    # Checks do not look at the op count before the passes.
+    outcomes = [Outcome(r.benchmark, r.op_count, r.op_count, r.passes, 0) for r in rows]
+    stood: list[BestKnown] = []
+    for row, check in zip(rows, crew.check(outcomes), strict=True):
+        if check.problem is None:
+            stood.append(replace(row, verdict=check.verdict))
+        else:
+            tqdm.write(f"{row.benchmark}: {check.problem}")
     return stood
 
 

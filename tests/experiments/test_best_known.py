@@ -55,6 +55,14 @@ def test_what_is_known_of_another_module_neither_blocks_nor_counts(path):
     assert best_known.current(path) == {present.name: own}
 
 
+def test_a_first_comparison_is_kept(path):
+    best_known.write([_known(10)], path)
+    best_known.write([replace(_known(10), verdict="close")], path)
+    assert best_known.read(path)["a/b/c"].verdict == "close"
+    best_known.write([_known(10), replace(_known(10), verdict="equal")], path)
+    assert best_known.read(path)["a/b/c"].verdict == "close"
+
+
 def test_verdicts_are_kept(path):
     found = [replace(_known(5), verdict="equal"), _known(4, benchmark="d")]
     best_known.write(found, path)

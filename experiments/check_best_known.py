@@ -1,0 +1,113 @@
+"""Runs the recorded best results beside their originals, and notes how they compare.
+
+    python -m experiments.check_best_known                    # what nobody has compared so far
+    python -m experiments.check_best_known --again --split test-unseen
+
+The passes of each row of datasets/best_known.csv are run on a fresh module, which must then have
+the op count of the row, pass XLA's verifier, and not differ from the original on random inputs.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import tyro
+
+from hlograph.errors import HloError
+
+if TYPE_CHECKING:
+    from experiments.best_known import BestKnown
+
+_FAILED = 1
+_REFUSED = 2
+
+
+@dataclass(frozen=True)
+class CheckConfig:
+    """Settings of a check of what is recorded."""
+
+    split: Literal["train", "validation", "test-seen", "test-unseen"] | None = None
+    """Split of the corpus; None is all splits."""
+    again: bool = False
+    """Checks what was compared before, too."""
+    samples: int = 1
+    """Random inputs on which a result is compared with its original."""
+    batch: int = 32
+    """Rows checked before what was found is written down."""
+    num_workers: int | None = None
+    """Worker processes; None is one a core."""
+    file: Path | None = None
+    """File of best-known counts; None is the project's."""
+    out: Path | None = None
+    """Folder for quarantine and events; by default a new one under runs/."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Checks what a command line asks for.
+
+    Returns:
+        Exit status: 0 if every row stood its check, 1 if not.
+    """
+    prog = "python -m experiments.check_best_known"
+    config = tyro.cli(CheckConfig, args=arguments, prog=prog, description=__doc__)
+    try:
+        return _check(config)
+    except (HloError, OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return _REFUSED
+
+
+def _check(config: CheckConfig) -> int:
+    # These import torch and the engine: seconds that --help does not have.
+    from tqdm import tqdm
+
+    from experiments import best_known
+    from experiments.config import OpCountTrainConfig
+    from experiments.crew import Crew, pool_of
+    from experiments.run_folder import run_folder
+    from experiments.search.run import checked
+
+    folder = config.out or Path("runs") / f"check-best-known-{datetime.now():%Y%m%d-%H%M%S}"
+    file = config.file or best_known.FILE
+    rows = _rows(config, file)
+    if not rows:
+        print("nothing to check")
+        return 0
+    settings = OpCountTrainConfig(
+        out=folder, num_workers=config.num_workers, samples=config.samples
+    )
+    verdicts: Counter[str] = Counter()
+    with run_folder(folder), pool_of(settings) as pool, tqdm(total=len(rows)) as bar:
+        crew = Crew(settings, pool, folder)
+        for first in range(0, len(rows), config.batch):
+            part = rows[first : first + config.batch]
+            stood = checked(crew, part)
+            best_known.write(stood, file)
+            verdicts.update(row.verdict for row in stood)
+            bar.update(len(part))
+    print(", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common()))
+    failed = len(rows) - verdicts.total()
+    if failed:
+        print(f"{failed} of {len(rows)} rows failed their check; they are unchanged")
+    return _FAILED if failed else 0
+
+
+def _rows(config: CheckConfig, file: Path) -> "list[BestKnown]":
+    """What is recorded of the corpus as it is now, and to be checked."""
+    from experiments import best_known
+    from hlograph import corpus
+
+    names = {benchmark.name for benchmark in corpus.load(split=config.split)}
+    return [
+        row
+        for name, row in best_known.current(file).items()
+        if name in names and (config.again or not row.compared)
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
