@@ -30,7 +30,7 @@ class Config(Settings):
     """Set of the corpus: the split train to learn from, test-unseen to be measured by."""
     total_steps: int = 7_680
     """Pass calls that each agent is trained on, rounded up to whole iterations of all agents."""
-    test_op_limit: int = 1_200
+    test_op_limit: int = 3_000
     """Held-out benchmarks with more instructions are left out."""
     agents: tuple[AgentName, ...] = AGENTS
     """Agents of stable-baselines3 and sb3-contrib."""

@@ -40,9 +40,9 @@ class Config(Settings):
     """Set of the corpus: the split train to learn from, test-unseen to be measured by."""
     train_op_limit: int = 600
     """Benchmarks with more instructions are left out of training."""
-    test_op_limit: int = 600
+    test_op_limit: int = 1_500
     """Held-out benchmarks with more instructions are left out."""
-    test_count: int | None = 12
+    test_count: int | None = 36
     """Held-out benchmarks, evenly over families; None is all."""
     validation_op_limit: int = 600
     """Benchmarks of the split validation with more instructions are left out."""
