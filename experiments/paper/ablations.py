@@ -52,17 +52,17 @@ class Config(Settings):
     total_steps: int = 0
     """Pass calls that each policy learns from after the demonstrations, rounded up to whole
     iterations."""
-    train_op_limit: int = 500
+    train_op_limit: int = 400
     """Benchmarks with more instructions are left out of training."""
     test_op_limit: int = 1_500
     """Held-out benchmarks with more instructions are left out."""
-    test_count: int | None = 44
+    test_count: int | None = 36
     """Held-out benchmarks, evenly over families; None is all."""
     validation_op_limit: int = 1_500
     """Benchmarks of the split validation with more instructions are left out."""
     evaluations: int = 1
     """Points of the learning curve."""
-    cloning_epochs: int = 30
+    cloning_epochs: int = 12
     """Passes over the demonstrations."""
     variants: tuple[str, ...] = tuple(VARIANTS)
     """Which to train, by the names that tables show."""
