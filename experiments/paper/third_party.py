@@ -11,6 +11,7 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.vec_env import DummyVecEnv
 from torch import nn
@@ -120,6 +121,8 @@ def train_agent(
     scale = config.op_counts_ppo.reward_scale
     envs = DummyVecEnv([lambda d=deck: training_env(make_env(), d, scale) for deck in decks])
     agent = make_agent(task.name, task.settings, config, envs, task.seed)
+    # Its own logger makes a folder in the system's temporary one, and leaves it there.
+    agent.set_logger(Logger(folder=None, output_formats=[]))
     total, parts = config.total_steps, config.evaluations
     label = LABELS[task.name]
     knows_the_mask = task.name == "maskable-ppo"

@@ -1,5 +1,6 @@
 """Agents of other libraries learn from as many calls as ours, and are judged like ours."""
 
+import tempfile
 from dataclasses import replace
 
 import numpy as np
@@ -48,9 +49,13 @@ def _task(name, path, seed=0):
 
 
 @pytest.mark.parametrize("name", AGENTS)
-def test_an_agent_learns_from_all_its_calls_and_is_judged(name, worker, tmp_path):
+def test_an_agent_learns_from_all_its_calls_and_is_judged(name, worker, tmp_path, monkeypatch):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     task = _task(name, tmp_path / "agent.json")
     learned = task.do(worker)
+    assert not list(temporary.glob("SB3-*"))
     config = worker.config
     assert len(learned) == (1 if name == "maskable-ppo" else 2)
     for one in learned.values():
