@@ -1,6 +1,7 @@
 # make train   set up, build, and run the main job on the shipped corpus
 # make test    set up, build, and run the test suite
 # make check   lint, format, types, import directions
+# make results the experiments of docs/results at their quick presets, and its page: two hours
 #
 # Set-up happens once: a second run of any target does none of it again, until
 # the lock file or the C++ sources change.
@@ -13,7 +14,9 @@ ENGINE_SOURCES := CMakeLists.txt pyproject.toml $(wildcard hlograph/native/*)
 INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 
-.PHONY: train test check format stub clean
+EXPERIMENTS := figure2 figure3 figure4 runtime search ablations generalisation win
+
+.PHONY: train test check results format stub clean
 
 train: $(BUILT)
 	$(BIN)/python -m experiments.train_gnn $(ARGS)
@@ -27,6 +30,14 @@ check: $(BUILT)
 	$(BIN)/clang-format --dry-run -Werror hlograph/native/*.cc hlograph/native/*.h
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-cache
+
+# One that was ended goes on where it was; remove runs/results to begin anew.
+results: $(BUILT)
+	set -e; for name in $(EXPERIMENTS); do \
+	  $(BIN)/python -m experiments.paper $$name --out runs/results/$$name; \
+	  mkdir -p docs/results/studies/$$name; \
+	  cp runs/results/$$name/study.json docs/results/studies/$$name; done
+	$(BIN)/python -m experiments.report $(EXPERIMENTS:%=docs/results/studies/%) --out docs/results
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .

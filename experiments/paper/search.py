@@ -68,7 +68,7 @@ class Config:
 
 
 PRESETS = {
-    "quick": Config(),
+    "quick": Config(checkpoints=("gnn", "op-counts"), count=4),
     "full": Config(
         preset="full", op_limit=8_000, count=40, calls=(1_000, 10_000), seconds=(3.0, 30.0)
     ),

@@ -28,7 +28,7 @@ class Config(figure3.Config):
 
 
 PRESETS = {
-    "quick": Config(),
+    "quick": Config(count=18, checks=1),
     "full": Config(preset="full", op_limit=50_000, count=None),
 }
 
