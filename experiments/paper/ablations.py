@@ -52,7 +52,7 @@ class Config(Settings):
     total_steps: int = 0
     """Pass calls that each policy learns from after the demonstrations, rounded up to whole
     iterations."""
-    train_op_limit: int = 400
+    train_op_limit: int = 300
     """Benchmarks with more instructions are left out of training."""
     test_op_limit: int = 1_500
     """Held-out benchmarks with more instructions are left out."""
@@ -62,7 +62,7 @@ class Config(Settings):
     """Benchmarks of the split validation with more instructions are left out."""
     evaluations: int = 1
     """Points of the learning curve."""
-    cloning_epochs: int = 12
+    cloning_epochs: int = 10
     """Passes over the demonstrations."""
     variants: tuple[str, ...] = tuple(VARIANTS)
     """Which to train, by the names that tables show."""
