@@ -23,6 +23,7 @@ from hlograph.errors import (
     HloError,
     HloParseError,
     PassError,
+    RewriteError,
     UnknownNameError,
     VerificationError,
 )
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from hlograph.reference_pipelines import pipelines as pipelines
     from hlograph.registry import Pass as Pass
     from hlograph.registry import passes as passes
+    from hlograph.rewriting import Rewrite as Rewrite
+    from hlograph.rewriting import Rule as Rule
+    from hlograph.rewriting import rules as rules
     from hlograph.sources import parse as parse
 
 __version__ = "0.1.0"
@@ -53,9 +57,12 @@ _LAZY = {
     "Module": "module",
     "Pass": "registry",
     "Pipeline": "reference_pipelines",
+    "Rewrite": "rewriting",
+    "Rule": "rewriting",
     "parse": "sources",
     "passes": "registry",
     "pipelines": "reference_pipelines",
+    "rules": "rewriting",
 }
 
 __all__ = [
@@ -74,6 +81,9 @@ __all__ = [
     "Pass",
     "PassError",
     "Pipeline",
+    "Rewrite",
+    "RewriteError",
+    "Rule",
     "UnknownNameError",
     "VerificationError",
     "__version__",
@@ -81,6 +91,7 @@ __all__ = [
     "parse",
     "passes",
     "pipelines",
+    "rules",
 ]
 
 

@@ -33,6 +33,54 @@ class Pass:
 def registry() -> list[Pass]:
     """All passes, in the order of their action numbers."""
 
+class Rule:
+    """XLA's own code, applied at one place."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def xla_code(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+class Rewrite:
+    """A rule at a place, and what it would change."""
+
+    @property
+    def rule(self) -> str: ...
+
+    @property
+    def instruction(self) -> str: ...
+
+    @property
+    def other(self) -> str: ...
+
+    @property
+    def added(self) -> int: ...
+
+    @property
+    def removed(self) -> int: ...
+
+    @property
+    def flops(self) -> float: ...
+
+    @property
+    def bytes(self) -> float: ...
+
+    @property
+    def gone(self) -> list[str]: ...
+
+def rules() -> list[Rule]:
+    """All rules, in the order of their numbers."""
+
+def rewrites(module: Module, rules: Sequence[Rule], alone: bool) -> list[Rewrite]:
+    """The rewrites by these rules that apply now."""
+
+def apply(module: Module, rule: Rule, instruction: str, other: str) -> bool:
+    """Applies one; whether it applies."""
+
 class Module:
     """An HLO module held by XLA."""
 

@@ -32,6 +32,10 @@ class PassError(HloError):
     """An XLA pass returned an error; the module is as it was before the pass."""
 
 
+class RewriteError(HloError):
+    """A rewrite does not apply, or XLA's code returned an error; the module is as it was."""
+
+
 class VerificationError(HloError):
     """XLA's HloVerifier rejected the module."""
 

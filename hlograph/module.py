@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hlograph.equivalence import EngineName, Equivalence, Limits
     from hlograph.features import GraphFeatures
     from hlograph.graph import HloGraph
+    from hlograph.rewriting import Rewrite, Rule
 
 
 def _trusted(answer: bytes) -> _xla.Module:
@@ -273,6 +274,37 @@ class Module:
         """
         reported, seconds, state = self._native.run_and_look(entry._native)
         return PassRun(reported, seconds, None if state is None else Snapshot(*state))
+
+    def rewrites(self, chosen: Iterable[Rule | str] | None = None) -> list[Rewrite]:
+        """Lists the rewrites that apply to the module now.
+
+        Args:
+            chosen: Rules of ``hlograph.rules`` or their names; None is all.
+
+        Returns:
+            Them, in the order of the rules, then of the computations (callees first) and their
+            instructions (operands first).
+
+        Raises:
+            UnknownNameError: No rule has one of the names.
+        """
+        from hlograph.rewriting import find_rewrites
+
+        return find_rewrites(self._native, chosen)
+
+    def apply(self, rewrite: Rewrite) -> None:
+        """Applies one rewrite, and nothing else.
+
+        Args:
+            rewrite: One of ``rewrites()``, or of those before another one was applied.
+
+        Raises:
+            RewriteError: It does not apply, or not any more, or XLA returned an error; the module
+                is as before.
+        """
+        from hlograph.rewriting import apply_rewrite
+
+        apply_rewrite(self._native, rewrite)
 
     def _run_pipeline(self, pipeline: Pipeline) -> bool:
         # On a copy, so that a failure half-way leaves this module untouched.

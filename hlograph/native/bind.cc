@@ -9,6 +9,7 @@ NB_MODULE(_xla, m) {
   m.attr("TENSORFLOW_VERSION") = HLOGRAPH_TENSORFLOW_VERSION;
   hlograph::BindErrors(m);
   hlograph::BindPasses(m);
+  hlograph::BindRewrites(m);
   hlograph::BindModule(m);
   hlograph::BindGraph(m);
   hlograph::BindExecute(m);

@@ -11,6 +11,7 @@ void BindExecute(nanobind::module_& m);
 void BindGraph(nanobind::module_& m);
 void BindModule(nanobind::module_& m);
 void BindPasses(nanobind::module_& m);
+void BindRewrites(nanobind::module_& m);
 
 }  // namespace hlograph
 

@@ -21,14 +21,16 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "hlograph/native/abort_guard.h"
+#include "hlograph/native/clone.h"
 #include "hlograph/native/cost.h"
 #include "hlograph/native/fingerprint.h"
 #include "hlograph/native/passes.h"
 #include "hlograph/native/proto_check.h"
+#include "hlograph/native/rewrite_rules.h"
+#include "hlograph/native/rewrites.h"
 #include "hlograph/native/text_check.h"
 #include "hlograph/native/vocabulary.h"
 #include "xla/debug_options_flags.h"
-#include "xla/hlo/ir/hlo_clone_context.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -45,21 +47,6 @@ namespace {
 
 // Past so many changes a new base is cheaper than a long replay.
 constexpr size_t kMaxReplay = 64;
-
-// XLA's Clone copies what the entry computation reaches and drops the rest.
-// Dead computations are part of a module's state (they count as instructions
-// until dce removes them), so they are copied too.
-std::unique_ptr<xla::HloModule> CloneWhole(const xla::HloModule& module) {
-  auto [clone, context] = module.CloneWithContext(/*suffix=*/"");
-  std::vector<xla::HloComputation*> computations = module.MakeComputationPostOrder();
-  // Callers first: cloning a caller clones its callees with it.
-  for (auto it = computations.rbegin(); it != computations.rend(); ++it) {
-    if (context->FindComputation(*it) == nullptr) {
-      clone->DeepCloneComputation(*it, context.get());
-    }
-  }
-  return std::move(clone);
-}
 
 // XLA prints a negative zero as "-0", and reads that as the integer 0.
 std::string WithNegativeZeros(const std::string& text) {
@@ -89,18 +76,6 @@ void CountInto(const xla::HloModule& module, int64_t* counts) {
       ++counts[static_cast<int>(instruction->opcode())];
     }
   }
-}
-
-absl::StatusOr<bool> RunPass(const Pass& pass, xla::HloModule* module) {
-  bool changed = false;
-  if (!pass.requires_pass.empty()) {
-    absl::StatusOr<bool> first = FindPass(pass.requires_pass)->make()->Run(module);
-    if (!first.ok()) return first.status();
-    changed = *first;
-  }
-  absl::StatusOr<bool> result = pass.make()->Run(module);
-  if (!result.ok()) return result.status();
-  return changed || *result;
 }
 
 // XLA quotes whole lines, of which some have megabytes.
@@ -317,6 +292,31 @@ absl::StatusOr<bool> Module::LockedRun(const Pass& pass) {
     }
   }
   return *changed;
+}
+
+absl::StatusOr<std::vector<Rewrite>> Module::Rewrites(const std::vector<const Rule*>& rules,
+                                                      bool alone) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return FindRewrites(Hlo(), rules, alone);
+}
+
+absl::StatusOr<bool> Module::Apply(const Rule& rule, const std::string& instruction,
+                                   const std::string& other) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!current_) current_ = CloneWhole(*base_);
+  absl::StatusOr<bool> applied = ApplyRewrite(current_.get(), rule, instruction, other);
+  if (!applied.ok()) {
+    absl::Status restored = Restore();
+    if (!restored.ok()) return restored;
+    return applied;
+  }
+  if (*applied) {
+    fingerprint_.reset();
+    // Names of new instructions may be others in a replay, and rewrites go by names.
+    base_ = CloneWhole(*current_);
+    applied_.clear();
+  }
+  return applied;
 }
 
 absl::Status Module::Restore() {

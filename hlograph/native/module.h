@@ -16,6 +16,7 @@
 #include "hlograph/native/cost.h"
 #include "hlograph/native/fingerprint.h"
 #include "hlograph/native/passes.h"
+#include "hlograph/native/rewrites.h"
 
 namespace xla {
 class HloModule;
@@ -80,6 +81,13 @@ class Module {
   absl::StatusOr<bool> Run(const Pass& pass);
   // The same, and looks at the module if it is in another state then.
   absl::StatusOr<Step> RunAndLook(const Pass& pass);
+
+  // The rewrites that apply now; see rewrites.h.
+  absl::StatusOr<std::vector<Rewrite>> Rewrites(const std::vector<const Rule*>& rules,
+                                                bool alone) const;
+  // Applies one; false if it does not apply. After an error the module is as it was before.
+  absl::StatusOr<bool> Apply(const Rule& rule, const std::string& instruction,
+                             const std::string& other);
 
   // Calls `function(const xla::HloModule&)` while no pass runs.
   template <typename Function>

@@ -4,6 +4,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+
 namespace hlograph {
 namespace {
 
@@ -32,6 +36,18 @@ const Pass* FindPass(const std::string& name) {
   }();
   auto it = by_name->find(name);
   return it == by_name->end() ? nullptr : it->second;
+}
+
+absl::StatusOr<bool> RunPass(const Pass& pass, xla::HloModule* module) {
+  bool changed = false;
+  if (!pass.requires_pass.empty()) {
+    absl::StatusOr<bool> first = FindPass(pass.requires_pass)->make()->Run(module);
+    if (!first.ok()) return first.status();
+    changed = *first;
+  }
+  absl::StatusOr<bool> result = pass.make()->Run(module);
+  if (!result.ok()) return result.status();
+  return changed || *result;
 }
 
 }  // namespace hlograph

@@ -8,7 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
+
 namespace xla {
+class HloModule;
 class HloPassInterface;
 }  // namespace xla
 
@@ -35,6 +38,9 @@ const std::vector<Pass>& Registry();
 
 // The entry of that name, or null.
 const Pass* FindPass(const std::string& name);
+
+// Runs a pass, after the one that it requires; whether either changed the module.
+absl::StatusOr<bool> RunPass(const Pass& pass, xla::HloModule* module);
 
 // The parts of the registry, by topic (passes_*.cc).
 void AddAlgebraicPasses(std::vector<Pass>& passes);

@@ -1,0 +1,78 @@
+// The rules of rewriting: XLA's own code, applied at one place.
+#ifndef HLOGRAPH_NATIVE_REWRITE_RULES_H_
+#define HLOGRAPH_NATIVE_REWRITE_RULES_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace xla {
+class HloComputation;
+class HloInstruction;
+}  // namespace xla
+
+namespace hlograph {
+
+// Where a rule applies: an instruction, or an ordered pair in one computation.
+struct Place {
+  xla::HloInstruction* instruction = nullptr;
+  xla::HloInstruction* other = nullptr;  // null unless the rule is about pairs
+};
+
+// Applies a rule to instructions of one computation, one after the other.
+class Applier {
+ public:
+  virtual ~Applier() = default;
+  // Applies the rule at a place, and nowhere else; false if it does not apply there. It may leave
+  // instructions without users behind where it returns false, and after an error anything.
+  virtual absl::StatusOr<bool> At(Place place) = 0;
+};
+
+// How far around a place a rule reads: what it does elsewhere cannot change what it does here.
+struct Reach {
+  int operands = 0;  // hops to operands
+  int users = 0;     // hops to users, and from each to its operands
+};
+
+// A rule on a documented interface: what it proposes is cheap to find and may turn out not to
+// apply.
+class Rule {
+ public:
+  Rule(std::string name, std::string xla_code, std::string description)
+      : name_(std::move(name)),
+        xla_code_(std::move(xla_code)),
+        description_(std::move(description)) {}
+  virtual ~Rule() = default;
+
+  const std::string& name() const { return name_; }
+  const std::string& xla_code() const { return xla_code_; }
+  const std::string& description() const { return description_; }
+
+  // Adds the places of a computation where the rule may apply, in the order of its instructions.
+  virtual void Propose(xla::HloComputation* computation, std::vector<Place>& places) const = 0;
+  virtual std::unique_ptr<Applier> For(xla::HloComputation* computation) const = 0;
+  virtual Reach reach() const { return {}; }
+
+ private:
+  std::string name_, xla_code_, description_;
+};
+
+using RulePtr = std::unique_ptr<const Rule>;
+
+// All rules, in the order of their numbers. Never changes at run time.
+const std::vector<RulePtr>& Rules();
+
+// The rule of that name, or null.
+const Rule* FindRule(const std::string& name);
+
+// The rules by topic (rules_*.cc).
+void AddAlgebraicRules(std::vector<RulePtr>& rules);
+void AddCallRules(std::vector<RulePtr>& rules);
+void AddLocalRules(std::vector<RulePtr>& rules);
+void AddRedundancyRules(std::vector<RulePtr>& rules);
+
+}  // namespace hlograph
+
+#endif  // HLOGRAPH_NATIVE_REWRITE_RULES_H_

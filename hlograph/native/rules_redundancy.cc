@@ -1,0 +1,128 @@
+// Merging of two instructions that compute the same, and removal of one that nobody uses.
+#include <algorithm>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/hash/hash.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "hlograph/native/rewrite_rules.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/service/hlo_cse.h"
+
+namespace hlograph {
+namespace {
+
+// Equal for instructions that HloCSE may merge; operands in any order, for some commute.
+size_t KeyOf(const xla::HloInstruction* instruction) {
+  std::vector<const xla::HloInstruction*> operands(instruction->operands().begin(),
+                                                   instruction->operands().end());
+  std::sort(operands.begin(), operands.end());
+  return absl::HashOf(instruction->opcode(), instruction->shape().element_type(),
+                      instruction->shape().IsArray() ? instruction->shape().dimensions().size() : 0,
+                      operands);
+}
+
+bool MayMerge(const xla::HloInstruction* instruction) {
+  if (instruction->opcode() == xla::HloOpcode::kParameter) return false;
+  if (instruction->opcode() == xla::HloOpcode::kConstant) return true;
+  return xla::HloCSE::ShouldEliminateInstruction(instruction);
+}
+
+bool Alike(const xla::HloInstruction* one, const xla::HloInstruction* two) {
+  return one->IdenticalIgnoringCommutativeOperandOrder(
+      *two, std::equal_to<const xla::HloInstruction*>(),
+      [](const xla::HloComputation* a, const xla::HloComputation* b) { return *a == *b; },
+      /*layout_sensitive=*/false, /*sharding_sensitive=*/true);
+}
+
+class MergeApplier : public Applier {
+ public:
+  explicit MergeApplier(xla::HloComputation* computation) : computation_(computation) {}
+
+  absl::StatusOr<bool> At(Place place) override {
+    const auto chosen = [place](const xla::HloInstruction* instruction) {
+      return instruction == place.instruction || instruction == place.other;
+    };
+    xla::HloCSE cse(/*is_layout_sensitive=*/false, /*ignore_control_dependencies=*/false,
+                    /*should_eliminate_computation=*/nullptr, chosen, chosen);
+    return cse.RunOnComputation(computation_);
+  }
+
+ private:
+  xla::HloComputation* computation_;
+};
+
+class MergeRule : public Rule {
+ public:
+  MergeRule()
+      : Rule("merge", "HloCSE",
+             "Takes the result of an equal instruction with the same operands instead.") {}
+
+  void Propose(xla::HloComputation* computation, std::vector<Place>& places) const override {
+    std::unordered_map<size_t, std::vector<xla::HloInstruction*>> firsts;
+    for (xla::HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
+      if (!MayMerge(instruction)) continue;
+      std::vector<xla::HloInstruction*>& same_key = firsts[KeyOf(instruction)];
+      const auto first =
+          std::find_if(same_key.begin(), same_key.end(),
+                       [&](const xla::HloInstruction* other) { return Alike(other, instruction); });
+      if (first == same_key.end()) {
+        same_key.push_back(instruction);
+      } else {
+        places.push_back({instruction, *first});
+      }
+    }
+  }
+
+  std::unique_ptr<Applier> For(xla::HloComputation* computation) const override {
+    return std::make_unique<MergeApplier>(computation);
+  }
+
+  Reach reach() const override { return {.operands = 1, .users = 0}; }
+};
+
+class RemoveApplier : public Applier {
+ public:
+  absl::StatusOr<bool> At(Place place) override {
+    xla::HloComputation* const computation = place.instruction->parent();
+    if (!place.instruction->IsDead() || !computation->IsSafelyRemovable(place.instruction) ||
+        place.instruction->HasSideEffect()) {
+      return false;
+    }
+    absl::Status status = computation->RemoveInstructionAndUnusedOperands(place.instruction);
+    if (!status.ok()) return status;
+    return true;
+  }
+};
+
+class RemoveRule : public Rule {
+ public:
+  RemoveRule()
+      : Rule("remove", "HloComputation::RemoveInstructionAndUnusedOperands",
+             "Removes an instruction without users, and what only it used.") {}
+
+  void Propose(xla::HloComputation* computation, std::vector<Place>& places) const override {
+    for (xla::HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
+      if (instruction->IsDead() && instruction->opcode() != xla::HloOpcode::kParameter) {
+        places.push_back({instruction});
+      }
+    }
+  }
+
+  std::unique_ptr<Applier> For(xla::HloComputation* /*computation*/) const override {
+    return std::make_unique<RemoveApplier>();
+  }
+};
+
+}  // namespace
+
+void AddRedundancyRules(std::vector<RulePtr>& rules) {
+  rules.push_back(std::make_unique<MergeRule>());
+  rules.push_back(std::make_unique<RemoveRule>());
+}
+
+}  // namespace hlograph

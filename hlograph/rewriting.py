@@ -1,0 +1,187 @@
+"""Rewrites: XLA's own code applied at one place, and not at all others.
+
+``hlograph.rules`` are the rules; ``Module.rewrites()`` lists where they apply now,
+``Module.apply(rewrite)`` applies one::
+
+    >>> import hlograph
+    >>> print(hlograph.rules)  # the whole table
+    >>> best = min(module.rewrites(), key=lambda rewrite: rewrite.op_count)
+    >>> module.apply(best)
+
+Where a rule applies is found by trying it, on copies of the module: the same code
+decides that runs in XLA's pass, and what a rewrite would change is counted, not estimated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, overload
+
+from hlograph._native import native
+from hlograph.errors import PassError, RewriteError, UnknownNameError
+from hlograph.names import unknown
+
+if TYPE_CHECKING:
+    from hlograph import _xla
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of rewriting.
+
+    Attributes:
+        name: Of a rule that is a registry pass at one instruction, the name of that pass.
+        description: What it does, in one line.
+        xla_code: The class or function of namespace ``xla`` that does it.
+        index: Position among the rules.
+    """
+
+    name: str
+    description: str
+    xla_code: str
+    index: int
+    _native: _xla.Rule = field(repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.description} [{self.xla_code}]"
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        # The native handle stays in its process; the name finds it again.
+        return _entry, (self.name,)
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A rule at a place of a module, and what it would change there.
+
+    Attributes:
+        rule: Name of the rule.
+        instruction: Name of the instruction that it is applied at.
+        other: Name of the second instruction of a pair; None where the rule is about one.
+        added: Instructions that it adds, those of new computations among them.
+        removed: Instructions that it removes, those of computations that nobody calls any more
+            among them.
+        flops: Floating-point operations of the new instructions less those of the old ones, as
+            XLA counts them; each computation counts once, however often it runs.
+        bytes_accessed: The same of bytes read and written.
+        gone: Names of the instructions that it removes.
+    """
+
+    rule: str
+    instruction: str
+    other: str | None
+    added: int
+    removed: int
+    flops: float
+    bytes_accessed: float
+    gone: tuple[str, ...]
+
+    @property
+    def op_count(self) -> int:
+        """By how much the module's op count would change."""
+        return self.added - self.removed
+
+    def __str__(self) -> str:
+        place = self.instruction if self.other is None else f"{self.instruction}, {self.other}"
+        return f"{self.rule}({place}) {self.op_count:+d}"
+
+
+class Rules(Sequence[Rule]):
+    """All rules, in the order of their numbers; also found by name."""
+
+    def __init__(self, entries: Sequence[Rule]) -> None:
+        self._entries = tuple(entries)
+        self._by_name = {entry.name: entry for entry in self._entries}
+
+    @overload
+    def __getitem__(self, key: int | str) -> Rule: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Rule, ...]: ...
+    def __getitem__(self, key: int | str | slice) -> Rule | tuple[Rule, ...]:
+        if isinstance(key, str):
+            try:
+                return self._by_name[key]
+            except KeyError:
+                raise UnknownNameError(unknown("rule", key, self._by_name)) from None
+        return self._entries[key]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all rules, in order."""
+        return tuple(self._by_name)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} rules: {', '.join(self.names[:4])}, ...>"
+
+    def __str__(self) -> str:
+        return "\n".join(f"{entry.index:3d}  {entry}" for entry in self._entries)
+
+
+def _entry(name: str) -> Rule:
+    return rules[name]
+
+
+rules = Rules(
+    [
+        Rule(entry.name, entry.description, entry.xla_code, index, entry)
+        for index, entry in enumerate(native().rules())
+    ]
+)
+"""The rules of the linked XLA."""
+
+
+def find_rewrites(
+    module: _xla.Module, chosen: Iterable[Rule | str] | None, *, alone: bool = False
+) -> list[Rewrite]:
+    """What ``Module.rewrites`` returns.
+
+    Args:
+        module: The module.
+        chosen: Rules or their names; None is all.
+        alone: Tries each rewrite on a copy of its own, which is slow and there to be compared
+            with.
+
+    Raises:
+        UnknownNameError: No rule has one of the names.
+    """
+    picked = rules if chosen is None else [rules[r] if isinstance(r, str) else r for r in chosen]
+    found = native().rewrites(module, [rule._native for rule in picked], alone)
+    return [
+        Rewrite(
+            rule=one.rule,
+            instruction=one.instruction,
+            other=one.other or None,
+            added=one.added,
+            removed=one.removed,
+            flops=one.flops,
+            bytes_accessed=one.bytes,
+            gone=tuple(one.gone),
+        )
+        for one in found
+    ]
+
+
+def apply_rewrite(module: _xla.Module, rewrite: Rewrite) -> None:
+    """What ``Module.apply`` does.
+
+    Args:
+        module: The module.
+        rewrite: What to apply.
+
+    Raises:
+        RewriteError: It does not apply, or XLA returned an error; the module is as before.
+        UnknownNameError: No rule has its name.
+    """
+    rule = rules[rewrite.rule]._native
+    try:
+        applied = native().apply(module, rule, rewrite.instruction, rewrite.other or "")
+    except PassError as error:
+        raise RewriteError(f"{rewrite} failed: {error}") from error
+    if not applied:
+        raise RewriteError(
+            f"{rewrite} does not apply to this module now; ask for its rewrites() again"
+        )
