@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import tyro
 
+from hlograph.corpus.shipped import Split
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _REFUSED = 2
 class CheckConfig:
     """Settings of a check of what is recorded."""
 
-    split: Literal["train", "validation", "test-seen", "test-unseen"] | None = None
+    split: Split | None = None
     """Split of the corpus; None is all splits."""
     again: bool = False
     """Checks what was compared before, too."""

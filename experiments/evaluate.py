@@ -22,6 +22,7 @@ import tyro
 
 from experiments.config import CorpusSet
 from experiments.config_json import to_json
+from hlograph.corpus.shipped import Split
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class EvaluateConfig:
 
     checkpoint: Annotated[str, tyro.conf.Positional]
     """Path or URL, or the name of one that comes with the project: gnn or op-counts."""
-    split: Literal["train", "validation", "test-seen", "test-unseen"] | None = None
+    split: Split | None = None
     """Split of the corpus that benchmarks are of; None is test-unseen."""
     corpus_set: CorpusSet | None = None
     """Set of the corpus that they are of; None is all sets."""

@@ -35,13 +35,11 @@ writes what is there already and calls it a change, among others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, cast, overload
+from typing import TYPE_CHECKING, Literal, cast
 
 from hlograph._native import native
-from hlograph.errors import UnknownNameError
-from hlograph.names import unknown
+from hlograph.named import Named
 
 if TYPE_CHECKING:
     from hlograph import _xla
@@ -87,40 +85,13 @@ class Pass:
         return _entry, (self.name,)
 
 
-class Registry(Sequence[Pass]):
+class Registry(Named[Pass]):
     """All passes, in the order of their action numbers; also found by name."""
-
-    def __init__(self, entries: Sequence[Pass]) -> None:
-        self._entries = tuple(entries)
-        self._by_name = {entry.name: entry for entry in self._entries}
-
-    @overload
-    def __getitem__(self, key: int | str) -> Pass: ...
-    @overload
-    def __getitem__(self, key: slice) -> tuple[Pass, ...]: ...
-    def __getitem__(self, key: int | str | slice) -> Pass | tuple[Pass, ...]:
-        if isinstance(key, str):
-            try:
-                return self._by_name[key]
-            except KeyError:
-                raise UnknownNameError(unknown("pass", key, self._by_name)) from None
-        return self._entries[key]
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __contains__(self, value: object) -> bool:
-        return value in self._by_name if isinstance(value, str) else value in self._entries
 
     def index(self, value: Pass | str, start: int = 0, stop: int | None = None) -> int:
         """Returns the action number of an entry or a name, as ``list.index`` does."""
         entry = self[value] if isinstance(value, str) else value
         return self._entries.index(entry, start, len(self) if stop is None else stop)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of all passes, in order."""
-        return tuple(self._by_name)
 
     @property
     def exact(self) -> tuple[str, ...]:
@@ -135,9 +106,6 @@ class Registry(Sequence[Pass]):
     def __repr__(self) -> str:
         return f"<{len(self)} XLA passes: {', '.join(self.names[:4])}, ...>"
 
-    def __str__(self) -> str:
-        return "\n".join(f"{entry.index:3d}  {entry}" for entry in self._entries)
-
 
 def _entry(name: str) -> Pass:
     return passes[name]
@@ -145,6 +113,7 @@ def _entry(name: str) -> Pass:
 
 def _load() -> Registry:
     return Registry(
+        "pass",
         [
             Pass(
                 name=entry.name,
@@ -157,7 +126,7 @@ def _load() -> Registry:
                 _native=entry,
             )
             for index, entry in enumerate(native().registry())
-        ]
+        ],
     )
 
 

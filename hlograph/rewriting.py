@@ -14,13 +14,13 @@ decides that runs in XLA's pass, and what a rewrite would change is counted, not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from hlograph._native import native
-from hlograph.errors import PassError, RewriteError, UnknownNameError
-from hlograph.names import unknown
+from hlograph.errors import PassError, RewriteError
+from hlograph.named import Named
 
 if TYPE_CHECKING:
     from hlograph import _xla
@@ -87,38 +87,11 @@ class Rewrite:
         return f"{self.rule}({place}) {self.op_count:+d}"
 
 
-class Rules(Sequence[Rule]):
+class Rules(Named[Rule]):
     """All rules, in the order of their numbers; also found by name."""
-
-    def __init__(self, entries: Sequence[Rule]) -> None:
-        self._entries = tuple(entries)
-        self._by_name = {entry.name: entry for entry in self._entries}
-
-    @overload
-    def __getitem__(self, key: int | str) -> Rule: ...
-    @overload
-    def __getitem__(self, key: slice) -> tuple[Rule, ...]: ...
-    def __getitem__(self, key: int | str | slice) -> Rule | tuple[Rule, ...]:
-        if isinstance(key, str):
-            try:
-                return self._by_name[key]
-            except KeyError:
-                raise UnknownNameError(unknown("rule", key, self._by_name)) from None
-        return self._entries[key]
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of all rules, in order."""
-        return tuple(self._by_name)
 
     def __repr__(self) -> str:
         return f"<{len(self)} rules: {', '.join(self.names[:4])}, ...>"
-
-    def __str__(self) -> str:
-        return "\n".join(f"{entry.index:3d}  {entry}" for entry in self._entries)
 
 
 def _entry(name: str) -> Rule:
@@ -126,10 +99,11 @@ def _entry(name: str) -> Rule:
 
 
 rules = Rules(
+    "rule",
     [
         Rule(entry.name, entry.description, entry.xla_code, index, entry)
         for index, entry in enumerate(native().rules())
-    ]
+    ],
 )
 """The rules of the linked XLA."""
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from tqdm import tqdm
 
 from experiments.config import CorpusSet
+from hlograph.corpus.shipped import Split
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Config:
     """Seeds of the random inputs that modules run on; pairs are shared out among them."""
     corpus_set: CorpusSet | None = None
     """Set of the corpus that benchmarks are of; None is all sets."""
-    split: Literal["train", "validation", "test-seen", "test-unseen"] = "test-unseen"
+    split: Split = "test-unseen"
     """Split of the corpus that benchmarks are of."""
     op_limit: int = 700
     """Benchmarks with more instructions are left out: most of the time goes into compiling."""

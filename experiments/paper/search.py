@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Literal
 from experiments.config import CorpusSet, Workers
 from experiments.config_json import to_json
 from hlograph.checked_file import read_checked_json, write_checked_json
+from hlograph.corpus.shipped import Split
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
     from experiments.paper.search_trials import Competitor
     from experiments.study import Study, Trial
 
-Split = Literal["train", "validation", "test-seen", "test-unseen"]
 BEGUN = "searches.json"
 """File of what a run was begun with, beside its settings."""
 _KIND, _VERSION = "searches", 1

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal
 
 import tyro
 
 from experiments.config import CorpusSet
+from hlograph.corpus.shipped import Split
 from hlograph.errors import HloError
 
 _REFUSED = 2
@@ -34,7 +34,7 @@ class SearchConfig:
     checkpoint: str | None = None
     """Policy for the searches that take one: path, URL, or name of one that comes with the
     project."""
-    split: Literal["train", "validation", "test-seen", "test-unseen"] = "validation"
+    split: Split = "validation"
     """Split of the corpus to search."""
     corpus_set: CorpusSet | None = None
     """Set of the corpus; None is all sets."""
