@@ -12,11 +12,13 @@ import gymnasium
 from envs.known_no_ops import KnownNoOps
 from envs.no_op_table import NoOpTable
 from envs.pass_ordering import PassOrderingEnv
-from envs.rewards import OpCount, OpCountDrop, Reward, Shaped
+from envs.rewards import CostDrop, OpCount, OpCountDrop, Reward, Shaped
+from envs.rewrite import RewriteEnv
 from envs.trajectory import ReplayError, Trajectory
 from envs.validation import Validation
 
 __all__ = [
+    "CostDrop",
     "KnownNoOps",
     "NoOpTable",
     "OpCount",
@@ -24,9 +26,11 @@ __all__ = [
     "PassOrderingEnv",
     "ReplayError",
     "Reward",
+    "RewriteEnv",
     "Shaped",
     "Trajectory",
     "Validation",
 ]
 
 gymnasium.register(id="hlograph/PassOrdering-v0", entry_point="envs.pass_ordering:PassOrderingEnv")
+gymnasium.register(id="hlograph/Rewrite-v0", entry_point="envs.rewrite:RewriteEnv")

@@ -1,8 +1,8 @@
-"""The state of one episode of pass ordering."""
+"""The state of one episode."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,13 +72,13 @@ class Episode:
         self.cost: Cost | None = None
         if self._costs:
             self.cost = self.module.cost()
-            self.state = ModuleState(snapshot.op_count, self.cost.flops, self.cost.transcendentals)
+            self.state = ModuleState(snapshot.op_count, *self.cost)
         self.counts = snapshot.op_counts
         self.seen: Any = None
 
-    def copy(self) -> Episode:
+    def copy(self) -> Self:
         """Returns an independent copy."""
-        copy = object.__new__(Episode)
+        copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         copy.module = self.module.clone()
         copy.applied = list(self.applied)

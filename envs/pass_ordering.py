@@ -4,34 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy as shallow_copy
-from typing import Any, Literal, Self
+from typing import Any, Self
 
-import gymnasium
-import numpy as np
-from gymnasium import spaces
-from numpy.typing import NDArray
-
-from envs.benchmarks import BenchmarkSource, NamedModule, resolve_benchmarks
+from envs.benchmarks import BenchmarkSource, NamedModule
 from envs.episode import Episode
 from envs.known_no_ops import KNOWN_NO_OPS, KnownNoOps
+from envs.module_env import ModuleEnv, Selection
 from envs.observations import OBSERVATIONS, Observation, ObservationKind
-from envs.pass_runner import NOTHING, PassResult, PassRunner
-from envs.rendering import render_trajectory
-from envs.rewards import Reward, cost_changes, needs_costs, resolve_reward
-from envs.trajectory import ReplayError, Trajectory
-from envs.validation import Validation, validate
-from hlograph.equivalence import Limits
+from envs.pass_runner import PassRunner
+from envs.rewards import Reward, needs_costs
+from envs.step_result import StepResult
 from hlograph.errors import UnknownNameError
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.quarantine import Quarantine
-from hlograph.module import Module
 from hlograph.names import unknown
 from hlograph.registry import Pass, passes
 
-Selection = Literal["uniform", "round-robin"]
 
-
-class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
+class PassOrderingEnv(ModuleEnv[Episode]):
     """Chooses which XLA pass to run next on an HLO module.
 
     Action: ``Discrete(number of passes + 1)``. Action i runs ``env.passes[i]``;
@@ -67,8 +57,7 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
     Version history: v0, the first.
     """
 
-    # gymnasium declares it as an instance variable.
-    metadata = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012
+    _step_name, _step_time = "pass_name", "pass_time"
 
     def __init__(
         self,
@@ -115,225 +104,57 @@ class PassOrderingEnv(gymnasium.Env[Any, np.int64]):
             recorder: Flight recorder of the worker that the environment runs in.
             render_mode: ``"ansi"`` or None.
         """
-        if horizon < 1:
-            raise ValueError(f"expected a horizon of at least 1 step, got {horizon}")
         if observation not in OBSERVATIONS:
             raise UnknownNameError(unknown("observation", observation, OBSERVATIONS))
-        if selection not in ("uniform", "round-robin"):
-            raise UnknownNameError(unknown("selection", selection, ("uniform", "round-robin")))
-        if render_mode not in (None, "ansi"):
-            raise UnknownNameError(unknown("render mode", render_mode, ("ansi",)))
         self.passes: tuple[Pass, ...] = (
             tuple(passes) if actions is None else tuple(passes[name] for name in actions)
         )
-        self.horizon = horizon
-        self.render_mode = render_mode
-        self._benchmarks = resolve_benchmarks(benchmarks)
-        self._by_name = {benchmark.name: benchmark for benchmark in self._benchmarks}
-        self._selection = selection
-        self._next_benchmark = 0
-        self._reward = resolve_reward(reward)
-        self._costs = costs
+        super().__init__(
+            benchmarks,
+            len(self.passes) + 1,
+            reward=reward,
+            horizon=horizon,
+            selection=selection,
+            costs=costs,
+            timings=timings,
+            render_mode=render_mode,
+        )
         self._needs_costs = costs or needs_costs(self._reward)
-        self._timings = timings
         self._share_observations = share_observations
-        self._stop = len(self.passes)
-        self.action_space = spaces.Discrete(self._stop + 1)
         self._observation: Observation = OBSERVATIONS[observation](self._stop + 1)
         self.observation_space = self._observation.space
         self._runner = PassRunner(
             self.passes, no_op_bytes, known, quarantine or Quarantine(), recorder
         )
-        self._episode: Episode | None = None
-
-    @property
-    def benchmarks(self) -> tuple[str, ...]:
-        """Names of the benchmarks that reset chooses from."""
-        return tuple(benchmark.name for benchmark in self._benchmarks)
-
-    @property
-    def module(self) -> Module:
-        """The module of the episode; change it through ``step`` only."""
-        return self._current.module
-
-    @property
-    def trajectory(self) -> Trajectory:
-        """What the episode did so far."""
-        episode = self._current
-        return Trajectory(
-            benchmark=episode.benchmark,
-            start_fingerprint=episode.start_fingerprint,
-            start_op_count=episode.start.op_count,
-            passes=tuple(episode.applied),
-            op_counts=tuple(episode.op_counts),
-            fingerprint=episode.module.fingerprint(),
-        )
-
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Starts an episode.
-
-        Args:
-            seed: Seeds the choice of benchmarks.
-            options: ``{"benchmark": name}`` chooses one of ``benchmarks``.
-        """
-        super().reset(seed=seed)
-        if seed is not None:
-            self._next_benchmark = 0
-            self._runner.forget()
-        if self._episode is not None:
-            self._runner.leave(self._episode)
-        chosen = self._choose((options or {}).get("benchmark"))
-        episode = Episode(chosen, costs=self._needs_costs)
-        self._runner.arrive(episode)
-        self._episode = episode
-        return self._observe(), self._info(None, NOTHING)
-
-    def step(self, action: int | np.integer) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Runs one pass, or stops.
-
-        Args:
-            action: Index in ``passes``; the number of passes stops.
-        """
-        index = int(action)
-        if not 0 <= index <= self._stop:
-            raise ValueError(f"expected an action from 0 to {self._stop}, got {action!r}")
-        episode = self._current
-        if episode.done:
-            raise gymnasium.error.ResetNeeded("the episode has ended; call reset() first")
-        before = episode.state
-        terminated = index == self._stop
-        if terminated:
-            name, result = "stop", NOTHING
-        else:
-            name, result = self.passes[index].name, self._runner.run(episode, index)
-        episode.steps += 1
-        truncated = not terminated and episode.steps >= self.horizon
-        episode.done = terminated or truncated
-        if episode.done:
-            self._runner.leave(episode)
-        after = episode.state._replace(stopped=True) if terminated else episode.state
-        reward = self._reward(episode.start, before, after)
-        info = self._info(name, result)
-        return self._observe(), float(reward), terminated, truncated, info
 
     def fork(self) -> Self:
         """Returns an independent copy of the environment in the middle of its episode."""
-        copy = object.__new__(type(self))
-        copy.__dict__.update(self.__dict__)
+        copy = super().fork()
         copy._runner = shallow_copy(self._runner)
-        copy._np_random = None if self._np_random is None else _copy_generator(self._np_random)
-        if self._episode is not None:
-            copy._episode = self._episode.copy()
         return copy
 
-    def replay(self, trajectory: Trajectory) -> tuple[Any, dict[str, Any]]:
-        """Resets to a trajectory's benchmark and does the same again.
+    def _begin(self, benchmark: NamedModule) -> Episode:
+        episode = Episode(benchmark, costs=self._needs_costs)
+        self._runner.arrive(episode)
+        return episode
 
-        Returns:
-            Observation and info of the last step.
+    def _act(self, episode: Episode, action: int) -> tuple[str, StepResult]:
+        return self.passes[action].name, self._runner.run(episode, action)
 
-        Raises:
-            ReplayError: An op count or the final fingerprint differs.
-            UnknownNameError: The benchmark or a pass is not of this environment.
-        """
+    def _action_of(self, name: str) -> int:
         names = [entry.name for entry in self.passes]
-        for name in trajectory.passes:
-            if name not in names:
-                raise UnknownNameError(unknown("action", name, names))
-        observation, info = self.reset(options={"benchmark": trajectory.benchmark})
-        _check("start", trajectory.start_fingerprint, info["fingerprint"])
-        horizon, self.horizon = self.horizon, len(trajectory.passes) + 1
-        try:
-            for step, name in enumerate(trajectory.passes):
-                observation, _, _, _, info = self.step(names.index(name))
-                _check(f"step {step + 1} ({name})", trajectory.op_counts[step], info["op_count"])
-        finally:
-            self.horizon = horizon
-        _check("end", trajectory.fingerprint, info["fingerprint"])
-        return observation, info
+        if name not in names:
+            raise UnknownNameError(unknown("action", name, names))
+        return names.index(name)
 
-    def validate(
-        self, *, samples: int = 2, seed: int = 0, limits: Limits | None = None
-    ) -> Validation:
-        """Verifies the episode's module and compares what it computes with the start module.
+    def _leave(self, episode: Episode) -> None:
+        self._runner.leave(episode)
 
-        Takes seconds, for both are compiled: for results, not for every step.
-
-        Args:
-            samples: Random inputs to run both on.
-            seed: Seed of the inputs.
-            limits: What the comparison may cost; None is ``hlograph.equivalence.Limits()``.
-
-        Returns:
-            The verifier's error, if any, and the ``Equivalence``.
-        """
-        episode = self._current
-        return validate(
-            episode.start_module, episode.module, samples=samples, seed=seed, limits=limits
-        )
-
-    def action_masks(self) -> NDArray[np.int8]:
-        """Returns the action mask (the name that sb3-contrib's MaskablePPO asks for)."""
-        return self._current.mask.copy()
-
-    def render(self) -> str | None:
-        """Returns the episode as a table, in render mode ``ansi``."""
-        return render_trajectory(self.trajectory) if self.render_mode == "ansi" else None
-
-    @property
-    def _current(self) -> Episode:
-        if self._episode is None:
-            raise gymnasium.error.ResetNeeded("no episode has begun; call reset() first")
-        return self._episode
-
-    def _choose(self, name: str | None) -> NamedModule:
-        if name is not None:
-            if name not in self._by_name:
-                raise UnknownNameError(unknown("benchmark", name, self._by_name))
-            return self._by_name[name]
-        if self._selection == "round-robin":
-            chosen = self._benchmarks[self._next_benchmark % len(self._benchmarks)]
-            self._next_benchmark += 1
-            return chosen
-        return self._benchmarks[int(self.np_random.integers(len(self._benchmarks)))]
+    def _forget(self) -> None:
+        self._runner.forget()
 
     def _observe(self) -> Any:
         episode = self._current
         if episode.seen is None:
             episode.seen = self._observation.observe(episode.module, episode.counts)
         return self._observation.compose(episode.seen, episode.mask, share=self._share_observations)
-
-    def _info(self, name: str | None, result: PassResult) -> dict[str, Any]:
-        episode = self._current
-        info: dict[str, Any] = {
-            "benchmark": episode.benchmark,
-            "start_op_count": episode.start.op_count,
-            "op_count": episode.state.op_count,
-            "fingerprint": episode.fingerprint,
-            "pass_name": name,
-            "changed": result.changed,
-            "error": result.error,
-            "action_mask": episode.mask.copy(),
-        }
-        if self._costs and episode.cost is not None:
-            info.update(episode.cost._asdict())
-            info["cost_changes"] = cost_changes(episode.start, episode.state)
-        if self._timings:
-            info["pass_time"] = result.seconds
-        return info
-
-
-def _copy_generator(generator: np.random.Generator) -> np.random.Generator:
-    copy = np.random.default_rng()
-    copy.bit_generator.state = generator.bit_generator.state
-    return copy
-
-
-def _check(where: str, expected: object, came: object) -> None:
-    if expected != came:
-        raise ReplayError(
-            f"at the {where} the trajectory has {expected}, the replay {came}: the benchmark or "
-            "the linked XLA is another one"
-        )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,29 +11,12 @@ from numpy.typing import NDArray
 from envs.episode import Episode
 from envs.known_no_ops import KnownNoOps
 from envs.no_op_table import NoOpTable
+from envs.step_result import NOTHING, StepResult
 from hlograph.errors import PassError
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.pass_call import note
 from hlograph.isolation.quarantine import Quarantine
 from hlograph.registry import Pass
-
-
-class PassResult(NamedTuple):
-    """What a pass did.
-
-    Attributes:
-        changed: Whether the module is in another state.
-        seconds: Time in the pass; 0 if it is known to change nothing.
-        error: XLA's message if the pass failed, or None.
-    """
-
-    changed: bool
-    seconds: float
-    error: str | None
-
-
-NOTHING = PassResult(changed=False, seconds=0.0, error=None)
-"""Of a pass that need not be run, and of what is no pass."""
 
 
 class PassRunner:
@@ -89,7 +71,7 @@ class PassRunner:
             self._known.add(episode.key, episode.known)
             episode.known_before = episode.known
 
-    def run(self, episode: Episode, action: int) -> PassResult:
+    def run(self, episode: Episode, action: int) -> StepResult:
         """Runs a pass on the module of an episode, and keeps the episode's books.
 
         Args:
@@ -110,7 +92,7 @@ class PassRunner:
         episode.op_counts.append(episode.state.op_count)
         return result
 
-    def _call(self, episode: Episode, entry: Pass) -> PassResult:
+    def _call(self, episode: Episode, entry: Pass) -> StepResult:
         recorder = self._recorder
         if recorder is not None:
             recorder.begin(
@@ -120,7 +102,7 @@ class PassRunner:
         try:
             reported, seconds, snapshot = episode.module.run_and_look(entry)
         except PassError as failure:
-            return PassResult(False, time.perf_counter() - start, str(failure))
+            return StepResult(False, time.perf_counter() - start, str(failure))
         finally:
             if recorder is not None:
                 recorder.end()
@@ -129,4 +111,4 @@ class PassRunner:
             episode.enter(snapshot)
         elif not reported:
             episode.known |= 1 << entry.index
-        return PassResult(snapshot is not None, seconds, None)
+        return StepResult(snapshot is not None, seconds, None)

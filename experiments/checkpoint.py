@@ -14,10 +14,9 @@ from typing import Any
 
 import torch
 
-import hlograph
-from experiments.config import GNNTrainConfig, OpCountTrainConfig
+from experiments.config import TrainConfig
 from experiments.config_json import from_json, to_json
-from experiments.learner import Learner, LearnerName, learner_of, new_policy
+from experiments.learner import CONFIGS, Learner, LearnerName, learner_of, new_policy
 from hlograph.checked_file import read_checked, write_checked
 from hlograph.errors import DamagedFileError
 from hlograph.isolation import Quarantine
@@ -57,7 +56,7 @@ class Checkpoint:
     config: dict[str, Any]
     """The run's settings, as JSON."""
     passes: tuple[str, ...]
-    """Names of the passes in the order of the actions."""
+    """Names of the passes in the order of the actions, or of the rules."""
     policy: dict[str, Any]
     optimizer: dict[str, Any]
     """Empty in a checkpoint of a policy alone."""
@@ -76,7 +75,7 @@ class Checkpoint:
     def take(
         cls,
         learner: Learner,
-        config: OpCountTrainConfig,
+        config: TrainConfig,
         ppo: PPO,
         iteration: int,
         steps: int,
@@ -88,7 +87,7 @@ class Checkpoint:
         return cls(
             learner=learner.name,
             config=to_json(config),
-            passes=hlograph.passes.names,
+            passes=learner.steps,
             policy=copy.deepcopy(ppo.policy.state_dict()),
             optimizer=copy.deepcopy(ppo.optimizer.state_dict()),
             iteration=iteration,
@@ -98,27 +97,31 @@ class Checkpoint:
             best=best,
         )
 
-    def settings(self) -> OpCountTrainConfig:
+    def settings(self) -> TrainConfig:
         """What it was trained with; settings that are no more are left out.
 
         Raises:
             ValueError: One of them is not what it was.
         """
-        cls = GNNTrainConfig if self.learner == "gnn" else OpCountTrainConfig
+        cls = CONFIGS[self.learner]
         known = cls.__dataclass_fields__
         return from_json(cls, {k: v for k, v in self.config.items() if k in known})
 
-    def restore(self, ppo: PPO) -> None:
+    def restore(self, learner: Learner, ppo: PPO) -> None:
         """Puts the state into a policy and its optimizer.
 
+        Args:
+            learner: What the policy is of.
+            ppo: Holds both.
+
         Raises:
-            ValueError: The networks have another shape, or the passes are not the same.
+            ValueError: The networks have another shape, or the passes or rules are not the same.
         """
-        present = hlograph.passes.names
-        if self.passes != present:
-            changed = sorted(set(self.passes) ^ set(present)) or ["their order"]
+        if self.passes != learner.steps:
+            changed = sorted(set(self.passes) ^ set(learner.steps)) or ["their order"]
+            what = "rules" if learner.name == "rewrites" else "passes"
             raise ValueError(
-                f"the checkpoint was made with other passes; different: {', '.join(changed)}"
+                f"the checkpoint was made with other {what}; different: {', '.join(changed)}"
             )
         try:
             ppo.policy.load_state_dict(self.policy)
@@ -178,7 +181,7 @@ def policy_of(checkpoint: Checkpoint) -> tuple[Learner, ActorCritic]:
     config = replace(checkpoint.settings(), device="cpu")
     learner = learner_of(checkpoint.learner, config)
     ppo = PPO(new_policy(learner, config), learner.ppo)
-    replace(checkpoint, policy=checkpoint.kept(), optimizer={}).restore(ppo)
+    replace(checkpoint, policy=checkpoint.kept(), optimizer={}).restore(learner, ppo)
     return learner, ppo.policy
 
 

@@ -3,13 +3,21 @@
 Nothing here imports torch or the engine: the command line is built from these classes.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from models.config import CloningConfig, GATConfig, HeadsConfig, OpCountConfig, PPOConfig
+from models.config import (
+    CandidateConfig,
+    CloningConfig,
+    GATConfig,
+    HeadsConfig,
+    OpCountConfig,
+    PPOConfig,
+)
 
 Reward = Literal["op-count-drop", "log-drop", "op-count", "shaped"]
+RewriteReward = Literal["op-count-drop", "log-drop", "cost-drop"]
 Preset = Literal["quick", "full"]
 CorpusSet = Literal["gpt2-train", "diverse"]
 Workers = Literal["processes", "ray", "in-process"]
@@ -17,7 +25,7 @@ Workers = Literal["processes", "ray", "in-process"]
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """What both training programs share."""
+    """What all training programs share."""
 
     preset: Preset = "quick"
     """Set of defaults for all the rest: quick takes minutes on two cores, full takes hours."""
@@ -38,20 +46,11 @@ class TrainConfig:
     keep_best: bool = True
     """Ends with the policy that did best on these, instead of the last."""
     total_steps: int = 30_720
-    """Pass calls to train each policy on."""
+    """Steps (pass calls, rewrites) to train each policy on."""
     num_envs: int = 16
     """Environments that are played in an iteration."""
     horizon: int = 40
-    """Pass calls in an episode, after which it is truncated."""
-    reward: Reward = "log-drop"
-    """What the policy is rewarded for; log-drop is that of the count's logarithm, less a little for
-    each call; shaped is the drop, and a potential of flops and transcendentals, with the learner's
-    own gamma."""
-    value_costs: bool = False
-    """Whether the value head, and it alone, also sees how flops and transcendentals changed."""
-    cloning: CloningConfig = field(default_factory=CloningConfig)
-    """How the orders that searches found on the training benchmarks are imitated, before the policy
-    learns from what it does itself; --cloning.epochs 0 begins with nothing."""
+    """Steps in an episode, after which it is truncated."""
     evaluations: int = 4
     """Times that the validation benchmarks are played while training, evenly spread."""
     checkpoint_every: int = 10
@@ -65,21 +64,13 @@ class TrainConfig:
     envs_per_task: int = 4
     """Environments that one worker steps in lockstep; results depend on it, not on workers."""
     pass_seconds: float = 60.0
-    """A pass that takes longer costs its worker, and is not tried on that module again."""
+    """A step that takes longer costs its worker; a pass is not tried on that module again."""
     check_seconds: float = 600.0
     """Both reference pipelines on a benchmark, or the check of a result, may take so long."""
     worker_memory_gib: float = 6.0
     """Resident memory of one worker, beyond which it is replaced."""
     module_cache_mib: int = 1024
     """Memory for modules as they were read, in each worker."""
-    no_op_mib: int = 32
-    """Memory for what is known of passes without effect, in each environment."""
-    known_no_ops: Path | None = None
-    """File of passes known to change nothing, which saves calling them and changes no result: the
-    workers of a machine share it, later runs go on with it. None is one in the run's folder; Ray's
-    workers then have each their own, in memory."""
-    known_no_ops_mib: int = 8
-    """Size of that file; 200,000 states take 8."""
     samples: int = 2
     """Random inputs on which a final module is compared with its original; 0 does not compare."""
     threads: int = 2
@@ -96,7 +87,30 @@ class TrainConfig:
 
 
 @dataclass(frozen=True)
-class OpCountTrainConfig(TrainConfig):
+class PassTrainConfig(TrainConfig):
+    """What programs share that train policies to order passes."""
+
+    reward: Reward = "log-drop"
+    """What the policy is rewarded for; log-drop is that of the count's logarithm, less a little for
+    each call; shaped is the drop, and a potential of flops and transcendentals, with the learner's
+    own gamma."""
+    value_costs: bool = False
+    """Whether the value head, and it alone, also sees how flops and transcendentals changed."""
+    cloning: CloningConfig = field(default_factory=CloningConfig)
+    """How the orders that searches found on the training benchmarks are imitated, before the policy
+    learns from what it does itself; --cloning.epochs 0 begins with nothing."""
+    no_op_mib: int = 32
+    """Memory for what is known of passes without effect, in each environment."""
+    known_no_ops: Path | None = None
+    """File of passes known to change nothing, which saves calling them and changes no result: the
+    workers of a machine share it, later runs go on with it. None is one in the run's folder; Ray's
+    workers then have each their own, in memory."""
+    known_no_ops_mib: int = 8
+    """Size of that file; 200,000 states take 8."""
+
+
+@dataclass(frozen=True)
+class OpCountTrainConfig(PassTrainConfig):
     """Settings of `train_op_counts`."""
 
     op_counts: OpCountConfig = field(default_factory=OpCountConfig)
@@ -115,6 +129,28 @@ class GNNTrainConfig(OpCountTrainConfig):
     """PPO of the GNN policy."""
     baseline: str | None = None
     """Checkpoint (path or URL) of an op-count policy to compare with, instead of training one."""
+
+
+@dataclass(frozen=True)
+class RewriteTrainConfig(TrainConfig):
+    """Settings of `train_rewrites`."""
+
+    train_op_limit: int = 300
+    """Benchmarks with more instructions are left out of training."""
+    test_op_limit: int = 1_000
+    """Held-out benchmarks with more instructions are left out of the evaluation."""
+    rules: tuple[str, ...] = ()
+    """Rules to rewrite by, by name; none is all of `hlograph.rules`."""
+    max_candidates: int = 64
+    """Most rewrites that are offered in one state."""
+    reward: RewriteReward = "log-drop"
+    """What the policy is rewarded for."""
+    gat: GATConfig = field(default_factory=GATConfig)
+    """Encoder of the graph."""
+    candidates: CandidateConfig = field(default_factory=CandidateConfig)
+    """Encoder of the candidates, and their scores."""
+    ppo: PPOConfig = field(default_factory=PPOConfig)
+    """PPO."""
 
 
 _FULL = {
@@ -136,4 +172,10 @@ OP_COUNT_PRESETS: dict[str, OpCountTrainConfig] = {
 GNN_PRESETS: dict[str, GNNTrainConfig] = {
     "quick": GNNTrainConfig(),
     "full": GNNTrainConfig(**_FULL),
+}
+REWRITE_PRESETS: dict[str, RewriteTrainConfig] = {
+    "quick": RewriteTrainConfig(total_steps=20_480, validation_count=24, test_count=24),
+    "full": replace(
+        RewriteTrainConfig(**_FULL), train_op_limit=2_000, test_op_limit=4_000, horizon=200
+    ),
 }

@@ -16,7 +16,7 @@ import numpy as np
 from tqdm import tqdm
 
 from experiments.benchmarks import Reference, recorded
-from experiments.config import OpCountTrainConfig
+from experiments.config import TrainConfig
 from experiments.demonstrations import Demonstrate, Shown
 from experiments.evaluation import Check, Outcome
 from experiments.learner import LearnerName
@@ -54,10 +54,10 @@ PRELOADED = ("experiments.cli", "experiments.rollout_worker", "experiments.worke
 QUARANTINE = "quarantine"
 _TRIES = 5  # of a task that loses its workers through no fault of a pass
 
-MakeWorker = Callable[[OpCountTrainConfig, FlightRecorder], RolloutWorker]
+MakeWorker = Callable[[TrainConfig, FlightRecorder], RolloutWorker]
 
 
-def pool_of(config: OpCountTrainConfig, make_worker: MakeWorker = make_rollout_worker) -> Pool:
+def pool_of(config: TrainConfig, make_worker: MakeWorker = make_rollout_worker) -> Pool:
     """The pool of workers that a run's settings ask for.
 
     Raises:
@@ -102,7 +102,7 @@ class Crew:
         folder: The run's folder, for the quarantine and the events.
     """
 
-    def __init__(self, config: OpCountTrainConfig, pool: Pool, folder: Path) -> None:
+    def __init__(self, config: TrainConfig, pool: Pool, folder: Path) -> None:
         self._config, self._pool, self._folder = config, pool, folder
         self._checked: dict[Outcome, Check] = {}
         self.events = RunEvents(folder)

@@ -105,8 +105,8 @@ class Demonstrate(Task):
     def do(self, worker: RolloutWorker) -> Shown:
         """Goes all of the ways."""
         learner = learner_of(self.learner, worker.config)
-        shown = Shown(learner.make_encoder().store())
-        reward = resolve_reward(reward_of(learner, worker.config))
+        shown = Shown(learner.make_policy().encoder.store())
+        reward = resolve_reward(reward_of(learner, worker.pass_config))
         for episode, (benchmark, passes) in enumerate(self.ways.items()):
             space = SearchSpace(
                 load(benchmark),
@@ -118,7 +118,7 @@ class Demonstrate(Task):
             view = NodeView(
                 space,
                 learner.observation,
-                costs=worker.config.value_costs,
+                costs=worker.pass_config.value_costs,
                 measure_costs=needs_costs(reward),
             )
             seed = np.random.SeedSequence([self.seed, *benchmark.encode()])

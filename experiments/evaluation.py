@@ -13,7 +13,7 @@ from torch import Tensor
 from experiments.benchmarks import REFERENCES, Reference, load
 from experiments.lockstep import Lockstep
 from experiments.metrics import count_ratio
-from experiments.states import STOP, State, stacked
+from experiments.states import STOP, State, stacked, step_name
 from hlograph.equivalence import Limits
 from hlograph.equivalence import Reference as Original
 from hlograph.errors import VerificationError, WorkerLostError
@@ -35,7 +35,8 @@ class Outcome:
     op_count: int
     """Least op count of its episode; which passes come after that is of no use to anybody."""
     passes: tuple[str, ...]
-    """Passes that changed the module, in order: running them on it again gives the result."""
+    """Passes (or places of rewrites) that changed the module, in order: running them on it again
+    gives the result."""
     calls: int
     """Pass calls, those that changed nothing included."""
 
@@ -110,7 +111,8 @@ class Checker:
         """
         module = load(outcome.benchmark)
         for name in outcome.passes:
-            module.run(name)
+            # No pass has brackets in its name, and every place of a rewrite has.
+            (module.apply if "(" in name else module.run)(name)
         if module.op_count != outcome.op_count:
             return Check(f"its passes lead to {module.op_count} instructions", "not compared")
         try:
@@ -204,11 +206,12 @@ class Played:
 
     def note(self, info: Mapping[str, Any]) -> None:
         """Adds what a step's info says."""
-        if info["pass_name"] == STOP:
+        name = step_name(info)
+        if name is None or name == STOP:
             return
         self.calls += 1
         if info["changed"]:
-            self.passes.append(info["pass_name"])
+            self.passes.append(name)
             self.op_counts.append(info["op_count"])
 
     def outcome(self) -> Outcome:

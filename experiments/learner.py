@@ -1,71 +1,133 @@
-"""The two kinds of policy, each made from a run's settings."""
+"""The kinds of policy, each made from a run's settings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import torch
 
 import hlograph
 from envs import Reward, Shaped
-from experiments.config import GNNTrainConfig, OpCountTrainConfig
-from experiments.states import COST_WIDTH, Observation, context_width
+from envs.candidates import CANDIDATE_FEATURES, ROLES
+from experiments.config import (
+    GNNTrainConfig,
+    OpCountTrainConfig,
+    PassTrainConfig,
+    RewriteTrainConfig,
+    TrainConfig,
+)
+from experiments.states import COST_WIDTH, REWRITE_CONTEXT, STOP, Observation, context_width
 from hlograph import vocabulary
 from models.actor_critic import ActorCritic
+from models.candidate_encoder import CandidateEncoder
 from models.config import PPOConfig
 from models.encoder import Encoder
 from models.gat import GATEncoder
 from models.graph_view import GraphSchema
 from models.op_count_mlp import OpCountEncoder
+from models.pointer import PointerActorCritic
 
-LearnerName = Literal["gnn", "op_counts"]
+LearnerName = Literal["gnn", "op_counts", "rewrites"]
+"""Two that order passes, by what they see, and one that rewrites."""
 
 NUM_ACTIONS = len(hlograph.passes) + 1
-"""Every pass, and stop."""
+"""Of a policy that orders passes: every pass, and stop."""
+
+CONFIGS: dict[LearnerName, type[TrainConfig]] = {
+    "gnn": GNNTrainConfig,
+    "op_counts": OpCountTrainConfig,
+    "rewrites": RewriteTrainConfig,
+}
+"""What each kind is made from."""
 
 
 @dataclass(frozen=True)
 class Learner:
-    """One kind of policy: what it sees, what encodes it, and how it learns."""
+    """One kind of policy: what it sees, what encodes it, what it can do, and how it learns."""
 
     name: LearnerName
     observation: Observation
     ppo: PPOConfig
-    make_encoder: Callable[[], Encoder]
+    make_policy: Callable[[], ActorCritic]
+    actions: tuple[str, ...]
+    """Names of its actions."""
+    steps: tuple[str, ...]
+    """Names of the passes or rules that it chooses from: with others it has no meaning."""
 
 
-def learner_of(name: LearnerName, config: OpCountTrainConfig) -> Learner:
-    """The learner of this name with the settings of a run."""
-    if name == "op_counts":
-        return Learner(
-            name,
-            "op_counts",
-            config.op_counts_ppo,
-            lambda: OpCountEncoder(len(vocabulary.OPCODES), config.op_counts),
+def learner_of(name: LearnerName, config: TrainConfig) -> Learner:
+    """The learner of this name with the settings of a run.
+
+    Raises:
+        TypeError: These are the settings of something else.
+        UnknownNameError: They name a rule that there is not.
+    """
+    if not isinstance(config, CONFIGS[name]):
+        raise TypeError(
+            f"settings of {name} are in a {CONFIGS[name].__name__}, got {type(config).__name__}"
         )
-    if not isinstance(config, GNNTrainConfig):
-        raise TypeError(f"settings of a GNN are in a GNNTrainConfig, got {type(config).__name__}")
-    return Learner(
-        name, "graph", config.gat_ppo, lambda: GATEncoder(GraphSchema.of_hlograph(), config.gat)
-    )
+    if isinstance(config, RewriteTrainConfig):
+        return _rewrites(config)
+    assert isinstance(config, OpCountTrainConfig)
+    passes = hlograph.passes.names
+    if name == "op_counts":
+        make = partial(_op_count_encoder, config)
+        policy = partial(_pass_policy, make, config)
+        return Learner(name, "op_counts", config.op_counts_ppo, policy, (*passes, STOP), passes)
+    assert isinstance(config, GNNTrainConfig)
+    policy = partial(_pass_policy, partial(_gat_encoder, config), config)
+    return Learner(name, "graph", config.gat_ppo, policy, (*passes, STOP), passes)
 
 
-def new_policy(learner: Learner, config: OpCountTrainConfig) -> ActorCritic:
+def new_policy(learner: Learner, config: TrainConfig) -> ActorCritic:
     """A policy with random parameters, by the run's seed, on the run's device."""
     torch.manual_seed(config.seed)
-    policy = ActorCritic(
-        learner.make_encoder(),
-        context_width(NUM_ACTIONS),
-        NUM_ACTIONS,
-        config.heads,
-        value_width=COST_WIDTH if config.value_costs else 0,
-    )
-    return policy.to(config.device)
+    return learner.make_policy().to(config.device)
 
 
-def reward_of(learner: Learner, config: OpCountTrainConfig) -> str | Reward:
+def reward_of(learner: Learner, config: PassTrainConfig) -> str | Reward:
     """What a learner is rewarded for, as an environment takes it.
 
     Shaping leaves the best policy what it is only with the discount that the learner has.
     """
     return Shaped(gamma=learner.ppo.gamma) if config.reward == "shaped" else config.reward
+
+
+def _op_count_encoder(config: OpCountTrainConfig) -> Encoder:
+    return OpCountEncoder(len(vocabulary.OPCODES), config.op_counts)
+
+
+def _gat_encoder(config: GNNTrainConfig) -> Encoder:
+    return GATEncoder(GraphSchema.of_hlograph(), config.gat)
+
+
+def _pass_policy(make_encoder: Callable[[], Encoder], config: PassTrainConfig) -> ActorCritic:
+    return ActorCritic(
+        make_encoder(),
+        context_width(NUM_ACTIONS),
+        NUM_ACTIONS,
+        config.heads,
+        value_width=COST_WIDTH if config.value_costs else 0,
+    )
+
+
+def _rewrites(config: RewriteTrainConfig) -> Learner:
+    slots = config.max_candidates
+    names = tuple(hlograph.rules[name].name for name in config.rules) or hlograph.rules.names
+    actions = (*(f"candidate {slot}" for slot in range(slots)), STOP)
+    policy = partial(_rewrite_policy, config)
+    return Learner("rewrites", "graph", config.ppo, policy, actions, names)
+
+
+def _rewrite_policy(config: RewriteTrainConfig) -> ActorCritic:
+    encoder = CandidateEncoder(
+        GraphSchema.of_hlograph(),
+        config.gat,
+        config.candidates,
+        slots=config.max_candidates,
+        rules=len(hlograph.rules),
+        features=len(CANDIDATE_FEATURES),
+        roles=len(ROLES),
+    )
+    return PointerActorCritic(encoder, REWRITE_CONTEXT, config.heads, config.candidates)

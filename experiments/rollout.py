@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from experiments.lockstep import Lockstep, Transition
-from experiments.states import STOP, State, stacked
+from experiments.states import STOP, State, stacked, step_name, step_seconds
 from experiments.stopwatch import Stopwatch
 from models.actor_critic import ActorCritic, sample
 from models.rollout import Rollout, StateTable
@@ -193,7 +193,7 @@ class _Iteration:
 
     def _note_pass_time(self, after: Iterable[Transition]) -> None:
         """Moves the passes' part of the time of stepping to a section of their own."""
-        seconds = sum(t.info["pass_time"] for t in after)
+        seconds = sum(step_seconds(t.info) for t in after)
         self._clock.add("pass", seconds)
         self._clock.add("featurisation", -seconds)
 
@@ -203,7 +203,7 @@ class _Iteration:
         episode.reward += transition.reward
         episode.op_count = info["op_count"]
         episode.steps += 1
-        if info["pass_name"] != STOP:
+        if step_name(info) != STOP:
             self.stats.unchanged += not info["changed"]
             self.stats.errors += info["error"] is not None
         if transition.terminated or transition.truncated:

@@ -15,11 +15,12 @@ import numpy as np
 import torch
 
 import hlograph
-from envs import KnownNoOps, PassOrderingEnv
+from envs import KnownNoOps, PassOrderingEnv, RewriteEnv
 from envs.benchmarks import NamedModule, resolve_benchmarks
 from envs.module_cache import MODULES
+from envs.module_env import ModuleEnv
 from experiments.benchmarks import REFERENCES, Reference, load, measured
-from experiments.config import OpCountTrainConfig
+from experiments.config import PassTrainConfig, RewriteTrainConfig, TrainConfig
 from experiments.evaluation import Check, Checker, Outcome, play_greedily, play_samples
 from experiments.learner import Learner, LearnerName, learner_of, new_policy, reward_of
 from experiments.lockstep import lockstep
@@ -42,10 +43,12 @@ class RolloutWorker:
         recorder: Where each pass is noted before it runs.
     """
 
-    def __init__(self, config: OpCountTrainConfig, recorder: FlightRecorder) -> None:
+    def __init__(self, config: TrainConfig, recorder: FlightRecorder) -> None:
         self.config = replace(config, device="cpu")
         self.recorder = recorder
-        self._known = KnownNoOps(_known_no_ops(config), config.known_no_ops_mib << 20)
+        self._known = None
+        if isinstance(config, PassTrainConfig):
+            self._known = KnownNoOps(_known_no_ops(config), config.known_no_ops_mib << 20)
         self._named: dict[Sequence[str], Sequence[NamedModule]] = {}
         self.checker = Checker()
         self._learners: dict[LearnerName, tuple[Learner, ActorCritic]] = {}
@@ -72,7 +75,48 @@ class RolloutWorker:
         policy.load_state_dict({key: torch.tensor(value) for key, value in parameters.items()})
         return learner, policy
 
+    @property
+    def pass_config(self) -> PassTrainConfig:
+        """The settings, of a run whose policies order passes.
+
+        Raises:
+            TypeError: It is another run.
+        """
+        if not isinstance(self.config, PassTrainConfig):
+            raise TypeError(f"expected settings of pass ordering, got {type(self.config).__name__}")
+        return self.config
+
     def env_maker(
+        self,
+        learner: Learner,
+        benchmarks: Sequence[str],
+        quarantine: Quarantine,
+        *,
+        fresh: bool = False,
+    ) -> Callable[[], ModuleEnv[Any]]:
+        """A function that makes environments for the learner; see ``pass_env_maker``."""
+        config = self.config
+        if not isinstance(config, RewriteTrainConfig):
+            return self.pass_env_maker(learner, benchmarks, quarantine, fresh=fresh)
+        return RewriteEnv(
+            self._resolved(benchmarks),
+            rules=learner.steps,
+            max_candidates=config.max_candidates,
+            reward=config.reward,
+            horizon=config.horizon,
+            costs=False,
+            timings=True,
+            recorder=self.recorder,
+        ).fork
+
+    def _resolved(self, benchmarks: Sequence[str]) -> Sequence[NamedModule]:
+        """Benchmarks by name, which are looked up once for all tasks of a run."""
+        benchmarks = tuple(benchmarks)
+        if benchmarks not in self._named:
+            self._named = {benchmarks: resolve_benchmarks(benchmarks)}
+        return self._named[benchmarks]
+
+    def pass_env_maker(
         self,
         learner: Learner,
         benchmarks: Sequence[str],
@@ -82,8 +126,6 @@ class RolloutWorker:
     ) -> Callable[[], PassOrderingEnv]:
         """A function that makes environments with the learner's observation.
 
-        Names of benchmarks are looked up once, for all tasks of a run.
-
         Args:
             learner: Whose environments they are.
             benchmarks: Names of what they hold.
@@ -91,11 +133,9 @@ class RolloutWorker:
             fresh: Whether they begin with no pass that is known to change nothing, and keep what
                 they find to themselves: episodes are the same, but take the time of the first.
         """
-        config, benchmarks = self.config, tuple(benchmarks)
-        if benchmarks not in self._named:
-            self._named = {benchmarks: resolve_benchmarks(benchmarks)}
+        config = self.pass_config
         return PassOrderingEnv(
-            self._named[benchmarks],
+            self._resolved(benchmarks),
             observation=learner.observation,
             reward=reward_of(learner, config),
             horizon=config.horizon,
@@ -106,21 +146,18 @@ class RolloutWorker:
             no_op_bytes=config.no_op_mib << 20,
             quarantine=quarantine,
             recorder=self.recorder,
-            known=self._unknown() if fresh else self._known,
+            known=KnownNoOps(max_bytes=config.known_no_ops_mib << 20) if fresh else self._known,
         ).fork
 
-    def _unknown(self) -> KnownNoOps:
-        return KnownNoOps(max_bytes=self.config.known_no_ops_mib << 20)
 
-
-def _known_no_ops(config: OpCountTrainConfig) -> Path | None:
+def _known_no_ops(config: PassTrainConfig) -> Path | None:
     """The file that the workers of this machine share."""
     if config.known_no_ops is not None or config.out is None or config.workers == "ray":
         return config.known_no_ops
     return config.out / "known_no_ops"
 
 
-def make_rollout_worker(config: OpCountTrainConfig, recorder: FlightRecorder) -> RolloutWorker:
+def make_rollout_worker(config: TrainConfig, recorder: FlightRecorder) -> RolloutWorker:
     """Makes the worker of a process that does nothing else."""
     prepare_worker()
     return RolloutWorker(config, recorder)

@@ -1,10 +1,13 @@
-"""What a policy is given of an environment's state."""
+"""What a policy is given of an environment's state, and what a step was."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+
+from models.candidate_graphs import GraphAndCandidates
 
 Observation = Literal["graph", "op_counts"]
 
@@ -17,9 +20,10 @@ class State:
     """One state of one environment, as a policy sees it."""
 
     key: str
-    """Fingerprint of the module: equal keys, equal items."""
+    """Fingerprint of the module, or more: equal keys, equal items."""
     item: Any
-    """What the encoder sees: the graph's arrays, or op counts, float32 [num_opcodes]."""
+    """What the encoder sees: the graph's arrays, with candidates or without, or op counts, float32
+    [num_opcodes]."""
     context: np.ndarray
     """float32 [context_width(A)], or COST_WIDTH more where the info has costs: what the heads see
     beside the encoder's vector."""
@@ -29,6 +33,10 @@ class State:
 
 COST_WIDTH = 2
 """Number of context values that the value head alone sees: flops and transcendentals."""
+
+
+REWRITE_CONTEXT = 2
+"""Number of context values of a state of rewriting."""
 
 
 def context_width(num_actions: int) -> int:
@@ -49,17 +57,51 @@ def state_of(observation: Any, info: Mapping[str, Any]) -> State:
     head may see them, the policy head does not (see `models.actor_critic`).
 
     Args:
-        observation: The graph observation (a mapping with "graph"), or op counts.
+        observation: The graph observation (a mapping with "graph"), the same with "candidates", or
+            op counts.
         info: Info of the step or reset that gave it.
     """
     mask = np.asarray(info["action_mask"], dtype=bool)
     shrunk = np.log(info["op_count"] / info["start_op_count"])
+    if isinstance(observation, Mapping) and "candidates" in observation:
+        return _rewriting(observation, info, mask, shrunk)
     return State(
         key=info["fingerprint"],
         item=observation["graph"] if isinstance(observation, Mapping) else observation,
         context=np.concatenate([mask, [shrunk, *info.get("cost_changes", ())]]).astype(np.float32),
         mask=mask,
     )
+
+
+def _rewriting(
+    observation: Mapping[str, Any], info: Mapping[str, Any], mask: np.ndarray, shrunk: float
+) -> State:
+    """A state of rewriting; how much is left to rewrite is in its context.
+
+    Modules of the same fingerprint may list their instructions, and so what is offered, in
+    another order: there the key says more.
+    """
+    graph, links = observation["graph"], observation["candidate_links"]
+    offered = observation["candidates"][: int(links[-1, 0]) + 1 if len(links) else 0]
+    order = hashlib.blake2b(digest_size=8)
+    for array in (graph.nodes, offered, links):
+        order.update(array.tobytes())
+    return State(
+        key=f"{info['fingerprint']}-{order.hexdigest()}",
+        item=GraphAndCandidates(graph, offered, links),
+        context=np.array([shrunk, np.log1p(info["num_rewrites"]) / 7], np.float32),
+        mask=mask,
+    )
+
+
+def step_name(info: Mapping[str, Any]) -> str | None:
+    """What a step was: a pass, a rewrite or ``STOP``; None after a reset."""
+    return info["rewrite"] if "rewrite" in info else info["pass_name"]
+
+
+def step_seconds(info: Mapping[str, Any]) -> float:
+    """Seconds of a step in XLA."""
+    return info["rewrite_time"] if "rewrite" in info else info["pass_time"]
 
 
 def stacked(states: Sequence[State]) -> tuple[np.ndarray, np.ndarray]:

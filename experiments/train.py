@@ -1,4 +1,4 @@
-"""The trainer behind `train_gnn` and `train_op_counts`."""
+"""The trainer behind `train_gnn`, `train_op_counts` and `train_rewrites`."""
 
 import shlex
 import signal
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.cli import CONFIG, CONFIG_KIND, CONFIG_VERSION
-from experiments.config import GNNTrainConfig, OpCountTrainConfig
+from experiments.config import GNNTrainConfig, RewriteTrainConfig, TrainConfig
 from experiments.config_json import to_json
 from experiments.run_folder import RunFolderError, copy_run, run_folder
 from experiments.startup import prepare_process
@@ -21,12 +21,13 @@ from hlograph.locations import as_location, is_url
 if TYPE_CHECKING:
     from experiments.crew import Crew, MakeWorker
     from experiments.evaluation import Outcome
+    from experiments.learner import LearnerName
 
 REFUSED, FAILED, INTERRUPTED = 2, 3, 130
 """Exit statuses: not begun; ended early, to be continued; after Ctrl-C or SIGTERM."""
 
 
-def train(config: OpCountTrainConfig, program: str, make_worker: "MakeWorker | None" = None) -> int:
+def train(config: TrainConfig, program: str, make_worker: "MakeWorker | None" = None) -> int:
     """Trains what the settings ask for, and shows how it does on held-out benchmarks.
 
     Args:
@@ -54,9 +55,7 @@ def train(config: OpCountTrainConfig, program: str, make_worker: "MakeWorker | N
         return REFUSED
 
 
-def _run(
-    config: OpCountTrainConfig, folder: Path, command: str, make_worker: "MakeWorker | None"
-) -> int:
+def _run(config: TrainConfig, folder: Path, command: str, make_worker: "MakeWorker | None") -> int:
     """Trains in a folder that this process holds; what ends it early is told in one line."""
     prepare_process(config.device)
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -76,9 +75,7 @@ def _run(
     return 0
 
 
-def _train_and_compare(
-    config: OpCountTrainConfig, folder: Path, make_worker: "MakeWorker | None"
-) -> None:
+def _train_and_compare(config: TrainConfig, folder: Path, make_worker: "MakeWorker | None") -> None:
     """Trains every policy of the run, then evaluates, checks, shows and saves."""
     # These import torch, the engine and the environments: seconds that --help does not have.
     from experiments.benchmarks import held_out_benchmarks, training_benchmarks
@@ -101,7 +98,7 @@ def _train_and_compare(
         if not train_names:
             raise HloError("no benchmark is left to train on")
         outcomes = {}
-        for name in ("gnn", "op_counts") if isinstance(config, GNNTrainConfig) else ("op_counts",):
+        for name in _learners(config):
             if name == "op_counts" and isinstance(config, GNNTrainConfig) and config.baseline:
                 outcomes[name] = _play_baseline(crew, config.baseline, test_names)
                 continue
@@ -118,6 +115,13 @@ def _train_and_compare(
     print(text)
 
 
+def _learners(config: TrainConfig) -> "tuple[LearnerName, ...]":
+    """What a run trains, in order."""
+    if isinstance(config, RewriteTrainConfig):
+        return ("rewrites",)
+    return ("gnn", "op_counts") if isinstance(config, GNNTrainConfig) else ("op_counts",)
+
+
 def _play_baseline(crew: "Crew", path: str, benchmarks: Sequence[str]) -> "list[Outcome]":
     """What the op-count policy of a checkpoint makes of benchmarks."""
     from experiments.checkpoint import load_policy
@@ -128,12 +132,12 @@ def _play_baseline(crew: "Crew", path: str, benchmarks: Sequence[str]) -> "list[
     return crew.play(learner.name, policy, benchmarks)
 
 
-def _new_folder(config: OpCountTrainConfig, program: str) -> Path:
+def _new_folder(config: TrainConfig, program: str) -> Path:
     time = datetime.now().strftime("%Y%m%d-%H%M%S")
     return Path("runs") / f"{program}-{config.preset}-seed{config.seed}-{time}"
 
 
-def _write_config(config: OpCountTrainConfig, folder: Path) -> None:
+def _write_config(config: TrainConfig, folder: Path) -> None:
     """Writes the settings, and with what they are run; of a resumed run, each time."""
     from experiments.provenance import provenance
 

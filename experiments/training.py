@@ -10,18 +10,16 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-import hlograph
 from experiments.benchmarks import Reference
 from experiments.checkpoint import Best, Checkpoint
 from experiments.checkpoint_files import CheckpointFiles
-from experiments.config import OpCountTrainConfig
+from experiments.config import PassTrainConfig, TrainConfig
 from experiments.config_json import to_json
 from experiments.crew import Crew
 from experiments.demonstrations import known_ways
 from experiments.evaluation import Outcome
-from experiments.learner import NUM_ACTIONS, Learner, new_policy
+from experiments.learner import Learner, new_policy
 from experiments.metrics import geometric_mean
-from experiments.states import STOP
 from experiments.training_log import IterationReport, TrainingLog, flat_settings
 from models.cloning import clone_behaviour
 from models.ppo import PPO
@@ -49,7 +47,7 @@ class Training:
     def __init__(
         self,
         learner: Learner,
-        config: OpCountTrainConfig,
+        config: TrainConfig,
         folder: Path,
         train: Sequence[str],
         validation: Sequence[str],
@@ -66,8 +64,7 @@ class Training:
         self._files = CheckpointFiles(folder)
         self._resume()
         self._saved = self._take()
-        actions = [*hlograph.passes.names, STOP]
-        self._log = TrainingLog(folder, actions, references, after=self._steps)
+        self._log = TrainingLog(folder, learner.actions, references, after=self._steps)
 
     def run(self) -> list[Outcome]:
         """Trains to the end of the step budget.
@@ -118,15 +115,16 @@ class Training:
     def _imitate(self) -> None:
         """Learns from what searches found on the training benchmarks, if anything is known."""
         config = self._config
-        ways = known_ways(self._train) if config.cloning.epochs else {}
+        cloning = config.cloning if isinstance(config, PassTrainConfig) else None
+        ways = known_ways(self._train) if cloning is not None and cloning.epochs else {}
         self._imitated = len(ways)
-        if not ways:
+        if cloning is None or not ways:
             return
         print(f"{self._learner.name}: imitates what searches found on {len(ways)} benchmarks")
         shown = self._crew.demonstrate(self._learner.name, ways, config.seed)
         generator = torch.Generator().manual_seed(config.seed)
         for stats in clone_behaviour(
-            self._ppo.policy, shown, config.cloning, self._learner.ppo, generator, config.threads
+            self._ppo.policy, shown, cloning, self._learner.ppo, generator, config.threads
         ):
             self._log.cloning(stats)
         self._validate()
@@ -152,7 +150,7 @@ class Training:
             IterationReport(
                 steps=self._steps,
                 action_counts=torch.bincount(
-                    rollout.action.flatten(), minlength=NUM_ACTIONS
+                    rollout.action.flatten(), minlength=len(self._learner.actions)
                 ).numpy(),
                 rollout=collected.stats,
                 update=update,
@@ -218,7 +216,7 @@ class Training:
             return
         if checkpoint.learner != self._learner.name:
             raise ValueError(f"the checkpoint is of {checkpoint.learner}, not {self._learner.name}")
-        checkpoint.restore(self._ppo)
+        checkpoint.restore(self._learner, self._ppo)
         self._iteration, self._steps = checkpoint.iteration, checkpoint.steps
         self._imitated, self._best = checkpoint.imitated, checkpoint.best
         self._crew.quarantine = self._crew.quarantine.with_pairs(checkpoint.quarantine)

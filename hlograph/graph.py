@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -124,6 +125,12 @@ class HloGraph:
         """Returns the name of an instruction or computation in the HLO text."""
         begin, end = self._span(self.name_offsets, node)
         return self.name_text[begin:end].tobytes().decode("utf-8", "replace")
+
+    def names(self) -> list[str]:
+        """Returns the names of all nodes, in order: quicker than ``name`` of each."""
+        text = self.name_text.tobytes()
+        ends = self.name_offsets.tolist()
+        return [text[b:e].decode("utf-8", "replace") for b, e in itertools.pairwise(ends)]
 
     def dims(self, node: int) -> tuple[int, ...]:
         """Returns the sizes of the node's dimensions; ``()`` for scalars and tuples."""

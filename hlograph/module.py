@@ -292,15 +292,18 @@ class Module:
 
         return find_rewrites(self._native, chosen)
 
-    def apply(self, rewrite: Rewrite) -> None:
+    def apply(self, rewrite: Rewrite | str) -> None:
         """Applies one rewrite, and nothing else.
 
         Args:
-            rewrite: One of ``rewrites()``, or of those before another one was applied.
+            rewrite: One of ``rewrites()``, or of those before another one was applied; or the
+                ``place`` of one.
 
         Raises:
             RewriteError: It does not apply, or not any more, or XLA returned an error; the module
                 is as before.
+            UnknownNameError: There is no such rule.
+            ValueError: The string is no place.
         """
         from hlograph.rewriting import apply_rewrite
 

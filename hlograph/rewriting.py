@@ -14,6 +14,7 @@ decides that runs in XLA's pass, and what a rewrite would change is counted, not
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -24,6 +25,9 @@ from hlograph.named import Named
 
 if TYPE_CHECKING:
     from hlograph import _xla
+
+# Names of instructions have neither commas nor brackets nor spaces.
+_PLACE = re.compile(r"([^(),\s]+)\(([^(),\s]+)(?:, ([^(),\s]+))?\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +86,14 @@ class Rewrite:
         """By how much the module's op count would change."""
         return self.added - self.removed
 
+    @property
+    def place(self) -> str:
+        """Rule and place, as in ``algebraic(add.1)``: what ``Module.apply`` needs of a rewrite."""
+        where = self.instruction if self.other is None else f"{self.instruction}, {self.other}"
+        return f"{self.rule}({where})"
+
     def __str__(self) -> str:
-        place = self.instruction if self.other is None else f"{self.instruction}, {self.other}"
-        return f"{self.rule}({place}) {self.op_count:+d}"
+        return f"{self.place} {self.op_count:+d}"
 
 
 class Rules(Named[Rule]):
@@ -139,23 +148,34 @@ def find_rewrites(
     ]
 
 
-def apply_rewrite(module: _xla.Module, rewrite: Rewrite) -> None:
+def apply_rewrite(module: _xla.Module, rewrite: Rewrite | str) -> None:
     """What ``Module.apply`` does.
 
     Args:
         module: The module.
-        rewrite: What to apply.
+        rewrite: What to apply, or its ``place``.
 
     Raises:
         RewriteError: It does not apply, or XLA returned an error; the module is as before.
         UnknownNameError: No rule has its name.
+        ValueError: The string is no place.
     """
-    rule = rules[rewrite.rule]._native
+    place = rewrite if isinstance(rewrite, str) else rewrite.place
+    name, instruction, other = _parts(place)
     try:
-        applied = native().apply(module, rule, rewrite.instruction, rewrite.other or "")
+        applied = native().apply(module, rules[name]._native, instruction, other)
     except PassError as error:
-        raise RewriteError(f"{rewrite} failed: {error}") from error
+        raise RewriteError(f"{place} failed: {error}") from error
     if not applied:
         raise RewriteError(
-            f"{rewrite} does not apply to this module now; ask for its rewrites() again"
+            f"{place} does not apply to this module now; ask for its rewrites() again"
         )
+
+
+def _parts(place: str) -> tuple[str, str, str]:
+    """Rule, instruction and other instruction (or nothing) of a place."""
+    match = _PLACE.fullmatch(place)
+    if match is None:
+        raise ValueError(f"expected a place such as algebraic(add.1), got {place!r}")
+    rule, instruction, other = match.groups(default="")
+    return rule, instruction, other

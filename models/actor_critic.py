@@ -26,6 +26,7 @@ class ActorCritic(nn.Module):
         num_actions: Number of actions.
         config: Shape of the heads.
         value_width: Number of further context values, which the value head alone sees.
+        seen_width: Length of what the heads see of the encoder's vector; None is all of it.
     """
 
     def __init__(
@@ -35,10 +36,12 @@ class ActorCritic(nn.Module):
         num_actions: int,
         config: HeadsConfig,
         value_width: int = 0,
+        seen_width: int | None = None,
     ) -> None:
         super().__init__()
         self.encoder: Encoder = encoder
-        self._policy_inputs = width = encoder.width + context_width
+        seen = encoder.width if seen_width is None else seen_width
+        self._policy_inputs = width = seen + context_width
         # Gains as in Andrychowicz et al. 2021 (arXiv:2006.05990, section 3.2): a policy
         # that starts near uniform, whatever the encoder says.
         self.policy_head = _head(width, config.width, num_actions, final_gain=0.01)

@@ -57,6 +57,16 @@ class GATConfig:
 
 
 @dataclass(frozen=True)
+class CandidateConfig:
+    """Shape of what encodes and scores the candidates of a rewriting policy."""
+
+    width: int = 32
+    """Width of a candidate's vector."""
+    score_width: int = 64
+    """Width of the hidden layer in which graph and candidate meet to be scored."""
+
+
+@dataclass(frozen=True)
 class OpCountConfig:
     """Shape of the encoder that sees op counts only."""
 

@@ -63,10 +63,14 @@ class GATEncoder(Encoder):
 
     def encode_block(self, block: Block) -> Tensor:
         """Encodes the states of a block that is on the encoder's device."""
+        return self.pooling(self.encode_nodes(block), block.members)
+
+    def encode_nodes(self, block: Block) -> Tensor:
+        """Vectors of a block's nodes by their last colour: float32 [C, config.width]."""
         nodes, labels = self.embed(block.rows), self.edge_labels()
         for layer, part in zip(self.blocks(), block.rounds, strict=True):
             nodes = layer(nodes, part, labels)
-        return self.pooling(nodes, block.members)
+        return nodes
 
     def embed(self, rows: Tensor) -> Tensor:
         """Vectors of nodes before the first layer: [N, columns of the view] to [N, width]."""

@@ -31,7 +31,7 @@ class GATFollower(Follower):
     @torch.inference_mode()
     def new_vectors(self) -> Tensor:
         """Vectors of the states added since the last call: float32 [G, width]."""
-        self._follow_colours()
+        self.follow_colours()
         pooling = self._gat.pooling
         sums = [
             torch.from_numpy(counts).float() @ self._summands.all[torch.from_numpy(colours).long()]
@@ -40,7 +40,12 @@ class GATFollower(Follower):
         self._done += len(sums)
         return pooling.finish(torch.stack(sums))
 
-    def _follow_colours(self) -> None:
+    @property
+    def nodes(self) -> Tensor:
+        """Vectors of nodes by their last colour, as far as they were followed; not to be kept."""
+        return self._nodes[-1].all
+
+    def follow_colours(self) -> None:
         """Round by round, the vectors of new colours."""
         refinement, gat = self._graphs.refinement, self._gat
         labels = gat.edge_labels()

@@ -88,11 +88,13 @@ class Block(NamedTuple):
         rows: float32 [C0, F], distinct nodes.
         rounds: A round for each layer.
         members: Which nodes each state has.
+        colours: int64 [C], the last colours, ascending.
     """
 
     rows: Tensor
     rounds: list[Round]
     members: Members
+    colours: Tensor
 
 
 class RefinedGraphs(StateStore):
@@ -119,17 +121,31 @@ class RefinedGraphs(StateStore):
             ValueError: A graph's arrays do not fit the schema.
         """
         for graph in items:
-            links, labels = self.view.labelled_edges(graph)
-            colours = self.refinement.add(self.view.rows(graph), links, labels)
-            self._members.append(np.unique(colours, return_counts=True))
+            self.add_graph(graph)
+
+    def add_graph(self, graph: GraphArrays) -> np.ndarray:
+        """Adds a graph; returns the last colour of each of its nodes, int32 [N].
+
+        Raises:
+            ValueError: The graph's arrays do not fit the schema.
+        """
+        links, labels = self.view.labelled_edges(graph)
+        colours = self.refinement.add(self.view.rows(graph), links, labels)
+        self._members.append(np.unique(colours, return_counts=True))
+        return colours
 
     def merge(self, other: RefinedGraphs, numbers: Sequence[int]) -> None:
         """Adds graphs of another store."""
+        self.merge_graphs(other, numbers)
+
+    def merge_graphs(self, other: RefinedGraphs, numbers: Sequence[int]) -> np.ndarray:
+        """Adds graphs of another store; returns what its last colours are here, int32."""
         known = self.refinement.merge(other.refinement)
         for number in numbers:
             colours, counts = other._members[number]
             order = np.argsort(known[colours])
             self._members.append((known[colours][order], counts[order]))
+        return known
 
     def groups(self, numbers: Sequence[int], budget: int) -> list[tuple[list[int], int]]:
         """Splits states into groups that have no more distinct nodes than the budget.
@@ -183,6 +199,7 @@ class RefinedGraphs(StateStore):
             tables.rows[wanted],
             rounds,
             Members(state, place[colours], counts.float(), len(numbers)),
+            chosen,
         )
 
     def round(self, number: int, first: int = 0) -> Round:

@@ -20,6 +20,7 @@ from gymnasium import spaces
 from gymnasium.wrappers import TransformObservation, TransformReward
 
 from envs import PassOrderingEnv
+from experiments.config import OpCountTrainConfig
 from experiments.evaluation import Outcome, Played, likeliest
 from experiments.learner import learner_of
 from experiments.paper.agent_settings import AgentName, AgentSettings
@@ -161,13 +162,15 @@ class TrainAgent(Task):
         tensorboard_without_tensorflow()
         from experiments.paper.third_party import train_agent
 
-        learner = learner_of("op_counts", worker.config)
+        config = worker.config
+        assert isinstance(config, OpCountTrainConfig)
+        learner = learner_of("op_counts", config)
         # No environment is without a benchmark, even if none is to be played in it.
         learned = train_agent(
             self,
-            worker.config,
+            config,
             *(
-                worker.env_maker(learner, names, self.quarantine)
+                worker.pass_env_maker(learner, names, self.quarantine)
                 for names in (self.benchmarks, self.validation or self.held_out, self.held_out)
             ),
         )

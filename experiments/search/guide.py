@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from envs.rewards import LogDrop, OpCountDrop, resolve_reward
 from experiments.checkpoint import Checkpoint, policy_of
-from experiments.config import OpCountTrainConfig
+from experiments.config import PassTrainConfig
 from experiments.crew import parameters_of
 from experiments.evaluation import likeliest
 from experiments.learner import NUM_ACTIONS, Learner, LearnerName, learner_of, new_policy
@@ -31,7 +31,7 @@ class TrainedPolicy:
     """A policy as it is sent to a worker, whatever settings the worker has."""
 
     learner: LearnerName
-    config: OpCountTrainConfig
+    config: PassTrainConfig
     """What it was trained with."""
     parameters: Mapping[str, NDArray[Any]]
     """Its state, by the name of the tensor."""
@@ -41,10 +41,13 @@ class TrainedPolicy:
         """The policy that a checkpoint has kept.
 
         Raises:
-            ValueError: It was made with other passes or networks.
+            ValueError: It was made with other passes or networks, or does not order passes.
         """
         _, policy = policy_of(checkpoint)
-        return cls(checkpoint.learner, checkpoint.settings(), parameters_of(policy))
+        settings = checkpoint.settings()
+        if not isinstance(settings, PassTrainConfig):
+            raise ValueError(f"expected a policy that orders passes, got {checkpoint.learner}")
+        return cls(checkpoint.learner, settings, parameters_of(policy))
 
     @classmethod
     def load(cls, location: Location) -> "TrainedPolicy":

@@ -47,7 +47,7 @@ def test_help_has_every_setting_with_the_value_of_the_preset(presets, capsys):
     assert f"(default: {presets['full'].total_steps})" in shown
 
 
-@pytest.mark.parametrize("program", ["train_gnn", "train_op_counts"])
+@pytest.mark.parametrize("program", ["train_gnn", "train_op_counts", "train_rewrites"])
 def test_help_loads_neither_torch_nor_the_engine(program):
     code = (
         "import runpy, sys; sys.argv = ['x', '--help']\n"

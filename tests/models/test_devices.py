@@ -25,12 +25,11 @@ def block(schema, random_graph) -> Block:
     return store.block([0, 1, 2], torch.device("cpu"))
 
 
-def _moved(block: Block) -> Block:
-    rows, rounds, members = block
-    columns = (column.to(META) for column in members[:3])
-    return Block(
-        rows.to(META), [part.to(META) for part in rounds], Members(*columns, members.num_states)
-    )
+def _moved(block: Block, device: torch.device = META) -> Block:
+    rows, rounds, members, colours = block
+    columns = (column.to(device) for column in members[:3])
+    members = Members(*columns, members.num_states)
+    return Block(rows.to(device), [part.to(device) for part in rounds], members, colours.to(device))
 
 
 def _transitions(states: RefinedGraphs) -> _Transitions:
@@ -93,12 +92,5 @@ def test_update_on_a_gpu_learns_what_it_learns_on_the_cpu(schema, block):
     encoder = GATEncoder(schema, GATConfig(layers=2, heads=2, head_width=8))
     on_cpu = encoder.encode_block(block)
     encoder.cuda()
-    device = torch.device("cuda")
-    rows, rounds, members = block
-    columns = (column.to(device) for column in members[:3])
-    moved = Block(
-        rows.to(device),
-        [part.to(device) for part in rounds],
-        Members(*columns, members.num_states),
-    )
+    moved = _moved(block, torch.device("cuda"))
     torch.testing.assert_close(encoder.encode_block(moved).cpu(), on_cpu, rtol=1e-4, atol=1e-5)

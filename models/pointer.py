@@ -1,0 +1,58 @@
+"""A policy that points at one of the candidates of a state, or stops."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from models.actor_critic import ActorCritic, masked_log_probs
+from models.candidate_encoder import CandidateEncoder
+from models.config import CandidateConfig, HeadsConfig
+
+
+class PointerActorCritic(ActorCritic):
+    """Scores each candidate by itself and the graph, with the same weights for all of them.
+
+    Additive attention of the graph over its candidates, whose weights are the policy: pointer
+    networks (Vinyals et al. 2015, arXiv:1506.03134, equation 3). Stopping has a head of its own.
+    The value sees the graph, not what is offered, for that follows from it.
+
+    Args:
+        encoder: Encodes states and candidates.
+        context_width: Number of context values of a transition.
+        heads: Shape of the value head, and of the one that stops.
+        config: Shape of the scores.
+    """
+
+    def __init__(
+        self,
+        encoder: CandidateEncoder,
+        context_width: int,
+        heads: HeadsConfig,
+        config: CandidateConfig,
+    ) -> None:
+        graph = encoder.graph.width
+        super().__init__(encoder, context_width, 1, heads, seen_width=graph)
+        self._graph, self._slots = graph, encoder.slots
+        self.query = nn.Linear(graph + context_width, config.score_width)
+        self.key = nn.Linear(encoder.candidate_width, config.score_width, bias=False)
+        self.score = nn.Linear(config.score_width, 1, bias=False)
+        # As the other heads: a policy that starts near uniform.
+        nn.init.orthogonal_(self.score.weight, 0.01)
+
+    def forward(self, encoded: Tensor, context: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Judges states.
+
+        Args:
+            encoded: float32 [B, encoder.width].
+            context: float32 [B, context_width].
+            mask: bool [B, slots + 1]; False hides an action. Each row has a True.
+
+        Returns:
+            Log-probabilities, float32 [B, slots + 1], and values, float32 [B].
+        """
+        features = torch.cat([encoded[:, : self._graph], context], dim=1)
+        candidates = encoded[:, self._graph :].unflatten(1, (self._slots, -1))
+        met = (self.query(features).unsqueeze(1) + self.key(candidates)).tanh()
+        logits = torch.cat([self.score(met).squeeze(2), self.policy_head(features)], dim=1)
+        return masked_log_probs(logits, mask), self.value_head(features).squeeze(1)

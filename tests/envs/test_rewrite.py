@@ -1,0 +1,199 @@
+"""The environment of rewrites: its contract, step by step."""
+
+from __future__ import annotations
+
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import hlograph
+from envs import RewriteEnv, Trajectory
+from envs.candidates import CANDIDATE_FEATURES, ROLES
+from hlograph import Module, UnknownNameError
+
+TWO_ZEROS = """HloModule m
+ENTRY e {
+  x = f32[4] parameter(0)
+  zero = f32[] constant(0)
+  zeros = f32[4] broadcast(zero), dimensions={}
+  left = f32[4] add(x, zeros)
+  right = f32[4] exponential(left)
+  again = f32[4] exponential(left)
+  ROOT r = (f32[4], f32[4]) tuple(right, again)
+}
+"""
+STOP = 64
+
+
+@pytest.fixture
+def two_zeros() -> Module:
+    return Module.from_text(TWO_ZEROS)
+
+
+@pytest.fixture
+def env(two_zeros) -> RewriteEnv:
+    return RewriteEnv(two_zeros, horizon=5)
+
+
+def action(env: RewriteEnv, place: str) -> int:
+    return [candidate.place for candidate in env.candidates].index(place)
+
+
+def at_random(env: RewriteEnv, name: str, steps: int) -> None:
+    """Plays rewrites drawn from a fixed seed, as long as any are offered."""
+    random = np.random.default_rng(0)
+    _, info = env.reset(options={"benchmark": name})
+    for _ in range(steps):
+        (offered,) = np.nonzero(info["action_mask"][:-1])
+        if not len(offered):
+            return
+        *_, info = env.step(int(random.choice(offered)))
+
+
+def test_passes_gymnasiums_checker_without_a_warning(tiny):
+    env = gymnasium.make("hlograph/Rewrite-v0", benchmarks=[tiny], render_mode="ansi")
+    unwrapped = env.unwrapped
+    assert isinstance(unwrapped, RewriteEnv)
+    # The checker draws from the whole space, and an action that is masked is an error.
+    unwrapped.action_space = gymnasium.spaces.Discrete(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(unwrapped)
+
+
+def test_an_episode_by_hand(env):
+    _, info = env.reset(seed=0)
+    assert (info["op_count"], info["start_op_count"]) == (7, 7)
+    assert (info["rewrite"], info["changed"], info["error"]) == (None, False, None)
+    assert info["num_rewrites"] == len(env.candidates) == info["action_mask"][:-1].sum()
+    assert info["action_mask"][STOP] == 1
+
+    _, reward, terminated, truncated, info = env.step(action(env, "merge(again, right)"))
+    assert reward == pytest.approx(100 / 7)
+    assert (info["rewrite"], info["changed"], info["op_count"]) == ("merge(again, right)", True, 6)
+    assert not terminated
+    assert not truncated
+    assert "merge" not in {candidate.rule for candidate in env.candidates}
+
+    _, reward, terminated, truncated, info = env.step(STOP)
+    assert (reward, terminated, truncated, info["rewrite"]) == (0, True, False, "stop")
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(STOP)
+
+
+def test_the_horizon_truncates(two_zeros):
+    env = RewriteEnv(two_zeros, horizon=1)
+    env.reset()
+    _, _, terminated, truncated, _ = env.step(0)
+    assert (terminated, truncated) == (False, True)
+
+
+def test_what_is_observed_says_what_each_candidate_touches(env):
+    observation, _ = env.reset()
+    assert env.observation_space.contains(observation)
+    names = env.module.graph().names()
+    merge = action(env, "merge(again, right)")
+    links = observation["candidate_links"]
+    touched = {(names[node], ROLES[role]) for c, node, role in links if c == merge}
+    (gone,) = env.candidates[merge].gone
+    assert touched == {("again", "instruction"), ("right", "other"), (gone, "gone")}
+    row = dict(zip(CANDIDATE_FEATURES, observation["candidates"][merge], strict=True))
+    assert row["rule"] == hlograph.rules["merge"].index
+    assert (row["log_added"], row["log_removed"]) == (0, 0.25)
+    assert row["log_flops"] == 0  # exponentials are no flops
+    assert row["log_bytes"] == pytest.approx(-np.log2(1 + 32) / 16)
+    assert not observation["candidates"][len(env.candidates) :].any()
+
+
+def test_masked_actions_and_actions_that_there_are_not_are_refused(env):
+    env.reset()
+    with pytest.raises(ValueError, match=r"is masked: \d+ rewrites are offered"):
+        env.step(len(env.candidates))
+    with pytest.raises(ValueError, match="from 0 to 64"):
+        env.step(65)
+    assert env.module.op_count == 7
+
+
+def test_rules_can_be_chosen(two_zeros):
+    env = RewriteEnv(two_zeros, rules=["merge"])
+    env.reset()
+    assert {candidate.rule for candidate in env.candidates} == {"merge"}
+    with pytest.raises(UnknownNameError, match="did you mean"):
+        RewriteEnv(two_zeros, rules=["marge"])
+
+
+def test_where_there_are_more_than_actions_each_rule_has_its_turn(small_benchmarks):
+    names = [benchmark.name for benchmark in small_benchmarks]
+    every = RewriteEnv(names, max_candidates=1000, costs=False)
+    few = RewriteEnv(names, max_candidates=8, costs=False)
+    cut = 0
+    for name in names:
+        for env in (every, few):
+            _, info = env.reset(options={"benchmark": name})
+        offered, found = few.candidates, every.candidates
+        assert info["num_rewrites"] == len(found)
+        assert len(offered) == min(8, len(found))
+        assert set(offered) <= set(found)
+        rules_found = {candidate.rule for candidate in found}
+        assert len({candidate.rule for candidate in offered}) == min(8, len(rules_found))
+        best = min(candidate.op_count for candidate in found)
+        assert min(candidate.op_count for candidate in offered) == best
+        cut += len(found) > 8
+    assert cut
+
+
+def test_an_episode_is_replayed_from_its_trajectory_in_json(small_benchmarks):
+    names = [benchmark.name for benchmark in small_benchmarks[:4]]
+    env = RewriteEnv(names, costs=False)
+    for name in names:
+        at_random(env, name, 12)
+        trajectory = env.trajectory
+        assert len(trajectory.passes) > 0
+        again = RewriteEnv(names, costs=False)
+        _, info = again.replay(Trajectory.from_json(trajectory.to_json()))
+        assert info["fingerprint"] == trajectory.fingerprint
+        assert again.trajectory == trajectory
+
+
+def test_what_an_episode_makes_of_a_program_computes_the_same(small_benchmarks):
+    names = [benchmark.name for benchmark in small_benchmarks[4:7]]
+    env = RewriteEnv(names, horizon=100, costs=False)
+    for name in names:
+        at_random(env, name, 25)
+        assert env.validate(samples=1), name
+
+
+def test_a_fork_goes_its_own_way(env):
+    env.reset()
+    fork = env.fork()
+    fork.step(action(fork, "merge(again, right)"))
+    assert (fork.module.op_count, env.module.op_count) == (6, 7)
+    assert "merge" in {candidate.rule for candidate in env.candidates}
+    env.step(action(env, "algebraic(left)"))
+    assert env.trajectory.passes == ("algebraic(left)",)
+    assert fork.trajectory.passes == ("merge(again, right)",)
+
+
+def test_costs_and_times_are_told_where_they_are_asked_for(two_zeros):
+    env = RewriteEnv(two_zeros, reward="cost-drop", costs=False, timings=True)
+    _, info = env.reset()
+    assert "flops" not in info
+    start = two_zeros.cost()
+    _, reward, *_, info = env.step(action(env, "merge(again, right)"))
+    assert info["rewrite_time"] > 0
+    seconds = [
+        c.flops / 3e10 + c.transcendentals / 1e9 + c.bytes_accessed / 1e10
+        for c in (start, env.module.cost())
+    ]
+    assert reward == pytest.approx(100 * (seconds[0] - seconds[1]) / seconds[0])
+
+
+def test_episodes_are_shown_as_a_table(tiny):
+    env = RewriteEnv(tiny, render_mode="ansi")
+    env.reset()
+    env.step(0)
+    place = env.trajectory.passes[0]
+    assert place in (env.render() or "")
