@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from experiments.report.section import Picture
-from experiments.report.style import colours, picture
+from experiments.report.style import colours, picture, row_colours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +40,7 @@ def seed_bars(name: str, alt: str, panels: Mapping[str, Values], base: float = 1
         all_axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axes, (title, values) in zip(all_axes, panels.items(), strict=True):
             for place, bar in enumerate(names):
-                _bar(axes, place, values.get(bar, ()), colours(names)[bar], base)
+                _bar(axes, place, values.get(bar, ()), row_colours(names)[bar], base)
             axes.axvline(base, color="black", linewidth=0.8)
             axes.set_title(title)
             axes.grid(axis="x", alpha=0.3)

@@ -16,6 +16,7 @@ WIDTH = 9.0
 GREY = "#8a8a8a"
 # Okabe and Ito, Color Universal Design (2008), without the yellow, which is lost on white.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", GREY)
+_OWN = ("GNN", "op counts")
 _DASHES = ("-", "--", ":", "-.")
 _SETTINGS: Any = {
     "font.size": 10,
@@ -29,13 +30,34 @@ _SETTINGS: Any = {
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:
-    """A colour for each name; they come again after the eighth."""
-    return {name: _COLOURS[n % len(_COLOURS)] for n, name in enumerate(names)}
+    """A colour for each name; the GNN and the agent on op counts have theirs in every picture."""
+    return {name: _COLOURS[n % len(_COLOURS)] for name, n in _numbered(names).items()}
+
+
+def row_colours(names: Iterable[str]) -> dict[str, str]:
+    """A colour for each row that has its name beside it: only the project's own agents stand out."""
+    numbers = _numbered(names)
+    others = GREY if min(numbers.values(), default=0) < len(_OWN) else _COLOURS[0]
+    return {name: _COLOURS[n] if n < len(_OWN) else others for name, n in numbers.items()}
 
 
 def dashes(names: Iterable[str]) -> dict[str, str]:
     """A kind of line for each name, another where the colours come again."""
-    return {name: _DASHES[n // len(_COLOURS) % len(_DASHES)] for n, name in enumerate(names)}
+    return {
+        name: _DASHES[n // len(_COLOURS) % len(_DASHES)] for name, n in _numbered(names).items()
+    }
+
+
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    """A number for each name; the first ones are kept for the project's own two agents."""
+    names = list(names)
+    own: dict[str, int] = {}
+    for number, agent in enumerate(_OWN):
+        found = [n for n in names if n.startswith(agent) or n == f"PPO ({agent})"]
+        own |= dict.fromkeys(found[:1], number)
+    others = [name for name in names if name not in own]
+    own |= {name: number for number, name in enumerate(others, start=len(_OWN))}
+    return {name: own[name] for name in names}
 
 
 @contextmanager
