@@ -35,7 +35,7 @@ def colours(names: Iterable[str]) -> dict[str, str]:
 
 
 def row_colours(names: Iterable[str]) -> dict[str, str]:
-    """A colour for each row that has its name beside it: only the project's own agents stand out."""
+    """A colour for each row with its name beside it: only the project's own agents stand out."""
     numbers = _numbered(names)
     others = GREY if min(numbers.values(), default=0) < len(_OWN) else _COLOURS[0]
     return {name: _COLOURS[n] if n < len(_OWN) else others for name, n in numbers.items()}
