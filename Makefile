@@ -7,6 +7,8 @@
 # the lock file or the C++ sources change.
 
 PYTHON ?= python3.11
+# Test files side by side; each worker holds XLA and torch, about 1 GiB.
+TEST_WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 
@@ -22,7 +24,7 @@ train: $(BUILT)
 	$(BIN)/python -m experiments.train_gnn $(ARGS)
 
 test: $(BUILT)
-	$(BIN)/python -m pytest -m "not slow and not gpu" $(ARGS)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m "not slow and not gpu" $(ARGS)
 
 check: $(BUILT)
 	$(BIN)/ruff check .
