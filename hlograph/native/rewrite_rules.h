@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -29,6 +30,10 @@ class Applier {
   // instructions without users behind where it returns false, and after an error anything.
   virtual absl::StatusOr<bool> At(Place place) = 0;
 };
+
+// Applies a rule at a place with what belongs to it: computations that nobody calls any more go,
+// and so does what a rule that does not apply built.
+absl::StatusOr<bool> ApplyAt(Applier& applier, Place place);
 
 // How far around a place a rule reads: what it does elsewhere cannot change what it does here.
 struct Reach {
