@@ -65,6 +65,7 @@ const std::vector<RulePtr>& Rules() {
     AddRedundancyRules(*made);
     AddCallRules(*made);
     AddLocalRules(*made);
+    AddOwnRules(*made);
     return made;
   }();
   return *rules;

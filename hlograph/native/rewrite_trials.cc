@@ -29,11 +29,13 @@ bool IsShared(const xla::HloInstruction* instruction) {
 
 // A place and what is next to it.
 std::vector<xla::HloInstruction*> Near(Place place) {
-  std::vector<xla::HloInstruction*> near = place.instruction->users();
-  near.push_back(place.instruction);
-  if (place.other != nullptr) near.push_back(place.other);
-  near.insert(near.end(), place.instruction->operands().begin(),
-              place.instruction->operands().end());
+  std::vector<xla::HloInstruction*> near;
+  for (xla::HloInstruction* one : {place.instruction, place.other}) {
+    if (one == nullptr) continue;
+    near.push_back(one);
+    near.insert(near.end(), one->users().begin(), one->users().end());
+    near.insert(near.end(), one->operands().begin(), one->operands().end());
+  }
   return near;
 }
 
@@ -70,7 +72,10 @@ absl::StatusOr<Trial> Scratch::Try(const Rule& rule, Place original, Rewrite& re
   const std::vector<xla::HloInstruction*> near = Near(place);
   absl::StatusOr<bool> applied = ApplyAt(ApplierOf(rule, computation), place);
   if (!applied.ok()) return applied.status();
-  if (!*applied) return Trial::kNone;
+  if (!*applied) {
+    // Others may have laid a path between the two.
+    return rule.reach().paths && !touched_.empty() ? Trial::kMet : Trial::kNone;
+  }
   // Some keep what they made, as the simplifier its computation of a sum, for the next place.
   appliers_.erase({&rule, computation});
   const Change change = FindChange(place);
