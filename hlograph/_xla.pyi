@@ -34,13 +34,16 @@ def registry() -> list[Pass]:
     """All passes, in the order of their action numbers."""
 
 class Rule:
-    """XLA's own code, applied at one place."""
+    """What is done at one place: XLA's own code, or an identity."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def xla_code(self) -> str: ...
+
+    @property
+    def equation(self) -> str: ...
 
     @property
     def description(self) -> str: ...

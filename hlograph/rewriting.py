@@ -1,15 +1,15 @@
-"""Rewrites: XLA's own code applied at one place, and not at all others.
+"""Rewrites: XLA's own code, and identities of linear algebra, applied at one place.
 
-``hlograph.rules`` are the rules; ``Module.rewrites()`` lists where they apply now,
-``Module.apply(rewrite)`` applies one::
+``hlograph.rules`` are the rules, docs/rewrite-rules.md explains them; ``Module.rewrites()`` lists
+where they apply now, ``Module.apply(rewrite)`` applies one::
 
     >>> import hlograph
     >>> print(hlograph.rules)  # the whole table
     >>> best = min(module.rewrites(), key=lambda rewrite: rewrite.op_count)
     >>> module.apply(best)
 
-Where a rule applies is found by trying it, on copies of the module: the same code
-decides that runs in XLA's pass, and what a rewrite would change is counted, not estimated.
+Where a rule applies is found by trying it, on copies of the module: for rules that are XLA's the
+same code decides that runs in its pass, and what a rewrite would change is counted, not estimated.
 """
 
 from __future__ import annotations
@@ -37,18 +37,20 @@ class Rule:
     Attributes:
         name: Of a rule that is a registry pass at one instruction, the name of that pass.
         description: What it does, in one line.
-        xla_code: The class or function of namespace ``xla`` that does it.
+        xla_code: The class or function of namespace ``xla`` that does it; empty where none does.
+        equation: What a rule of our own rests on, left side the pattern; empty of XLA's.
         index: Position among the rules.
     """
 
     name: str
     description: str
     xla_code: str
+    equation: str
     index: int
     _native: _xla.Rule = field(repr=False, compare=False)
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.description} [{self.xla_code}]"
+        return f"{self.name}: {self.description} [{self.xla_code or self.equation}]"
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         # The native handle stays in its process; the name finds it again.
@@ -110,11 +112,11 @@ def _entry(name: str) -> Rule:
 rules = Rules(
     "rule",
     [
-        Rule(entry.name, entry.description, entry.xla_code, index, entry)
+        Rule(entry.name, entry.description, entry.xla_code, entry.equation, index, entry)
         for index, entry in enumerate(native().rules())
     ],
 )
-"""The rules of the linked XLA."""
+"""The rules of the linked XLA, and after them our own."""
 
 
 def find_rewrites(

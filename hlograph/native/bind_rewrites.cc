@@ -41,9 +41,10 @@ bool Apply(Module& module, const Rule& rule, const std::string& instruction,
 }  // namespace
 
 void BindRewrites(nb::module_& m) {
-  nb::class_<Rule>(m, "Rule", "XLA's own code, applied at one place.")
+  nb::class_<Rule>(m, "Rule", "What is done at one place: XLA's own code, or an identity.")
       .def_prop_ro("name", &Rule::name)
       .def_prop_ro("xla_code", &Rule::xla_code)
+      .def_prop_ro("equation", &Rule::equation)
       .def_prop_ro("description", &Rule::description);
   nb::class_<Rewrite>(m, "Rewrite", "A rule at a place, and what it would change.")
       .def_prop_ro("rule", [](const Rewrite& rewrite) { return rewrite.rule->name(); })

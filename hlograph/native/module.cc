@@ -26,7 +26,6 @@
 #include "hlograph/native/fingerprint.h"
 #include "hlograph/native/passes.h"
 #include "hlograph/native/proto_check.h"
-#include "hlograph/native/rewrite_rules.h"
 #include "hlograph/native/rewrites.h"
 #include "hlograph/native/text_check.h"
 #include "hlograph/native/vocabulary.h"
@@ -274,15 +273,7 @@ absl::StatusOr<Step> Module::RunAndLook(const Pass& pass) {
 absl::StatusOr<bool> Module::LockedRun(const Pass& pass) {
   if (!current_) current_ = CloneWhole(*base_);
   absl::StatusOr<bool> changed = RunPass(pass, current_.get());
-  if (!changed.ok()) {
-    absl::Status restored = Restore();
-    if (!restored.ok()) {
-      return absl::InternalError(
-          absl::StrCat(changed.status().message(),
-                       "; and the module could not be restored: ", restored.message()));
-    }
-    return changed.status();
-  }
+  if (!changed.ok()) return RestoredAfter(changed.status());
   if (*changed) {
     fingerprint_.reset();
     applied_.push_back(&pass);
@@ -305,11 +296,7 @@ absl::StatusOr<bool> Module::Apply(const Rule& rule, const std::string& instruct
   std::lock_guard<std::mutex> lock(mutex_);
   if (!current_) current_ = CloneWhole(*base_);
   absl::StatusOr<bool> applied = ApplyRewrite(current_.get(), rule, instruction, other);
-  if (!applied.ok()) {
-    absl::Status restored = Restore();
-    if (!restored.ok()) return restored;
-    return applied;
-  }
+  if (!applied.ok()) return RestoredAfter(applied.status());
   if (*applied) {
     fingerprint_.reset();
     // Names of new instructions may be others in a replay, and rewrites go by names.
@@ -317,6 +304,13 @@ absl::StatusOr<bool> Module::Apply(const Rule& rule, const std::string& instruct
     applied_.clear();
   }
   return applied;
+}
+
+absl::Status Module::RestoredAfter(const absl::Status& error) {
+  absl::Status restored = Restore();
+  if (restored.ok()) return error;
+  return absl::InternalError(absl::StrCat(
+      error.message(), "; and the module could not be restored: ", restored.message()));
 }
 
 absl::Status Module::Restore() {

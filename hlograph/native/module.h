@@ -105,6 +105,8 @@ class Module {
   Fingerprint LockedFingerprint() const;
   State LockedState() const;
   absl::StatusOr<bool> LockedRun(const Pass& pass);
+  // Undoes what failed half-way, and returns its error.
+  absl::Status RestoredAfter(const absl::Status& error);
   absl::Status Restore();
 
   mutable std::mutex mutex_;

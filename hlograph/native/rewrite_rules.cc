@@ -1,9 +1,62 @@
 #include "hlograph/native/rewrite_rules.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+
 namespace hlograph {
+namespace {
+
+// Computations that lose their last caller with an instruction are removed with it.
+absl::Status RemoveUncalled(const std::vector<xla::HloComputation*>& called) {
+  for (xla::HloComputation* computation : called) {
+    if (!computation->IsDeadComputation()) continue;
+    std::vector<xla::HloComputation*> inner;
+    for (const xla::HloInstruction* instruction : computation->instructions()) {
+      for (xla::HloComputation* callee : instruction->called_computations()) {
+        if (std::find(inner.begin(), inner.end(), callee) == inner.end()) inner.push_back(callee);
+      }
+    }
+    absl::Status status = computation->parent()->RemoveEmbeddedComputation(computation);
+    if (status.ok()) status = RemoveUncalled(inner);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// Removes what a rule built and left without users, from the end, where new instructions are.
+absl::Status RemoveLeftovers(xla::HloComputation* computation, int64_t count) {
+  if (computation->instruction_count() <= count) return absl::OkStatus();
+  std::vector<xla::HloInstruction*> all(computation->instructions().begin(),
+                                        computation->instructions().end());
+  for (; computation->instruction_count() > count; all.pop_back()) {
+    if (!all.back()->IsDead() || !computation->IsSafelyRemovable(all.back())) break;
+    absl::Status status = computation->RemoveInstruction(all.back());
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ApplyAt(Applier& applier, Place place) {
+  xla::HloComputation* const computation = place.instruction->parent();
+  const std::vector<xla::HloComputation*> called(place.instruction->called_computations().begin(),
+                                                 place.instruction->called_computations().end());
+  const int64_t count = computation->instruction_count();
+  absl::StatusOr<bool> applied = applier.At(place);
+  if (!applied.ok()) return applied;
+  absl::Status status = *applied ? RemoveUncalled(called) : RemoveLeftovers(computation, count);
+  if (!status.ok()) return status;
+  return applied;
+}
 
 const std::vector<RulePtr>& Rules() {
   static const auto* const rules = [] {
@@ -12,6 +65,7 @@ const std::vector<RulePtr>& Rules() {
     AddRedundancyRules(*made);
     AddCallRules(*made);
     AddLocalRules(*made);
+    AddOwnRules(*made);
     return made;
   }();
   return *rules;

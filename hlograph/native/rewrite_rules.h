@@ -1,9 +1,10 @@
-// The rules of rewriting: XLA's own code, applied at one place.
+// The rules of rewriting: XLA's own code and identities of our own, applied at one place.
 #ifndef HLOGRAPH_NATIVE_REWRITE_RULES_H_
 #define HLOGRAPH_NATIVE_REWRITE_RULES_H_
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -30,25 +31,33 @@ class Applier {
   virtual absl::StatusOr<bool> At(Place place) = 0;
 };
 
+// Applies a rule at a place with what belongs to it: computations that nobody calls any more go,
+// and so does what a rule that does not apply built.
+absl::StatusOr<bool> ApplyAt(Applier& applier, Place place);
+
 // How far around a place a rule reads: what it does elsewhere cannot change what it does here.
 struct Reach {
-  int operands = 0;  // hops to operands
-  int users = 0;     // hops to users, and from each to its operands
+  int operands = 0;    // hops to operands
+  int users = 0;       // hops to users, and from each to its operands
+  bool paths = false;  // and whether one of a pair needs the other, however far it is
 };
 
 // A rule on a documented interface: what it proposes is cheap to find and may turn out not to
 // apply.
 class Rule {
  public:
-  Rule(std::string name, std::string xla_code, std::string description)
+  Rule(std::string name, std::string xla_code, std::string description, std::string equation = "")
       : name_(std::move(name)),
         xla_code_(std::move(xla_code)),
-        description_(std::move(description)) {}
+        description_(std::move(description)),
+        equation_(std::move(equation)) {}
   virtual ~Rule() = default;
 
   const std::string& name() const { return name_; }
   const std::string& xla_code() const { return xla_code_; }
   const std::string& description() const { return description_; }
+  // What a rule of our own rests on; nothing of XLA's, which has xla_code.
+  const std::string& equation() const { return equation_; }
 
   // Adds the places of a computation where the rule may apply, in the order of its instructions.
   virtual void Propose(xla::HloComputation* computation, std::vector<Place>& places) const = 0;
@@ -56,7 +65,7 @@ class Rule {
   virtual Reach reach() const { return {}; }
 
  private:
-  std::string name_, xla_code_, description_;
+  std::string name_, xla_code_, description_, equation_;
 };
 
 using RulePtr = std::unique_ptr<const Rule>;
@@ -72,6 +81,7 @@ void AddAlgebraicRules(std::vector<RulePtr>& rules);
 void AddCallRules(std::vector<RulePtr>& rules);
 void AddLocalRules(std::vector<RulePtr>& rules);
 void AddRedundancyRules(std::vector<RulePtr>& rules);
+void AddOwnRules(std::vector<RulePtr>& rules);
 
 }  // namespace hlograph
 

@@ -1,7 +1,7 @@
 // Passes that look at one instruction, and at few operands: each is run on a module of that alone.
 #include <algorithm>
+#include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -49,7 +49,7 @@ class Excerpt {
         context_(module_.get()),
         inner_(inner) {
     xla::HloInstruction* const root = Add(instruction, /*depth=*/0);
-    entry_ = module_->AddEntryComputation(builder_.Build(root));
+    module_->AddEntryComputation(builder_.Build(root));
   }
 
   xla::HloModule* module() { return module_.get(); }
@@ -58,7 +58,7 @@ class Excerpt {
   absl::Status ReplaceBy(xla::HloInstruction* instruction) {
     xla::HloComputation* const computation = instruction->parent();
     xla::HloCloneContext context(computation->parent());
-    std::unordered_map<const xla::HloInstruction*, xla::HloInstruction*> made;
+    Instructions made;
     for (const xla::HloInstruction* mine :
          module_->entry_computation()->MakeInstructionPostOrder()) {
       made[mine] = Original(mine, instruction, made);
@@ -127,7 +127,6 @@ class Excerpt {
   std::unique_ptr<xla::HloModule> module_;
   xla::HloCloneContext context_;
   const std::vector<Opcode>& inner_;
-  xla::HloComputation* entry_ = nullptr;
   int64_t parameters_ = 0;
   Instructions copies_;                                        // of whole instructions
   Instructions kept_;                                          // whole instructions of copies

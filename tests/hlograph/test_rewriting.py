@@ -9,6 +9,7 @@ import hlograph
 from hlograph import corpus
 from hlograph.errors import RewriteError, UnknownNameError
 from hlograph.rewriting import find_rewrites
+from tests import rules_table
 
 TWO_ZEROS = """
 HloModule two_zeros
@@ -64,11 +65,17 @@ def _at(module, rule):
     return {r.instruction: r for r in module.rewrites([rule])}
 
 
-def test_there_are_rules_enough_and_each_says_what_xla_code_it_is():
+def test_there_are_rules_enough_and_each_says_what_it_rests_on():
     assert len(hlograph.rules) >= 25
     assert len(set(hlograph.rules.names)) == len(hlograph.rules)
-    assert all(rule.description.endswith(".") and rule.xla_code for rule in hlograph.rules)
+    assert all(rule.description.endswith(".") for rule in hlograph.rules)
+    assert all(bool(rule.xla_code) != bool(rule.equation) for rule in hlograph.rules)
     assert "algebraic: " in str(hlograph.rules)
+
+
+def test_the_page_of_the_rules_is_current():
+    page = rules_table.PAGE.read_text(encoding="utf-8")
+    assert page == rules_table.rewritten(page), "run: python -m tests.rules_table --write"
 
 
 def test_a_rule_is_the_same_in_another_process():

@@ -1,0 +1,259 @@
+#include "hlograph/native/rewrite_trials.h"
+
+#include <algorithm>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "hlograph/native/clone.h"
+#include "hlograph/native/cost.h"
+#include "hlograph/native/rewrite_rules.h"
+#include "hlograph/native/rewrites.h"
+#include "xla/hlo/ir/hlo_clone_context.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+
+namespace hlograph {
+namespace {
+
+// Rules ask whether a value has other users, but not of constants and parameters, which whole
+// computations share.
+bool IsShared(const xla::HloInstruction* instruction) {
+  return instruction->opcode() == xla::HloOpcode::kConstant ||
+         instruction->opcode() == xla::HloOpcode::kParameter;
+}
+
+// A place and what is next to it.
+std::vector<xla::HloInstruction*> Near(Place place) {
+  std::vector<xla::HloInstruction*> near;
+  for (xla::HloInstruction* one : {place.instruction, place.other}) {
+    if (one == nullptr) continue;
+    near.push_back(one);
+    near.insert(near.end(), one->users().begin(), one->users().end());
+    near.insert(near.end(), one->operands().begin(), one->operands().end());
+  }
+  return near;
+}
+
+}  // namespace
+
+Scratch::Scratch(const xla::HloModule& module, InstructionCosts& costs) : costs_(costs) {
+  std::tie(module_, context_) = CloneWithMap(module);
+  for (const auto& [original, copy] : context_->cloned_instructions()) {
+    originals_.emplace(copy, original);
+  }
+}
+
+Scratch::~Scratch() = default;
+
+Place Scratch::Find(Place original) const {
+  return {context_->GetInstruction(original.instruction),
+          original.other == nullptr ? nullptr : context_->GetInstruction(original.other)};
+}
+
+bool Scratch::IsFresh(const Rule& rule, Place original) const {
+  if (touched_.empty()) return true;
+  // First of all, for the instructions of a removed computation are no more.
+  if (removed_.contains(original.instruction->parent())) return false;
+  const Place place = Find(original);
+  const Reach reach = rule.reach();
+  return IsFresh(place.instruction, reach) &&
+         (place.other == nullptr || IsFresh(place.other, reach)) &&
+         AreCalleesFresh(original.instruction);
+}
+
+absl::StatusOr<Trial> Scratch::Try(const Rule& rule, Place original, Rewrite& rewrite) {
+  const Place place = Find(original);
+  xla::HloComputation* const computation = place.instruction->parent();
+  const std::vector<xla::HloInstruction*> near = Near(place);
+  absl::StatusOr<bool> applied = ApplyAt(ApplierOf(rule, computation), place);
+  if (!applied.ok()) return applied.status();
+  if (!*applied) {
+    // Others may have laid a path between the two.
+    return rule.reach().paths && !touched_.empty() ? Trial::kMet : Trial::kNone;
+  }
+  // Some keep what they made, as the simplifier its computation of a sum, for the next place.
+  appliers_.erase({&rule, computation});
+  const Change change = FindChange(place);
+  const bool met = Meets(change);
+  for (const xla::HloInstruction* made : change.made) CountMade(made, rewrite);
+  for (const xla::HloInstruction* gone : change.gone) CountGone(gone, rewrite);
+  std::sort(rewrite.gone.begin(), rewrite.gone.end());
+  TouchAll(near);
+  return met ? Trial::kMet : Trial::kFound;
+}
+
+bool Scratch::IsFresh(const xla::HloInstruction* instruction, Reach reach) const {
+  Instructions seen;
+  return AreOperandsFresh(instruction, reach.operands, seen) &&
+         AreUsersFresh(instruction, reach.users);
+}
+
+bool Scratch::AreOperandsFresh(const xla::HloInstruction* instruction, int hops,
+                               Instructions& seen) const {
+  if (touched_.contains(instruction)) return false;
+  if (hops == 0 || !seen.insert(instruction).second) return true;
+  for (const xla::HloInstruction* operand : instruction->operands()) {
+    if (!AreOperandsFresh(operand, hops - 1, seen)) return false;
+  }
+  return true;
+}
+
+bool Scratch::AreUsersFresh(const xla::HloInstruction* instruction, int hops) const {
+  if (hops == 0) return true;
+  for (const xla::HloInstruction* user : instruction->users()) {
+    if (touched_.contains(user)) return false;
+    for (const xla::HloInstruction* operand : user->operands()) {
+      if (touched_.contains(operand)) return false;
+    }
+    if (!AreUsersFresh(user, hops - 1)) return false;
+  }
+  return true;
+}
+
+bool Scratch::AreCalleesFresh(const xla::HloInstruction* original) const {
+  for (const xla::HloComputation* callee : original->called_computations()) {
+    if (changed_.contains(callee)) return false;
+    for (const xla::HloInstruction* inner : callee->instructions()) {
+      if (!AreCalleesFresh(inner)) return false;
+    }
+  }
+  return true;
+}
+
+bool Scratch::WasTouched(const xla::HloInstruction* original) const {
+  const auto touched = [&](const xla::HloInstruction* one) {
+    return touched_.contains(context_->GetInstruction(one));
+  };
+  return touched(original) ||
+         std::any_of(original->operands().begin(), original->operands().end(), touched);
+}
+
+Applier& Scratch::ApplierOf(const Rule& rule, xla::HloComputation* computation) {
+  std::unique_ptr<Applier>& applier = appliers_[{&rule, computation}];
+  if (applier == nullptr) applier = rule.For(computation);
+  return *applier;
+}
+
+Scratch::Change Scratch::FindChange(Place place) {
+  Change change;
+  change.made = FindMade();
+  Instructions used;
+  for (const xla::HloInstruction* made : change.made) {
+    used.insert(made->operands().begin(), made->operands().end());
+  }
+  change.gone = FindGone(place, used);
+  return change;
+}
+
+std::vector<const xla::HloInstruction*> Scratch::FindMade() {
+  std::vector<const xla::HloInstruction*> made;
+  for (const xla::HloComputation* computation : module_->computations()) {
+    for (const xla::HloInstruction* instruction : computation->instructions()) {
+      if (originals_.contains(instruction) || !new_.insert(instruction).second) continue;
+      made.push_back(instruction);
+    }
+  }
+  return made;
+}
+
+Scratch::Instructions Scratch::FindGone(Place place, const Instructions& used) {
+  Instructions live;
+  Computations computations;
+  for (const xla::HloComputation* computation : module_->computations()) {
+    computations.insert(computation);
+    live.insert(computation->instructions().begin(), computation->instructions().end());
+  }
+  Instructions gone, constants;
+  for (auto it = originals_.begin(); it != originals_.end();) {
+    const auto [copy, original] = *it;
+    if (live.contains(copy)) {
+      ++it;
+      continue;
+    }
+    const bool counts = original->opcode() != xla::HloOpcode::kConstant ||
+                        copy == place.instruction || copy == place.other;
+    (counts ? gone : constants).insert(original);
+    if (!computations.contains(context_->GetComputation(original->parent()))) {
+      removed_.insert(original->parent());
+    }
+    originals_.erase(it++);
+  }
+  for (const xla::HloInstruction* original : gone) {
+    for (const xla::HloInstruction* operand : original->operands()) {
+      if (operand->opcode() == xla::HloOpcode::kConstant) constants.insert(operand);
+    }
+  }
+  // Others may have left a constant to this rewrite, or have come to use one that it leaves: it
+  // goes with its last user, as if no other rewrite had been here.
+  for (const xla::HloInstruction* constant : constants) {
+    const bool left =
+        std::all_of(constant->users().begin(), constant->users().end(),
+                    [&](const xla::HloInstruction* user) { return gone.contains(user); });
+    if (left && !used.contains(context_->GetInstruction(constant))) gone.insert(constant);
+  }
+  return gone;
+}
+
+bool Scratch::Meets(const Change& change) const {
+  const auto touched = [&](const xla::HloInstruction* one) { return touched_.contains(one); };
+  return std::any_of(change.gone.begin(), change.gone.end(),
+                     [&](const xla::HloInstruction* original) { return WasTouched(original); }) ||
+         std::any_of(change.made.begin(), change.made.end(), [&](const xla::HloInstruction* made) {
+           return std::any_of(made->operands().begin(), made->operands().end(), touched);
+         });
+}
+
+void Scratch::Touch(const xla::HloInstruction* instruction) {
+  if (!IsShared(instruction)) touched_.insert(instruction);
+}
+
+template <typename Range>
+void Scratch::TouchAll(const Range& instructions) {
+  for (const xla::HloInstruction* instruction : instructions) Touch(instruction);
+}
+
+void Scratch::TouchNew(const xla::HloInstruction* instruction) {
+  for (const auto& [original, copy] : context_->cloned_computations()) {
+    if (copy == instruction->parent()) changed_.insert(original);
+    for (const xla::HloComputation* callee : instruction->called_computations()) {
+      if (copy == callee) changed_.insert(original);
+    }
+  }
+}
+
+void Scratch::TouchCallees(const xla::HloInstruction* original) {
+  changed_.insert(original->called_computations().begin(), original->called_computations().end());
+}
+
+void Scratch::CountMade(const xla::HloInstruction* instruction, Rewrite& rewrite) {
+  ++rewrite.added;
+  const Cost cost = costs_.Of(instruction);
+  rewrite.flops += cost.flops;
+  rewrite.bytes += cost.bytes_accessed;
+  touched_.insert(instruction);
+  TouchAll(instruction->operands());
+  TouchAll(instruction->users());
+  TouchNew(instruction);
+}
+
+void Scratch::CountGone(const xla::HloInstruction* original, Rewrite& rewrite) {
+  ++rewrite.removed;
+  const Cost& cost = costs_.OfLasting(original);
+  rewrite.flops -= cost.flops;
+  rewrite.bytes -= cost.bytes_accessed;
+  rewrite.gone.emplace_back(original->name());
+  for (const xla::HloInstruction* operand : original->operands()) {
+    // The copy may be no more, where a whole computation was removed.
+    if (!IsShared(operand)) touched_.insert(context_->GetInstruction(operand));
+  }
+  touched_.insert(context_->GetInstruction(original));
+  TouchCallees(original);
+  changed_.insert(original->parent());
+}
+
+}  // namespace hlograph

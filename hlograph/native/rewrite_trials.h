@@ -1,0 +1,97 @@
+// Trying rewrites on copies of a module.
+#ifndef HLOGRAPH_NATIVE_REWRITE_TRIALS_H_
+#define HLOGRAPH_NATIVE_REWRITE_TRIALS_H_
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "hlograph/native/cost.h"
+#include "hlograph/native/rewrite_rules.h"
+#include "hlograph/native/rewrites.h"
+
+namespace xla {
+class HloCloneContext;
+class HloComputation;
+class HloInstruction;
+class HloModule;
+}  // namespace xla
+
+namespace hlograph {
+
+// What came of trying a rewrite: it does not apply; it does; or it went to where another one had
+// been before, and what it changed says nothing of what it would change alone.
+enum class Trial { kNone, kFound, kMet };
+
+// A copy of the module that rewrites are tried on, as long as they do not meet.
+class Scratch {
+ public:
+  Scratch(const xla::HloModule& module, InstructionCosts& costs);
+  ~Scratch();
+
+  // Places are of the whole module, not of the copy.
+
+  // Whether nothing that the rule reads has been touched here.
+  bool IsFresh(const Rule& rule, Place original) const;
+
+  // Applies the rule and says what that changed. After an error the copy may be anything.
+  absl::StatusOr<Trial> Try(const Rule& rule, Place original, Rewrite& rewrite);
+
+ private:
+  using Instructions = absl::flat_hash_set<const xla::HloInstruction*>;
+  using Computations = absl::flat_hash_set<const xla::HloComputation*>;
+
+  // What a rewrite changed: `made` are the copy's, `gone` the whole module's.
+  struct Change {
+    std::vector<const xla::HloInstruction*> made;
+    Instructions gone;
+  };
+
+  Place Find(Place original) const;
+
+  bool IsFresh(const xla::HloInstruction* instruction, Reach reach) const;
+  bool AreOperandsFresh(const xla::HloInstruction* instruction, int hops, Instructions& seen) const;
+  bool AreUsersFresh(const xla::HloInstruction* instruction, int hops) const;
+  bool AreCalleesFresh(const xla::HloInstruction* original) const;
+  // Whether the copy of an instruction, or of one of its operands, was touched.
+  bool WasTouched(const xla::HloInstruction* original) const;
+
+  Applier& ApplierOf(const Rule& rule, xla::HloComputation* computation);
+
+  // What the last rewrite, at this place, changed.
+  Change FindChange(Place place);
+  std::vector<const xla::HloInstruction*> FindMade();
+  Instructions FindGone(Place place, const Instructions& used);
+  // Whether any of it had been touched before.
+  bool Meets(const Change& change) const;
+
+  void Touch(const xla::HloInstruction* instruction);
+  template <typename Range>
+  void TouchAll(const Range& instructions);
+  // Notes where a new instruction is, and what of the whole module it calls.
+  void TouchNew(const xla::HloInstruction* instruction);
+  // Notes what an instruction calls: whether it is the last that does so is seen by others.
+  void TouchCallees(const xla::HloInstruction* original);
+
+  // These count an instruction in, and touch it and its neighbours.
+  void CountMade(const xla::HloInstruction* instruction, Rewrite& rewrite);
+  void CountGone(const xla::HloInstruction* original, Rewrite& rewrite);
+
+  InstructionCosts& costs_;
+  std::unique_ptr<xla::HloModule> module_;
+  std::unique_ptr<xla::HloCloneContext> context_;
+  absl::flat_hash_map<const xla::HloInstruction*, const xla::HloInstruction*> originals_;
+  Instructions new_;
+  Instructions touched_;
+  Computations changed_;  // of the whole module: where anything was added, removed or called anew
+  Computations removed_;  // of the whole module
+  absl::flat_hash_map<std::pair<const Rule*, xla::HloComputation*>, std::unique_ptr<Applier>>
+      appliers_;
+};
+
+}  // namespace hlograph
+
+#endif  // HLOGRAPH_NATIVE_REWRITE_TRIALS_H_

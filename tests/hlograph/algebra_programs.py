@@ -1,0 +1,349 @@
+"""Random small programs, one kind for each rule of our own, that have its pattern in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hypothesis import strategies as st
+
+# Half precision is left out: differences cancel to nothing that could be compared.
+TYPES = ("s32", "f32", "f64", "c64")
+
+
+@dataclass(frozen=True)
+class Value:
+    name: str
+    kind: str
+    dims: tuple[int, ...]
+
+    @property
+    def shape(self) -> str:
+        return f"{self.kind}[{','.join(map(str, self.dims))}]"
+
+
+@dataclass
+class Program:
+    """HLO text, instruction by instruction."""
+
+    kind: str
+    lines: list[str] = field(default_factory=list)
+    parameters: int = 0
+
+    def parameter(self, dims: tuple[int, ...], kind: str | None = None) -> Value:
+        self.parameters += 1
+        value = Value(f"p{self.parameters}", kind or self.kind, tuple(dims))
+        self.lines.append(f"{value.name} = {value.shape} parameter({self.parameters - 1})")
+        return value
+
+    def op(
+        self, opcode: str, dims: tuple[int, ...], *operands: Value, attributes: str = ""
+    ) -> Value:
+        value = Value(f"v{len(self.lines)}", self.kind, tuple(dims))
+        names = ", ".join(operand.name for operand in operands)
+        after = f", {attributes}" if attributes else ""
+        self.lines.append(f"{value.name} = {value.shape} {opcode}({names}){after}")
+        return value
+
+    def concatenate(self, dimension: int, *operands: Value) -> Value:
+        dims = list(operands[0].dims)
+        dims[dimension] = sum(operand.dims[dimension] for operand in operands)
+        return self.op("concatenate", tuple(dims), *operands, attributes=_dims([dimension]))
+
+    def broadcast(self, operand: Value, dims: tuple[int, ...], to: list[int]) -> Value:
+        return self.op("broadcast", dims, operand, attributes=_dims(to))
+
+    def text(self, *roots: Value) -> str:
+        shapes = ", ".join(root.shape for root in roots)
+        names = ", ".join(root.name for root in roots)
+        body = "\n  ".join([*self.lines, f"ROOT all = ({shapes}) tuple({names})"])
+        return f"HloModule program\n\nENTRY main {{\n  {body}\n}}\n"
+
+
+def _dims(numbers: list[int]) -> str:
+    return f"dimensions={{{','.join(map(str, numbers))}}}"
+
+
+class Dot:
+    """A dot as in einsum: letters of either operand, in any order."""
+
+    def __init__(self, draw: st.DrawFn) -> None:
+        batch, summed = draw(st.sampled_from(["", "b"])), draw(st.sampled_from(["s", "st"]))
+        self.batch, self.summed = batch, summed
+        left, right = draw(st.sampled_from(["l", "lm"])), draw(st.sampled_from(["r", "rq"]))
+        self.letters = [
+            "".join(draw(st.permutations(batch + summed + free))) for free in (left, right)
+        ]
+        self.free = [left[0], right[0]]
+        self.sizes = {letter: draw(st.integers(1, 3)) for letter in "bstlmrq"}
+        self.result = batch + "".join(
+            letter for side in self.letters for letter in side if letter not in batch + summed
+        )
+
+    def operand_dims(self, side: int, **sizes: int) -> tuple[int, ...]:
+        return tuple((self.sizes | sizes)[letter] for letter in self.letters[side])
+
+    def dimension(self, side: int) -> tuple[int, int]:
+        """Of a letter that is free: where it is in the operand, and where in the result."""
+        letter = self.free[side]
+        return self.letters[side].index(letter), self.result.index(letter)
+
+    def add(self, program: Program, lhs: Value, rhs: Value) -> Value:
+        sizes: dict[str, int] = {}
+        for letters, value in zip(self.letters, (lhs, rhs), strict=True):
+            sizes |= dict(zip(letters, value.dims, strict=True))
+        parts = []
+        for name, letters in (("batch", self.batch), ("contracting", self.summed)):
+            for side, operand in zip(("lhs", "rhs"), self.letters, strict=True):
+                numbers = ",".join(str(operand.index(letter)) for letter in letters)
+                if letters:
+                    parts.append(f"{side}_{name}_dims={{{numbers}}}")
+        dims = tuple(sizes[letter] for letter in self.result)
+        return program.op("dot", dims, lhs, rhs, attributes=", ".join(parts))
+
+
+class Convolution:
+    """A convolution over one spatial dimension."""
+
+    free = ("b", "o")
+
+    def __init__(self, draw: st.DrawFn) -> None:
+        self.labels = draw(st.sampled_from([("b0f", "0io", "b0f"), ("bf0", "oi0", "fb0")]))
+        self.window, self.stride = draw(st.integers(1, 3)), draw(st.integers(1, 2))
+        self.pad = draw(st.integers(0, 1))
+        self.sizes = {"b": 2, "f": 3, "i": 3, "o": draw(st.integers(1, 3)), "w": 5}
+
+    def operand_dims(self, side: int, **sizes: int) -> tuple[int, ...]:
+        known = self.sizes | sizes
+        known["0"] = self.window if side else known["w"]
+        return tuple(known[letter] for letter in self.labels[side])
+
+    def dimension(self, side: int) -> tuple[int, int]:
+        return self.labels[side].index("bo"[side]), self.labels[2].index("bf"[side])
+
+    def add(self, program: Program, lhs: Value, rhs: Value) -> Value:
+        inputs = dict(zip(self.labels[0], lhs.dims, strict=True))
+        kernel = dict(zip(self.labels[1], rhs.dims, strict=True))
+        width = (inputs["0"] + 2 * self.pad - self.window) // self.stride + 1
+        sizes = {"b": inputs["b"], "f": kernel["o"], "0": width}
+        window = f"size={self.window} stride={self.stride} pad={self.pad}_{self.pad}"
+        left, right, result = self.labels
+        attributes = f"window={{{window}}}, dim_labels={left}_{right}->{result}"
+        dims = tuple(sizes[letter] for letter in result)
+        return program.op("convolution", dims, lhs, rhs, attributes=attributes)
+
+
+Kind = type[Dot] | type[Convolution]
+
+
+def _begin(draw: st.DrawFn, kind: Kind) -> tuple[Program, Dot | Convolution]:
+    return Program(draw(st.sampled_from(TYPES))), kind(draw)
+
+
+def _ordered(side: int, shared: Value, own: Value) -> tuple[Value, Value]:
+    """Operands of a product, with `own` on that side."""
+    return (own, shared) if side == 0 else (shared, own)
+
+
+@st.composite
+def merging(draw: st.DrawFn, kind: Kind, shared: int) -> str:
+    program, product = _begin(draw, kind)
+    common = program.parameter(product.operand_dims(shared))
+    results = []
+    for _ in range(2):
+        sizes = {product.free[1 - shared]: draw(st.integers(1, 3))}
+        own = program.parameter(product.operand_dims(1 - shared, **sizes))
+        results.append(product.add(program, *_ordered(1 - shared, common, own)))
+    return program.text(*results)
+
+
+@st.composite
+def splitting(draw: st.DrawFn, kind: Kind) -> str:
+    program, product = _begin(draw, kind)
+    side = draw(st.integers(0, 1))
+    parts = [
+        program.parameter(product.operand_dims(side, **{product.free[side]: size}))
+        for size in draw(st.lists(st.integers(1, 3), min_size=2, max_size=3))
+    ]
+    joint = program.concatenate(product.dimension(side)[0], *parts)
+    other = program.parameter(product.operand_dims(1 - side))
+    return program.text(product.add(program, *_ordered(side, other, joint)))
+
+
+@st.composite
+def joining(draw: st.DrawFn, kind: Kind) -> str:
+    program, product = _begin(draw, kind)
+    side = draw(st.integers(0, 1))
+    common = program.parameter(product.operand_dims(1 - side))
+    parts = []
+    for size in draw(st.lists(st.integers(1, 3), min_size=2, max_size=3)):
+        own = program.parameter(product.operand_dims(side, **{product.free[side]: size}))
+        parts.append(product.add(program, *_ordered(side, common, own)))
+    return program.text(program.concatenate(product.dimension(side)[1], *parts))
+
+
+@st.composite
+def contracting(draw: st.DrawFn) -> str:
+    program, product = _begin(draw, Dot)
+    terms = []
+    for _ in range(2):
+        size = draw(st.integers(1, 3))
+        lhs, rhs = (program.parameter(product.operand_dims(i, s=size)) for i in (0, 1))
+        terms.append(product.add(program, lhs, rhs))
+    return program.text(program.op("add", terms[0].dims, *terms))
+
+
+@st.composite
+def factoring(draw: st.DrawFn, kind: Kind | None) -> str:
+    sign = draw(st.sampled_from(["add", "subtract"]))
+    side = draw(st.integers(0, 1))
+    if kind is None:
+        program = Program(draw(st.sampled_from(TYPES)))
+        dims = tuple(draw(st.lists(st.integers(1, 4), max_size=3)))
+        a, b, c = (program.parameter(dims) for _ in range(3))
+        one = program.op("multiply", dims, *_ordered(side, c, a))
+        two = program.op("multiply", dims, *_ordered(draw(st.integers(0, 1)), c, b))
+    else:
+        program, product = _begin(draw, kind)
+        c = program.parameter(product.operand_dims(1 - side))
+        a, b = (program.parameter(product.operand_dims(side)) for _ in range(2))
+        one, two = (product.add(program, *_ordered(side, c, term)) for term in (a, b))
+    return program.text(program.op(sign, one.dims, one, two))
+
+
+@st.composite
+def distributing(draw: st.DrawFn, kind: Kind) -> str:
+    program, product = _begin(draw, kind)
+    side = draw(st.integers(0, 1))
+    a, b = (program.parameter(product.operand_dims(side)) for _ in range(2))
+    total = program.op(draw(st.sampled_from(["add", "subtract"])), a.dims, a, b)
+    other = program.parameter(product.operand_dims(1 - side))
+    return program.text(product.add(program, *_ordered(side, other, total)))
+
+
+@st.composite
+def scaling(draw: st.DrawFn, kind: Kind, *, result: bool) -> str:
+    """A product whose result, or an operand of which, is multiplied by a broadcast."""
+    program, product = _begin(draw, kind)
+    operands = [program.parameter(product.operand_dims(side)) for side in (0, 1)]
+    side = draw(st.integers(0, 1))
+    at = product.dimension(side)[1 if result else 0]
+
+    def scaled(value: Value) -> Value:
+        is_scalar = draw(st.booleans())
+        factor = program.parameter(() if is_scalar else (value.dims[at],))
+        wide = program.broadcast(factor, value.dims, [] if is_scalar else [at])
+        return program.op("multiply", value.dims, *_ordered(draw(st.integers(0, 1)), wide, value))
+
+    if result:
+        return program.text(scaled(product.add(program, *operands)))
+    operands[side] = scaled(operands[side])
+    return program.text(product.add(program, *operands))
+
+
+@st.composite
+def chaining(draw: st.DrawFn, inner: int) -> str:
+    """Three matrices, of which the first (inner 0) or last two are multiplied first."""
+    program = Program(draw(st.sampled_from(TYPES)))
+    batch = (2,) if draw(st.booleans()) else ()
+    n = len(batch)
+    sizes = [draw(st.integers(1, 4)) for _ in range(4)]
+    x, v, w = (program.parameter((*batch, *sizes[i : i + 2])) for i in range(3))
+    both = "lhs_batch_dims={0}, rhs_batch_dims={0}, " if batch else ""
+    attributes = f"{both}lhs_contracting_dims={{{n + 1}}}, rhs_contracting_dims={{{n}}}"
+
+    def dot(lhs: Value, rhs: Value) -> Value:
+        dims = (*lhs.dims[:-1], rhs.dims[-1])
+        return program.op("dot", dims, lhs, rhs, attributes=attributes)
+
+    return program.text(dot(dot(x, v), w) if inner == 0 else dot(x, dot(v, w)))
+
+
+def _pointwise(draw: st.DrawFn, program: Program, values: list[Value]) -> Value:
+    opcode = draw(st.sampled_from(["add", "multiply", "subtract"])) if values[1:] else "negate"
+    return program.op(opcode, values[0].dims, *values)
+
+
+def _uniform(draw: st.DrawFn, program: Program) -> Value | None:
+    return program.parameter(()) if draw(st.booleans()) else None
+
+
+@st.composite
+def pointwise_of_concatenates(draw: st.DrawFn) -> str:
+    program = Program(draw(st.sampled_from(TYPES)))
+    sizes = draw(st.lists(st.integers(1, 3), min_size=2, max_size=3))
+    operands = [
+        program.concatenate(1, *(program.parameter((2, size)) for size in sizes))
+        for _ in range(draw(st.integers(1, 2)))
+    ]
+    scalar = _uniform(draw, program)
+    if scalar is not None:
+        operands[1:] = [program.broadcast(scalar, operands[0].dims, [])]
+    return program.text(_pointwise(draw, program, operands))
+
+
+@st.composite
+def concatenates_of_pointwise(draw: st.DrawFn) -> str:
+    program = Program(draw(st.sampled_from(TYPES)))
+    opcode, scalar = draw(st.sampled_from(["add", "multiply"])), _uniform(draw, program)
+    parts = []
+    for size in draw(st.lists(st.integers(1, 3), min_size=2, max_size=3)):
+        dims = (size, 3)
+        one = program.parameter(dims)
+        two = program.broadcast(scalar, dims, []) if scalar else program.parameter(dims)
+        parts.append(program.op(opcode, dims, one, two))
+    return program.text(program.concatenate(0, *parts))
+
+
+@st.composite
+def rearranging(draw: st.DrawFn, *, result: bool) -> str:
+    """A pointwise operation on rearranged values, or a rearranged one."""
+    program = Program(draw(st.sampled_from(TYPES)))
+    dims = (2, 3, draw(st.integers(1, 4)))
+    order = draw(st.permutations(range(3)))
+
+    if draw(st.booleans()):
+        new, change = tuple(dims[i] for i in order), ("transpose", _dims(list(order)))
+    else:
+        new, change = (dims[0] * dims[1], dims[2]), ("reshape", "")
+
+    def rearranged(value: Value) -> Value:
+        return program.op(change[0], new, value, attributes=change[1])
+
+    values = [program.parameter(dims) for _ in range(draw(st.integers(1, 2)))]
+    if result:
+        values = [rearranged(value) for value in values]
+    scalar = _uniform(draw, program)
+    if scalar is not None:
+        values[1:] = [program.broadcast(scalar, values[0].dims, [])]
+    pointwise = _pointwise(draw, program, values)
+    return program.text(pointwise if result else rearranged(pointwise))
+
+
+PROGRAMS: dict[str, Callable[[], st.SearchStrategy[str]]] = {
+    "merge-dots:lhs": lambda: merging(Dot, 0),
+    "merge-dots:rhs": lambda: merging(Dot, 1),
+    "merge-convolutions:input": lambda: merging(Convolution, 0),
+    "merge-convolutions:kernel": lambda: merging(Convolution, 1),
+    "split-dot": lambda: splitting(Dot),
+    "split-convolution": lambda: splitting(Convolution),
+    "join-dots": lambda: joining(Dot),
+    "join-convolutions": lambda: joining(Convolution),
+    "join-contractions": contracting,
+    "factor-products": lambda: factoring(None),
+    "factor-dots": lambda: factoring(Dot),
+    "factor-convolutions": lambda: factoring(Convolution),
+    "distribute-dot": lambda: distributing(Dot),
+    "distribute-convolution": lambda: distributing(Convolution),
+    "scale-operand:dot": lambda: scaling(Dot, result=True),
+    "scale-operand:convolution": lambda: scaling(Convolution, result=True),
+    "scale-result:dot": lambda: scaling(Dot, result=False),
+    "scale-result:convolution": lambda: scaling(Convolution, result=False),
+    "reassociate-dots:right": lambda: chaining(0),
+    "reassociate-dots:left": lambda: chaining(1),
+    "split-pointwise": pointwise_of_concatenates,
+    "join-pointwise": concatenates_of_pointwise,
+    "rearrange-result": lambda: rearranging(result=True),
+    "rearrange-operands": lambda: rearranging(result=False),
+}
+"""By the name of the rule."""

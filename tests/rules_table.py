@@ -1,0 +1,53 @@
+"""Makes the tables of docs/rewrite-rules.md.
+
+python -m tests.rules_table --write
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import hlograph
+
+PAGE = Path(__file__).parent.parent / "docs" / "rewrite-rules.md"
+
+
+def xla_table() -> str:
+    """Rules that are XLA's own code, and which."""
+    rows = [(f"`{r.name}`", f"`{r.xla_code}`", r.description) for r in hlograph.rules if r.xla_code]
+    return _table(("rule", "code in namespace `xla`", "what it does"), rows)
+
+
+def own_table() -> str:
+    """Our own rules, and the equation of each."""
+    rows = [(f"`{r.name}`", f"`{r.equation}`", r.description) for r in hlograph.rules if r.equation]
+    return _table(("rule", "equation", "what it does"), rows)
+
+
+def rewritten(page: str) -> str:
+    """The page with tables of the rules as they are now."""
+    tables = iter((xla_table(), own_table()))
+    return re.sub(r"(?:^\|.*\n)+", lambda _: next(tables), page, flags=re.MULTILINE)
+
+
+def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [header, ("---",) * len(header), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def main() -> None:
+    """Prints the page, or writes it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write the page, do not print it")
+    page = rewritten(PAGE.read_text(encoding="utf-8"))
+    if parser.parse_args().write:
+        PAGE.write_text(page, encoding="utf-8")
+    else:
+        print(page)
+
+
+if __name__ == "__main__":
+    main()
