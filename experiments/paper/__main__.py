@@ -37,6 +37,7 @@ EXPERIMENTS = {
     "search": "random, greedy, beam, evolutionary and guided search at equal budgets",
     "ablations": "what the parts of the graph and of the encoder are worth",
     "generalisation": "families seen and unseen, and modules larger than any trained on",
+    "rewriting": "single rewrites instead of passes: random, greedy, beam and a trained policy",
     "win": "the best policy that validation found, against both references",
 }
 """Name of an experiment, which is that of its module in this package, and what it shows."""

@@ -26,6 +26,7 @@ KINDS: Mapping[str, tuple[str, Callable[[Study], list[Section]]]] = {
     "search": ("Search at equal budgets", search.sections),
     "ablations": ("Ablations", ablations.sections),
     "generalisation": ("Generalisation", generalisation.sections),
+    "rewriting": ("Single rewrites", generic.sections),
     "win": ("The aims", win.sections),
     "evaluation": ("Evaluation of a checkpoint", generic.sections),
 }

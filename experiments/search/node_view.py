@@ -64,7 +64,7 @@ class NodeView:
             return ModuleState(node.op_count)
         if node not in self._measured:
             cost = self.space.module(node).cost()
-            self._measured[node] = ModuleState(node.op_count, cost.flops, cost.transcendentals)
+            self._measured[node] = ModuleState(node.op_count, *cost)
         return self._measured[node]
 
     def _seen(self, node: Node) -> Any:

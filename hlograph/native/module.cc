@@ -294,16 +294,16 @@ absl::StatusOr<std::vector<Rewrite>> Module::Rewrites(const std::vector<const Ru
 absl::StatusOr<bool> Module::Apply(const Rule& rule, const std::string& instruction,
                                    const std::string& other) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!current_) current_ = CloneWhole(*base_);
-  absl::StatusOr<bool> applied = ApplyRewrite(current_.get(), rule, instruction, other);
-  if (!applied.ok()) return RestoredAfter(applied.status());
-  if (*applied) {
-    fingerprint_.reset();
-    // Names of new instructions may be others in a replay, and rewrites go by names.
-    base_ = CloneWhole(*current_);
-    applied_.clear();
-  }
-  return applied;
+  // On a clone, which gives out names by those that the module has now: names of new instructions,
+  // and with them the places of later rewrites, depend on the state and not on how it was come to.
+  std::unique_ptr<xla::HloModule> clone = CloneWhole(Hlo());
+  absl::StatusOr<bool> applied = ApplyRewrite(clone.get(), rule, instruction, other);
+  if (!applied.ok() || !*applied) return applied;
+  base_ = std::move(clone);
+  current_.reset();
+  applied_.clear();
+  fingerprint_.reset();
+  return true;
 }
 
 absl::Status Module::RestoredAfter(const absl::Status& error) {
