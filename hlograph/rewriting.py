@@ -35,12 +35,15 @@ class Rule:
         description: What it does, in one line.
         xla_code: The class or function of namespace ``xla`` that does it.
         index: Position among the rules.
+        for_target: Whether it is for modules that are about to become code, which
+            ``hlograph.fusion`` makes; the others are for modules as they come.
     """
 
     name: str
     description: str
     xla_code: str
     index: int
+    for_target: bool
     _native: _xla.Rule = field(repr=False, compare=False)
 
     def __str__(self) -> str:
@@ -87,6 +90,25 @@ class Rewrite:
         return f"{self.rule}({place}) {self.op_count:+d}"
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A rule at a place of a module.
+
+    Attributes:
+        rule: Name of the rule.
+        instruction: Name of the instruction that it is applied at.
+        other: Name of the second instruction of a pair; None where the rule is about one.
+    """
+
+    rule: str
+    instruction: str
+    other: str | None
+
+    def __str__(self) -> str:
+        place = self.instruction if self.other is None else f"{self.instruction}, {self.other}"
+        return f"{self.rule}({place})"
+
+
 class Rules(Named[Rule]):
     """All rules, in the order of their numbers; also found by name."""
 
@@ -101,7 +123,7 @@ def _entry(name: str) -> Rule:
 rules = Rules(
     "rule",
     [
-        Rule(entry.name, entry.description, entry.xla_code, index, entry)
+        Rule(entry.name, entry.description, entry.xla_code, index, entry.for_target, entry)
         for index, entry in enumerate(native().rules())
     ],
 )
@@ -115,15 +137,14 @@ def find_rewrites(
 
     Args:
         module: The module.
-        chosen: Rules or their names; None is all.
+        chosen: Rules or their names; None is all but those for the target.
         alone: Tries each rewrite on a copy of its own, which is slow and there to be compared
             with.
 
     Raises:
         UnknownNameError: No rule has one of the names.
     """
-    picked = rules if chosen is None else [rules[r] if isinstance(r, str) else r for r in chosen]
-    found = native().rewrites(module, [rule._native for rule in picked], alone)
+    found = native().rewrites(module, _pick(chosen), alone)
     return [
         Rewrite(
             rule=one.rule,
@@ -139,7 +160,30 @@ def find_rewrites(
     ]
 
 
-def apply_rewrite(module: _xla.Module, rewrite: Rewrite) -> None:
+def find_places(module: _xla.Module, chosen: Iterable[Rule | str]) -> list[Place]:
+    """What ``find_rewrites`` would try, untried, which takes a small part of the time.
+
+    Args:
+        module: The module.
+        chosen: Rules or their names. Of rules for the target, each place is one where the rule
+            applies; of others it may be.
+
+    Raises:
+        UnknownNameError: No rule has one of the names.
+    """
+    return [
+        Place(one.rule, one.instruction, one.other or None)
+        for one in native().propose(module, _pick(chosen))
+    ]
+
+
+def _pick(chosen: Iterable[Rule | str] | None) -> list[_xla.Rule]:
+    if chosen is None:
+        return [rule._native for rule in rules if not rule.for_target]
+    return [(rules[rule] if isinstance(rule, str) else rule)._native for rule in chosen]
+
+
+def apply_rewrite(module: _xla.Module, rewrite: Rewrite | Place) -> None:
     """What ``Module.apply`` does.
 
     Args:
