@@ -72,7 +72,12 @@ class Episode:
         self.cost: Cost | None = None
         if self._costs:
             self.cost = self.module.cost()
-            self.state = ModuleState(snapshot.op_count, self.cost.flops, self.cost.transcendentals)
+            self.state = ModuleState(
+                snapshot.op_count,
+                self.cost.flops,
+                self.cost.transcendentals,
+                bytes_accessed=self.cost.bytes_accessed,
+            )
         self.counts = snapshot.op_counts
         self.seen: Any = None
 

@@ -19,12 +19,14 @@ class ModuleState(NamedTuple):
             made with costs or the reward needs them.
         transcendentals: Elements of exp, log, tanh and the like, by the same model.
         stopped: Whether the episode ended here for good: not of one that its horizon cut off.
+        bytes_accessed: Bytes that instructions read and write, by the same model.
     """
 
     op_count: int
     flops: float = math.nan
     transcendentals: float = math.nan
     stopped: bool = False
+    bytes_accessed: float = math.nan
 
 
 class Reward(Protocol):
@@ -83,6 +85,25 @@ class LogDrop:
         """Returns the reward of one step."""
         drop = self.scale * math.log(before.op_count / after.op_count)
         return drop if after.stopped else drop - self.call_cost
+
+
+@dataclass(frozen=True, slots=True)
+class BytesDrop:
+    """Drop of the bytes that are read and written, in percent of the start.
+
+    What fusing kernels saves, by XLA's cost model; sums to the episode's total as ``OpCountDrop``.
+
+    Attributes:
+        scale: Reward for touching no memory any more.
+    """
+
+    needs_costs: ClassVar[bool] = True
+    scale: float = 100.0
+
+    def __call__(self, start: ModuleState, before: ModuleState, after: ModuleState) -> float:
+        """Returns the drop of one step; 0 for a program that touches no memory."""
+        drop = before.bytes_accessed - after.bytes_accessed
+        return self.scale * drop / start.bytes_accessed if start.bytes_accessed else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +184,14 @@ def cost_changes(start: ModuleState, state: ModuleState) -> tuple[float, float]:
     )
 
 
-REWARDS: dict[str, type[OpCountDrop] | type[LogDrop] | type[OpCount] | type[Shaped]] = {
+REWARDS: dict[
+    str, type[OpCountDrop] | type[LogDrop] | type[OpCount] | type[Shaped] | type[BytesDrop]
+] = {
     "op-count-drop": OpCountDrop,
     "log-drop": LogDrop,
     "op-count": OpCount,
     "shaped": Shaped,
+    "bytes-drop": BytesDrop,
 }
 """Rewards by name, with their default scale."""
 

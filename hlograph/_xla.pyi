@@ -205,6 +205,11 @@ class Program:
         Bytes of the result's leaves, from those of the parameters' leaves; row-major.
         """
 
+def count_kernels(module: Module) -> int:
+    """
+    The same of a module that is to be compiled as lowered, but for copies.
+    """
+
 def lower(module: Module) -> Module:
     """What XLA:CPU makes of a module before fusion."""
 

@@ -47,3 +47,14 @@ def before_fusion(module: Module) -> Module:
         HloError: XLA's compiler refuses the module.
     """
     return Module(native().lower(module._native))
+
+
+def count_kernels(module: Module) -> int:
+    """Returns how many kernels XLA:CPU makes of a module that it has lowered.
+
+    Args:
+        module: One of ``before_fusion``, with fusions or without. Each fusion is a kernel and so
+            is any other instruction that takes time, as ``Executable.kernels`` counts them; copies
+            that XLA adds afterwards are not among them.
+    """
+    return native().count_kernels(module._native)

@@ -104,6 +104,11 @@ std::unique_ptr<Module> Lower(const Module& module) {
   return std::make_unique<Module>(ValueOrThrow(std::move(lowered), ErrorKind::kHlo));
 }
 
+int64_t GetKernels(const Module& module) {
+  nb::gil_scoped_release release;
+  return module.Read([](const xla::HloModule& hlo) { return CountKernels(hlo); });
+}
+
 std::unique_ptr<Module> GetOptimized(const Program& program) {
   nb::gil_scoped_release release;
   return std::make_unique<Module>(program.Optimized());
@@ -170,6 +175,8 @@ void BindExecute(nb::module_& m) {
            "Generated loops, copies and library calls; control flow's own, once each.")
       .def("run", &Run, nb::arg("inputs"),
            "Bytes of the result's leaves, from those of the parameters' leaves; row-major.");
+  m.def("count_kernels", &GetKernels, nb::arg("module"),
+        "The same of a module that is to be compiled as lowered, but for copies.");
   m.def("lower", &Lower, nb::arg("module"), "What XLA:CPU makes of a module before fusion.");
   m.def("time_in_turn", &TimePrograms, nb::arg("first"), nb::arg("second"), nb::arg("inputs"),
         nb::arg("pairs"), nb::arg("sample_seconds"), nb::arg("max_seconds"),

@@ -170,8 +170,12 @@ std::unique_ptr<xla::HloModule> Program::Optimized() const {
   return CloneWhole(executable_->executable()->module());
 }
 
+int64_t CountKernels(const xla::HloModule& module) {
+  return CountKernelsOf(*module.entry_computation());
+}
+
 int64_t Program::CountKernels() const {
-  return CountKernelsOf(*executable_->executable()->module().entry_computation());
+  return hlograph::CountKernels(executable_->executable()->module());
 }
 
 absl::StatusOr<std::vector<xla::ScopedShapedBuffer>> Program::Upload(

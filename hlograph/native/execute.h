@@ -35,6 +35,13 @@ struct CompileSettings {
   int optimization_level = 1;
 };
 
+// How many steps the code of a module has: generated loops, copies, library
+// calls. These are the instructions outside of fusions that take time: those
+// that only name data (parameters, constants, tuples and their elements,
+// bitcasts) and control flow do not count, what control flow runs does, once
+// for each place that runs it, however often it does.
+int64_t CountKernels(const xla::HloModule& module);
+
 // What the code does at one time.
 struct CodeStep {
   std::string kind;         // in XLA's words: "kernel", "dot", "copy" ...
@@ -58,11 +65,7 @@ class Program {
 
   const Signature& signature() const { return signature_; }
 
-  // How many steps the code has: generated loops, copies, library calls. These
-  // are the instructions of XLA's optimized module outside of fusions that take
-  // time: those that only name data (parameters, constants, tuples and their
-  // elements, bitcasts) and control flow do not count, what control flow runs
-  // does, once for each place that runs it, however often it does.
+  // CountKernels of the module that the code was generated from.
   int64_t CountKernels() const;
 
   // The steps of the code, as XLA:CPU's runtime holds them; those of loops and

@@ -128,7 +128,7 @@ def _fuse_at_random(module, seed, share=0.7):
             module.apply(rng.choice(places))
 
 
-def _assert_close(came, expected):
+def assert_close(came, expected):
     """Within what fused multiply-add changes; integers to the bit."""
     for one, other in zip(came, expected, strict=True):
         if one != other:
@@ -222,7 +222,7 @@ def test_the_code_has_the_kernels_that_were_chosen(diamond):
     assert {s.instruction for s in steps if not s.instruction.startswith("wrapped_")} == {"sum"}
     assert len(steps) == chosen.kernels == 4
     inputs = random_inputs(Module.from_text(DIAMOND))
-    _assert_close(chosen.run(inputs), everything_apart.run(inputs))
+    assert_close(chosen.run(inputs), everything_apart.run(inputs))
 
 
 def test_a_fusion_with_several_results_is_one_kernel(diamond):
@@ -231,19 +231,19 @@ def test_a_fusion_with_several_results_is_one_kernel(diamond):
     assert "right" in {step.instruction for step in chosen.steps()}
     assert chosen.kernels == 4
     inputs = random_inputs(Module.from_text(DIAMOND))
-    _assert_close(chosen.run(inputs), Executable(Module.from_text(DIAMOND)).run(inputs))
+    assert_close(chosen.run(inputs), Executable(Module.from_text(DIAMOND)).run(inputs))
 
 
 def test_fusions_of_the_code_are_those_of_the_module(program):
     module = before_fusion(program)
     _fuse_at_random(module, seed=1)
-    fused = _fused_computations(module)
-    code = _fused_computations(Executable(module, lowered=True).optimized())
+    fused = fused_computations(module)
+    code = fused_computations(Executable(module, lowered=True).optimized())
     # XLA may compute a constant again beside its users, and wraps single instructions.
     assert {name: fused[name] for name in fused} == {name: code.get(name) for name in fused}
 
 
-def _fused_computations(module):
+def fused_computations(module):
     """The opcodes of each fusion's computation, by the fusion's name."""
     computations, calls = {}, {}
     for line in module.to_text().splitlines():
@@ -262,7 +262,7 @@ def test_what_a_fused_program_computes_is_what_was_computed(program):
     _fuse_at_random(module, seed=2, share=1.0)
     module.verify()
     inputs = random_inputs(program)
-    _assert_close(Executable(module, lowered=True).run(inputs), apart.run(inputs))
+    assert_close(Executable(module, lowered=True).run(inputs), apart.run(inputs))
 
 
 def test_fused_modules_are_compared_with_others(program):
