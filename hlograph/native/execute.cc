@@ -125,7 +125,7 @@ absl::StatusOr<std::unique_ptr<Program>> Program::Compile(
   xla::DebugOptions& debug_options = copy->mutable_config().mutable_debug_options();
   if (settings.has_value()) Apply(*settings, debug_options);
   if (lowered) {
-    absl::Status status = CheckFusions(*copy);
+    absl::Status status = CheckLowered(*copy);
     if (!status.ok()) return status;
     KeepFusions(debug_options);
   } else {

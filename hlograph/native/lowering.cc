@@ -29,6 +29,9 @@ bool IsSupportedElementalOp(HloOpcode opcode);
 namespace hlograph {
 namespace {
 
+// Of modules that are lowered, in their text, too.
+constexpr const char* kMark = "hlograph_lowered";
+
 // Fusion, and what XLA:CPU's compiler runs after it to prepare code generation, by name. The
 // wrapper makes kernels of single instructions; the assigner splits large kernels for threads.
 constexpr const char* kFusion[] = {"fusion", "cpu_multi_output_fusion"};
@@ -82,7 +85,11 @@ absl::StatusOr<std::unique_ptr<xla::HloModule>> LowerForFusion(const xla::HloMod
   for (const char* pass : kAfterFusion) options.add_xla_disable_hlo_passes(pass);
   absl::StatusOr<std::unique_ptr<xla::HloModule>> lowered = (*compiler)->RunHloPasses(
       std::move(copy), /*executor=*/nullptr, xla::Compiler::CompileOptions{});
-  if (lowered.ok()) (*lowered)->mutable_config().set_debug_options(before);
+  if (!lowered.ok()) return lowered;
+  (*lowered)->mutable_config().set_debug_options(before);
+  xla::FrontendAttributes attributes = (*lowered)->frontend_attributes();
+  (*attributes.mutable_map())[kMark] = "true";
+  (*lowered)->set_frontend_attributes(attributes);
   return lowered;
 }
 
@@ -99,7 +106,12 @@ absl::Status Unfuse(xla::HloModule* module) {
   return absl::OkStatus();
 }
 
-absl::Status CheckFusions(const xla::HloModule& module) {
+absl::Status CheckLowered(const xla::HloModule& module) {
+  if (!module.frontend_attributes().map().contains(kMark)) {
+    return absl::InvalidArgumentError(
+        "expected a module that XLA:CPU has lowered, by xla_cpu.before_fusion; it ends the process "
+        "where it has no code for one that is not");
+  }
   for (const xla::HloComputation* computation : module.computations()) {
     if (!computation->IsFusionComputation() || !computation->FusionInstruction()->IsLoopFusion()) {
       continue;

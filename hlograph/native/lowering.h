@@ -26,9 +26,9 @@ absl::StatusOr<std::unique_ptr<xla::HloModule>> LowerForFusion(const xla::HloMod
 // process where it is to lay out one that has several results.
 absl::Status Unfuse(xla::HloModule* module);
 
-// Whether XLA:CPU's code generator has code for what is inside of fusions: it ends the process
-// where it has none.
-absl::Status CheckFusions(const xla::HloModule& module);
+// Whether a module is one of LowerForFusion's, and XLA:CPU's code generator has code for what is
+// inside of its fusions: it ends the process where it has none.
+absl::Status CheckLowered(const xla::HloModule& module);
 
 // Has XLA:CPU's compiler run on such a module what it strictly needs after fusion, and nothing that
 // changes fusions.

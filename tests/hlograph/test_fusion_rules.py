@@ -48,7 +48,7 @@ ENTRY main {
 }
 """
 NESTED = """
-HloModule nested
+HloModule nested, frontend_attributes={hlograph_lowered="true"}
 
 inner {
   p = f32[8] parameter(0)
@@ -292,3 +292,10 @@ def test_each_fusion_changes_what_it_says(program):
 def test_fusions_without_code_are_an_error():
     with pytest.raises(HloError, match="no code for f, fusion"):
         Executable(Module.from_text(NESTED), lowered=True)
+
+
+def test_modules_that_were_not_lowered_are_not_compiled_as_if_they_were(diamond):
+    with pytest.raises(HloError, match="has lowered"):
+        Executable(Module.from_text(DIAMOND), lowered=True)
+    for copy in (diamond.clone(), Module.from_text(diamond.to_text())):
+        assert Executable(copy, lowered=True).kernels == 5
