@@ -11,18 +11,21 @@ import gymnasium
 
 from envs.known_no_ops import KnownNoOps
 from envs.no_op_table import NoOpTable
+from envs.pass_decisions import PassDecisionsEnv
 from envs.pass_ordering import PassOrderingEnv
-from envs.rewards import CostDrop, OpCount, OpCountDrop, Reward, Shaped
+from envs.rewards import BytesDrop, CostDrop, OpCount, OpCountDrop, Reward, Shaped
 from envs.rewrite import RewriteEnv
 from envs.trajectory import ReplayError, Trajectory
 from envs.validation import Validation
 
 __all__ = [
+    "BytesDrop",
     "CostDrop",
     "KnownNoOps",
     "NoOpTable",
     "OpCount",
     "OpCountDrop",
+    "PassDecisionsEnv",
     "PassOrderingEnv",
     "ReplayError",
     "Reward",
@@ -34,3 +37,6 @@ __all__ = [
 
 gymnasium.register(id="hlograph/PassOrdering-v0", entry_point="envs.pass_ordering:PassOrderingEnv")
 gymnasium.register(id="hlograph/Rewrite-v0", entry_point="envs.rewrite:RewriteEnv")
+gymnasium.register(
+    id="hlograph/PassDecisions-v0", entry_point="envs.pass_decisions:PassDecisionsEnv"
+)

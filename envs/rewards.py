@@ -89,6 +89,25 @@ class LogDrop:
 
 
 @dataclass(frozen=True, slots=True)
+class BytesDrop:
+    """Drop of the bytes that are read and written, in percent of the start.
+
+    What fusing kernels saves, by XLA's cost model; sums to the episode's total as ``OpCountDrop``.
+
+    Attributes:
+        scale: Reward for touching no memory any more.
+    """
+
+    needs_costs: ClassVar[bool] = True
+    scale: float = 100.0
+
+    def __call__(self, start: ModuleState, before: ModuleState, after: ModuleState) -> float:
+        """Returns the drop of one step; 0 for a program that touches no memory."""
+        drop = before.bytes_accessed - after.bytes_accessed
+        return self.scale * drop / start.bytes_accessed if start.bytes_accessed else 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class OpCount:
     """Negative op count after each step, in units of the start: -after / start.
 
@@ -207,6 +226,7 @@ REWARDS: dict[str, Callable[[], Reward]] = {
     "op-count": OpCount,
     "cost-drop": CostDrop,
     "shaped": Shaped,
+    "bytes-drop": BytesDrop,
 }
 """Rewards by name, with their default scale."""
 

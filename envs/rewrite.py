@@ -89,7 +89,8 @@ class RewriteEnv(ModuleEnv[RewriteEpisode]):
         Args:
             benchmarks: Names of the corpus, paths of HLO files, or Modules; one
                 or several. None: the training split of the corpus.
-            rules: Rules of ``hlograph.rules`` or their names; None: all.
+            rules: Rules of ``hlograph.rules`` or their names; None:
+                ``hlograph.rules.general``.
             max_candidates: Most rewrites that are offered in one state.
             reward: A name of ``envs.rewards.REWARDS`` or a callable.
             horizon: Steps after which an episode is truncated.
@@ -192,9 +193,9 @@ class RewriteEnv(ModuleEnv[RewriteEpisode]):
 
 
 def _rules(chosen: Sequence[Rule | str] | None) -> tuple[Rule, ...]:
-    return tuple(
-        rules if chosen is None else (rules[r] if isinstance(r, str) else r for r in chosen)
-    )
+    if chosen is None:
+        return rules.general
+    return tuple(rules[rule] if isinstance(rule, str) else rule for rule in chosen)
 
 
 def _seen(episode: RewriteEpisode, limit: int) -> dict[str, Any]:

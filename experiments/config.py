@@ -140,7 +140,7 @@ class RewriteTrainConfig(TrainConfig):
     test_op_limit: int = 1_000
     """Held-out benchmarks with more instructions are left out of the evaluation."""
     rules: tuple[str, ...] = ()
-    """Rules to rewrite by, by name; none is all of `hlograph.rules`."""
+    """Rules to rewrite by, by name; none is `hlograph.rules.general`."""
     max_candidates: int = 64
     """Most rewrites that are offered in one state."""
     reward: RewriteReward = "log-drop"

@@ -114,7 +114,9 @@ def _pass_policy(make_encoder: Callable[[], Encoder], config: PassTrainConfig) -
 
 def _rewrites(config: RewriteTrainConfig) -> Learner:
     slots = config.max_candidates
-    names = tuple(hlograph.rules[name].name for name in config.rules) or hlograph.rules.names
+    names = tuple(hlograph.rules[name].name for name in config.rules) or tuple(
+        rule.name for rule in hlograph.rules.general
+    )
     actions = (*(f"candidate {slot}" for slot in range(slots)), STOP)
     policy = partial(_rewrite_policy, config)
     return Learner("rewrites", "graph", config.ppo, policy, actions, names)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from hlograph.reference_pipelines import pipelines as pipelines
     from hlograph.registry import Pass as Pass
     from hlograph.registry import passes as passes
+    from hlograph.rewriting import Place as Place
     from hlograph.rewriting import Rewrite as Rewrite
     from hlograph.rewriting import Rule as Rule
     from hlograph.rewriting import rules as rules
@@ -57,6 +58,7 @@ _LAZY = {
     "Module": "module",
     "Pass": "registry",
     "Pipeline": "reference_pipelines",
+    "Place": "rewriting",
     "Rewrite": "rewriting",
     "Rule": "rewriting",
     "parse": "sources",
@@ -81,6 +83,7 @@ __all__ = [
     "Pass",
     "PassError",
     "Pipeline",
+    "Place",
     "Rewrite",
     "RewriteError",
     "Rule",

@@ -48,6 +48,9 @@ class Rule:
     @property
     def description(self) -> str: ...
 
+    @property
+    def for_target(self) -> bool: ...
+
 class Rewrite:
     """A rule at a place, and what it would change."""
 
@@ -80,6 +83,9 @@ def rules() -> list[Rule]:
 
 def rewrites(module: Module, rules: Sequence[Rule], alone: bool) -> list[Rewrite]:
     """The rewrites by these rules that apply now."""
+
+def propose(module: Module, rules: Sequence[Rule]) -> list[Rewrite]:
+    """What rewrites() tries, untried: rules and places alone."""
 
 def apply(module: Module, rule: Rule, instruction: str, other: str) -> bool:
     """Applies one; whether it applies."""
@@ -180,8 +186,17 @@ class Program:
     def compile(module: Module, disabled_passes: Sequence[str], strict: bool, optimization_level: int) -> Program: ...
 
     @staticmethod
-    def compile_for_speed(module: Module) -> Program:
-        """As XLA:CPU compiles when it is asked for nothing."""
+    def compile_for_speed(module: Module, lowered: bool) -> Program:
+        """
+        As XLA:CPU compiles when it is asked for nothing; a lowered module keeps its
+        fusions.
+        """
+
+    def steps(self) -> list[tuple[str, str]]:
+        """(kind, instruction) of each step of the code."""
+
+    def optimized(self) -> Module:
+        """The module that the code was generated from."""
 
     def count_kernels(self) -> int:
         """
@@ -192,6 +207,14 @@ class Program:
         """
         Bytes of the result's leaves, from those of the parameters' leaves; row-major.
         """
+
+def count_kernels(module: Module) -> int:
+    """
+    The same of a module that is to be compiled as lowered, but for copies.
+    """
+
+def lower(module: Module) -> Module:
+    """What XLA:CPU makes of a module before fusion."""
 
 def time_in_turn(first: Program, second: Program, inputs: list[bytes], pairs: int, sample_seconds: float, max_seconds: float) -> list[tuple[float, float]]:
     """

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,18 @@ from hlograph.errors import HloError
 
 if TYPE_CHECKING:
     from hlograph.module import Module
+
+
+class Step(NamedTuple):
+    """One step of generated code.
+
+    Attributes:
+        kind: What it is, in XLA's words: ``"kernel"``, ``"dot"``, ``"copy"`` and others.
+        instruction: Name of the instruction of ``Executable.optimized()`` that it is for.
+    """
+
+    kind: str
+    instruction: str
 
 
 class Executable:
@@ -43,12 +55,16 @@ class Executable:
     Args:
         module: The module; unchanged.
         limits: What it may take to run.
+        lowered: Whether the module is one of ``xla_cpu.before_fusion``, whose fusions are to be
+            those of the code. Otherwise XLA chooses, and takes fusions of the module apart.
 
     Raises:
         HloError: It cannot be run on one CPU within the limits, or XLA does not compile it.
     """
 
-    def __init__(self, module: Module, limits: Limits | None = None) -> None:
+    def __init__(
+        self, module: Module, limits: Limits | None = None, *, lowered: bool = False
+    ) -> None:
         limits = limits or Limits()
         check_runnable(Flow(module.graph()), "compiled", limits)
         for what, found, most in (
@@ -58,10 +74,41 @@ class Executable:
             if found > most:
                 raise HloError(f"expected at most {most:.3g} {what}, got {found:.3g}")
         begun = time.perf_counter()
-        self._program = native().Program.compile_for_speed(module._native)
+        self._program = native().Program.compile_for_speed(module._native, lowered)
         self.compile_seconds = time.perf_counter() - begun
         self.kernels = self._program.count_kernels()
         self.signature = signature_of(module)
+
+    def steps(self) -> list[Step]:
+        """What XLA:CPU's runtime executes, in the order in which it holds it.
+
+        What loops, branches and calls execute follows them.
+
+        Raises:
+            HloError: XLA cannot write the code to a file, which is where steps are read from: of
+                sorts, for example.
+        """
+        return [Step(kind, instruction) for kind, instruction in self._program.steps()]
+
+    def optimized(self) -> Module:
+        """The module that XLA:CPU generated the code from, one kernel for each fusion."""
+        from hlograph.module import Module
+
+        return Module(self._program.optimized())
+
+    def run(self, inputs: Sequence[Array]) -> list[bytes]:
+        """Runs once.
+
+        Args:
+            inputs: One array for each leaf of the parameters.
+
+        Returns:
+            The bytes of each leaf of the result, row-major.
+
+        Raises:
+            HloError: XLA refuses to run it on these.
+        """
+        return self._program.run(to_bytes(inputs))
 
 
 def random_inputs(module: Module, seed: int = 0) -> list[Array]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hlograph.equivalence import EngineName, Equivalence, Limits
     from hlograph.features import GraphFeatures
     from hlograph.graph import HloGraph
-    from hlograph.rewriting import Rewrite, Rule
+    from hlograph.rewriting import Place, Rewrite, Rule
 
 
 def _trusted(answer: bytes) -> _xla.Module:
@@ -279,7 +279,8 @@ class Module:
         """Lists the rewrites that apply to the module now.
 
         Args:
-            chosen: Rules of ``hlograph.rules`` or their names; None is all.
+            chosen: Rules of ``hlograph.rules`` or their names; None is all but those for the
+                target, which fuse instructions (``xla_cpu.before_fusion``).
 
         Returns:
             Them, in the order of the rules, then of the computations (callees first) and their
@@ -292,12 +293,28 @@ class Module:
 
         return find_rewrites(self._native, chosen)
 
-    def apply(self, rewrite: Rewrite | str) -> None:
+    def places(self, chosen: Iterable[Rule | str]) -> list[Place]:
+        """Lists where rules may apply, without trying them as ``rewrites`` does.
+
+        Args:
+            chosen: Rules of ``hlograph.rules`` or their names.
+
+        Returns:
+            What ``rewrites`` tries, in its order. Rules of fusion do apply there.
+
+        Raises:
+            UnknownNameError: No rule has one of the names.
+        """
+        from hlograph.rewriting import find_places
+
+        return find_places(self._native, chosen)
+
+    def apply(self, rewrite: Place | str) -> None:
         """Applies one rewrite, and nothing else.
 
         Args:
-            rewrite: One of ``rewrites()``, or of those before another one was applied; or the
-                ``place`` of one.
+            rewrite: One of ``rewrites()`` or ``places()``, or of those before another one was
+                applied; or such a place as text.
 
         Raises:
             RewriteError: It does not apply, or not any more, or XLA returned an error; the module

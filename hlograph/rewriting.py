@@ -40,6 +40,8 @@ class Rule:
         xla_code: The class or function of namespace ``xla`` that does it; empty where none does.
         equation: What a rule of our own rests on, left side the pattern; empty of XLA's.
         index: Position among the rules.
+        for_target: Whether it is for modules that are about to become code, which
+            ``hlograph.fusion`` makes; the others are for modules as they come.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Rule:
     xla_code: str
     equation: str
     index: int
+    for_target: bool
     _native: _xla.Rule = field(repr=False, compare=False)
 
     def __str__(self) -> str:
@@ -58,13 +61,34 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Rewrite:
-    """A rule at a place of a module, and what it would change there.
+class Place:
+    """A rule at a place of a module.
 
     Attributes:
         rule: Name of the rule.
         instruction: Name of the instruction that it is applied at.
         other: Name of the second instruction of a pair; None where the rule is about one.
+    """
+
+    rule: str
+    instruction: str
+    other: str | None
+
+    @property
+    def place(self) -> str:
+        """As text, such as ``algebraic(add.1)``, of which ``Module.apply`` knows it again."""
+        where = self.instruction if self.other is None else f"{self.instruction}, {self.other}"
+        return f"{self.rule}({where})"
+
+    def __str__(self) -> str:
+        return self.place
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite(Place):
+    """A rule at a place of a module, and what it would change there.
+
+    Attributes:
         added: Instructions that it adds, those of new computations among them.
         removed: Instructions that it removes, those of computations that nobody calls any more
             among them.
@@ -74,9 +98,6 @@ class Rewrite:
         gone: Names of the instructions that it removes.
     """
 
-    rule: str
-    instruction: str
-    other: str | None
     added: int
     removed: int
     flops: float
@@ -88,18 +109,17 @@ class Rewrite:
         """By how much the module's op count would change."""
         return self.added - self.removed
 
-    @property
-    def place(self) -> str:
-        """Rule and place, as in ``algebraic(add.1)``: what ``Module.apply`` needs of a rewrite."""
-        where = self.instruction if self.other is None else f"{self.instruction}, {self.other}"
-        return f"{self.rule}({where})"
-
     def __str__(self) -> str:
         return f"{self.place} {self.op_count:+d}"
 
 
 class Rules(Named[Rule]):
     """All rules, in the order of their numbers; also found by name."""
+
+    @property
+    def general(self) -> tuple[Rule, ...]:
+        """Those for modules as they come: all but those for the target."""
+        return tuple(rule for rule in self if not rule.for_target)
 
     def __repr__(self) -> str:
         return f"<{len(self)} rules: {', '.join(self.names[:4])}, ...>"
@@ -112,7 +132,15 @@ def _entry(name: str) -> Rule:
 rules = Rules(
     "rule",
     [
-        Rule(entry.name, entry.description, entry.xla_code, entry.equation, index, entry)
+        Rule(
+            name=entry.name,
+            description=entry.description,
+            xla_code=entry.xla_code,
+            equation=entry.equation,
+            index=index,
+            for_target=entry.for_target,
+            _native=entry,
+        )
         for index, entry in enumerate(native().rules())
     ],
 )
@@ -126,15 +154,14 @@ def find_rewrites(
 
     Args:
         module: The module.
-        chosen: Rules or their names; None is all.
+        chosen: Rules or their names; None is all but those for the target.
         alone: Tries each rewrite on a copy of its own, which is slow and there to be compared
             with.
 
     Raises:
         UnknownNameError: No rule has one of the names.
     """
-    picked = rules if chosen is None else [rules[r] if isinstance(r, str) else r for r in chosen]
-    found = native().rewrites(module, [rule._native for rule in picked], alone)
+    found = native().rewrites(module, _pick(chosen), alone)
     return [
         Rewrite(
             rule=one.rule,
@@ -150,12 +177,35 @@ def find_rewrites(
     ]
 
 
-def apply_rewrite(module: _xla.Module, rewrite: Rewrite | str) -> None:
+def find_places(module: _xla.Module, chosen: Iterable[Rule | str]) -> list[Place]:
+    """What ``find_rewrites`` would try, untried, which takes a small part of the time.
+
+    Args:
+        module: The module.
+        chosen: Rules or their names. Of rules for the target, each place is one where the rule
+            applies; of others it may be.
+
+    Raises:
+        UnknownNameError: No rule has one of the names.
+    """
+    return [
+        Place(one.rule, one.instruction, one.other or None)
+        for one in native().propose(module, _pick(chosen))
+    ]
+
+
+def _pick(chosen: Iterable[Rule | str] | None) -> list[_xla.Rule]:
+    if chosen is None:
+        return [rule._native for rule in rules.general]
+    return [(rules[rule] if isinstance(rule, str) else rule)._native for rule in chosen]
+
+
+def apply_rewrite(module: _xla.Module, rewrite: Place | str) -> None:
     """What ``Module.apply`` does.
 
     Args:
         module: The module.
-        rewrite: What to apply, or its ``place``.
+        rewrite: What to apply, or its place as text.
 
     Raises:
         RewriteError: It does not apply, or XLA returned an error; the module is as before.

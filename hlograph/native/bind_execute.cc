@@ -19,9 +19,11 @@
 #include "hlograph/native/errors.h"
 #include "hlograph/native/evaluate.h"
 #include "hlograph/native/execute.h"
+#include "hlograph/native/lowering.h"
 #include "hlograph/native/module.h"
 #include "hlograph/native/signature.h"
 #include "hlograph/native/timing.h"
+#include "xla/hlo/ir/hlo_module.h"
 
 namespace nb = nanobind;
 
@@ -69,14 +71,14 @@ SignatureTuple GetSignature(const Module& module) {
 }
 
 std::unique_ptr<Program> CompileWith(const Module& module,
-                                     const std::optional<CompileSettings>& settings) {
+                                     const std::optional<CompileSettings>& settings, bool lowered) {
   absl::StatusOr<std::unique_ptr<Program>> program;
   {
     nb::gil_scoped_release release;
     // On a clone: compiling takes seconds, and the module is locked meanwhile.
     std::unique_ptr<Module> copy = module.Clone();
-    program =
-        copy->Read([&](const xla::HloModule& hlo) { return Program::Compile(hlo, settings); });
+    program = copy->Read(
+        [&](const xla::HloModule& hlo) { return Program::Compile(hlo, settings, lowered); });
   }
   return ValueOrThrow(std::move(program), ErrorKind::kHlo);
 }
@@ -84,11 +86,45 @@ std::unique_ptr<Program> CompileWith(const Module& module,
 std::unique_ptr<Program> Compile(const Module& module,
                                  const std::vector<std::string>& disabled_passes, bool strict,
                                  int optimization_level) {
-  return CompileWith(module, CompileSettings{disabled_passes, strict, optimization_level});
+  return CompileWith(module, CompileSettings{disabled_passes, strict, optimization_level},
+                     /*lowered=*/false);
 }
 
-std::unique_ptr<Program> CompileForSpeed(const Module& module) {
-  return CompileWith(module, std::nullopt);
+std::unique_ptr<Program> CompileForSpeed(const Module& module, bool lowered) {
+  return CompileWith(module, std::nullopt, lowered);
+}
+
+std::unique_ptr<Module> Lower(const Module& module) {
+  absl::StatusOr<std::unique_ptr<xla::HloModule>> lowered;
+  {
+    nb::gil_scoped_release release;
+    std::unique_ptr<Module> copy = module.Clone();
+    lowered = copy->Read([](const xla::HloModule& hlo) { return LowerForFusion(hlo); });
+  }
+  return std::make_unique<Module>(ValueOrThrow(std::move(lowered), ErrorKind::kHlo));
+}
+
+int64_t GetKernels(const Module& module) {
+  nb::gil_scoped_release release;
+  return module.Read([](const xla::HloModule& hlo) { return CountKernels(hlo); });
+}
+
+std::unique_ptr<Module> GetOptimized(const Program& program) {
+  nb::gil_scoped_release release;
+  return std::make_unique<Module>(program.Optimized());
+}
+
+std::vector<std::pair<std::string, std::string>> GetSteps(const Program& program) {
+  absl::StatusOr<std::vector<CodeStep>> steps;
+  {
+    nb::gil_scoped_release release;
+    steps = program.Steps();
+  }
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (CodeStep& step : ValueOrThrow(std::move(steps), ErrorKind::kHlo)) {
+    pairs.emplace_back(std::move(step.kind), std::move(step.instruction));
+  }
+  return pairs;
 }
 
 std::vector<std::pair<double, double>> TimePrograms(const Program& first, const Program& second,
@@ -130,12 +166,18 @@ void BindExecute(nb::module_& m) {
   nb::class_<Program>(m, "Program", "A module compiled by XLA:CPU.")
       .def_static("compile", &Compile, nb::arg("module"), nb::arg("disabled_passes"),
                   nb::arg("strict"), nb::arg("optimization_level"))
-      .def_static("compile_for_speed", &CompileForSpeed, nb::arg("module"),
-                  "As XLA:CPU compiles when it is asked for nothing.")
+      .def_static("compile_for_speed", &CompileForSpeed, nb::arg("module"), nb::arg("lowered"),
+                  "As XLA:CPU compiles when it is asked for nothing; a lowered module keeps its\n"
+                  "fusions.")
+      .def("steps", &GetSteps, "(kind, instruction) of each step of the code.")
+      .def("optimized", &GetOptimized, "The module that the code was generated from.")
       .def("count_kernels", &Program::CountKernels,
            "Generated loops, copies and library calls; control flow's own, once each.")
       .def("run", &Run, nb::arg("inputs"),
            "Bytes of the result's leaves, from those of the parameters' leaves; row-major.");
+  m.def("count_kernels", &GetKernels, nb::arg("module"),
+        "The same of a module that is to be compiled as lowered, but for copies.");
+  m.def("lower", &Lower, nb::arg("module"), "What XLA:CPU makes of a module before fusion.");
   m.def("time_in_turn", &TimePrograms, nb::arg("first"), nb::arg("second"), nb::arg("inputs"),
         nb::arg("pairs"), nb::arg("sample_seconds"), nb::arg("max_seconds"),
         "Wall seconds of one run of each, pair by pair: as many as asked for, or as max_seconds\n"

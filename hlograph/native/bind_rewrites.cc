@@ -28,6 +28,11 @@ std::vector<Rewrite> GetRewrites(const Module& module, const std::vector<const R
   return ValueOrThrow(std::move(found), ErrorKind::kPass);
 }
 
+std::vector<Rewrite> Propose(const Module& module, const std::vector<const Rule*>& rules) {
+  nb::gil_scoped_release release;
+  return module.Read([&](const xla::HloModule& hlo) { return ProposeRewrites(hlo, rules); });
+}
+
 bool Apply(Module& module, const Rule& rule, const std::string& instruction,
            const std::string& other) {
   absl::StatusOr<bool> applied;
@@ -45,7 +50,8 @@ void BindRewrites(nb::module_& m) {
       .def_prop_ro("name", &Rule::name)
       .def_prop_ro("xla_code", &Rule::xla_code)
       .def_prop_ro("equation", &Rule::equation)
-      .def_prop_ro("description", &Rule::description);
+      .def_prop_ro("description", &Rule::description)
+      .def_prop_ro("for_target", &Rule::for_target);
   nb::class_<Rewrite>(m, "Rewrite", "A rule at a place, and what it would change.")
       .def_prop_ro("rule", [](const Rewrite& rewrite) { return rewrite.rule->name(); })
       .def_ro("instruction", &Rewrite::instruction)
@@ -67,6 +73,8 @@ void BindRewrites(nb::module_& m) {
       "All rules, in the order of their numbers.");
   m.def("rewrites", &GetRewrites, nb::arg("module"), nb::arg("rules"), nb::arg("alone"),
         "The rewrites by these rules that apply now.");
+  m.def("propose", &Propose, nb::arg("module"), nb::arg("rules"),
+        "What rewrites() tries, untried: rules and places alone.");
   m.def("apply", &Apply, nb::arg("module"), nb::arg("rule"), nb::arg("instruction"),
         nb::arg("other"), "Applies one; whether it applies.");
 }

@@ -41,6 +41,7 @@ InstructionCosts::~InstructionCosts() = default;
 
 Cost InstructionCosts::Of(const xla::HloInstruction* instruction) {
   Cost cost;
+  if (instruction->parent()->IsFusionComputation()) return cost;
   if (!analysis_->RevisitInstruction(instruction).ok()) return cost;
   cost.flops = analysis_->flop_count(*instruction);
   cost.transcendentals = analysis_->transcendental_count(*instruction);

@@ -26,7 +26,7 @@ struct Cost {
 absl::StatusOr<Cost> AnalyzeCost(const xla::HloModule& module);
 
 // The cost of single instructions, each counted once however often its computation runs. Nothing
-// for one that XLA cannot tell the cost of.
+// for one that XLA cannot tell the cost of, and for those of a fusion, which has it all.
 class InstructionCosts {
  public:
   InstructionCosts();

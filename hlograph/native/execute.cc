@@ -7,25 +7,28 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "hlograph/native/clone.h"
+#include "hlograph/native/lowering.h"
 #include "hlograph/native/signature.h"
+#include "xla/backends/cpu/runtime/thunk.pb.h"
 #include "xla/client/client_library.h"
 #include "xla/client/executable_build_options.h"
 #include "xla/client/local_client.h"
 #include "xla/executable_run_options.h"
 #include "xla/hlo/ir/hlo_computation.h"
-#include "xla/hlo/ir/hlo_input_output_alias_config.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/literal.h"
 #include "xla/service/backend.h"
+#include "xla/service/compiled_module.h"
 #include "xla/service/compiler.h"
-#include "xla/service/computation_layout.h"
+#include "xla/service/cpu/executable.pb.h"
 #include "xla/service/executable.h"
-#include "xla/service/hlo_module_config.h"
 #include "xla/service/platform_util.h"
 #include "xla/service/shaped_buffer.h"
 #include "xla/stream_executor/platform.h"
@@ -55,29 +58,6 @@ void Apply(const CompileSettings& settings, xla::DebugOptions& options) {
   options.set_xla_cpu_use_xnnpack(false);
   options.set_xla_cpu_multi_thread_eigen(false);
   options.set_xla_cpu_strict_dot_conv_math(true);
-}
-
-// A copy that compiles as the program of one device, with nothing donated and
-// all arrays row-major at the boundary.
-std::unique_ptr<xla::HloModule> ForOneDevice(const xla::HloModule& module,
-                                             const std::optional<CompileSettings>& settings) {
-  std::unique_ptr<xla::HloModule> copy = module.Clone(/*suffix=*/"");
-  xla::HloModuleConfig& config = copy->mutable_config();
-  config.set_num_partitions(1);
-  config.set_replica_count(1);
-  config.set_use_spmd_partitioning(false);
-  config.set_use_shardy_partitioner(false);
-  config.reset_static_device_assignment();
-  // Modules are taken as they are after partitioning, as in compile.cc.
-  config.mutable_debug_options().add_xla_disable_hlo_passes("spmd-partitioner");
-  if (settings.has_value()) Apply(*settings, config.mutable_debug_options());
-  copy->set_input_output_alias_config(xla::HloInputOutputAliasConfig(copy->result_shape()));
-  copy->set_buffer_donor_config(xla::HloBufferDonorConfig());
-  *copy->mutable_entry_computation_layout() =
-      xla::ComputationLayout(copy->entry_computation()->ComputeProgramShape(/*include_ids=*/false),
-                             /*ignore_layouts=*/false);
-  copy->mutable_entry_computation_layout()->SetToDefaultLayout();
-  return copy;
 }
 
 // Whether the instruction takes no time of its own: it names data that are there
@@ -115,13 +95,25 @@ int64_t CountKernelsOf(const xla::HloComputation& computation) {
   return count;
 }
 
+void AddSteps(const xla::cpu::ThunkSequenceProto& sequence, std::vector<CodeStep>& steps) {
+  for (const xla::cpu::ThunkProto& thunk : sequence.thunks()) {
+    steps.push_back({thunk.kind(), thunk.info().op_name()});
+    if (thunk.has_call_thunk()) AddSteps(thunk.call_thunk().called_sequence(), steps);
+    if (thunk.has_while_thunk()) {
+      AddSteps(thunk.while_thunk().cond_sequence(), steps);
+      AddSteps(thunk.while_thunk().body_sequence(), steps);
+    }
+    for (const auto& branch : thunk.conditional_thunk().branch_sequences()) AddSteps(branch, steps);
+  }
+}
+
 }  // namespace
 
 Program::Program() = default;
 Program::~Program() = default;
 
 absl::StatusOr<std::unique_ptr<Program>> Program::Compile(
-    const xla::HloModule& module, const std::optional<CompileSettings>& settings) {
+    const xla::HloModule& module, const std::optional<CompileSettings>& settings, bool lowered) {
   absl::StatusOr<Signature> signature = SignatureOf(module);
   if (!signature.ok()) return signature.status();
   absl::StatusOr<xla::LocalClient*> client = HostClient();
@@ -129,8 +121,19 @@ absl::StatusOr<std::unique_ptr<Program>> Program::Compile(
   xla::Backend* backend = (*client)->mutable_backend();
   xla::Compiler::CompileOptions options;
   options.device_allocator = backend->memory_allocator();
+  std::unique_ptr<xla::HloModule> copy = ForOneDevice(module);
+  xla::DebugOptions& debug_options = copy->mutable_config().mutable_debug_options();
+  if (settings.has_value()) Apply(*settings, debug_options);
+  if (lowered) {
+    absl::Status status = CheckLowered(*copy);
+    if (!status.ok()) return status;
+    KeepFusions(debug_options);
+  } else {
+    absl::Status status = Unfuse(copy.get());
+    if (!status.ok()) return status;
+  }
   absl::StatusOr<std::unique_ptr<xla::HloModule>> optimized = backend->compiler()->RunHloPasses(
-      ForOneDevice(module, settings), backend->default_stream_executor(), options);
+      std::move(copy), backend->default_stream_executor(), options);
   if (!optimized.ok()) return optimized.status();
   absl::StatusOr<std::unique_ptr<xla::Executable>> executable = backend->compiler()->RunBackend(
       *std::move(optimized), backend->default_stream_executor(), options);
@@ -147,8 +150,32 @@ absl::StatusOr<std::unique_ptr<Program>> Program::Compile(
   return program;
 }
 
+absl::StatusOr<std::vector<CodeStep>> Program::Steps() const {
+  // The runtime's own classes are not among the headers, what it writes to files is.
+  absl::StatusOr<std::unique_ptr<xla::CompiledModule>> exported =
+      client_->backend().compiler()->Export(executable_->executable());
+  if (!exported.ok()) return exported.status();
+  absl::StatusOr<std::string> serialized = (*exported)->SerializeAsString();
+  if (!serialized.ok()) return serialized.status();
+  xla::cpu::CompilationResultProto result;
+  if (!result.ParseFromString(*serialized)) {
+    return absl::InternalError("XLA exported code in another format");
+  }
+  std::vector<CodeStep> steps;
+  AddSteps(result.thunk_sequence(), steps);
+  return steps;
+}
+
+std::unique_ptr<xla::HloModule> Program::Optimized() const {
+  return CloneWhole(executable_->executable()->module());
+}
+
+int64_t CountKernels(const xla::HloModule& module) {
+  return CountKernelsOf(*module.entry_computation());
+}
+
 int64_t Program::CountKernels() const {
-  return CountKernelsOf(*executable_->executable()->module().entry_computation());
+  return hlograph::CountKernels(executable_->executable()->module());
 }
 
 absl::StatusOr<std::vector<xla::ScopedShapedBuffer>> Program::Upload(

@@ -35,6 +35,19 @@ struct CompileSettings {
   int optimization_level = 1;
 };
 
+// How many steps the code of a module has: generated loops, copies, library
+// calls. These are the instructions outside of fusions that take time: those
+// that only name data (parameters, constants, tuples and their elements,
+// bitcasts) and control flow do not count, what control flow runs does, once
+// for each place that runs it, however often it does.
+int64_t CountKernels(const xla::HloModule& module);
+
+// What the code does at one time.
+struct CodeStep {
+  std::string kind;         // in XLA's words: "kernel", "dot", "copy" ...
+  std::string instruction;  // of the optimized module
+};
+
 // A compiled module. Frees its code with itself. Run may be called from any
 // thread, and any number of times.
 class Program {
@@ -44,18 +57,23 @@ class Program {
   // Compiles a copy of the module for this machine, as the program of one
   // device: partition and replica counts are dropped, so that collectives over
   // several devices are an error. Without settings it compiles as XLA:CPU does
-  // when it is asked for nothing: for speed.
+  // when it is asked for nothing: for speed. A module that is `lowered` is one
+  // of LowerForFusion's with fusions chosen, which are the code's then; those of
+  // others XLA:CPU chooses anew.
   static absl::StatusOr<std::unique_ptr<Program>> Compile(
-      const xla::HloModule& module, const std::optional<CompileSettings>& settings);
+      const xla::HloModule& module, const std::optional<CompileSettings>& settings, bool lowered);
 
   const Signature& signature() const { return signature_; }
 
-  // How many steps the code has: generated loops, copies, library calls. These
-  // are the instructions of XLA's optimized module outside of fusions that take
-  // time: those that only name data (parameters, constants, tuples and their
-  // elements, bitcasts) and control flow do not count, what control flow runs
-  // does, once for each place that runs it, however often it does.
+  // CountKernels of the module that the code was generated from.
   int64_t CountKernels() const;
+
+  // The steps of the code, as XLA:CPU's runtime holds them; those of loops and
+  // branches follow the loop and the branch.
+  absl::StatusOr<std::vector<CodeStep>> Steps() const;
+
+  // The module that the code was generated from.
+  std::unique_ptr<xla::HloModule> Optimized() const;
 
   // Runs on one byte string for each leaf of the parameters and returns one for
   // each leaf of the result.

@@ -14,18 +14,25 @@
 namespace hlograph {
 namespace {
 
-// Computations that lose their last caller with an instruction are removed with it.
-absl::Status RemoveUncalled(const std::vector<xla::HloComputation*>& called) {
+bool IsPartOf(const xla::HloModule& module, const xla::HloComputation* computation) {
+  const auto computations = module.computations();
+  return std::find(computations.begin(), computations.end(), computation) != computations.end();
+}
+
+// Computations that lose their last caller with an instruction are removed with it, unless XLA
+// removed them.
+absl::Status RemoveUncalled(xla::HloModule* module,
+                            const std::vector<xla::HloComputation*>& called) {
   for (xla::HloComputation* computation : called) {
-    if (!computation->IsDeadComputation()) continue;
+    if (!IsPartOf(*module, computation) || !computation->IsDeadComputation()) continue;
     std::vector<xla::HloComputation*> inner;
     for (const xla::HloInstruction* instruction : computation->instructions()) {
       for (xla::HloComputation* callee : instruction->called_computations()) {
         if (std::find(inner.begin(), inner.end(), callee) == inner.end()) inner.push_back(callee);
       }
     }
-    absl::Status status = computation->parent()->RemoveEmbeddedComputation(computation);
-    if (status.ok()) status = RemoveUncalled(inner);
+    absl::Status status = module->RemoveEmbeddedComputation(computation);
+    if (status.ok()) status = RemoveUncalled(module, inner);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -48,12 +55,17 @@ absl::Status RemoveLeftovers(xla::HloComputation* computation, int64_t count) {
 
 absl::StatusOr<bool> ApplyAt(Applier& applier, Place place) {
   xla::HloComputation* const computation = place.instruction->parent();
-  const std::vector<xla::HloComputation*> called(place.instruction->called_computations().begin(),
-                                                 place.instruction->called_computations().end());
+  std::vector<xla::HloComputation*> called(place.instruction->called_computations().begin(),
+                                           place.instruction->called_computations().end());
+  if (place.other != nullptr) {
+    called.insert(called.end(), place.other->called_computations().begin(),
+                  place.other->called_computations().end());
+  }
   const int64_t count = computation->instruction_count();
   absl::StatusOr<bool> applied = applier.At(place);
   if (!applied.ok()) return applied;
-  absl::Status status = *applied ? RemoveUncalled(called) : RemoveLeftovers(computation, count);
+  absl::Status status = *applied ? RemoveUncalled(computation->parent(), called)
+                                 : RemoveLeftovers(computation, count);
   if (!status.ok()) return status;
   return applied;
 }
@@ -66,6 +78,7 @@ const std::vector<RulePtr>& Rules() {
     AddCallRules(*made);
     AddLocalRules(*made);
     AddOwnRules(*made);
+    AddFusionRules(*made);
     return made;
   }();
   return *rules;

@@ -46,11 +46,13 @@ struct Reach {
 // apply.
 class Rule {
  public:
-  Rule(std::string name, std::string xla_code, std::string description, std::string equation = "")
+  Rule(std::string name, std::string xla_code, std::string description, std::string equation = "",
+       bool for_target = false)
       : name_(std::move(name)),
         xla_code_(std::move(xla_code)),
         description_(std::move(description)),
-        equation_(std::move(equation)) {}
+        equation_(std::move(equation)),
+        for_target_(for_target) {}
   virtual ~Rule() = default;
 
   const std::string& name() const { return name_; }
@@ -58,14 +60,19 @@ class Rule {
   const std::string& description() const { return description_; }
   // What a rule of our own rests on; nothing of XLA's, which has xla_code.
   const std::string& equation() const { return equation_; }
+  // Whether it is for modules that are about to become code of XLA:CPU.
+  bool for_target() const { return for_target_; }
 
   // Adds the places of a computation where the rule may apply, in the order of its instructions.
   virtual void Propose(xla::HloComputation* computation, std::vector<Place>& places) const = 0;
   virtual std::unique_ptr<Applier> For(xla::HloComputation* computation) const = 0;
   virtual Reach reach() const { return {}; }
+  // Whether what others did to a copy of the module out of reach leaves the place as it was, too.
+  virtual bool IsClear(Place /*original*/, Place /*copy*/) const { return true; }
 
  private:
   std::string name_, xla_code_, description_, equation_;
+  bool for_target_;
 };
 
 using RulePtr = std::unique_ptr<const Rule>;
@@ -79,6 +86,7 @@ const Rule* FindRule(const std::string& name);
 // The rules by topic (rules_*.cc).
 void AddAlgebraicRules(std::vector<RulePtr>& rules);
 void AddCallRules(std::vector<RulePtr>& rules);
+void AddFusionRules(std::vector<RulePtr>& rules);
 void AddLocalRules(std::vector<RulePtr>& rules);
 void AddRedundancyRules(std::vector<RulePtr>& rules);
 void AddOwnRules(std::vector<RulePtr>& rules);

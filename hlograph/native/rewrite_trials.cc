@@ -63,7 +63,7 @@ bool Scratch::IsFresh(const Rule& rule, Place original) const {
   const Reach reach = rule.reach();
   return IsFresh(place.instruction, reach) &&
          (place.other == nullptr || IsFresh(place.other, reach)) &&
-         AreCalleesFresh(original.instruction);
+         AreCalleesFresh(original.instruction) && rule.IsClear(original, place);
 }
 
 absl::StatusOr<Trial> Scratch::Try(const Rule& rule, Place original, Rewrite& rewrite) {

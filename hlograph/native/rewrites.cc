@@ -36,7 +36,22 @@ std::vector<Candidate> Propose(const xla::HloModule& module,
   return candidates;
 }
 
+Rewrite Name(const Candidate& candidate) {
+  Rewrite rewrite;
+  rewrite.rule = candidate.rule;
+  rewrite.instruction = candidate.place.instruction->name();
+  if (candidate.place.other != nullptr) rewrite.other = candidate.place.other->name();
+  return rewrite;
+}
+
 }  // namespace
+
+std::vector<Rewrite> ProposeRewrites(const xla::HloModule& module,
+                                     const std::vector<const Rule*>& rules) {
+  std::vector<Rewrite> rewrites;
+  for (const Candidate& candidate : Propose(module, rules)) rewrites.push_back(Name(candidate));
+  return rewrites;
+}
 
 absl::StatusOr<std::vector<Rewrite>> FindRewrites(const xla::HloModule& module,
                                                   const std::vector<const Rule*>& rules,
@@ -56,15 +71,12 @@ absl::StatusOr<std::vector<Rewrite>> FindRewrites(const xla::HloModule& module,
         later.push_back(number);
         continue;
       }
-      Rewrite rewrite;
-      rewrite.rule = candidate.rule;
+      Rewrite rewrite = Name(candidate);
       absl::StatusOr<Trial> trial = scratch.Try(*candidate.rule, candidate.place, rewrite);
       // After an error the copy may be anything; the rewrite is none, and the others go on.
       usable = trial.ok() && !(alone && *trial == Trial::kFound);
       if (trial.ok() && *trial == Trial::kMet) later.push_back(number);
       if (!trial.ok() || *trial != Trial::kFound) continue;
-      rewrite.instruction = candidate.place.instruction->name();
-      if (candidate.place.other != nullptr) rewrite.other = candidate.place.other->name();
       found.emplace_back(number, std::move(rewrite));
     }
     waiting = std::move(later);

@@ -36,6 +36,11 @@ absl::StatusOr<std::vector<Rewrite>> FindRewrites(const xla::HloModule& module,
                                                   const std::vector<const Rule*>& rules,
                                                   bool alone);
 
+// What FindRewrites tries, untried: rules and places alone. Where a rule proposes only what
+// applies, as those of fusion do, these are the rewrites.
+std::vector<Rewrite> ProposeRewrites(const xla::HloModule& module,
+                                     const std::vector<const Rule*>& rules);
+
 // Applies a rule at the instructions of these names. False: it does not apply there, or there is
 // no such instruction; the module is then as it was, but for instructions without users.
 absl::StatusOr<bool> ApplyRewrite(xla::HloModule* module, const Rule& rule,

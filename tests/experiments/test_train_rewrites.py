@@ -65,7 +65,7 @@ def test_its_checkpoint_is_a_policy_that_rewrites(finished):
     path = finished / "rewrites" / "checkpoint.pt"
     learner, policy = load_policy(path)
     assert isinstance(policy, PointerActorCritic)
-    assert learner.steps == hlograph.rules.names
+    assert learner.steps == tuple(rule.name for rule in hlograph.rules.general)
     with pytest.raises(ValueError, match="orders passes, got rewrites"):
         TrainedPolicy.load(path)
 

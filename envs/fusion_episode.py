@@ -1,0 +1,136 @@
+"""The state of one episode of fusion decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from envs.benchmarks import NamedModule
+from envs.fusion_walk import FusionWalk
+from envs.rewards import ModuleState
+from envs.trajectory import Trajectory
+from hlograph import HloGraph
+from hlograph.errors import RewriteError
+from hlograph.module import Cost, Module
+from hlograph.xla_cpu import before_fusion, count_kernels
+
+_KEPT_MODULES = 32
+
+
+class FusionEpisode:
+    """A lowered module on its way through its decisions, and what is known of its present state.
+
+    Attributes:
+        benchmark: Name of the benchmark.
+        walk: The module, and the decision that is offered.
+        state: What rewards see of it now; its op count is the number of kernels.
+        start: What rewards saw of it as the episode began.
+        start_op_count: Instructions then, those inside of fusions among them.
+        op_count: Instructions now.
+        kernels: Kernels now.
+        start_kernels: Kernels as the episode began.
+        counts: Its instructions by opcode, float32 ``[len(OPCODES)]``; not to be written to.
+        fingerprint: Its fingerprint now.
+        cost: XLA's cost analysis; None in an episode without costs.
+        seen: What the observation sees of the module; None until asked for.
+        steps: Decisions made.
+        done: Whether the episode has ended.
+
+    Args:
+        benchmark: What the episode begins with.
+        passes: The passes to walk.
+        costs: Whether XLA's cost analysis is run on each state.
+    """
+
+    def __init__(self, benchmark: NamedModule, passes: Sequence[str], costs: bool) -> None:
+        self.benchmark = benchmark.name
+        self._costs = costs
+        self.walk = FusionWalk(_lower(benchmark).clone(), passes)
+        self._enter()
+        self.start = self.state
+        self.start_kernels = self.kernels
+        self.start_op_count, self._start_fingerprint = self.op_count, self.fingerprint
+        self.steps = 0
+        self.done = False
+        self._taken: list[str] = []
+        self._op_counts: list[int] = []
+
+    def decide(self, choice: str) -> str | None:
+        """Keeps or applies the decision that is offered.
+
+        Args:
+            choice: ``"keep"`` or ``"apply"``.
+
+        Returns:
+            XLA's message if fusing failed, which counts as kept; None otherwise.
+        """
+        decision, error = self.walk.decision, None
+        self.steps += 1
+        if decision is None:
+            return None
+        if choice == "apply":
+            try:
+                self.walk.apply()
+                self._enter()
+            except RewriteError as failure:
+                error = str(failure)
+                choice = "keep"
+        if choice == "keep":
+            self.walk.keep()
+        self._taken.append(f"{choice} {decision}")
+        self._op_counts.append(self.op_count)
+        return error
+
+    def graph(self) -> HloGraph:
+        """The module's graph, made once for each state."""
+        if self._graph is None:
+            self._graph = self.walk.module.graph()
+        return self._graph
+
+    def nodes(self) -> dict[str, int]:
+        """The graph's nodes by name; instructions hide computations of their name."""
+        if self._nodes is None:
+            graph = self.graph()
+            self._nodes = {graph.name(node): node for node in reversed(range(graph.num_nodes))}
+        return self._nodes
+
+    def trajectory(self) -> Trajectory:
+        """What was decided so far."""
+        return Trajectory(
+            benchmark=self.benchmark,
+            start_fingerprint=self._start_fingerprint,
+            start_op_count=self.start_op_count,
+            passes=tuple(self._taken),
+            op_counts=tuple(self._op_counts),
+            fingerprint=self.fingerprint,
+        )
+
+    def copy(self) -> FusionEpisode:
+        """Returns an independent copy."""
+        copy = object.__new__(FusionEpisode)
+        copy.__dict__.update(self.__dict__)
+        copy.walk = self.walk.copy()
+        copy._taken, copy._op_counts = list(self._taken), list(self._op_counts)
+        return copy
+
+    def _enter(self) -> None:
+        module = self.walk.module
+        snapshot = module.snapshot()
+        self.fingerprint, self.op_count = snapshot.fingerprint, snapshot.op_count
+        self.counts = snapshot.op_counts
+        self.cost: Cost | None = module.cost() if self._costs else None
+        self.kernels = count_kernels(module)
+        # Rewards divide by it; a program that only names data has none.
+        self.state = ModuleState(max(self.kernels, 1))
+        if self.cost is not None:
+            self.state = self.state._replace(**self.cost._asdict())
+        self.seen: Any = None
+        self._graph: HloGraph | None = None
+        self._nodes: dict[str, int] | None = None
+
+
+@lru_cache(maxsize=_KEPT_MODULES)
+def _lower(benchmark: NamedModule) -> Module:
+    # Takes seconds where a pass does; the modules of a training set come again and again.
+    return before_fusion(benchmark.load())
