@@ -91,13 +91,8 @@ class FusionEpisode:
     def nodes(self) -> dict[str, int]:
         """The graph's nodes by name; instructions hide computations of their name."""
         if self._nodes is None:
-            graph = self.graph()
-            # All at once: graph.name for each would be a third of a step.
-            text, ends = graph.name_text.tobytes(), graph.name_offsets.tolist()
-            self._nodes = {
-                text[ends[node] : ends[node + 1]].decode("utf-8", "replace"): node
-                for node in reversed(range(graph.num_nodes))
-            }
+            names = self.graph().names()
+            self._nodes = {names[node]: node for node in reversed(range(len(names)))}
         return self._nodes
 
     def trajectory(self) -> Trajectory:
