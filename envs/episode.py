@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from envs.benchmarks import NamedModule
 from envs.rewards import ModuleState
+from envs.trajectory import Trajectory
 from hlograph.module import Cost, Module, Snapshot
 
 
@@ -75,6 +76,17 @@ class Episode:
             self.state = ModuleState(snapshot.op_count, *self.cost)
         self.counts = snapshot.op_counts
         self.seen: Any = None
+
+    def trajectory(self) -> Trajectory:
+        """Returns what the episode did so far."""
+        return Trajectory(
+            benchmark=self.benchmark,
+            start_fingerprint=self.start_fingerprint,
+            start_op_count=self.start.op_count,
+            passes=tuple(self.applied),
+            op_counts=tuple(self.op_counts),
+            fingerprint=self.module.fingerprint(),
+        )
 
     def copy(self) -> Self:
         """Returns an independent copy."""

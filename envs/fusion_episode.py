@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 from envs.benchmarks import NamedModule
 from envs.fusion_walk import FusionWalk
@@ -56,6 +56,11 @@ class FusionEpisode:
         self._taken: list[str] = []
         self._op_counts: list[int] = []
 
+    @property
+    def module(self) -> Module:
+        """The module, changed by each decision to fuse."""
+        return self.walk.module
+
     def decide(self, choice: str) -> str | None:
         """Keeps or applies the decision that is offered.
 
@@ -106,9 +111,9 @@ class FusionEpisode:
             fingerprint=self.fingerprint,
         )
 
-    def copy(self) -> FusionEpisode:
+    def copy(self) -> Self:
         """Returns an independent copy."""
-        copy = object.__new__(FusionEpisode)
+        copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         copy.walk = self.walk.copy()
         copy._taken, copy._op_counts = list(self._taken), list(self._op_counts)

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import deepcopy
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from envs.benchmarks import BenchmarkSource, NamedModule, resolve_benchmarks
+from envs.benchmark_env import BenchmarkEnv, check_replay
+from envs.benchmarks import BenchmarkSource, NamedModule
 from envs.fusion_episode import FusionEpisode
 from envs.fusion_walk import FUSION_PASSES
 from envs.observations import OBSERVATIONS, Observation, ObservationKind
-from envs.rendering import render_trajectory
-from envs.rewards import Reward, needs_costs, resolve_reward
-from envs.trajectory import ReplayError, Trajectory
+from envs.rewards import Reward, needs_costs
+from envs.step_result import StepResult
 from hlograph import Place
 from hlograph.errors import UnknownNameError
-from hlograph.module import Module
 from hlograph.names import unknown
 
 KEEP, APPLY = 0, 1
@@ -29,7 +27,7 @@ ACTIONS = ("keep", "apply")
 Passes = Literal["fusion", "multi-output-fusion"]
 
 
-class PassDecisionsEnv(gymnasium.Env[Any, np.int64]):
+class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
     """Takes XLA's fusion passes and decides, pair by pair, whether to fuse.
 
     A benchmark is taken as XLA:CPU's compiler has it right before fusion
@@ -63,9 +61,6 @@ class PassDecisionsEnv(gymnasium.Env[Any, np.int64]):
     Version history: v0, the first.
     """
 
-    # gymnasium declares it as an instance variable.
-    metadata = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012
-
     def __init__(
         self,
         benchmarks: Sequence[BenchmarkSource] | BenchmarkSource | None = None,
@@ -90,22 +85,15 @@ class PassDecisionsEnv(gymnasium.Env[Any, np.int64]):
                 whatever is said here.
             render_mode: ``"ansi"`` or None.
         """
-        if horizon < 1:
-            raise ValueError(f"expected a horizon of at least 1 step, got {horizon}")
         if observation not in OBSERVATIONS:
             raise UnknownNameError(unknown("observation", observation, OBSERVATIONS))
-        if render_mode not in (None, "ansi"):
-            raise UnknownNameError(unknown("render mode", render_mode, ("ansi",)))
         for name in passes:
             if name not in FUSION_PASSES:
                 raise UnknownNameError(unknown("fusion pass", name, FUSION_PASSES))
+        super().__init__(
+            benchmarks, reward=reward, horizon=horizon, costs=costs, render_mode=render_mode
+        )
         self.passes = tuple(passes)
-        self.horizon = horizon
-        self.render_mode = render_mode
-        self._benchmarks = resolve_benchmarks(benchmarks)
-        self._by_name = {benchmark.name: benchmark for benchmark in self._benchmarks}
-        self._reward = resolve_reward(reward)
-        self._costs = costs
         self._needs_costs = costs or needs_costs(self._reward)
         self._shows_graph = observation == "graph"
         self._observation: Observation = OBSERVATIONS[observation](len(ACTIONS))
@@ -116,44 +104,11 @@ class PassDecisionsEnv(gymnasium.Env[Any, np.int64]):
                 "decision": spaces.Box(-1, np.iinfo(np.int64).max, (2,), np.int64),
             }
         )
-        self._episode: FusionEpisode | None = None
-
-    @property
-    def benchmarks(self) -> tuple[str, ...]:
-        """Names of the benchmarks that reset chooses from."""
-        return tuple(benchmark.name for benchmark in self._benchmarks)
-
-    @property
-    def module(self) -> Module:
-        """The module of the episode; change it through ``step`` only."""
-        return self._current.walk.module
 
     @property
     def decision(self) -> Place | None:
         """The pair that is offered, or None after the last."""
         return self._current.walk.decision
-
-    @property
-    def trajectory(self) -> Trajectory:
-        """What the episode did so far; its passes are decisions, as ``apply fusion(b, a)``."""
-        return self._current.trajectory()
-
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Starts an episode.
-
-        Args:
-            seed: Seeds the choice of benchmarks.
-            options: ``{"benchmark": name}`` chooses one of ``benchmarks``.
-
-        Raises:
-            HloError: XLA:CPU's compiler refuses the benchmark.
-        """
-        super().reset(seed=seed)
-        chosen = self._choose((options or {}).get("benchmark"))
-        self._episode = FusionEpisode(chosen, self.passes, self._needs_costs)
-        return self._observe(), self._info(None, changed=False, error=None)
 
     def step(self, action: int | np.integer) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Decides about the pair that is offered.
@@ -175,62 +130,21 @@ class PassDecisionsEnv(gymnasium.Env[Any, np.int64]):
         after = episode.state._replace(stopped=terminated)
         reward = self._reward(episode.start, before, after)
         changed = choice == APPLY and decision is not None and error is None
-        info = self._info(None if decision is None else decision.rule, changed, error)
+        result = StepResult(changed, 0.0, error)
+        info = self._info(None if decision is None else decision.rule, result)
         return self._observe(), float(reward), terminated, truncated, info
-
-    def fork(self) -> Self:
-        """Returns an independent copy of the environment in the middle of its episode."""
-        copy = object.__new__(type(self))
-        copy.__dict__.update(self.__dict__)
-        copy._np_random = deepcopy(self._np_random)
-        if self._episode is not None:
-            copy._episode = self._episode.copy()
-        return copy
-
-    def replay(self, trajectory: Trajectory) -> tuple[Any, dict[str, Any]]:
-        """Resets to a trajectory's benchmark and does the same again.
-
-        Returns:
-            Observation and info of the last step.
-
-        Raises:
-            ReplayError: Another pair is offered, or an op count or the final fingerprint differs.
-            UnknownNameError: The benchmark is not of this environment.
-        """
-        observation, info = self.reset(options={"benchmark": trajectory.benchmark})
-        _check("start", trajectory.start_fingerprint, info["fingerprint"])
-        horizon, self.horizon = self.horizon, len(trajectory.passes) + 1
-        try:
-            for step, taken in enumerate(trajectory.passes):
-                name, _, place = taken.partition(" ")
-                _check(f"step {step + 1}", place, str(self.decision))
-                observation, _, _, _, info = self.step(ACTIONS.index(name))
-                _check(f"step {step + 1} ({taken})", trajectory.op_counts[step], info["op_count"])
-        finally:
-            self.horizon = horizon
-        _check("end", trajectory.fingerprint, info["fingerprint"])
-        return observation, info
 
     def action_masks(self) -> NDArray[np.int8]:
         """Returns the action mask: any pair may be kept or fused."""
         return np.ones(len(ACTIONS), np.int8)
 
-    def render(self) -> str | None:
-        """Returns the episode as a table, in render mode ``ansi``."""
-        return render_trajectory(self.trajectory) if self.render_mode == "ansi" else None
+    def _begin(self, benchmark: NamedModule) -> FusionEpisode:
+        return FusionEpisode(benchmark, self.passes, self._needs_costs)
 
-    @property
-    def _current(self) -> FusionEpisode:
-        if self._episode is None:
-            raise gymnasium.error.ResetNeeded("no episode has begun; call reset() first")
-        return self._episode
-
-    def _choose(self, name: str | None) -> NamedModule:
-        if name is None:
-            return self._benchmarks[int(self.np_random.integers(len(self._benchmarks)))]
-        if name not in self._by_name:
-            raise UnknownNameError(unknown("benchmark", name, self._by_name))
-        return self._by_name[name]
+    def _action_of(self, name: str) -> int:
+        choice, _, place = name.partition(" ")
+        check_replay("next decision", place, str(self.decision))
+        return ACTIONS.index(choice)
 
     def _observe(self) -> dict[str, Any]:
         episode = self._current
@@ -249,7 +163,7 @@ class PassDecisionsEnv(gymnasium.Env[Any, np.int64]):
             return np.array(pair, np.int64)
         return self._current.graph().opcode[pair].astype(np.int64)
 
-    def _info(self, name: str | None, changed: bool, error: str | None) -> dict[str, Any]:
+    def _info(self, name: str | None, result: StepResult) -> dict[str, Any]:
         episode = self._current
         info: dict[str, Any] = {
             "benchmark": episode.benchmark,
@@ -259,19 +173,11 @@ class PassDecisionsEnv(gymnasium.Env[Any, np.int64]):
             "kernels": episode.kernels,
             "fingerprint": episode.fingerprint,
             "pass_name": name,
-            "changed": changed,
-            "error": error,
+            "changed": result.changed,
+            "error": result.error,
             "decision": episode.walk.decision,
             "action_mask": self.action_masks(),
         }
         if self._costs and episode.cost is not None:
             info.update(episode.cost._asdict())
         return info
-
-
-def _check(where: str, expected: object, came: object) -> None:
-    if expected != came:
-        raise ReplayError(
-            f"at the {where} the trajectory has {expected}, the replay {came}: the benchmark or "
-            "the linked XLA is another one"
-        )

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from copy import copy as shallow_copy
 from typing import Any, Self
 
+from envs.benchmark_env import Selection
 from envs.benchmarks import BenchmarkSource, NamedModule
 from envs.episode import Episode
 from envs.known_no_ops import KNOWN_NO_OPS, KnownNoOps
-from envs.module_env import ModuleEnv, Selection
+from envs.module_env import ModuleEnv
 from envs.observations import OBSERVATIONS, Observation, ObservationKind
 from envs.pass_runner import PassRunner
 from envs.rewards import Reward, needs_costs

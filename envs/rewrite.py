@@ -10,9 +10,10 @@ import numpy as np
 from gymnasium import spaces
 
 from envs import candidates as arrays
+from envs.benchmark_env import Selection
 from envs.benchmarks import BenchmarkSource, NamedModule
 from envs.episode import Episode
-from envs.module_env import ModuleEnv, Selection
+from envs.module_env import ModuleEnv
 from envs.observations import GraphObservation
 from envs.rewards import Reward, needs_costs
 from envs.step_result import StepResult

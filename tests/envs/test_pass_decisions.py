@@ -143,7 +143,7 @@ def test_a_trajectory_is_replayed_and_differences_are_found(diamond):
     _, info = PassDecisionsEnv(diamond).replay(record)
     assert info["fingerprint"] == record.fingerprint
     other = Trajectory(**{**_fields(record), "passes": record.passes[::-1]})
-    with pytest.raises(ReplayError, match="at the step 1"):
+    with pytest.raises(ReplayError, match="at the next decision"):
         env.replay(other)
 
 
