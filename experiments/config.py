@@ -137,7 +137,7 @@ class RewriteTrainConfig(TrainConfig):
 
     train_op_limit: int = 300
     """Benchmarks with more instructions are left out of training."""
-    test_op_limit: int = 1_000
+    test_op_limit: int = 500
     """Held-out benchmarks with more instructions are left out of the evaluation."""
     rules: tuple[str, ...] = ()
     """Rules to rewrite by, by name; none is `hlograph.rules.general`."""
@@ -174,7 +174,15 @@ GNN_PRESETS: dict[str, GNNTrainConfig] = {
     "full": GNNTrainConfig(**_FULL),
 }
 REWRITE_PRESETS: dict[str, RewriteTrainConfig] = {
-    "quick": RewriteTrainConfig(total_steps=20_480, validation_count=24, test_count=24),
+    # A module takes about half as many rewrites as it has instructions: episodes are long.
+    "quick": RewriteTrainConfig(
+        total_steps=24_000,
+        num_envs=8,
+        horizon=100,
+        evaluations=3,
+        validation_count=16,
+        test_count=24,
+    ),
     "full": replace(
         RewriteTrainConfig(**_FULL), train_op_limit=2_000, test_op_limit=4_000, horizon=200
     ),
