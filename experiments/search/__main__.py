@@ -42,6 +42,8 @@ class SearchConfig:
     """Glob over the names."""
     op_limit: int | None = None
     """Benchmarks with more instructions are left out."""
+    only_new: bool = False
+    """Leaves out benchmarks of which a count is recorded already."""
     calls: int | None = 2_000
     """Pass calls for each benchmark; None is no limit."""
     seconds: float | None = None
@@ -115,13 +117,17 @@ def _benchmarks(config: SearchConfig) -> list[str]:
     Raises:
         ValueError: There are none.
     """
+    from experiments import best_known
     from hlograph import corpus
 
     chosen = corpus.load(config.corpus_set, config.split, max_op_count=config.op_limit)
     by_size = sorted(chosen, key=lambda b: (b.op_count, b.name))
-    names = [b.name for b in by_size if fnmatchcase(b.name, config.benchmarks)]
+    known = best_known.current(best_known.FILE) if config.only_new else {}
+    like = [b.name for b in by_size if fnmatchcase(b.name, config.benchmarks)]
+    names = [name for name in like if name not in known]
     if not names:
-        raise ValueError(f"no benchmark of {config.split} is like {config.benchmarks!r}")
+        what = "new " if like else ""
+        raise ValueError(f"no {what}benchmark of {config.split} is like {config.benchmarks!r}")
     return names
 
 

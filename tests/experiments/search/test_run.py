@@ -12,6 +12,7 @@ from experiments.evaluation import Check
 from experiments.search.__main__ import main
 from experiments.search.guide import TrainedPolicy
 from experiments.search.run import search_in_batches, searches
+from hlograph import corpus
 
 
 @pytest.fixture
@@ -106,3 +107,17 @@ def test_the_program_says_what_is_wrong(arguments, capsys, tmp_path):
     assert main([*arguments, "--out", str(tmp_path / "run")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert not (tmp_path / "run").exists()
+
+
+def test_only_what_nothing_is_known_of_may_be_searched(monkeypatch, tmp_path, capsys):
+    names = [b.name for b in sorted(corpus.load(split="validation"), key=lambda b: b.op_count)[:2]]
+    path = tmp_path / "best_known.csv"
+    monkeypatch.setattr(best_known, "FILE", path)
+    fingerprint = corpus.benchmark(names[0]).load().fingerprint()
+    best_known.write([BestKnown(names[0], fingerprint, 1, "greedy", (), "equal")], path)
+    limit = str(corpus.benchmark(names[1]).op_count)
+    flags = ["--op-limit", limit, "--calls", "2", "--method", "greedy", "--only-new"]
+    assert main([*flags, "--out", str(tmp_path / "run"), "--num-workers", "1"]) == 0
+    out = capsys.readouterr().out
+    assert names[1] in out
+    assert names[0] not in out
