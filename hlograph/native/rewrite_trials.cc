@@ -60,6 +60,9 @@ bool Scratch::IsFresh(const Rule& rule, Place original) const {
   // First of all, for the instructions of a removed computation are no more.
   if (removed_.contains(original.instruction->parent())) return false;
   const Place place = Find(original);
+  // Others may have removed the last users of a constant, and it with them, though nothing near.
+  if (!originals_.contains(place.instruction)) return false;
+  if (place.other != nullptr && !originals_.contains(place.other)) return false;
   const Reach reach = rule.reach();
   return IsFresh(place.instruction, reach) &&
          (place.other == nullptr || IsFresh(place.other, reach)) &&

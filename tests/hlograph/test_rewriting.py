@@ -202,3 +202,21 @@ def test_rewrites_found_side_by_side_are_those_found_alone_all_over_the_corpus()
             copy.apply(rewrite)
             copy.verify()
             assert copy.op_count - module.op_count == rewrite.op_count, (benchmark.name, rewrite)
+
+
+def test_a_constant_that_two_rewrites_leave_without_users_is_still_there_for_a_third():
+    # On a copy that both were tried on it is gone, though neither alone removes it.
+    module = hlograph.Module.from_text("""HloModule m
+ENTRY e {
+  x = f32[] parameter(0)
+  one = f32[] constant(1)
+  same = f32[] constant(1)
+  dead = f32[] negate(one)
+  buried = f32[] exponential(one)
+  ROOT r = f32[] add(x, same)
+}
+""")
+    found = module.rewrites(["remove", "merge"])
+    assert {r.place for r in found} == {"remove(dead)", "remove(buried)", "merge(same, one)"}
+    assert [r.op_count for r in found] == [-1, -1, -1]
+    assert found == find_rewrites(module._native, ["remove", "merge"], alone=True)
