@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from envs.benchmarks import BenchmarkSource, NamedModule, resolve_benchmarks
 from envs.rendering import render_trajectory
-from envs.rewards import Reward, resolve_reward
+from envs.rewards import Reward, needs_costs, resolve_reward
 from envs.step_result import NOTHING, StepResult
 from envs.trajectory import ReplayError, Trajectory
 from hlograph.errors import UnknownNameError
@@ -53,7 +53,7 @@ class BenchmarkEnv(gymnasium.Env[Any, np.int64], Generic[E]):
         reward: A name of ``envs.rewards.REWARDS`` or a callable.
         horizon: Steps after which an episode is truncated.
         selection: How reset picks a benchmark: ``"uniform"`` or ``"round-robin"``.
-        costs: Whether info holds XLA's cost analysis.
+        costs: Whether info holds XLA's cost analysis; a reward that reads it has it anyway.
         render_mode: ``"ansi"`` or None.
     """
 
@@ -84,6 +84,7 @@ class BenchmarkEnv(gymnasium.Env[Any, np.int64], Generic[E]):
         self._next_benchmark = 0
         self._reward = resolve_reward(reward)
         self._costs = costs
+        self._needs_costs = costs or needs_costs(self._reward)
         self._episode: E | None = None
 
     @property

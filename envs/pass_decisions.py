@@ -15,7 +15,7 @@ from envs.benchmarks import BenchmarkSource, NamedModule
 from envs.fusion_episode import FusionEpisode
 from envs.fusion_walk import FUSION_PASSES
 from envs.observations import OBSERVATIONS, Observation, ObservationKind
-from envs.rewards import Reward, needs_costs
+from envs.rewards import Reward
 from envs.step_result import StepResult
 from hlograph import Place
 from hlograph.errors import UnknownNameError
@@ -94,7 +94,6 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
             benchmarks, reward=reward, horizon=horizon, costs=costs, render_mode=render_mode
         )
         self.passes = tuple(passes)
-        self._needs_costs = costs or needs_costs(self._reward)
         self._shows_graph = observation == "graph"
         self._observation: Observation = OBSERVATIONS[observation](len(ACTIONS))
         self.action_space = spaces.Discrete(len(ACTIONS))

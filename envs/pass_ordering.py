@@ -13,7 +13,7 @@ from envs.known_no_ops import KNOWN_NO_OPS, KnownNoOps
 from envs.module_env import ModuleEnv
 from envs.observations import OBSERVATIONS, Observation, ObservationKind
 from envs.pass_runner import PassRunner
-from envs.rewards import Reward, needs_costs
+from envs.rewards import Reward
 from envs.step_result import StepResult
 from hlograph.errors import UnknownNameError
 from hlograph.isolation.flight_recorder import FlightRecorder
@@ -120,7 +120,6 @@ class PassOrderingEnv(ModuleEnv[Episode]):
             timings=timings,
             render_mode=render_mode,
         )
-        self._needs_costs = costs or needs_costs(self._reward)
         self._share_observations = share_observations
         self._observation: Observation = OBSERVATIONS[observation](self._stop + 1)
         self.observation_space = self._observation.space

@@ -15,7 +15,7 @@ from envs.benchmarks import BenchmarkSource, NamedModule
 from envs.episode import Episode
 from envs.module_env import ModuleEnv
 from envs.observations import GraphObservation
-from envs.rewards import Reward, needs_costs
+from envs.rewards import Reward
 from envs.step_result import StepResult
 from hlograph.errors import RewriteError, UnknownNameError
 from hlograph.features import edge_features, node_features
@@ -115,7 +115,6 @@ class RewriteEnv(ModuleEnv[RewriteEpisode]):
             render_mode=render_mode,
         )
         self.rules = _rules(rules)
-        self._needs_costs = costs or needs_costs(self._reward)
         self._recorder = recorder
         self.observation_space = self._space(max_candidates)
 

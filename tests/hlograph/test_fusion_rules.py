@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph import Module, corpus
+from hlograph import Module
 from hlograph.errors import HloError, RewriteError
 from hlograph.execution import Executable, random_inputs
 from hlograph.rewriting import Place, find_rewrites
 from hlograph.xla_cpu import before_fusion
+from tests.hlograph.small_programs import small_programs
 
 RULES = [hlograph.rules["fusion"], hlograph.rules["multi-output-fusion"]]
 DIAMOND = """
@@ -91,16 +92,9 @@ ENTRY main {
 """
 
 
-def _small(count=6):
-    """Programs of one device of as many families as there are, smallest first."""
-    by_family = {}
-    for benchmark in sorted(corpus.load(split="train"), key=lambda b: (b.op_count, b.name)):
-        if benchmark.family not in NOT_FOR_ONE_CPU:
-            by_family.setdefault(benchmark.family, benchmark)
-    return sorted(by_family.values(), key=lambda b: b.op_count)[:count]
-
-
-@pytest.fixture(scope="module", params=_small(), ids=lambda b: b.name)
+@pytest.fixture(
+    scope="module", params=small_programs(6, without=NOT_FOR_ONE_CPU), ids=lambda b: b.name
+)
 def program(request):
     return request.param.load()
 

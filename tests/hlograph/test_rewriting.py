@@ -10,6 +10,7 @@ from hlograph import corpus
 from hlograph.errors import RewriteError, UnknownNameError
 from hlograph.rewriting import find_rewrites
 from tests import rules_table
+from tests.hlograph.small_programs import small_programs
 
 TWO_ZEROS = """
 HloModule two_zeros
@@ -43,15 +44,7 @@ ENTRY main {
 """
 
 
-def _small(count=12):
-    """Small programs of as many families as there are, smallest first."""
-    by_family = {}
-    for benchmark in sorted(corpus.load(split="train"), key=lambda b: (b.op_count, b.name)):
-        by_family.setdefault(benchmark.family, benchmark)
-    return sorted(by_family.values(), key=lambda b: b.op_count)[:count]
-
-
-@pytest.fixture(scope="module", params=_small(), ids=lambda b: b.name)
+@pytest.fixture(scope="module", params=small_programs(12), ids=lambda b: b.name)
 def program(request):
     return request.param.load()
 
