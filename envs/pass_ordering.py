@@ -42,9 +42,10 @@ class PassOrderingEnv(ModuleEnv[Episode]):
     Info of reset and step: ``benchmark``, ``start_op_count``, ``op_count``,
     ``fingerprint``, ``pass_name`` (None after reset, "stop" for the last
     action), ``changed``, ``error`` (None or XLA's message), ``action_mask``
-    (int8, 0 where an action is known to change nothing), with ``costs`` also
-    ``flops``, ``transcendentals`` and ``bytes_accessed``, and with ``timings``
-    also ``pass_time`` (seconds in XLA).
+    (int8, 0 where an action is known to change nothing: it was tried in this
+    state, or the module has none of the opcodes that the pass acts on), with
+    ``costs`` also ``flops``, ``transcendentals`` and ``bytes_accessed``, and with
+    ``timings`` also ``pass_time`` (seconds in XLA).
 
     With ``costs`` there is also ``cost_changes``: logarithms of flops and of transcendentals now
     over those at the start (``envs.rewards.cost_changes``).

@@ -16,14 +16,14 @@ from hlograph.errors import PassError
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.pass_call import note
 from hlograph.isolation.quarantine import Quarantine
-from hlograph.registry import Pass
+from hlograph.registry import Pass, passes
 
 
 class PassRunner:
     """The passes of an environment.
 
     Args:
-        passes: The passes, by action number.
+        actions: The passes, by action number.
         no_op_bytes: Memory for what masks show of passes without effect.
         known: What need not be run again, whatever masks show; None to run all.
         quarantine: States and passes that are not to be tried.
@@ -33,14 +33,15 @@ class PassRunner:
 
     def __init__(
         self,
-        passes: Sequence[Pass],
+        actions: Sequence[Pass],
         no_op_bytes: int,
         known: KnownNoOps | None,
         quarantine: Quarantine,
         recorder: FlightRecorder | None,
     ) -> None:
         self._quarantine = quarantine
-        self._passes = tuple(passes)
+        self._passes = tuple(actions)
+        self._indices = [entry.index for entry in self._passes]
         self._numbers = {entry.name: number for number, entry in enumerate(self._passes)}
         self._no_op_bytes = no_op_bytes
         self._known = known
@@ -51,17 +52,18 @@ class PassRunner:
         """Forgets all that masks show of passes without effect."""
         self.no_ops = NoOpTable(len(self._passes) + 1, self._no_op_bytes)
 
-    def mask(self, fingerprint: str) -> NDArray[np.int8]:
-        """Returns the action mask of a state, int8 ``[passes + 1]``, the caller's to keep."""
-        mask = self.no_ops.mask(fingerprint)
-        for name in self._quarantine.passes_at(fingerprint):
+    def mask(self, episode: Episode) -> NDArray[np.int8]:
+        """Returns the action mask of an episode's state, int8 ``[passes + 1]``, the caller's."""
+        mask = self.no_ops.mask(episode.fingerprint)
+        mask[:-1] *= passes.may_act(episode.counts)[self._indices]
+        for name in self._quarantine.passes_at(episode.fingerprint):
             if name in self._numbers:
                 mask[self._numbers[name]] = 0
         return mask
 
     def arrive(self, episode: Episode) -> None:
         """Looks up what is known of the state that an episode is in now."""
-        episode.mask = self.mask(episode.fingerprint)
+        episode.mask = self.mask(episode)
         if self._known is not None:
             episode.known = episode.known_before = self._known.at(episode.key)
 
@@ -87,7 +89,7 @@ class PassRunner:
                 self.arrive(episode)
             else:
                 self.no_ops.add(episode.fingerprint, action)
-                episode.mask = self.mask(episode.fingerprint)
+                episode.mask = self.mask(episode)
         episode.applied.append(entry.name)
         episode.op_counts.append(episode.state.op_count)
         return result

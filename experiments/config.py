@@ -94,6 +94,9 @@ class PassTrainConfig(TrainConfig):
     """What the policy is rewarded for; log-drop is that of the count's logarithm, less a little for
     each call; shaped is the drop, and a potential of flops and transcendentals, with the learner's
     own gamma."""
+    call_cost: float = 0.02
+    """What log-drop takes off for each pass call, in percent of the op count: the more, the sooner
+    an episode stops."""
     value_costs: bool = False
     """Whether the value head, and it alone, also sees how flops and transcendentals changed."""
     cloning: CloningConfig = field(default_factory=CloningConfig)

@@ -150,7 +150,8 @@ class Demonstrate(Task):
 
     def _looks(self, view: NodeView, node: Node, random: np.random.Generator) -> list[State]:
         """A state with some of what was tried in vain masked; at the first look, none."""
-        tried = random.choice(len(view.space.passes), self.tries, replace=False).tolist()
+        acting = [a for a in range(len(view.space.passes)) if a not in node.idle]
+        tried = random.permutation(acting)[: self.tries].tolist()
         in_vain = [action for action in tried if view.space.step(node, action) is node]
         looks = [view.state(node, ())]
         for _ in range(1, self.visits):

@@ -10,6 +10,7 @@ import torch
 import hlograph
 from envs import Reward, Shaped
 from envs.candidates import CANDIDATE_FEATURES, ROLES
+from envs.rewards import LogDrop
 from experiments.config import (
     GNNTrainConfig,
     OpCountTrainConfig,
@@ -91,7 +92,9 @@ def reward_of(learner: Learner, config: PassTrainConfig) -> str | Reward:
 
     Shaping leaves the best policy what it is only with the discount that the learner has.
     """
-    return Shaped(gamma=learner.ppo.gamma) if config.reward == "shaped" else config.reward
+    if config.reward == "shaped":
+        return Shaped(gamma=learner.ppo.gamma)
+    return LogDrop(call_cost=config.call_cost) if config.reward == "log-drop" else config.reward
 
 
 def _op_count_encoder(config: OpCountTrainConfig) -> Encoder:

@@ -30,6 +30,9 @@ class Pass:
     @property
     def numerics(self) -> str: ...
 
+    @property
+    def acts_on(self) -> list[str]: ...
+
 def registry() -> list[Pass]:
     """All passes, in the order of their action numbers."""
 

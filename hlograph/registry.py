@@ -36,10 +36,15 @@ writes what is there already and calls it a change, among others.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hlograph._native import native
 from hlograph.named import Named
+from hlograph.vocabulary import OPCODES
 
 if TYPE_CHECKING:
     from hlograph import _xla
@@ -64,6 +69,8 @@ class Pass:
             the reals with its sums in another order, on some modules at least; results
             differ by rounding. ``approximate``: another function, algorithm or precision. Held
             against the modules of docs/numerics.md.
+        acts_on: Opcodes without any of which in a module the pass changes nothing; empty if it
+            may act on any module. Held against the corpus by the tests.
         index: Position in the registry: the action number.
     """
 
@@ -73,6 +80,7 @@ class Pass:
     options: tuple[tuple[str, str], ...]
     requires: str | None
     numerics: Numerics
+    acts_on: tuple[str, ...]
     index: int
     _native: _xla.Pass = field(repr=False, compare=False)
 
@@ -103,6 +111,27 @@ class Registry(Named[Pass]):
         """
         return tuple(entry.name for entry in self if entry.numerics == "exact")
 
+    def may_act(self, op_counts: NDArray[np.number]) -> NDArray[np.bool_]:
+        """Returns which passes find an opcode that they act on (``Pass.acts_on``).
+
+        Args:
+            op_counts: Instructions by opcode, ``[len(hlograph.OPCODES)]``, as
+                ``Module.op_counts`` gives them.
+
+        Returns:
+            bool ``[len(self)]``; where it is False the pass changes nothing.
+        """
+        return op_counts @ self._acts_on > 0
+
+    @cached_property
+    def _acts_on(self) -> NDArray[np.float32]:
+        """1 where a pass acts on an opcode, ``[len(hlograph.OPCODES), len(self)]``."""
+        numbers = {opcode: number for number, opcode in enumerate(OPCODES)}
+        acts_on = np.zeros((len(OPCODES), len(self)), np.float32)
+        for entry in self:
+            acts_on[[numbers[opcode] for opcode in entry.acts_on or OPCODES], entry.index] = 1
+        return acts_on
+
     def __repr__(self) -> str:
         return f"<{len(self)} XLA passes: {', '.join(self.names[:4])}, ...>"
 
@@ -122,6 +151,7 @@ def _load() -> Registry:
                 options=tuple(entry.options),
                 requires=entry.requires_pass or None,
                 numerics=cast(Numerics, entry.numerics),
+                acts_on=tuple(entry.acts_on),
                 index=index,
                 _native=entry,
             )

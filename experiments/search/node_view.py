@@ -44,8 +44,8 @@ class NodeView:
 
         Args:
             node: The state.
-            masked: Numbers of the passes that the mask hides; None hides those that the table
-                knows to change nothing there.
+            masked: Numbers of the passes that the mask hides, beside those that find nothing to
+                act on; None hides all that the table knows to change nothing there.
         """
         mask = self._mask(node, masked)
         observation = self._observation.compose(self._seen(node), mask, share=True)
@@ -79,7 +79,7 @@ class NodeView:
         mask = np.ones(self._num_actions, np.int8)
         if masked is None:
             masked = (action for action, child in node.children.items() if child is node)
-        mask[list(masked)] = 0
+        mask[[*masked, *node.idle]] = 0
         return mask
 
     def _info(self, node: Node, mask: NDArray[np.int8]) -> dict[str, Any]:

@@ -29,6 +29,8 @@ class Node:
     parent: Node | None
     action: int | None
     """Number of the pass that led here from the parent."""
+    idle: tuple[int, ...]
+    """Numbers of the passes that find no opcode here that they act on."""
     children: dict[int, Node] = field(default_factory=dict)
     """By number of the pass; the node itself for one that changes nothing."""
 
@@ -47,8 +49,9 @@ class SearchSpace:
     """States of one benchmark, and the passes between them: a transposition table.
 
     Two orders that lead to the same fingerprint lead to one node, and no pass is called twice in
-    a state, whichever method asks. A node's own way from the start was really gone, step by step,
-    so what it says holds on a fresh module too.
+    a state, or in one without any of the opcodes that it acts on, whichever method asks. A node's
+    own way from the start was really gone, step by step, so what it says holds on a fresh module
+    too.
 
     Args:
         module: The benchmark's module; it is not changed.
@@ -74,21 +77,22 @@ class SearchSpace:
         self.benchmark, self.budget = benchmark, budget
         self.passes = tuple(passes if actions is None else actions)
         self._numbers = {entry: number for number, entry in enumerate(self.passes)}
+        self._indices = [entry.index for entry in self.passes]
         self._quarantine = quarantine or Quarantine()
         self._recorder = recorder
         self._max_bytes = max_bytes
         self._bytes = 0
         self._kept: OrderedDict[Node, _Kept] = OrderedDict()
         start = module.snapshot()
-        self.root = Node(start.fingerprint, start.op_count, None, None)
         self._root_module = module
-        self._nodes = {start.fingerprint: self.root}
+        self._nodes: dict[str, Node] = {}
+        self._called = np.zeros(len(self.passes), np.int64)
+        self._changed = np.zeros(len(self.passes), np.int64)
+        self.root = self._arrive(start, None, None)
         self.best = self.root
         """Of the states with the least op count the one first come to."""
         self.curve: list[tuple[int, float, int]] = [(0, 0.0, start.op_count)]
         """Pass calls, seconds and op count at each improvement."""
-        self._called = np.zeros(len(self.passes), np.int64)
-        self._changed = np.zeros(len(self.passes), np.int64)
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -132,7 +136,7 @@ class SearchSpace:
 
     @property
     def exhausted(self) -> bool:
-        """Whether every pass was called in every state: no way leads to another one."""
+        """Whether it is known of every pass what it does in every state."""
         return int(self._called.sum()) == len(self._nodes) * len(self.passes)
 
     def promising(self, node: Node) -> list[int]:
@@ -140,7 +144,7 @@ class SearchSpace:
         return [a for a in range(len(self.passes)) if node.children.get(a) is not node]
 
     def uses(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """States that each pass was called in, and those of them that it changed, [passes]."""
+        """States of which is known what each pass does, and those that it changes, [passes]."""
         return self._called.copy(), self._changed.copy()
 
     def shortest(self) -> tuple[int, ...]:
@@ -196,10 +200,18 @@ class SearchSpace:
         known = self._nodes.get(snapshot.fingerprint)
         if known is not None:
             return known
-        child = Node(snapshot.fingerprint, snapshot.op_count, node, action)
-        self._nodes[child.fingerprint] = child
+        child = self._arrive(snapshot, node, action)
         self._put(child, module)
         return child
+
+    def _arrive(self, snapshot: Snapshot, parent: Node | None, action: int | None) -> Node:
+        """Adds a state; passes that find nothing to act on are known to change nothing there."""
+        idle = np.flatnonzero(~passes.may_act(snapshot.op_counts)[self._indices])
+        node = Node(snapshot.fingerprint, snapshot.op_count, parent, action, tuple(idle.tolist()))
+        node.children.update(dict.fromkeys(node.idle, node))
+        self._called[idle] += 1
+        self._nodes[node.fingerprint] = node
+        return node
 
     def _run(self, module: Module, entry: Pass, node: Node) -> tuple[bool, Snapshot | None]:
         """Whether a pass says that it changed the module, and what is there if it did."""

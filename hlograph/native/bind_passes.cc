@@ -17,7 +17,8 @@ void BindPasses(nb::module_& m) {
       .def_ro("description", &Pass::description)
       .def_ro("options", &Pass::options)
       .def_ro("requires_pass", &Pass::requires_pass)
-      .def_ro("numerics", &Pass::numerics);
+      .def_ro("numerics", &Pass::numerics)
+      .def_ro("acts_on", &Pass::acts_on);
   m.def(
       "registry",
       [] {

@@ -18,6 +18,7 @@ std::vector<Pass> MakeRegistry() {
   AddControlFlowPasses(passes);
   AddExpanderPasses(passes);
   ClassifyNumerics(passes);
+  NameOpcodes(passes);
   return passes;
 }
 

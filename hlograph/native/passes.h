@@ -31,6 +31,9 @@ struct Pass {
   // What it does to the bits of results: "exact", "reassociating" or
   // "approximate" (passes_numerics.cc); the last unless the entry is known.
   std::string numerics = "approximate";
+  // Opcodes without any of which in a module it changes nothing; empty if it may act on any
+  // (passes_opcodes.cc).
+  std::vector<std::string> acts_on;
 };
 
 // All passes, in the order of their action numbers. Never changes at run time.
@@ -50,6 +53,9 @@ void AddExpanderPasses(std::vector<Pass>& passes);
 
 // Sets the numerics of all entries that are known to be exact or reassociating.
 void ClassifyNumerics(std::vector<Pass>& passes);
+
+// Sets the opcodes of all entries that need some.
+void NameOpcodes(std::vector<Pass>& passes);
 
 }  // namespace hlograph
 

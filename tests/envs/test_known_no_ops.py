@@ -256,21 +256,21 @@ def test_modules_for_other_numbers_of_devices_are_other_states():
 def test_forgetting_masks_forgets_no_known_no_ops(tiny):
     counter = _Counter()
     env = PassOrderingEnv(tiny, observation="op_counts", known=KnownNoOps(), recorder=counter)
-    inline = hlograph.passes.index("map-inline")
+    pad = hlograph.passes.index("dynamic_padder")
     for _ in range(3):
-        assert env.reset(seed=1)[1]["action_mask"].all()
-        assert env.step(inline)[4]["action_mask"][inline] == 0
+        assert env.reset(seed=1)[1]["action_mask"][pad] == 1
+        assert env.step(pad)[4]["action_mask"][pad] == 0
     assert counter.begun == 1
 
 
 def test_a_subset_of_the_passes_shares_what_is_known(tiny):
     known, counter = KnownNoOps(), _Counter()
-    for actions in (None, ["dce", "map-inline"], ["map-inline"]):
+    for actions in (None, ["dce", "dynamic_padder"], ["dynamic_padder"]):
         env = PassOrderingEnv(
             tiny, observation="op_counts", actions=actions, known=known, recorder=counter, horizon=1
         )
         env.reset()
-        env.step([entry.name for entry in env.passes].index("map-inline"))
+        env.step([entry.name for entry in env.passes].index("dynamic_padder"))
     assert counter.begun == 1
 
 

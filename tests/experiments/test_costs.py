@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from envs import Shaped
+from envs.rewards import LogDrop
 from experiments.learner import NUM_ACTIONS, learner_of, new_policy, reward_of
 from experiments.lockstep import lockstep
 from experiments.rollout_worker import RolloutWorker
@@ -24,7 +25,12 @@ def test_shaping_has_the_discount_of_who_learns():
         assert isinstance(reward, Shaped)
         gammas.append(reward.gamma)
     assert gammas == [0.7, config.op_counts_ppo.gamma]
-    assert reward_of(learner_of("gnn", config), tiny_config()) == tiny_config().reward
+    assert reward_of(learner_of("gnn", config), tiny_config(reward="op-count")) == "op-count"
+
+
+def test_calls_cost_what_the_settings_say():
+    config = tiny_config(reward="log-drop", call_cost=0.3)
+    assert reward_of(learner_of("gnn", config), config) == LogDrop(call_cost=0.3)
 
 
 @pytest.mark.parametrize("value_costs", [False, True])

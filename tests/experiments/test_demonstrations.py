@@ -54,7 +54,7 @@ def test_first_looks_are_the_environments(small, worker, learner):
     assert taught.action.tolist() == [a for a in reversed(actions) for _ in range(3)]
     sizes = [float(state.context[-1]) for state in reversed(seen)]
     assert taught.context[::3, -1].tolist() == pytest.approx(sizes)
-    assert bool(taught.mask[::3].all())
+    assert taught.mask[::3].tolist() == [state.mask.tolist() for state in reversed(seen)]
     returned, expected = 0.0, [0.0]
     for drop in reversed(drops):
         returned = 0.1 * drop + 0.9 * returned

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pickle
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import hlograph
 from hlograph import Module, UnknownNameError
+from tests.hlograph import rare_modules, samples
 
 
 def test_at_least_sixty_entries_with_unique_names():
@@ -74,6 +77,54 @@ def test_every_classified_name_is_an_entry():
     names = re.findall(r'^ +"([^"]+)",$', source.read_text(), re.M)
     assert len(names) == len(set(names)) >= 50
     assert set(names) <= set(hlograph.passes.names)
+
+
+def test_opcodes_that_passes_act_on():
+    acts_on = {entry.name: entry.acts_on for entry in hlograph.passes}
+    assert acts_on["call-inliner"] == ("call",)
+    assert acts_on["gather_expander"] == ("gather", "scatter")
+    assert not acts_on["algsimp"]
+    assert {opcode for opcodes in acts_on.values() for opcode in opcodes} <= set(hlograph.OPCODES)
+    source = Path(hlograph.__file__).parent / "native" / "passes_opcodes.cc"
+    named = set(re.findall(r'"([^"]+)"', source.read_text()))
+    # A name that is misspelt there would set nothing.
+    needy = {name for name, opcodes in acts_on.items() if opcodes}
+    assert named - needy <= set(hlograph.OPCODES) | {"hlograph/native/passes.h"}
+
+
+@pytest.mark.parametrize("opcode", ["call", "gather", "add"])
+def test_may_act(opcode):
+    counts = np.zeros(len(hlograph.OPCODES))
+    counts[hlograph.OPCODES.index(opcode)] = 3
+    for entry, may_act in zip(hlograph.passes, hlograph.passes.may_act(counts), strict=True):
+        assert may_act == (not entry.acts_on or opcode in entry.acts_on)
+
+
+def test_passes_without_their_opcodes_change_nothing():
+    """Over one module of each family, as it begins and once simplified, and over rare ones."""
+    tried = set()
+    for module in _modules_of_all_kinds():
+        fingerprint = module.fingerprint()
+        may_act = hlograph.passes.may_act(module.op_counts())
+        idle = [entry for entry in hlograph.passes if not may_act[entry.index]]
+        tried |= {entry.name for entry in idle}
+        for entry in idle:
+            assert not module.run(entry), entry.name
+            assert module.fingerprint() == fingerprint, entry.name
+    assert tried == {entry.name for entry in hlograph.passes if entry.acts_on}
+
+
+def _modules_of_all_kinds() -> Iterator[Module]:
+    for text in {**samples.ALL, **rare_modules.ALL}.values():
+        yield Module.from_text(text)
+    smallest: dict[str, hlograph.corpus.Benchmark] = {}
+    for benchmark in sorted(hlograph.corpus.load(max_op_count=400), key=lambda b: -b.op_count):
+        smallest[benchmark.family] = benchmark
+    for benchmark in smallest.values():
+        module = benchmark.load().clone()
+        yield module
+        hlograph.pipelines["xla-simplify"].run(module.run)
+        yield module
 
 
 def test_entries_survive_pickling():

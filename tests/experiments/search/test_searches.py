@@ -76,7 +76,9 @@ def test_a_policy_leaves_a_small_space(method, policy):
         GUIDED[method](space, random, Guide(space, policy))
 
     space = _search_tiny(search)
-    assert space.exhausted or method not in ("policy", "policy-beam")
+    assert space.exhausted or method != "policy-beam"
+    # Drawn episodes end once sixty of them found nothing: a rare pass of a rare state may be left.
+    assert space.best.op_count == 4 or method == "policy-greedy"
 
 
 @pytest.mark.parametrize("method", sorted(SEEDLESS & GUIDED.keys()))

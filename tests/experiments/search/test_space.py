@@ -52,7 +52,16 @@ def test_calls_are_limited_exactly(make_space):
     with pytest.raises(BudgetSpentError):
         random_search(space, np.random.default_rng(0))
     assert space.budget.calls == 37
-    assert sum(len(node.children) for node in space._nodes.values()) == 37
+    nodes = space._nodes.values()
+    assert sum(len(node.children) - len(node.idle) for node in nodes) == 37
+
+
+def test_passes_with_nothing_to_act_on_cost_no_call(make_space):
+    space = make_space(0)
+    root = space.root
+    assert space.passes.index(hlograph.passes["map-inline"]) in root.idle
+    assert all(space.step(root, action) is root for action in root.idle)
+    assert set(space.promising(root)) == set(range(len(space.passes))) - set(root.idle)
 
 
 def test_seconds_are_limited(make_space, benchmark):
