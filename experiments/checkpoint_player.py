@@ -7,7 +7,7 @@ from pathlib import Path
 
 from experiments.benchmarks import Reference
 from experiments.checkpoint import Checkpoint, policy_of
-from experiments.config import Workers
+from experiments.config import PassTrainConfig, Workers
 from experiments.crew import Crew, parameters_of, pool_of
 from experiments.evaluation import Outcome
 from experiments.learner import LearnerName
@@ -18,8 +18,17 @@ from experiments.search.task import Found, Search
 from experiments.study import Trial
 from models.actor_critic import ActorCritic
 
-LABELS: Mapping[LearnerName, str] = {"gnn": "GNN", "op_counts": "op counts"}
+LABELS: Mapping[LearnerName, str] = {
+    "gnn": "GNN",
+    "op_counts": "op counts",
+    "rewrites": "GNN on rewrites",
+}
 """What tables call the policies."""
+
+
+def step_noun(learner: LearnerName) -> str:
+    """What a step of a policy is, as texts call several of them."""
+    return "rewrites" if learner == "rewrites" else "pass calls"
 
 
 def training_cost(checkpoint: Checkpoint) -> str:
@@ -29,11 +38,14 @@ def training_cost(checkpoint: Checkpoint) -> str:
     searches whose orders it imitated.
     """
     kept = checkpoint.steps if checkpoint.best is None else checkpoint.best.steps
+    learner = checkpoint.learner
+    imitated = (
+        "" if learner == "rewrites" else f"imitating {checkpoint.imitated or 0:,} searched orders, "
+    )
     return (
-        f"{LABELS[checkpoint.learner]}, seed {checkpoint.config['seed']}: trained on "
-        f"{checkpoint.steps:,} pass calls, kept after {kept:,}, imitating "
-        f"{checkpoint.imitated or 0:,} searched orders, on modules of at most "
-        f"{checkpoint.config['train_op_limit']:,} instructions."
+        f"{LABELS[learner]}, seed {checkpoint.config['seed']}: trained on "
+        f"{checkpoint.steps:,} {step_noun(learner)}, kept after {kept:,}, {imitated}"
+        f"on modules of at most {checkpoint.config['train_op_limit']:,} instructions."
     )
 
 
@@ -143,14 +155,16 @@ def player(
         ValueError: It was made with other passes or networks.
     """
     _, policy = policy_of(checkpoint)
+    settings = checkpoint.settings()
+    if isinstance(settings, PassTrainConfig):
+        settings = replace(settings, known_no_ops=None)
     config = replace(
-        checkpoint.settings(),
+        settings,
         # Nothing learns: what is rewarded is not looked at, and may cost time.
         reward="op-count-drop",
         samples=check_samples,
         workers=workers,
         num_workers=num_workers,
-        known_no_ops=None,
         device="cpu",
         out=None,
     )

@@ -46,7 +46,8 @@ class EvaluateConfig:
     """Modules: globs, which select among the benchmarks of the split, or benchmarks by name, files,
     folders and URLs, which are taken as they are; none is the split."""
     op_limit: int | None = None
-    """Benchmarks of the split with more instructions are left out; None is 3,000."""
+    """Benchmarks of the split with more instructions are left out; None is 3,000, and of a policy
+    that rewrites what it was evaluated on as it was trained."""
     count: int | Literal["all"] | None = None
     """Benchmarks of the split, evenly over families; None is 36."""
     samples: int = 1
@@ -55,7 +56,7 @@ class EvaluateConfig:
     """Seed of the episodes after the first."""
     beam: int | None = None
     """Pass calls on each benchmark for a beam search that the policy guides, in place of episodes;
-    None is no search."""
+    None is no search. For policies that order passes."""
     checks: int = 2
     """Random inputs on which each result is compared with its original; 0 verifies it alone."""
     workers: Literal["processes", "in-process"] = "processes"
@@ -113,8 +114,11 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
     from experiments.shipped import checkpoint_location
     from experiments.study import Study
 
-    names, group = _benchmarks(config)
     checkpoint = Checkpoint.load(checkpoint_location(config.checkpoint))
+    rewrites = checkpoint.learner == "rewrites"
+    names, group = _benchmarks(
+        config, checkpoint.config["test_op_limit"] if rewrites else _OP_LIMIT
+    )
     pool = (config.num_workers, config.workers)
     with player(checkpoint, folder, config.checks, *pool) as play:
         print(f"{play.method()} on {len(names)} benchmarks: {group}")
@@ -141,7 +145,7 @@ def _slug(method: str) -> str:
     return re.sub(r"\W+", "-", method.lower())
 
 
-def _benchmarks(config: EvaluateConfig) -> tuple[list[str], str]:
+def _benchmarks(config: EvaluateConfig, op_limit: int) -> tuple[list[str], str]:
     """Names of the benchmarks, and what tables call them."""
     from experiments.chosen_benchmarks import Part, chosen
 
@@ -149,7 +153,7 @@ def _benchmarks(config: EvaluateConfig) -> tuple[list[str], str]:
     part = Part(
         config.split or "test-unseen",
         config.corpus_set,
-        _OP_LIMIT if config.op_limit is None else config.op_limit,
+        op_limit if config.op_limit is None else config.op_limit,
         None if count == "all" else count,
     )
     return chosen(config.corpus, part)
@@ -157,15 +161,17 @@ def _benchmarks(config: EvaluateConfig) -> tuple[list[str], str]:
 
 def table(study: "Study") -> str:
     """What `evaluate` prints: op counts, means, checks, and what was spent."""
+    from experiments.checkpoint_player import LABELS, step_noun
     from experiments.results import Result, table_text
 
     (trial,) = study.trials
+    noun = step_noun("rewrites" if trial.method.startswith(LABELS["rewrites"]) else "gnn")
     result = Result.of(
         study.references, {trial.method: trial.outcomes}, {trial.method: trial.checks}
     )
     lines = [table_text(result), *study.notes]
     calls = sum(outcome.calls for outcome in trial.outcomes)
-    lines.append(f"{trial.method}: {calls:,} pass calls, {sum(trial.seconds):.1f} s in all")
+    lines.append(f"{trial.method}: {calls:,} {noun}, {sum(trial.seconds):.1f} s in all")
     references = list(study.references.values())
     for pipeline in references[0].calls:
         calls = sum(reference.calls[pipeline] for reference in references)

@@ -1,13 +1,16 @@
 """The checkpoints that come with the project, by name."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from hlograph.errors import UnknownNameError
 from hlograph.locations import Location, as_location, is_file, is_url
 
 FOLDER = Path(__file__).parents[1] / "models" / "shipped"
-KINDS = {"gnn": "gnn", "op_counts": "op-counts"}
+KINDS = {"gnn": "gnn", "op_counts": "op-counts", "rewrites": "rewrites"}
 """By learner, what the names of its policies begin with."""
+ORDERING = ("gnn", "op-counts")
+"""Kinds whose policies order passes."""
 _ENDING = ".checkpoint"
 
 
@@ -16,19 +19,20 @@ def file_name(learner: str, seed: int) -> str:
     return f"{KINDS[learner]}-seed{seed}{_ENDING}"
 
 
-def available(folder: Path = FOLDER) -> dict[str, Path]:
-    """All checkpoints that are there, by name, such as ``gnn-seed0``."""
-    return {path.name.removesuffix(_ENDING): path for path in sorted(folder.glob(f"*{_ENDING}"))}
+def available(
+    folder: Path = FOLDER, kinds: Sequence[str] = tuple(KINDS.values())
+) -> dict[str, Path]:
+    """All checkpoints of some kinds that are there, by name, such as ``gnn-seed0``."""
+    paths = (path for kind in kinds for path in sorted(folder.glob(f"{kind}-seed*{_ENDING}")))
+    return {path.name.removesuffix(_ENDING): path for path in paths}
 
 
-def one_of_each(folder: Path = FOLDER) -> dict[str, Path]:
-    """The first checkpoint of each kind, by the kind's name."""
-    known = available(folder)
-    kinds = {
-        kind: [path for name, path in known.items() if name.startswith(f"{kind}-seed")]
-        for kind in KINDS.values()
-    }
-    return {kind: paths[0] for kind, paths in kinds.items() if paths}
+def one_of_each(
+    folder: Path = FOLDER, kinds: Sequence[str] = tuple(KINDS.values())
+) -> dict[str, Path]:
+    """The first checkpoint of each kind that is there, by the kind's name."""
+    of_kind = {kind: list(available(folder, [kind]).values()) for kind in kinds}
+    return {kind: paths[0] for kind, paths in of_kind.items() if paths}
 
 
 def checkpoint_location(given: str, folder: Path = FOLDER) -> Location:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from experiments.config_json import to_json
-from experiments.shipped import available, checkpoint_location
+from experiments.shipped import ORDERING, available, checkpoint_location
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def opened(config: CheckpointsConfig) -> "list[Checkpoint]":
     """
     from experiments.checkpoint import Checkpoint
 
-    given = config.checkpoints or tuple(available())
+    given = config.checkpoints or tuple(available(kinds=ORDERING))
     if not given:
         raise HloError("no checkpoints come with this checkout: name some with --checkpoints")
     found: dict[tuple[str, int], tuple[str, Checkpoint]] = {}

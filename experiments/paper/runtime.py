@@ -137,10 +137,10 @@ def _policies(config: Config) -> "dict[str, Checkpoint]":
     """The checkpoints, by what tables call their policies; the second of a kind has a number."""
     from experiments.checkpoint import Checkpoint
     from experiments.checkpoint_player import LABELS
-    from experiments.shipped import checkpoint_location, one_of_each
+    from experiments.shipped import ORDERING, checkpoint_location, one_of_each
 
     found: dict[str, Checkpoint] = {}
-    for given in config.checkpoints or one_of_each():
+    for given in config.checkpoints or one_of_each(kinds=ORDERING):
         checkpoint = Checkpoint.load(checkpoint_location(given))
         number = 1 + sum(other.learner == checkpoint.learner for other in found.values())
         label = LABELS[checkpoint.learner]

@@ -10,7 +10,7 @@ from experiments.crew import Crew
 from experiments.search.guide import TrainedPolicy
 from experiments.search.methods import SEEDLESS, check_guided
 from experiments.search.task import Found, Search
-from experiments.shipped import checkpoint_location, one_of_each
+from experiments.shipped import ORDERING, checkpoint_location, one_of_each
 from experiments.study import Trial
 from hlograph.locations import read_bytes
 
@@ -76,7 +76,7 @@ def competitors_of(
     """
     found = [Competitor(method, method) for method in methods]
     taken: set[str] = set()
-    for given in (checkpoints or tuple(one_of_each())) if guided else ():
+    for given in (checkpoints or tuple(one_of_each(kinds=ORDERING))) if guided else ():
         location = checkpoint_location(given)
         checkpoint = Checkpoint.load(location)
         label = _label(LABELS[checkpoint.learner], checkpoint.config["seed"], taken)

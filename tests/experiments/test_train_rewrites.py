@@ -8,6 +8,7 @@ import hlograph
 from experiments.benchmarks import load
 from experiments.checkpoint import Checkpoint, load_policy
 from experiments.config import REWRITE_PRESETS, RewriteTrainConfig
+from experiments.evaluate import EvaluateConfig, evaluate, table
 from experiments.learner import learner_of
 from experiments.search.guide import TrainedPolicy
 from experiments.train import train
@@ -68,6 +69,18 @@ def test_its_checkpoint_is_a_policy_that_rewrites(finished):
     assert learner.steps == tuple(rule.name for rule in hlograph.rules.general)
     with pytest.raises(ValueError, match="orders passes, got rewrites"):
         TrainedPolicy.load(path)
+
+
+def test_its_checkpoint_is_evaluated(finished, tmp_path):
+    path = str(finished / "rewrites" / "checkpoint.pt")
+    name = results(finished)["benchmarks"][0]["benchmark"]
+    config = EvaluateConfig(path, corpus=(name,), workers="in-process", checks=1)
+    study = evaluate(config, tmp_path)
+    (outcome,) = study.trials[0].outcomes
+    assert outcome.op_count == results(finished)["benchmarks"][0]["rewrites"]
+    assert study.trials[0].checks[0].problem is None
+    assert f"GNN on rewrites: {outcome.calls} rewrites" in table(study)
+    assert any("on rewrites, seed 0: trained on" in note for note in study.notes)
 
 
 def test_a_checkpoint_of_other_rules_is_refused(finished):
