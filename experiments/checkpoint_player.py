@@ -9,7 +9,7 @@ from experiments.benchmarks import Reference
 from experiments.checkpoint import Checkpoint, policy_of
 from experiments.config import PassTrainConfig, Workers
 from experiments.crew import Crew, parameters_of, pool_of
-from experiments.evaluation import Outcome
+from experiments.evaluation import STOP_ABOVE, Outcome
 from experiments.learner import LearnerName
 from experiments.paper.benchmarks import all_references
 from experiments.rollout_worker import PlaySamples
@@ -57,16 +57,25 @@ class Player:
     policy: ActorCritic
     crew: Crew
 
-    def method(self, samples: int = 1) -> str:
+    def method(self, samples: int = 1, stop_above: float = STOP_ABOVE) -> str:
         """What tables call it."""
         name = LABELS[self.checkpoint.learner]
+        if stop_above != STOP_ABOVE:
+            name += f", stops above {stop_above:g}"
         return name if samples == 1 else f"{name}, best of {samples}"
 
     def references(self, names: Sequence[str]) -> tuple[dict[str, Reference], list[str]]:
         """All references by benchmark, and a note on each benchmark that has to be left out."""
         return all_references(self.crew, names)
 
-    def trial(self, group: str, names: Sequence[str], samples: int = 1, seed: int = 0) -> Trial:
+    def trial(
+        self,
+        group: str,
+        names: Sequence[str],
+        samples: int = 1,
+        seed: int = 0,
+        stop_above: float = STOP_ABOVE,
+    ) -> Trial:
         """Plays the policy on benchmarks, each by itself, and checks what comes out.
 
         Args:
@@ -74,6 +83,7 @@ class Player:
             names: The benchmarks.
             samples: Episodes on each, of which the best is kept; one is greedy.
             seed: Seed of all episodes but the first, which is greedy.
+            stop_above: Probability of stopping above which a greedy episode ends.
 
         Returns:
             The trial; its seed is that of the training.
@@ -86,12 +96,13 @@ class Player:
                 benchmark=name,
                 samples=samples,
                 seed=seed,
+                stop_above=stop_above,
             )
             for name in names
         ]
         played: list[tuple[Outcome, float]] = self.crew.run(tasks, "an evaluation")
         outcomes, seconds = [outcome for outcome, _ in played], [s for _, s in played]
-        return self._trial(self.method(samples), group, outcomes, seconds)
+        return self._trial(self.method(samples, stop_above), group, outcomes, seconds)
 
     def beam(self, group: str, names: Sequence[str], calls: int) -> Trial:
         """Has the policy guide a beam search on benchmarks, and checks what comes out.

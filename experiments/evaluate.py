@@ -2,6 +2,7 @@
 
     python -m experiments.evaluate gnn
     python -m experiments.evaluate runs/NAME/gnn/checkpoint.pt --corpus-set gpt2-train --samples 16
+    python -m experiments.evaluate gnn --stop-above 0.2
     python -m experiments.evaluate gnn --corpus 'rnn/*' --split validation --count 5
     python -m experiments.evaluate op-counts --corpus dump/
 
@@ -54,6 +55,9 @@ class EvaluateConfig:
     """Episodes on each benchmark, of which the best is kept; the first is greedy."""
     seed: int = 0
     """Seed of the episodes after the first."""
+    stop_above: float = 0.5
+    """Probability of stopping above which an episode that draws nothing ends: with less it makes
+    fewer calls, and may leave more instructions."""
     beam: int | None = None
     """Pass calls on each benchmark for a beam search that the policy guides, in place of episodes;
     None is no search. For policies that order passes."""
@@ -75,6 +79,10 @@ class EvaluateConfig:
             raise ValueError(
                 f"--beam: expected at least 1 pass call, and no --samples beside it; got "
                 f"{self.beam} and {self.samples}"
+            )
+        if not 0 < self.stop_above <= 1:
+            raise ValueError(
+                f"--stop-above: expected a probability above 0, got {self.stop_above:g}"
             )
         self._refuse_what_nothing_is_chosen_by()
 
@@ -127,7 +135,7 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
             raise HloError("no benchmark is left: " + "; ".join(left_out))
         left = list(references)
         if config.beam is None:
-            trial = play.trial(group, left, config.samples, config.seed)
+            trial = play.trial(group, left, config.samples, config.seed, config.stop_above)
         else:
             trial = play.beam(group, left, config.beam)
     return Study(

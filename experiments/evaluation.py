@@ -134,20 +134,36 @@ class Checker:
         return self._originals[key]
 
 
-def play_greedily(envs: Lockstep, policy: ActorCritic, benchmarks: Sequence[str]) -> list[Outcome]:
+STOP_ABOVE = 0.5
+"""Probability of stopping above which an episode that draws nothing ends."""
+
+
+def play_greedily(
+    envs: Lockstep,
+    policy: ActorCritic,
+    benchmarks: Sequence[str],
+    stop_above: float = STOP_ABOVE,
+) -> list[Outcome]:
     """Plays one greedy episode in each environment, benchmark by benchmark.
 
     Args:
         envs: As many environments as benchmarks, in lockstep.
         policy: What acts; the likeliest action under the mask is taken.
         benchmarks: Names of the benchmarks.
+        stop_above: Probability of stopping above which an episode ends; with less it is shorter.
     """
-    episodes = _play(envs, policy, StateTable(policy), benchmarks, [None] * len(benchmarks))
+    draws = [None] * len(benchmarks)
+    episodes = _play(envs, policy, StateTable(policy), benchmarks, draws, stop_above)
     return [episode.outcome() for episode in episodes]
 
 
 def play_samples(
-    envs: Lockstep, policy: ActorCritic, benchmark: str, samples: int, seed: int
+    envs: Lockstep,
+    policy: ActorCritic,
+    benchmark: str,
+    samples: int,
+    seed: int,
+    stop_above: float = STOP_ABOVE,
 ) -> Outcome:
     """Plays several episodes on one benchmark and keeps the state with the least op count.
 
@@ -159,6 +175,7 @@ def play_samples(
         benchmark: Name of the benchmark.
         samples: Number of episodes.
         seed: Seed of the draws, which also depend on the benchmark and the episode's number.
+        stop_above: Probability of stopping above which the greedy episode ends.
 
     Returns:
         Of the states with the least op count the one with the fewest passes; its calls are
@@ -169,13 +186,13 @@ def play_samples(
     for begin in range(0, samples, len(envs)):
         numbers = range(begin, min(begin + len(envs), samples))
         draws = [_draws(seed, benchmark, number) if number else None for number in numbers]
-        episodes += _play(envs, policy, table, [benchmark] * len(draws), draws)
+        episodes += _play(envs, policy, table, [benchmark] * len(draws), draws, stop_above)
     cut = [episode.outcome() for episode in episodes]
     best = min(cut, key=lambda outcome: (outcome.op_count, len(outcome.passes)))
     return replace(best, calls=sum(outcome.calls for outcome in cut))
 
 
-def likeliest(log_probs: Tensor) -> Tensor:
+def likeliest(log_probs: Tensor, stop_above: float = STOP_ABOVE) -> Tensor:
     """The action of a policy that does not draw: int64 [B].
 
     Stopping is one decision, and which pass to call another. An episode ends where stopping is
@@ -183,8 +200,9 @@ def likeliest(log_probs: Tensor) -> Tensor:
 
     Args:
         log_probs: float32 [B, A], the last action of which is to stop.
+        stop_above: Probability of stopping above which it is chosen.
     """
-    stops = log_probs[:, -1] > math.log(0.5)
+    stops = log_probs[:, -1] > math.log(stop_above)
     return torch.where(stops, log_probs.shape[1] - 1, log_probs[:, :-1].argmax(1))
 
 
@@ -228,6 +246,7 @@ def _play(
     table: StateTable,
     benchmarks: Sequence[str],
     draws: Sequence[torch.Generator | None],
+    stop_above: float = STOP_ABOVE,
 ) -> list[Played]:
     """Plays one episode in each of the first environments.
 
@@ -237,6 +256,7 @@ def _play(
         table: States that were encoded already.
         benchmarks: Benchmark of each episode.
         draws: What draws the actions of each; None takes the likeliest one.
+        stop_above: As of ``likeliest``, where nothing is drawn.
     """
     device = next(policy.parameters()).device
     begun = envs.reset(dict(enumerate(benchmarks)))
@@ -247,7 +267,7 @@ def _play(
         numbers = table.numbers([s.key for s in states], [s.item for s in states])
         context, mask = map(torch.from_numpy, stacked(states))
         log_probs, _ = policy(table.vectors(numbers), context.to(device), mask.to(device))
-        actions = likeliest(log_probs).tolist()
+        actions = likeliest(log_probs, stop_above).tolist()
         for row, n in enumerate(running):
             generator = draws[n]
             if generator is not None:

@@ -21,7 +21,7 @@ from envs.module_cache import MODULES
 from envs.module_env import ModuleEnv
 from experiments.benchmarks import REFERENCES, Reference, load, measured
 from experiments.config import PassTrainConfig, RewriteTrainConfig, TrainConfig
-from experiments.evaluation import Check, Checker, Outcome, play_greedily, play_samples
+from experiments.evaluation import STOP_ABOVE, Check, Checker, Outcome, play_greedily, play_samples
 from experiments.learner import Learner, LearnerName, learner_of, new_policy, reward_of
 from experiments.lockstep import lockstep
 from experiments.rollout import Deck, RolloutStats, collect
@@ -241,6 +241,8 @@ class PlaySamples(Task):
     benchmark: str
     samples: int
     seed: int
+    stop_above: float = STOP_ABOVE
+    """Of the greedy episode; see ``experiments.evaluation.likeliest``."""
 
     def do(self, worker: RolloutWorker) -> tuple[Outcome, float]:
         """Returns the outcome, and the seconds that it took with the module already read."""
@@ -252,9 +254,11 @@ class PlaySamples(Task):
         with lockstep(make_env, min(self.samples, worker.config.envs_per_task)) as envs:
             begun = time.perf_counter()
             if self.samples == 1:
-                (outcome,) = play_greedily(envs, policy, [self.benchmark])
+                (outcome,) = play_greedily(envs, policy, [self.benchmark], self.stop_above)
             else:
-                outcome = play_samples(envs, policy, self.benchmark, self.samples, self.seed)
+                outcome = play_samples(
+                    envs, policy, self.benchmark, self.samples, self.seed, self.stop_above
+                )
             return outcome, time.perf_counter() - begun
 
 

@@ -75,6 +75,17 @@ def test_best_of_several_episodes(checkpoint, names, tmp_path):
     assert evaluate(config, tmp_path).trials[0].outcomes == several.outcomes
 
 
+def test_an_episode_may_stop_early(checkpoint, names, tmp_path):
+    whole = evaluate(_config(checkpoint, names), tmp_path).trials[0]
+    early = evaluate(_config(checkpoint, names, stop_above=1e-6), tmp_path).trials[0]
+    assert early.method == "op counts, stops above 1e-06"
+    # No policy is that sure that it should go on.
+    assert [outcome.calls for outcome in early.outcomes] == [0] * len(names)
+    assert sum(outcome.calls for outcome in whole.outcomes) > 0
+    with pytest.raises(ValueError, match="expected a probability above 0, got 0"):
+        _config(checkpoint, names, stop_above=0.0)
+
+
 def test_a_beam_that_the_policy_guides(checkpoint, names, tmp_path):
     config = _config(checkpoint, names[:1], beam=40)
     (trial,) = evaluate(config, tmp_path).trials
@@ -303,7 +314,8 @@ def test_win_gives_random_search_the_time_of_the_gnn(checkpoint, tmp_path):
     group = "diverse test-unseen"
     policies = ["GNN", "GNN, best of 3", "op counts", "op counts, best of 3"]
     searches = ["random search, time of GNN", "random search, time of GNN, best of 3"]
-    assert sorted(study.methods(group)) == sorted([*policies, *searches])
+    brief = ["GNN, stops above 0.2", "op counts, stops above 0.2"]
+    assert sorted(study.methods(group)) == sorted([*policies, *searches, *brief])
     for policy, search in zip(policies[:2], searches, strict=True):
         (played,), (searched,) = study.of(policy, group), study.of(search, group)
         assert played.seed == searched.seed == 5
