@@ -9,6 +9,7 @@ from typing import Any, Self
 from envs.benchmarks import NamedModule
 from envs.fusion_walk import FusionWalk
 from envs.rewards import ModuleState
+from envs.run_times import RunTime, Start
 from envs.trajectory import Trajectory
 from hlograph import HloGraph
 from hlograph.errors import RewriteError
@@ -33,7 +34,9 @@ class FusionEpisode:
         counts: Its instructions by opcode, float32 ``[len(OPCODES)]``; not to be written to.
         fingerprint: Its fingerprint now.
         cost: XLA's cost analysis; None in an episode without costs.
+        run_time: What came of running it; None until it is timed.
         seen: What the observation sees of the module; None until asked for.
+        applied: What was decided, decision by decision.
         steps: Decisions made.
         done: Whether the episode has ended.
 
@@ -45,7 +48,7 @@ class FusionEpisode:
 
     def __init__(self, benchmark: NamedModule, passes: Sequence[str], costs: bool) -> None:
         self.benchmark = benchmark.name
-        self._costs = costs
+        self._source, self._costs = benchmark, costs
         self.walk = FusionWalk(_lower(benchmark).clone(), passes)
         self._enter()
         self.start = self.state
@@ -53,13 +56,18 @@ class FusionEpisode:
         self.start_op_count, self._start_fingerprint = self.op_count, self.fingerprint
         self.steps = 0
         self.done = False
-        self._taken: list[str] = []
+        self.applied: list[str] = []
         self._op_counts: list[int] = []
 
     @property
     def module(self) -> Module:
         """The module, changed by each decision to fuse."""
         return self.walk.module
+
+    @property
+    def timed_beside(self) -> Start:
+        """What its states are timed beside: the module before any decision."""
+        return Start(_lower(self._source), self._source.load(), lowered=True)
 
     def decide(self, choice: str) -> str | None:
         """Keeps or applies the decision that is offered.
@@ -83,7 +91,7 @@ class FusionEpisode:
                 choice = "keep"
         if choice == "keep":
             self.walk.keep()
-        self._taken.append(f"{choice} {decision}")
+        self.applied.append(f"{choice} {decision}")
         self._op_counts.append(self.op_count)
         return error
 
@@ -106,7 +114,7 @@ class FusionEpisode:
             benchmark=self.benchmark,
             start_fingerprint=self._start_fingerprint,
             start_op_count=self.start_op_count,
-            passes=tuple(self._taken),
+            passes=tuple(self.applied),
             op_counts=tuple(self._op_counts),
             fingerprint=self.fingerprint,
         )
@@ -116,7 +124,7 @@ class FusionEpisode:
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         copy.walk = self.walk.copy()
-        copy._taken, copy._op_counts = list(self._taken), list(self._op_counts)
+        copy.applied, copy._op_counts = list(self.applied), list(self._op_counts)
         return copy
 
     def _enter(self) -> None:
@@ -130,6 +138,7 @@ class FusionEpisode:
         self.state = ModuleState(max(self.kernels, 1))
         if self.cost is not None:
             self.state = self.state._replace(**self.cost._asdict())
+        self.run_time: RunTime | None = None
         self.seen: Any = None
         self._graph: HloGraph | None = None
         self._nodes: dict[str, int] | None = None

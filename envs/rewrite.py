@@ -16,6 +16,7 @@ from envs.episode import Episode
 from envs.module_env import ModuleEnv
 from envs.observations import GraphObservation
 from envs.rewards import Reward
+from envs.run_times import RunTimes
 from envs.step_result import StepResult
 from hlograph.errors import RewriteError, UnknownNameError
 from hlograph.features import edge_features, node_features
@@ -52,10 +53,12 @@ class RewriteEnv(ModuleEnv[RewriteEpisode]):
     all that it touches. Where more rewrites apply than there are actions, every rule has its turn
     (``envs.candidates.chosen``).
 
-    Reward: see ``envs.rewards``; ``op-count-drop`` and ``cost-drop`` have the form of X-RLflow's,
-    100 (before - after) / start.
+    Reward: see ``envs.rewards``; ``op-count-drop``, ``cost-drop`` and ``run-time`` have the form
+    of X-RLflow's, 100 (before - after) / start, of the measured run time after each step;
+    ``final-run-time`` pays it with the last one.
 
-    End: stopping terminates the episode; the horizon truncates it. A rewrite that fails leaves
+    End: stopping terminates the episode; the horizon truncates it (terminates, with
+    ``final-run-time``). A rewrite that fails leaves
     the module as it was, is reported in ``info["error"]`` and not offered again in this state.
 
     Info of reset and step: as in pass ordering, with ``rewrite`` (its place, such as
@@ -82,6 +85,7 @@ class RewriteEnv(ModuleEnv[RewriteEpisode]):
         selection: Selection = "uniform",
         costs: bool = True,
         timings: bool = False,
+        run_times: RunTimes | None = None,
         recorder: FlightRecorder | None = None,
         render_mode: str | None = None,
     ) -> None:
@@ -99,6 +103,8 @@ class RewriteEnv(ModuleEnv[RewriteEpisode]):
             costs: Whether info holds XLA's cost analysis. A reward that reads costs has them
                 whatever is said here.
             timings: Whether info holds the time of each step in XLA.
+            run_times: Takes and keeps run times where the reward needs them; None: all
+                environments of the process share one ``envs.RunTimes``.
             recorder: Flight recorder of the worker that the environment runs in.
             render_mode: ``"ansi"`` or None.
         """
@@ -112,10 +118,12 @@ class RewriteEnv(ModuleEnv[RewriteEpisode]):
             selection=selection,
             costs=costs,
             timings=timings,
+            run_times=run_times,
+            quarantine=None,
+            recorder=recorder,
             render_mode=render_mode,
         )
         self.rules = _rules(rules)
-        self._recorder = recorder
         self.observation_space = self._space(max_candidates)
 
     @property

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+RUN = "run"
+"""What a call is named that compiles and runs the state; no pass and no rewrite has the name."""
+
 
 @dataclass(frozen=True, slots=True)
 class PassCall:
