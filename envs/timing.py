@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from envs.rewards import ModuleState
 from envs.run_times import RunTime, RunTimes, Start
 from hlograph.errors import HloError, NotExecutableError
 from hlograph.isolation.flight_recorder import FlightRecorder
-from hlograph.isolation.pass_call import RUN, note
+from hlograph.isolation.pass_call import RUN, noted
 from hlograph.isolation.quarantine import Quarantine
 from hlograph.module import Module
 
@@ -109,17 +109,9 @@ class Timing:
     def _is_quarantined(self, episode: TimedEpisode) -> bool:
         return RUN in self._quarantine.passes_at(episode.fingerprint)
 
-    @contextmanager
-    def _noted(self, episode: TimedEpisode) -> Iterator[None]:
-        if self._recorder is None:
-            yield
-            return
-        about = note(RUN, episode.fingerprint, episode.benchmark, episode.applied)
-        self._recorder.begin(about)
-        try:
-            yield
-        finally:
-            self._recorder.end()
+    def _noted(self, episode: TimedEpisode) -> AbstractContextManager[None]:
+        about = (episode.fingerprint, episode.benchmark, episode.applied)
+        return noted(self._recorder, RUN, *about)
 
 
 _ENDED = "compiling or running it ended a process before"

@@ -67,7 +67,7 @@ class Checkpoint:
     imitated: int | None
     """Orders of searches that the policy imitated first; None, that was still to come."""
     quarantine: tuple[tuple[str, str], ...]
-    """States and passes that are no longer tried."""
+    """States and passes, or benchmarks and rewrites, that are no longer tried."""
     best: Best | None = None
     """What ``load_policy`` gives; None, the policy as it is now."""
 

@@ -44,7 +44,7 @@ from hlograph.isolation import (
     Reproducer,
     WorkerPool,
 )
-from hlograph.isolation.quarantine import Pair
+from hlograph.isolation.pass_call import Pair
 from models.actor_critic import ActorCritic
 from models.cloning import Demonstrations
 from models.rollout import Rollout, merged
@@ -107,7 +107,7 @@ class Crew:
         self._checked: dict[Outcome, Check] = {}
         self.events = RunEvents(folder)
         self.quarantine = Quarantine()
-        """States and passes that no task tries; those found by a task are in it afterwards."""
+        """Passes and rewrites that no task tries; what a task found is in it afterwards."""
 
     def collect(
         self, name: LearnerName, policy: ActorCritic, benchmarks: Sequence[str], seed: Sequence[int]
@@ -249,7 +249,7 @@ class Crew:
         return [results[n] for n in range(len(tasks))]
 
     def _note(self, error: WorkerLostError, what: str) -> Pair | None:
-        """Writes down a loss; returns state and pass if a pass is to blame."""
+        """Writes down a loss; returns what is not to be tried again if a call is to blame."""
         pair = path = None
         if error.to_blame:
             try:
@@ -257,13 +257,13 @@ class Crew:
             except ValueError:  # it was at something else
                 pass
             else:
-                pair = (call.fingerprint, call.name)
+                pair = call.pair
                 path = self._reproducer(call, error)
         self.events.lost(error, what, path)
         return pair
 
     def _reproducer(self, call: PassCall, error: WorkerLostError) -> Path | None:
-        """Saves the module that a pass ended a worker on, as the benchmark's passes rebuild it."""
+        """Saves the module that a call ended a worker on, as the steps before it rebuild it."""
         rebuild = Rebuild(benchmark=call.benchmark, passes=call.applied)
         for _ in range(_TRIES):
             ((_, module),) = self._pool.map([rebuild])

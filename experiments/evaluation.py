@@ -17,6 +17,7 @@ from experiments.states import STOP, State, stacked, step_name
 from hlograph.equivalence import Limits
 from hlograph.equivalence import Reference as Original
 from hlograph.errors import VerificationError, WorkerLostError
+from hlograph.steps import take_step
 from models.actor_critic import ActorCritic, sample
 from models.rollout import StateTable
 
@@ -111,8 +112,7 @@ class Checker:
         """
         module = load(outcome.benchmark)
         for name in outcome.passes:
-            # No pass has brackets in its name, and every place of a rewrite has.
-            (module.apply if "(" in name else module.run)(name)
+            take_step(module, name)
         if module.op_count != outcome.op_count:
             return Check(f"its passes lead to {module.op_count} instructions", "not compared")
         try:

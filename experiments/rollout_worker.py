@@ -7,6 +7,7 @@ holds all that its result depends on, so whoever does it comes to the same.
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,9 @@ from experiments.lockstep import lockstep
 from experiments.rollout import Deck, RolloutStats, collect
 from experiments.startup import prepare_worker
 from experiments.stopwatch import Stopwatch
+from hlograph.errors import RewriteError
 from hlograph.isolation import FlightRecorder, Quarantine
+from hlograph.steps import take_step
 from models.actor_critic import ActorCritic
 from models.rollout import Rollout
 
@@ -106,6 +109,7 @@ class RolloutWorker:
             horizon=config.horizon,
             costs=False,
             timings=True,
+            quarantine=quarantine,
             recorder=self.recorder,
         ).fork
 
@@ -168,7 +172,7 @@ class Task(ABC):
     """Something for a worker to do."""
 
     quarantine: Quarantine = field(default_factory=Quarantine)
-    """States and passes that are not to be tried."""
+    """Passes and rewrites that are not to be tried."""
 
     @abstractmethod
     def do(self, worker: RolloutWorker) -> Any:
@@ -295,15 +299,14 @@ class Rebuild(Task):
 
     benchmark: str
     passes: Sequence[str]
+    """Names of passes, or places of rewrites."""
 
     def do(self, worker: RolloutWorker) -> str:
         """Returns the state as HLO text."""
         module = load(self.benchmark)
         worker.recorder.begin(f"passes that were run before, on {self.benchmark}".encode())
         for name in self.passes:
-            # A pass may have failed then too, and left the module as it was.
-            try:
-                module.run(name)
-            except hlograph.PassError:
-                continue
+            # One may have failed then too, and left the module as it was.
+            with suppress(hlograph.PassError, RewriteError):
+                take_step(module, name)
         return module.to_text()

@@ -39,7 +39,7 @@ class IterationReport:
     lost_workers: Mapping[str, int]
     """By what became of them: crashed, timed_out, out_of_memory, killed."""
     in_quarantine: int
-    """Pairs of a state and a pass that are no longer tried."""
+    """Pairs of a state and a pass, or a benchmark and a rewrite, that are no longer tried."""
 
 
 class TrainingLog:
