@@ -41,7 +41,8 @@ class Best:
     """The policy that did best on the validation benchmarks."""
 
     score: float
-    """Geometric mean of its count ratios to the references there."""
+    """Geometric mean of its count ratios to the references there, or of run time before / after,
+    of a policy rewarded for that."""
     steps: int
     """Pass calls that it had learned from."""
     policy: dict[str, Any]

@@ -17,7 +17,7 @@ from models.config import (
 )
 
 Reward = Literal["op-count-drop", "log-drop", "op-count", "shaped"]
-RewriteReward = Literal["op-count-drop", "log-drop", "cost-drop"]
+RewriteReward = Literal["op-count-drop", "log-drop", "cost-drop", "run-time", "final-run-time"]
 Preset = Literal["quick", "full"]
 CorpusSet = Literal["gpt2-train", "diverse"]
 Workers = Literal["processes", "ray", "in-process"]
@@ -144,7 +144,8 @@ class RewriteTrainConfig(TrainConfig):
     max_candidates: int = 64
     """Most rewrites that are offered in one state."""
     reward: RewriteReward = "log-drop"
-    """What the policy is rewarded for."""
+    """What the policy is rewarded for; run-time measures each new state, final-run-time the last
+    one of each episode, and both take far longer than the others."""
     gat: GATConfig = field(default_factory=GATConfig)
     """Encoder of the graph."""
     candidates: CandidateConfig = field(default_factory=CandidateConfig)

@@ -30,6 +30,7 @@ from experiments.rollout_worker import (
     Rebuild,
     RolloutWorker,
     Task,
+    TryRun,
     make_rollout_worker,
 )
 from experiments.run_events import RunEvents
@@ -184,10 +185,10 @@ class Crew:
     def check(self, outcomes: Sequence[Outcome]) -> list[Check]:
         """Checks outcomes on fresh modules; one whose check loses its worker fails it.
 
-        How many calls it took to come to its passes is nothing to check: equal ones are checked
-        once.
+        How many calls it took to come to its passes, and how long they run, is nothing to check:
+        equal ones are checked once.
         """
-        plain = [replace(outcome, calls=0) for outcome in outcomes]
+        plain = [replace(outcome, calls=0, run_time=None) for outcome in outcomes]
         new = [outcome for outcome in dict.fromkeys(plain) if outcome not in self._checked]
         tasks = [CheckOutcome(outcome=o, samples=self._config.samples) for o in new]
         found = self.run(tasks, "a check", give_up=True)
@@ -213,6 +214,18 @@ class Crew:
             else:
                 tqdm.write(f"left out: {name}: {result}")
         return {name: found[name] for name in names if name in found}
+
+    def that_run(self, names: Sequence[str]) -> list[str]:
+        """The benchmarks that can be compiled and run; the others are told of and left out."""
+        tasks = [TryRun(benchmark=name) for name in names]
+        found = self.run(tasks, "running the benchmarks", give_up=True)
+        kept: list[str] = []
+        for name, problem in zip(names, found, strict=True):
+            if problem is None:
+                kept.append(name)
+            else:
+                tqdm.write(f"left out: {name} does not run: {problem}")
+        return kept
 
     def run(self, tasks: Sequence[Task], what: str, *, give_up: bool = False) -> list[Any]:
         """Does tasks; those that are lost again, until all are done.

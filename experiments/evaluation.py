@@ -12,7 +12,7 @@ from torch import Tensor
 
 from experiments.benchmarks import REFERENCES, Reference, load
 from experiments.lockstep import Lockstep
-from experiments.metrics import count_ratio
+from experiments.metrics import count_ratio, geometric_mean
 from experiments.states import STOP, State, stacked, step_name
 from hlograph.equivalence import Limits
 from hlograph.equivalence import Reference as Original
@@ -34,16 +34,23 @@ class Outcome:
     start: int
     """Op count before any pass."""
     op_count: int
-    """Least op count of its episode; which passes come after that is of no use to anybody."""
+    """Least op count of its episode; which passes come after that is of no use to anybody. Of a
+    policy rewarded for run time, that of the last state."""
     passes: tuple[str, ...]
     """Passes (or places of rewrites) that changed the module, in order: running them on it again
     gives the result."""
     calls: int
     """Pass calls, those that changed nothing included."""
+    run_time: float | None = None
+    """Of the last state, in units of the benchmark's own, of a policy rewarded for it; inf if it
+    does not run."""
 
     def unless(self, check: "Check") -> "Outcome":
         """The outcome; of one that failed its check, the benchmark without any pass."""
-        return replace(self, op_count=self.start, passes=()) if check.problem else self
+        if not check.problem:
+            return self
+        run_time = None if self.run_time is None else 1.0
+        return replace(self, op_count=self.start, passes=(), run_time=run_time)
 
 
 @dataclass(frozen=True)
@@ -87,6 +94,14 @@ def count_ratios(results: Sequence[Ended], references: Mapping[str, Reference]) 
         name: count_ratio([references[result.benchmark].after[name] for result in results], own)
         for name in REFERENCES
     }
+
+
+def speedup(outcomes: Sequence[Outcome]) -> float | None:
+    """Geometric mean of run time before / after; None unless all of them were timed."""
+    times = [outcome.run_time for outcome in outcomes if outcome.run_time is not None]
+    if not times or len(times) < len(outcomes):
+        return None
+    return geometric_mean([1 / run_time for run_time in times])
 
 
 class Checker:
@@ -203,9 +218,12 @@ class Played:
     passes: list[str] = field(default_factory=list)
     """Those that changed it."""
     calls: int = 0
+    run_time: float | None = None
+    """Of the last state, if it was timed."""
 
     def note(self, info: Mapping[str, Any]) -> None:
         """Adds what a step's info says."""
+        self.run_time = info.get("run_time")
         name = step_name(info)
         if name is None or name == STOP:
             return
@@ -215,7 +233,16 @@ class Played:
             self.op_counts.append(info["op_count"])
 
     def outcome(self) -> Outcome:
-        """The first state with the least op count, with the calls of the whole episode."""
+        """The first state with the least op count, with the calls of the whole episode.
+
+        Where the last state was timed it is the one: only a timed state is known to be worth it.
+        """
+        if self.run_time is not None:
+            last = self.op_counts[-1]
+            passes = tuple(self.passes)
+            return Outcome(
+                self.benchmark, self.op_counts[0], last, passes, self.calls, self.run_time
+            )
         least = min(self.op_counts)
         passes = tuple(self.passes[: self.op_counts.index(least)])
         return Outcome(self.benchmark, self.op_counts[0], least, passes, self.calls)

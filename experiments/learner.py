@@ -94,6 +94,14 @@ def reward_of(learner: Learner, config: PassTrainConfig) -> str | Reward:
     return Shaped(gamma=learner.ppo.gamma) if config.reward == "shaped" else config.reward
 
 
+def is_timed(config: TrainConfig) -> bool:
+    """Whether a run's policies are rewarded for measured run time."""
+    return isinstance(config, RewriteTrainConfig) and config.reward in (
+        "run-time",
+        "final-run-time",
+    )
+
+
 def _op_count_encoder(config: OpCountTrainConfig) -> Encoder:
     return OpCountEncoder(len(vocabulary.OPCODES), config.op_counts)
 

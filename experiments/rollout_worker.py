@@ -20,10 +20,11 @@ from envs import KnownNoOps, PassOrderingEnv, RewriteEnv
 from envs.benchmarks import NamedModule, resolve_benchmarks
 from envs.module_cache import MODULES
 from envs.module_env import ModuleEnv
+from envs.run_times import RUN_TIMES, Start
 from experiments.benchmarks import REFERENCES, Reference, load, measured
 from experiments.config import PassTrainConfig, RewriteTrainConfig, TrainConfig
 from experiments.evaluation import Check, Checker, Outcome, play_greedily, play_samples
-from experiments.learner import Learner, LearnerName, learner_of, new_policy, reward_of
+from experiments.learner import Learner, LearnerName, is_timed, learner_of, new_policy, reward_of
 from experiments.lockstep import lockstep
 from experiments.rollout import Deck, RolloutStats, collect
 from experiments.startup import prepare_worker
@@ -96,8 +97,17 @@ class RolloutWorker:
         quarantine: Quarantine,
         *,
         fresh: bool = False,
+        learns: bool = True,
     ) -> Callable[[], ModuleEnv[Any]]:
-        """A function that makes environments for the learner; see ``pass_env_maker``."""
+        """A function that makes environments for the learner; see ``pass_env_maker``.
+
+        Args:
+            learner: As there, and so the rest.
+            benchmarks: Names of what they hold.
+            quarantine: What they do not try.
+            fresh: Whether they begin with nothing known.
+            learns: Whether rewards are looked at: if not, only last states are timed.
+        """
         config = self.config
         if not isinstance(config, RewriteTrainConfig):
             return self.pass_env_maker(learner, benchmarks, quarantine, fresh=fresh)
@@ -105,7 +115,7 @@ class RolloutWorker:
             self._resolved(benchmarks),
             rules=learner.steps,
             max_candidates=config.max_candidates,
-            reward=config.reward,
+            reward="final-run-time" if is_timed(config) and not learns else config.reward,
             horizon=config.horizon,
             costs=False,
             timings=True,
@@ -231,7 +241,7 @@ class Play(Task):
     def do(self, worker: RolloutWorker) -> list[Outcome]:
         """Plays them side by side."""
         learner, policy = worker.policy(self.learner, self.parameters)
-        make_env = worker.env_maker(learner, self.benchmarks, self.quarantine)
+        make_env = worker.env_maker(learner, self.benchmarks, self.quarantine, learns=False)
         with lockstep(make_env, len(self.benchmarks)) as envs:
             return play_greedily(envs, policy, self.benchmarks)
 
@@ -252,7 +262,9 @@ class PlaySamples(Task):
         load(self.benchmark)
         # What earlier plays in this worker found out would shorten the time, by how much nobody
         # could tell.
-        make_env = worker.env_maker(learner, [self.benchmark], self.quarantine, fresh=True)
+        make_env = worker.env_maker(
+            learner, [self.benchmark], self.quarantine, fresh=True, learns=False
+        )
         with lockstep(make_env, min(self.samples, worker.config.envs_per_task)) as envs:
             begun = time.perf_counter()
             if self.samples == 1:
@@ -291,6 +303,25 @@ class Measure(Task):
             return measured(self.benchmark, self.pipelines)
         except hlograph.HloError as error:
             return error
+
+
+@dataclass(frozen=True)
+class TryRun(Task):
+    """Compiles and runs a benchmark."""
+
+    benchmark: str
+
+    def do(self, worker: RolloutWorker) -> str | None:
+        """Returns why it does not run, or None."""
+        worker.recorder.begin(f"running {self.benchmark}".encode(), worker.config.check_seconds)
+        try:
+            module = load(self.benchmark)
+            RUN_TIMES.check(Start(module, module))
+        except hlograph.HloError as error:
+            return str(error)
+        finally:
+            worker.recorder.end()
+        return None
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def _train_and_compare(config: TrainConfig, folder: Path, make_worker: "MakeWork
     # These import torch, the engine and the environments: seconds that --help does not have.
     from experiments.benchmarks import held_out_benchmarks, training_benchmarks
     from experiments.crew import Crew, pool_of
-    from experiments.learner import learner_of
+    from experiments.learner import is_timed, learner_of
     from experiments.results import Result, save, table_text
     from experiments.rollout_worker import make_rollout_worker
     from experiments.training import Training
@@ -94,6 +94,12 @@ def _train_and_compare(config: TrainConfig, folder: Path, make_worker: "MakeWork
     with pool_of(config, make_worker or make_rollout_worker) as pool:
         crew = Crew(config, pool, folder)
         counts = crew.references([*train_names, *validation_names, *test_names])
+        if is_timed(config):
+            counts = {name: counts[name] for name in crew.that_run(list(counts))}
+            validation_names, test_names = (
+                [name for name in names if name in counts]
+                for names in (validation_names, test_names)
+            )
         train_names = [name for name in train_names if name in counts]
         if not train_names:
             raise HloError("no benchmark is left to train on")

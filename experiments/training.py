@@ -17,7 +17,7 @@ from experiments.config import PassTrainConfig, TrainConfig
 from experiments.config_json import to_json
 from experiments.crew import Crew
 from experiments.demonstrations import known_ways
-from experiments.evaluation import Outcome
+from experiments.evaluation import Outcome, speedup
 from experiments.learner import Learner, new_policy
 from experiments.metrics import geometric_mean
 from experiments.training_log import IterationReport, TrainingLog, flat_settings
@@ -178,7 +178,8 @@ class Training:
             return
         outcomes = self._crew.play(self._learner.name, self._ppo.policy, self._validation)
         ratios = self._log.validation(outcomes, self._steps)
-        score = geometric_mean(list(ratios.values()))
+        timed = speedup(outcomes)
+        score = geometric_mean(list(ratios.values())) if timed is None else timed
         if math.isnan(score):
             return
         if self._config.keep_best and (self._best is None or score > self._best.score):

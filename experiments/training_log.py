@@ -10,7 +10,7 @@ from torch.utils.tensorboard.summary import hparams
 from torch.utils.tensorboard.writer import SummaryWriter
 
 from experiments.benchmarks import Reference
-from experiments.evaluation import Outcome, count_ratios
+from experiments.evaluation import Outcome, count_ratios, speedup
 from experiments.rollout import RolloutStats
 from models.cloning import CloningStats
 from models.ppo import UpdateStats
@@ -104,12 +104,14 @@ class TrainingLog:
         """Writes an evaluation on the validation benchmarks; returns ratios by reference."""
         ratios = count_ratios(outcomes, self._references)
         self._write({f"op_count_ratio_validation/{k}": v for k, v in ratios.items()}, steps)
+        self._speedup(outcomes, "validation", steps)
         return ratios
 
     def test(self, outcomes: Sequence[Outcome], steps: int, settings: Mapping[str, Any]) -> None:
         """Writes the held-out ratios, and the settings that led to them for the hparams tab."""
         ratios = count_ratios(outcomes, self._references)
         self._write({f"op_count_ratio_held_out/{k}": v for k, v in ratios.items()}, steps)
+        self._speedup(outcomes, "held_out", steps)
         metrics = {f"hparam/held_out_{name}": value for name, value in ratios.items()}
         # SummaryWriter.add_hparams would open a second run; this writes into this one.
         file_writer = self._writer._get_file_writer()
@@ -117,6 +119,11 @@ class TrainingLog:
             file_writer.add_summary(summary)
         for name, value in metrics.items():
             self._writer.add_scalar(name, value)
+
+    def _speedup(self, outcomes: Sequence[Outcome], split: str, steps: int) -> None:
+        found = speedup(outcomes)
+        if found is not None:
+            self._write({f"run_time_before_after/{split}": found}, steps)
 
     def _write(self, scalars: Mapping[str, float], steps: int) -> None:
         for name, value in scalars.items():
