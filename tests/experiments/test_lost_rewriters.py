@@ -15,7 +15,7 @@ from experiments.run_events import EVENTS
 from experiments.train import train
 from hlograph import Module, repro
 from hlograph.isolation import Reproducer
-from hlograph.isolation.pass_call import listing
+from hlograph.isolation.pass_call import RUN, listing
 from tests.experiments.saboteur import make_cursed_worker, make_sabotaged_worker
 from tests.experiments.test_train_rewrites import tiny_rewrite_config
 from tests.experiments.tiny_run import results
@@ -69,6 +69,17 @@ def test_what_aborts_each_time_is_left_out_and_training_ends(config):
     rewritten = list(itertools.chain(*by_benchmark))
     assert rewritten
     assert {place.partition("(")[0] for place in rewritten} <= {"algebraic", "merge"}
+
+
+def test_states_that_abort_when_they_are_run_are_not_run_again(config):
+    config = replace(config, reward="run-time", num_envs=1, total_steps=6, validation_count=0)
+    config = replace(config, benchmarks=config.benchmarks[:1], horizon=3, test_count=1)
+    assert train(config, "train_rewrites", partial(make_cursed_worker, [], [RUN])) == 0
+    pairs = Checkpoint.load(config.out / "rewrites" / "checkpoint.pt").quarantine
+    assert {name for _, name in pairs} == {RUN}
+    calls = [reproducer.call for reproducer in saved(config)]
+    assert {call.pair for call in calls} >= set(pairs)
+    assert all(call.applied for call in calls)
 
 
 def test_workers_killed_from_outside_change_nothing(config, tmp_path):
