@@ -17,6 +17,7 @@ from hlograph.module import Cost, Module
 from hlograph.xla_cpu import before_fusion, count_kernels
 
 _KEPT_MODULES = 32
+_APPLY = "apply "
 
 
 class FusionEpisode:
@@ -36,7 +37,6 @@ class FusionEpisode:
         cost: XLA's cost analysis; None in an episode without costs.
         run_time: What came of running it; None until it is timed.
         seen: What the observation sees of the module; None until asked for.
-        applied: What was decided, decision by decision.
         steps: Decisions made.
         done: Whether the episode has ended.
 
@@ -56,13 +56,18 @@ class FusionEpisode:
         self.start_op_count, self._start_fingerprint = self.op_count, self.fingerprint
         self.steps = 0
         self.done = False
-        self.applied: list[str] = []
+        self._taken: list[str] = []
         self._op_counts: list[int] = []
 
     @property
     def module(self) -> Module:
         """The module, changed by each decision to fuse."""
         return self.walk.module
+
+    @property
+    def applied(self) -> list[str]:
+        """Places of the pairs that were fused."""
+        return [t.removeprefix(_APPLY) for t in self._taken if t.startswith(_APPLY)]
 
     @property
     def timed_beside(self) -> Start:
@@ -91,7 +96,7 @@ class FusionEpisode:
                 choice = "keep"
         if choice == "keep":
             self.walk.keep()
-        self.applied.append(f"{choice} {decision}")
+        self._taken.append(f"{choice} {decision}")
         self._op_counts.append(self.op_count)
         return error
 
@@ -114,7 +119,7 @@ class FusionEpisode:
             benchmark=self.benchmark,
             start_fingerprint=self._start_fingerprint,
             start_op_count=self.start_op_count,
-            passes=tuple(self.applied),
+            passes=tuple(self._taken),
             op_counts=tuple(self._op_counts),
             fingerprint=self.fingerprint,
         )
@@ -124,7 +129,7 @@ class FusionEpisode:
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         copy.walk = self.walk.copy()
-        copy.applied, copy._op_counts = list(self.applied), list(self._op_counts)
+        copy._taken, copy._op_counts = list(self._taken), list(self._op_counts)
         return copy
 
     def _enter(self) -> None:

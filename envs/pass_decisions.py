@@ -20,6 +20,9 @@ from envs.run_times import RunTimes
 from envs.step_result import StepResult
 from hlograph import Place
 from hlograph.errors import UnknownNameError
+from hlograph.isolation.flight_recorder import FlightRecorder
+from hlograph.isolation.pass_call import noted
+from hlograph.isolation.quarantine import Quarantine
 from hlograph.names import unknown
 
 KEEP, APPLY = 0, 1
@@ -56,10 +59,11 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
 
     Info of reset and step: ``benchmark``, ``start_op_count``, ``op_count`` (instructions, those
     inside of fusions among them), ``start_kernels``, ``kernels``, ``fingerprint``, ``pass_name``
-    (of the step's decision; None after reset), ``changed``, ``error``, ``decision`` (the ``Place``
-    that is offered next, or None), ``action_mask`` (int8 ``[2]``, all ones: any pair may be kept or
-    fused), and with ``costs`` also ``flops``, ``transcendentals`` and ``bytes_accessed``. Of run
-    times: see ``BenchmarkEnv``.
+    (of the step's decision; None after reset), ``changed``, ``error``, ``decided`` (what the step
+    did, such as "apply fusion(b, a)", or None), ``decision`` (the ``Place`` that is offered next,
+    or None), ``action_mask`` (int8 ``[2]``: any pair may be kept or fused, but for those in
+    quarantine), and with ``costs`` also ``flops``, ``transcendentals`` and ``bytes_accessed``. Of
+    run times: see ``BenchmarkEnv``.
 
     Episodes are deterministic, but for run times: the same actions give the same module in every
     process.
@@ -77,6 +81,8 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
         horizon: int = 1000,
         costs: bool = True,
         run_times: RunTimes | None = None,
+        quarantine: Quarantine | None = None,
+        recorder: FlightRecorder | None = None,
         render_mode: str | None = None,
     ) -> None:
         """Makes the environment; modules are read and lowered when they are first chosen.
@@ -92,6 +98,9 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
                 whatever is said here.
             run_times: Takes and keeps run times where the reward needs them; None: all
                 environments of the process share one ``envs.RunTimes``.
+            quarantine: Pairs that may not be fused on a benchmark, and states not to be run,
+                because they ended a process.
+            recorder: Flight recorder of the worker that the environment runs in.
             render_mode: ``"ansi"`` or None.
         """
         if observation not in OBSERVATIONS:
@@ -105,6 +114,8 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
             horizon=horizon,
             costs=costs,
             run_times=run_times,
+            quarantine=quarantine,
+            recorder=recorder,
             render_mode=render_mode,
         )
         self.passes = tuple(passes)
@@ -135,8 +146,10 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
         episode = self._current
         if episode.done:
             raise gymnasium.error.ResetNeeded("the episode has ended; call reset() first")
+        if not self.action_masks()[choice]:
+            raise ValueError(f"action {choice} is masked: {self.decision} is in quarantine")
         before, decision = episode.state, episode.walk.decision
-        error = episode.decide(ACTIONS[choice])
+        error = self._decide(episode, choice)
         terminated, truncated = self._end(episode, stopped=episode.walk.decision is None)
         after = episode.state._replace(stopped=terminated)
         reward = self._reward(episode.start, before, after)
@@ -146,8 +159,18 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
         return self._observe(), float(reward), terminated, truncated, info
 
     def action_masks(self) -> NDArray[np.int8]:
-        """Returns the action mask: any pair may be kept or fused."""
-        return np.ones(len(ACTIONS), np.int8)
+        """Returns the action mask: any pair may be kept or fused, but for those in quarantine."""
+        mask = np.ones(len(ACTIONS), np.int8)
+        if str(self.decision) in self._quarantine.passes_at(self._current.benchmark):
+            mask[APPLY] = 0
+        return mask
+
+    def _decide(self, episode: FusionEpisode, choice: int) -> str | None:
+        if choice == KEEP:
+            return episode.decide(ACTIONS[KEEP])
+        about = (str(self.decision), episode.fingerprint, episode.benchmark, episode.applied)
+        with noted(self._recorder, *about):
+            return episode.decide(ACTIONS[APPLY])
 
     def _begin(self, benchmark: NamedModule) -> FusionEpisode:
         return FusionEpisode(benchmark, self.passes, self._needs_costs)
@@ -176,6 +199,7 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
 
     def _info(self, name: str | None, result: StepResult) -> dict[str, Any]:
         episode = self._current
+        decided = episode.trajectory().passes[-1] if name is not None else None
         info: dict[str, Any] = {
             "benchmark": episode.benchmark,
             "start_op_count": episode.start_op_count,
@@ -186,6 +210,7 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
             "pass_name": name,
             "changed": result.changed,
             "error": result.error,
+            "decided": decided,
             "decision": episode.walk.decision,
             "action_mask": self.action_masks(),
         }

@@ -11,7 +11,7 @@ from envs.rewards import ModuleState
 from envs.run_times import RunTime, RunTimes, Start
 from hlograph.errors import HloError, NotExecutableError
 from hlograph.isolation.flight_recorder import FlightRecorder
-from hlograph.isolation.pass_call import RUN, noted
+from hlograph.isolation.pass_call import RUN, RUN_LOWERED, noted
 from hlograph.isolation.quarantine import Quarantine
 from hlograph.module import Module
 
@@ -32,7 +32,7 @@ class TimedEpisode(Protocol):
 
     @property
     def applied(self) -> Sequence[str]:
-        """Names of the steps taken."""
+        """Passes, or places of rewrites, that led to its state."""
         ...
 
     @property
@@ -107,11 +107,15 @@ class Timing:
         episode.state = episode.state._replace(run_time=run_time.ratio)
 
     def _is_quarantined(self, episode: TimedEpisode) -> bool:
-        return RUN in self._quarantine.passes_at(episode.fingerprint)
+        return self._name(episode) in self._quarantine.passes_at(episode.fingerprint)
+
+    @staticmethod
+    def _name(episode: TimedEpisode) -> str:
+        return RUN_LOWERED if episode.timed_beside.lowered else RUN
 
     def _noted(self, episode: TimedEpisode) -> AbstractContextManager[None]:
         about = (episode.fingerprint, episode.benchmark, episode.applied)
-        return noted(self._recorder, RUN, *about)
+        return noted(self._recorder, self._name(episode), *about)
 
 
 _ENDED = "compiling or running it ended a process before"

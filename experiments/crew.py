@@ -188,7 +188,7 @@ class Crew:
         How many calls it took to come to its passes, and how long they run, is nothing to check:
         equal ones are checked once.
         """
-        plain = [replace(outcome, calls=0, run_time=None) for outcome in outcomes]
+        plain = [replace(outcome, calls=0, run_time=None, reward=None) for outcome in outcomes]
         new = [outcome for outcome in dict.fromkeys(plain) if outcome not in self._checked]
         tasks = [CheckOutcome(outcome=o, samples=self._config.samples) for o in new]
         found = self.run(tasks, "a check", give_up=True)

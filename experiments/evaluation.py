@@ -13,7 +13,7 @@ from torch import Tensor
 from experiments.benchmarks import REFERENCES, Reference, load
 from experiments.lockstep import Lockstep
 from experiments.metrics import count_ratio, geometric_mean
-from experiments.states import STOP, State, stacked, step_name
+from experiments.states import STOP, State, is_fusion, size, stacked, step_name
 from hlograph.equivalence import Limits
 from hlograph.equivalence import Reference as Original
 from hlograph.errors import VerificationError, WorkerLostError
@@ -35,15 +35,17 @@ class Outcome:
     """Op count before any pass."""
     op_count: int
     """Least op count of its episode; which passes come after that is of no use to anybody. Of a
-    policy rewarded for run time, that of the last state."""
+    policy rewarded for run time, that of the last state; of fusion decisions, its kernels."""
     passes: tuple[str, ...]
-    """Passes (or places of rewrites) that changed the module, in order: running them on it again
-    gives the result."""
+    """Passes (or places of rewrites, or of fusions) that changed the module, in order: running them
+    on it again gives the result."""
     calls: int
     """Pass calls, those that changed nothing included."""
     run_time: float | None = None
     """Of the last state, in units of the benchmark's own, of a policy rewarded for it; inf if it
     does not run."""
+    reward: float | None = None
+    """What the episode was paid, of fusion decisions."""
 
     def unless(self, check: "Check") -> "Outcome":
         """The outcome; of one that failed its check, the benchmark without any pass."""
@@ -89,11 +91,44 @@ def count_ratios(results: Sequence[Ended], references: Mapping[str, Reference]) 
         results: What something made of benchmarks.
         references: Of these benchmarks.
     """
-    own = [result.op_count for result in results]
-    return {
-        name: count_ratio([references[result.benchmark].after[name] for result in results], own)
-        for name in REFERENCES
-    }
+    return Measure.of_counts(references).of(results)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What training writes down of results beside references."""
+
+    name: str
+    """What is counted, as it is called in logs."""
+    references: Mapping[str, Mapping[str, int]]
+    """What is left of each benchmark without a policy, by reference."""
+
+    @classmethod
+    def of_counts(cls, references: Mapping[str, Reference]) -> "Measure":
+        """Op counts beside those after the reference pipelines."""
+        rows = {n: {r: found.after[r] for r in REFERENCES} for n, found in references.items()}
+        return cls("op_count", rows)
+
+    def of(self, results: Sequence[Ended]) -> dict[str, float]:
+        """Geometric mean of reference / result over benchmarks, by reference."""
+        own = [result.op_count for result in results]
+        rows = [self.references[result.benchmark] for result in results]
+        names = next(iter(self.references.values()), {})
+        return {name: count_ratio([row[name] for row in rows], own) for name in names}
+
+
+def score(outcomes: Sequence[Outcome], ratios: Sequence[float]) -> float:
+    """What the policy is kept by that did best.
+
+    Args:
+        outcomes: What it made of the validation benchmarks.
+        ratios: Count ratios, which decide if nothing else does.
+    """
+    timed = speedup(outcomes)
+    if timed is not None:
+        return timed
+    rewards = [outcome.reward for outcome in outcomes if outcome.reward is not None]
+    return math.fsum(rewards) / len(rewards) if rewards else geometric_mean(ratios)
 
 
 def speedup(outcomes: Sequence[Outcome]) -> float | None:
@@ -220,29 +255,32 @@ class Played:
     calls: int = 0
     run_time: float | None = None
     """Of the last state, if it was timed."""
+    reward: float | None = None
+    """What it was paid so far, of fusion decisions."""
 
-    def note(self, info: Mapping[str, Any]) -> None:
-        """Adds what a step's info says."""
+    def note(self, info: Mapping[str, Any], reward: float = 0.0) -> None:
+        """Adds what a step's info says, and what it was paid."""
         self.run_time = info.get("run_time")
+        if is_fusion(info):
+            self.reward = (self.reward or 0.0) + reward
         name = step_name(info)
         if name is None or name == STOP:
             return
         self.calls += 1
         if info["changed"]:
             self.passes.append(name)
-            self.op_counts.append(info["op_count"])
+            self.op_counts.append(size(info))
 
     def outcome(self) -> Outcome:
         """The first state with the least op count, with the calls of the whole episode.
 
         Where the last state was timed it is the one: only a timed state is known to be worth it.
+        So it is after fusion decisions, which are paid for something else than the count.
         """
-        if self.run_time is not None:
-            last = self.op_counts[-1]
-            passes = tuple(self.passes)
-            return Outcome(
-                self.benchmark, self.op_counts[0], last, passes, self.calls, self.run_time
-            )
+        if self.run_time is not None or self.reward is not None:
+            last, passes = self.op_counts[-1], tuple(self.passes)
+            paid = (self.run_time, self.reward)
+            return Outcome(self.benchmark, self.op_counts[0], last, passes, self.calls, *paid)
         least = min(self.op_counts)
         passes = tuple(self.passes[: self.op_counts.index(least)])
         return Outcome(self.benchmark, self.op_counts[0], least, passes, self.calls)
@@ -268,7 +306,7 @@ def _play(
     device = next(policy.parameters()).device
     begun = envs.reset(dict(enumerate(benchmarks)))
     running: dict[int, State] = {n: state for n, (state, _) in begun.items()}
-    episodes = [Played(b, [begun[n][1]["start_op_count"]]) for n, b in enumerate(benchmarks)]
+    episodes = [Played(b, [size(begun[n][1])]) for n, b in enumerate(benchmarks)]
     while running:
         states = list(running.values())
         numbers = table.numbers([s.key for s in states], [s.item for s in states])
@@ -280,7 +318,7 @@ def _play(
             if generator is not None:
                 actions[row] = int(sample(log_probs[row : row + 1], generator))
         for n, after in envs.step(dict(zip(running, actions, strict=True))).items():
-            episodes[n].note(after.info)
+            episodes[n].note(after.info, after.reward)
             running[n] = after.state
             if after.terminated or after.truncated:
                 del running[n]

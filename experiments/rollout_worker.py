@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import torch
 
@@ -19,11 +20,11 @@ import hlograph
 from envs import KnownNoOps, PassOrderingEnv, RewriteEnv
 from envs.benchmarks import NamedModule, resolve_benchmarks
 from envs.module_cache import MODULES
-from envs.module_env import ModuleEnv
 from envs.run_times import RUN_TIMES, Start
 from experiments.benchmarks import REFERENCES, Reference, load, measured
-from experiments.config import PassTrainConfig, RewriteTrainConfig, TrainConfig
+from experiments.config import FusionTrainConfig, PassTrainConfig, RewriteTrainConfig, TrainConfig
 from experiments.evaluation import Check, Checker, Outcome, play_greedily, play_samples
+from experiments.fusion_envs import fusion_env_maker
 from experiments.learner import Learner, LearnerName, is_timed, learner_of, new_policy, reward_of
 from experiments.lockstep import lockstep
 from experiments.rollout import Deck, RolloutStats, collect
@@ -32,6 +33,7 @@ from experiments.stopwatch import Stopwatch
 from hlograph.errors import RewriteError
 from hlograph.isolation import FlightRecorder, Quarantine
 from hlograph.steps import take_step
+from hlograph.xla_cpu import before_fusion
 from models.actor_critic import ActorCritic
 from models.rollout import Rollout
 
@@ -98,7 +100,7 @@ class RolloutWorker:
         *,
         fresh: bool = False,
         learns: bool = True,
-    ) -> Callable[[], ModuleEnv[Any]]:
+    ) -> Callable[[], gymnasium.Env[Any, Any]]:
         """A function that makes environments for the learner; see ``pass_env_maker``.
 
         Args:
@@ -108,11 +110,13 @@ class RolloutWorker:
             fresh: Whether they begin with nothing known.
             learns: Whether rewards are looked at: if not, only last states are timed.
         """
-        config = self.config
+        config, named = self.config, self._resolved(benchmarks)
+        if isinstance(config, FusionTrainConfig):
+            return fusion_env_maker(config, named, quarantine, self.recorder, learns=learns)
         if not isinstance(config, RewriteTrainConfig):
             return self.pass_env_maker(learner, benchmarks, quarantine, fresh=fresh)
         return RewriteEnv(
-            self._resolved(benchmarks),
+            named,
             rules=learner.steps,
             max_candidates=config.max_candidates,
             reward="final-run-time" if is_timed(config) and not learns else config.reward,
@@ -336,6 +340,8 @@ class Rebuild(Task):
         """Returns the state as HLO text."""
         module = load(self.benchmark)
         worker.recorder.begin(f"passes that were run before, on {self.benchmark}".encode())
+        if isinstance(worker.config, FusionTrainConfig):
+            module = before_fusion(module)
         for name in self.passes:
             # One may have failed then too, and left the module as it was.
             with suppress(hlograph.PassError, RewriteError):

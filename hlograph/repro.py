@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from hlograph.errors import HloError, PassError, RewriteError, WorkerLostError
 from hlograph.isolation import FlightRecorder, Limits, WorkerPool
-from hlograph.isolation.pass_call import RUN
+from hlograph.isolation.pass_call import RUN, RUN_LOWERED
 from hlograph.isolation.quarantine import Reproducer
 from hlograph.steps import take_step
 
@@ -80,10 +80,10 @@ def _read(reproducer: Reproducer) -> Module:
 
 def _run(reproducer: Reproducer, module: Module) -> str:
     before, call = module.op_count, reproducer.call
-    if call.name == RUN:
+    if call.name in (RUN, RUN_LOWERED):
         from hlograph.execution import Executable, random_inputs
 
-        Executable(module).run(random_inputs(module))
+        Executable(module, lowered=call.name == RUN_LOWERED).run(random_inputs(module))
         return "the module compiles and runs"
     if call.rules is not None:
         return f"the listing came to its end: {len(module.rewrites(call.rules))} rewrites"

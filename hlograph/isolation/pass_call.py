@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.steps import is_place
 
-RUN = "run"
-"""What a call is named that compiles and runs the state; no pass has the name."""
+RUN, RUN_LOWERED = "run", "run-lowered"
+"""What a call is named that compiles and runs the state, and one that does so with the fusions
+that the state has; no pass has the names."""
 _LISTING = "rewrites by "
 
 Pair = tuple[str, str]
@@ -22,7 +23,8 @@ class PassCall:
     """A pass, or something about rewrites, called on the state that a benchmark is in after others.
 
     Attributes:
-        name: Name of the pass, place of the rewrite, ``listing`` of rules, or ``RUN``.
+        name: Name of the pass, place of the rewrite, ``listing`` of rules, ``RUN`` or
+            ``RUN_LOWERED``.
         fingerprint: The state's.
         benchmark: Name of the benchmark.
         applied: Names of the passes, or places of the rewrites, that led there, those without
