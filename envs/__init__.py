@@ -13,8 +13,9 @@ from envs.known_no_ops import KnownNoOps
 from envs.no_op_table import NoOpTable
 from envs.pass_decisions import PassDecisionsEnv
 from envs.pass_ordering import PassOrderingEnv
-from envs.rewards import BytesDrop, CostDrop, OpCount, OpCountDrop, Reward, Shaped
+from envs.rewards import BytesDrop, CostDrop, OpCount, OpCountDrop, Reward, RunTimeDrop, Shaped
 from envs.rewrite import RewriteEnv
+from envs.run_times import RunTimes
 from envs.trajectory import ReplayError, Trajectory
 from envs.validation import Validation
 
@@ -30,6 +31,8 @@ __all__ = [
     "ReplayError",
     "Reward",
     "RewriteEnv",
+    "RunTimeDrop",
+    "RunTimes",
     "Shaped",
     "Trajectory",
     "Validation",

@@ -12,25 +12,25 @@ from numpy.typing import NDArray
 
 from envs.benchmarks import BenchmarkSource, NamedModule, resolve_benchmarks
 from envs.rendering import render_trajectory
-from envs.rewards import Reward, needs_costs, resolve_reward
+from envs.rewards import Reward, needs_costs, needs_run_times, resolve_reward
+from envs.run_times import RUN_TIMES, RunTimes
 from envs.step_result import NOTHING, StepResult
+from envs.timing import TimedEpisode, Timing
 from envs.trajectory import ReplayError, Trajectory
 from hlograph.errors import UnknownNameError
+from hlograph.isolation.flight_recorder import FlightRecorder
+from hlograph.isolation.quarantine import Quarantine
 from hlograph.module import Module
 from hlograph.names import unknown
 
 Selection = Literal["uniform", "round-robin"]
 
 
-class AnyEpisode(Protocol):
+class AnyEpisode(TimedEpisode, Protocol):
     """The state of one episode, of whatever kind."""
 
     done: bool
-
-    @property
-    def module(self) -> Module:
-        """The module, changed by each step."""
-        ...
+    steps: int
 
     def trajectory(self) -> Trajectory:
         """What it did so far."""
@@ -50,10 +50,18 @@ class BenchmarkEnv(gymnasium.Env[Any, np.int64], Generic[E]):
     Args:
         benchmarks: Names of the corpus, paths of HLO files, or Modules; one or several. None: the
             training split of the corpus.
-        reward: A name of ``envs.rewards.REWARDS`` or a callable.
-        horizon: Steps after which an episode is truncated.
+        reward: A name of ``envs.rewards.REWARDS`` or a callable. With one that needs run times,
+            info holds ``run_time``, in units of the start's (inf of a state that does not run,
+            None of one that is not timed), and ``run_time_error``, why it does not run, or None;
+            reset raises NotExecutableError for a benchmark that does not.
+        horizon: Steps after which an episode is truncated; terminated, with a reward that is paid
+            at its end.
         selection: How reset picks a benchmark: ``"uniform"`` or ``"round-robin"``.
         costs: Whether info holds XLA's cost analysis; a reward that reads it has it anyway.
+        run_times: Takes and keeps run times where the reward needs them; None: all environments
+            of the process share ``envs.run_times.RUN_TIMES``.
+        quarantine: What is not to be tried, because it ended a process.
+        recorder: Where it is noted what is tried; None in a process that is nobody's worker.
         render_mode: ``"ansi"`` or None.
     """
 
@@ -68,6 +76,9 @@ class BenchmarkEnv(gymnasium.Env[Any, np.int64], Generic[E]):
         horizon: int,
         selection: Selection = "uniform",
         costs: bool,
+        run_times: RunTimes | None = None,
+        quarantine: Quarantine | None = None,
+        recorder: FlightRecorder | None = None,
         render_mode: str | None,
     ) -> None:
         if horizon < 1:
@@ -85,6 +96,13 @@ class BenchmarkEnv(gymnasium.Env[Any, np.int64], Generic[E]):
         self._reward = resolve_reward(reward)
         self._costs = costs
         self._needs_costs = costs or needs_costs(self._reward)
+        self._quarantine, self._recorder = quarantine or Quarantine(), recorder
+        timed = needs_run_times(self._reward)
+        self._pays_at_end = timed == "of the last state"
+        self._timing = None
+        if timed != "no":
+            times = RUN_TIMES if run_times is None else run_times
+            self._timing = Timing(times, self._pays_at_end, self._quarantine, recorder)
         self._episode: E | None = None
 
     @property
@@ -117,7 +135,10 @@ class BenchmarkEnv(gymnasium.Env[Any, np.int64], Generic[E]):
             self._forget()
         if self._episode is not None:
             self._leave(self._episode)
-        self._episode = self._begin(self._choose((options or {}).get("benchmark")))
+        episode = self._begin(self._choose((options or {}).get("benchmark")))
+        if self._timing is not None:
+            self._timing.begin(episode)
+        self._episode = episode
         return self._observe(), self._info(None, NOTHING)
 
     def fork(self) -> Self:
@@ -172,6 +193,22 @@ class BenchmarkEnv(gymnasium.Env[Any, np.int64], Generic[E]):
     @abstractmethod
     def _observe(self) -> Any:
         """What the agent sees of the present state."""
+
+    def _end(self, episode: E, stopped: bool) -> tuple[bool, bool]:
+        """Whether a step terminated and truncated the episode; times its state if it has to be.
+
+        Args:
+            episode: The episode, with the step counted.
+            stopped: Whether nothing is left to do.
+        """
+        cut_off = not stopped and episode.steps >= self.horizon
+        terminated, truncated = stopped, cut_off
+        if cut_off and self._pays_at_end:
+            terminated, truncated = True, False
+        episode.done = terminated or truncated
+        if self._timing is not None:
+            self._timing.measure(episode, episode.done)
+        return terminated, truncated
 
     def _leave(self, episode: E) -> None:
         """What there is to do when an episode ends, or is left before its end."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from envs.benchmarks import NamedModule
 from envs.rewards import ModuleState
+from envs.run_times import RunTime, Start
 from envs.trajectory import Trajectory
 from hlograph.module import Cost, Module, Snapshot
 
@@ -33,6 +34,7 @@ class Episode:
         known_before: Those that were known as the episode came into it.
         seen: What the observation sees of the module; None until asked for.
         cost: XLA's cost analysis; None in an episode without costs.
+        run_time: What came of running it; None until it is timed.
 
     Args:
         benchmark: What the episode begins with.
@@ -62,6 +64,11 @@ class Episode:
         return self._load()
 
     @property
+    def timed_beside(self) -> Start:
+        """What its states are timed beside."""
+        return Start(self.start_module, self.start_module)
+
+    @property
     def key(self) -> int:
         """The present state, as ``KnownNoOps`` tells states apart."""
         return int(self.fingerprint, 16) ^ self._surroundings
@@ -75,6 +82,7 @@ class Episode:
             self.cost = self.module.cost()
             self.state = ModuleState(snapshot.op_count, *self.cost)
         self.counts = snapshot.op_counts
+        self.run_time: RunTime | None = None
         self.seen: Any = None
 
     def trajectory(self) -> Trajectory:

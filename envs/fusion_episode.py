@@ -9,6 +9,7 @@ from typing import Any, Self
 from envs.benchmarks import NamedModule
 from envs.fusion_walk import FusionWalk
 from envs.rewards import ModuleState
+from envs.run_times import RunTime, Start
 from envs.trajectory import Trajectory
 from hlograph import HloGraph
 from hlograph.errors import RewriteError
@@ -16,6 +17,7 @@ from hlograph.module import Cost, Module
 from hlograph.xla_cpu import before_fusion, count_kernels
 
 _KEPT_MODULES = 32
+_APPLY = "apply "
 
 
 class FusionEpisode:
@@ -33,6 +35,7 @@ class FusionEpisode:
         counts: Its instructions by opcode, float32 ``[len(OPCODES)]``; not to be written to.
         fingerprint: Its fingerprint now.
         cost: XLA's cost analysis; None in an episode without costs.
+        run_time: What came of running it; None until it is timed.
         seen: What the observation sees of the module; None until asked for.
         steps: Decisions made.
         done: Whether the episode has ended.
@@ -45,7 +48,7 @@ class FusionEpisode:
 
     def __init__(self, benchmark: NamedModule, passes: Sequence[str], costs: bool) -> None:
         self.benchmark = benchmark.name
-        self._costs = costs
+        self._source, self._costs = benchmark, costs
         self.walk = FusionWalk(_lower(benchmark).clone(), passes)
         self._enter()
         self.start = self.state
@@ -60,6 +63,16 @@ class FusionEpisode:
     def module(self) -> Module:
         """The module, changed by each decision to fuse."""
         return self.walk.module
+
+    @property
+    def applied(self) -> list[str]:
+        """Places of the pairs that were fused."""
+        return [t.removeprefix(_APPLY) for t in self._taken if t.startswith(_APPLY)]
+
+    @property
+    def timed_beside(self) -> Start:
+        """What its states are timed beside: the module before any decision."""
+        return Start(_lower(self._source), self._source.load(), lowered=True)
 
     def decide(self, choice: str) -> str | None:
         """Keeps or applies the decision that is offered.
@@ -130,6 +143,7 @@ class FusionEpisode:
         self.state = ModuleState(max(self.kernels, 1))
         if self.cost is not None:
             self.state = self.state._replace(**self.cost._asdict())
+        self.run_time: RunTime | None = None
         self.seen: Any = None
         self._graph: HloGraph | None = None
         self._nodes: dict[str, int] | None = None

@@ -15,9 +15,12 @@ from envs.benchmark_env import BenchmarkEnv, Selection
 from envs.benchmarks import BenchmarkSource
 from envs.episode import Episode
 from envs.rewards import Reward, cost_changes
+from envs.run_times import RunTimes
 from envs.step_result import NOTHING, StepResult
 from envs.validation import Validation, validate
 from hlograph.equivalence import Limits
+from hlograph.isolation.flight_recorder import FlightRecorder
+from hlograph.isolation.quarantine import Quarantine
 
 STOP = "stop"
 """What the last action is called."""
@@ -39,6 +42,9 @@ class ModuleEnv(BenchmarkEnv[E]):
         selection: How reset picks a benchmark.
         costs: Whether info holds XLA's cost analysis.
         timings: Whether info holds the time in XLA.
+        run_times: Takes and keeps run times where the reward needs them.
+        quarantine: What is not to be tried.
+        recorder: Where it is noted what is tried.
         render_mode: ``"ansi"`` or None.
     """
 
@@ -52,6 +58,9 @@ class ModuleEnv(BenchmarkEnv[E]):
         selection: Selection,
         costs: bool,
         timings: bool,
+        run_times: RunTimes | None,
+        quarantine: Quarantine | None,
+        recorder: FlightRecorder | None,
         render_mode: str | None,
     ) -> None:
         super().__init__(
@@ -60,6 +69,9 @@ class ModuleEnv(BenchmarkEnv[E]):
             horizon=horizon,
             selection=selection,
             costs=costs,
+            run_times=run_times,
+            quarantine=quarantine,
+            recorder=recorder,
             render_mode=render_mode,
         )
         self.action_space = spaces.Discrete(num_actions)
@@ -79,11 +91,10 @@ class ModuleEnv(BenchmarkEnv[E]):
         if episode.done:
             raise gymnasium.error.ResetNeeded("the episode has ended; call reset() first")
         before = episode.state
-        terminated = index == self._stop
-        name, result = (STOP, NOTHING) if terminated else self._act(episode, index)
+        stopped = index == self._stop
+        name, result = (STOP, NOTHING) if stopped else self._act(episode, index)
         episode.steps += 1
-        truncated = not terminated and episode.steps >= self.horizon
-        episode.done = terminated or truncated
+        terminated, truncated = self._end(episode, stopped)
         if episode.done:
             self._leave(episode)
         after = episode.state._replace(stopped=True) if terminated else episode.state
@@ -140,6 +151,8 @@ class ModuleEnv(BenchmarkEnv[E]):
         if self._costs and episode.cost is not None:
             info.update(episode.cost._asdict())
             info["cost_changes"] = cost_changes(episode.start, episode.state)
+        if self._timing is not None:
+            info.update(self._timing.info(episode))
         if self._timings:
             info[self._step_time] = result.seconds
         return info

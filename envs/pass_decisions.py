@@ -16,9 +16,13 @@ from envs.fusion_episode import FusionEpisode
 from envs.fusion_walk import FUSION_PASSES
 from envs.observations import OBSERVATIONS, Observation, ObservationKind
 from envs.rewards import Reward
+from envs.run_times import RunTimes
 from envs.step_result import StepResult
 from hlograph import Place
 from hlograph.errors import UnknownNameError
+from hlograph.isolation.flight_recorder import FlightRecorder
+from hlograph.isolation.pass_call import noted
+from hlograph.isolation.quarantine import Quarantine
 from hlograph.names import unknown
 
 KEEP, APPLY = 0, 1
@@ -45,18 +49,24 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
 
     Reward: see ``envs.rewards``; what they call op count is the number of kernels here
     (``hlograph.xla_cpu.count_kernels``), so that ``op-count-drop`` (the default) is the drop of
-    kernels in percent of the start. ``bytes-drop`` is that of bytes by XLA's cost model.
+    kernels in percent of the start. ``bytes-drop`` is that of bytes by XLA's cost model;
+    ``run-time`` and ``final-run-time`` that of the measured run time, of the code that has the
+    chosen fusions and no others, beside that without any.
 
-    End: the episode terminates after the last decision; the horizon truncates it. A fusion that
-    fails leaves the module as it was, counts as kept and is reported in ``info["error"]``.
+    End: the episode terminates after the last decision; the horizon truncates it (terminates,
+    with ``final-run-time``). A fusion that fails leaves the module as it was, counts as kept and
+    is reported in ``info["error"]``.
 
     Info of reset and step: ``benchmark``, ``start_op_count``, ``op_count`` (instructions, those
     inside of fusions among them), ``start_kernels``, ``kernels``, ``fingerprint``, ``pass_name``
-    (of the step's decision; None after reset), ``changed``, ``error``, ``decision`` (the ``Place``
-    that is offered next, or None), ``action_mask`` (int8 ``[2]``, all ones: any pair may be kept or
-    fused), and with ``costs`` also ``flops``, ``transcendentals`` and ``bytes_accessed``.
+    (of the step's decision; None after reset), ``changed``, ``error``, ``decided`` (what the step
+    did, such as "apply fusion(b, a)", or None), ``decision`` (the ``Place`` that is offered next,
+    or None), ``action_mask`` (int8 ``[2]``: any pair may be kept or fused, but for those in
+    quarantine), and with ``costs`` also ``flops``, ``transcendentals`` and ``bytes_accessed``. Of
+    run times: see ``BenchmarkEnv``.
 
-    Episodes are deterministic: the same actions give the same module in every process.
+    Episodes are deterministic, but for run times: the same actions give the same module in every
+    process.
 
     Version history: v0, the first.
     """
@@ -70,6 +80,9 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
         reward: str | Reward = "op-count-drop",
         horizon: int = 1000,
         costs: bool = True,
+        run_times: RunTimes | None = None,
+        quarantine: Quarantine | None = None,
+        recorder: FlightRecorder | None = None,
         render_mode: str | None = None,
     ) -> None:
         """Makes the environment; modules are read and lowered when they are first chosen.
@@ -83,6 +96,11 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
             horizon: Decisions after which an episode is truncated.
             costs: Whether info holds XLA's cost analysis. A reward that reads costs has them
                 whatever is said here.
+            run_times: Takes and keeps run times where the reward needs them; None: all
+                environments of the process share one ``envs.RunTimes``.
+            quarantine: Pairs that may not be fused on a benchmark, and states not to be run,
+                because they ended a process.
+            recorder: Flight recorder of the worker that the environment runs in.
             render_mode: ``"ansi"`` or None.
         """
         if observation not in OBSERVATIONS:
@@ -91,7 +109,14 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
             if name not in FUSION_PASSES:
                 raise UnknownNameError(unknown("fusion pass", name, FUSION_PASSES))
         super().__init__(
-            benchmarks, reward=reward, horizon=horizon, costs=costs, render_mode=render_mode
+            benchmarks,
+            reward=reward,
+            horizon=horizon,
+            costs=costs,
+            run_times=run_times,
+            quarantine=quarantine,
+            recorder=recorder,
+            render_mode=render_mode,
         )
         self.passes = tuple(passes)
         self._shows_graph = observation == "graph"
@@ -121,11 +146,11 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
         episode = self._current
         if episode.done:
             raise gymnasium.error.ResetNeeded("the episode has ended; call reset() first")
+        if not self.action_masks()[choice]:
+            raise ValueError(f"action {choice} is masked: {self.decision} is in quarantine")
         before, decision = episode.state, episode.walk.decision
-        error = episode.decide(ACTIONS[choice])
-        terminated = episode.walk.decision is None
-        truncated = not terminated and episode.steps >= self.horizon
-        episode.done = terminated or truncated
+        error = self._decide(episode, choice)
+        terminated, truncated = self._end(episode, stopped=episode.walk.decision is None)
         after = episode.state._replace(stopped=terminated)
         reward = self._reward(episode.start, before, after)
         changed = choice == APPLY and decision is not None and error is None
@@ -134,8 +159,18 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
         return self._observe(), float(reward), terminated, truncated, info
 
     def action_masks(self) -> NDArray[np.int8]:
-        """Returns the action mask: any pair may be kept or fused."""
-        return np.ones(len(ACTIONS), np.int8)
+        """Returns the action mask: any pair may be kept or fused, but for those in quarantine."""
+        mask = np.ones(len(ACTIONS), np.int8)
+        if str(self.decision) in self._quarantine.passes_at(self._current.benchmark):
+            mask[APPLY] = 0
+        return mask
+
+    def _decide(self, episode: FusionEpisode, choice: int) -> str | None:
+        if choice == KEEP:
+            return episode.decide(ACTIONS[KEEP])
+        about = (str(self.decision), episode.fingerprint, episode.benchmark, episode.applied)
+        with noted(self._recorder, *about):
+            return episode.decide(ACTIONS[APPLY])
 
     def _begin(self, benchmark: NamedModule) -> FusionEpisode:
         return FusionEpisode(benchmark, self.passes, self._needs_costs)
@@ -164,6 +199,7 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
 
     def _info(self, name: str | None, result: StepResult) -> dict[str, Any]:
         episode = self._current
+        decided = episode.trajectory().passes[-1] if name is not None else None
         info: dict[str, Any] = {
             "benchmark": episode.benchmark,
             "start_op_count": episode.start_op_count,
@@ -174,9 +210,12 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
             "pass_name": name,
             "changed": result.changed,
             "error": result.error,
+            "decided": decided,
             "decision": episode.walk.decision,
             "action_mask": self.action_masks(),
         }
         if self._costs and episode.cost is not None:
             info.update(episode.cost._asdict())
+        if self._timing is not None:
+            info.update(self._timing.info(episode))
         return info

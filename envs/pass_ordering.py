@@ -14,6 +14,7 @@ from envs.module_env import ModuleEnv
 from envs.observations import OBSERVATIONS, Observation, ObservationKind
 from envs.pass_runner import PassRunner
 from envs.rewards import Reward
+from envs.run_times import RunTimes
 from envs.step_result import StepResult
 from hlograph.errors import UnknownNameError
 from hlograph.isolation.flight_recorder import FlightRecorder
@@ -77,6 +78,7 @@ class PassOrderingEnv(ModuleEnv[Episode]):
         known: KnownNoOps | None = KNOWN_NO_OPS,
         quarantine: Quarantine | None = None,
         recorder: FlightRecorder | None = None,
+        run_times: RunTimes | None = None,
         render_mode: str | None = None,
     ) -> None:
         """Makes the environment; modules are read when they are first chosen.
@@ -104,6 +106,8 @@ class PassOrderingEnv(ModuleEnv[Episode]):
                 every pass that the mask allows: to time passes, not to be quick.
             quarantine: States and passes not to be tried, because they ended a process.
             recorder: Flight recorder of the worker that the environment runs in.
+            run_times: Takes and keeps run times where the reward needs them; None: all
+                environments of the process share one ``envs.RunTimes``.
             render_mode: ``"ansi"`` or None.
         """
         if observation not in OBSERVATIONS:
@@ -119,14 +123,15 @@ class PassOrderingEnv(ModuleEnv[Episode]):
             selection=selection,
             costs=costs,
             timings=timings,
+            run_times=run_times,
+            quarantine=quarantine,
+            recorder=recorder,
             render_mode=render_mode,
         )
         self._share_observations = share_observations
         self._observation: Observation = OBSERVATIONS[observation](self._stop + 1)
         self.observation_space = self._observation.space
-        self._runner = PassRunner(
-            self.passes, no_op_bytes, known, quarantine or Quarantine(), recorder
-        )
+        self._runner = PassRunner(self.passes, no_op_bytes, known, self._quarantine, recorder)
 
     def fork(self) -> Self:
         """Returns an independent copy of the environment in the middle of its episode."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from functools import partial
+from typing import ClassVar, Literal, NamedTuple, Protocol
 
 from hlograph.errors import UnknownNameError
 from hlograph.names import unknown
@@ -20,6 +21,8 @@ class ModuleState(NamedTuple):
             made with costs or the reward needs them.
         transcendentals: Elements of exp, log, tanh and the like, by the same model.
         bytes_accessed: Bytes read and written by all instructions, by the same model.
+        run_time: Measured time of one run in units of the start's; inf of a module that does not
+            run, nan unless the reward needs it now.
         stopped: Whether the episode ended here for good: not of one that its horizon cut off.
     """
 
@@ -27,6 +30,7 @@ class ModuleState(NamedTuple):
     flops: float = math.nan
     transcendentals: float = math.nan
     bytes_accessed: float = math.nan
+    run_time: float = math.nan
     stopped: bool = False
 
 
@@ -34,7 +38,9 @@ class Reward(Protocol):
     """Maps one step to a number.
 
     One that reads flops or transcendentals says so with a class variable ``needs_costs = True``:
-    XLA's cost analysis takes about as long as a pass, so it is run for those alone.
+    XLA's cost analysis takes about as long as a pass, so it is run for those alone. One that reads
+    run times has ``needs_run_times = True`` and says with ``at_end`` whether those of the last
+    state of an episode will do: compiling and running takes far longer than a pass.
     """
 
     def __call__(self, start: ModuleState, before: ModuleState, after: ModuleState) -> float:
@@ -162,6 +168,39 @@ class CostDrop:
 
 
 @dataclass(frozen=True, slots=True)
+class RunTimeDrop:
+    """Drop of the measured run time, in percent of the start: 100 (before - after) / start.
+
+    Each state is timed in turn with the start, and once (``envs.RunTimes``), so an episode's
+    rewards sum to 100 (start - end) / start with the run times that were measured, whatever the
+    way. These are noisy: two compilations of one program differ by a few percent, the more the
+    shorter it runs, and a reward is the difference of two of them. Source: the reward of X-RLflow.
+
+    Attributes:
+        at_end: Pays all of it with the last step, which alone is timed then. Once it is paid
+            nothing more can follow, so the horizon terminates such an episode.
+        unable: What a state counts as that XLA:CPU does not compile or run, in run times of the
+            start.
+        scale: Reward for taking no time at all.
+    """
+
+    needs_run_times: ClassVar[bool] = True
+    at_end: bool = False
+    unable: float = 2.0
+    scale: float = 100.0
+
+    def __call__(self, start: ModuleState, before: ModuleState, after: ModuleState) -> float:
+        """Returns the drop of one step; since the last timed state, where few are timed."""
+        if math.isnan(after.run_time):
+            return 0.0
+        last = start if math.isnan(before.run_time) else before
+        return self.scale * (self._time(last) - self._time(after))
+
+    def _time(self, state: ModuleState) -> float:
+        return self.unable if math.isinf(state.run_time) else state.run_time
+
+
+@dataclass(frozen=True, slots=True)
 class Shaped:
     """Drop of the op count, and potential-based shaping by flops and transcendentals.
 
@@ -227,6 +266,8 @@ REWARDS: dict[str, Callable[[], Reward]] = {
     "cost-drop": CostDrop,
     "shaped": Shaped,
     "bytes-drop": BytesDrop,
+    "run-time": RunTimeDrop,
+    "final-run-time": partial(RunTimeDrop, at_end=True),
 }
 """Rewards by name, with their default scale."""
 
@@ -234,6 +275,13 @@ REWARDS: dict[str, Callable[[], Reward]] = {
 def needs_costs(reward: Reward) -> bool:
     """Whether a reward reads flops or transcendentals."""
     return getattr(reward, "needs_costs", False)
+
+
+def needs_run_times(reward: Reward) -> Literal["no", "of the last state", "of all states"]:
+    """Which states a reward wants timed."""
+    if not getattr(reward, "needs_run_times", False):
+        return "no"
+    return "of the last state" if getattr(reward, "at_end", False) else "of all states"
 
 
 def resolve_reward(reward: str | Reward) -> Reward:

@@ -16,10 +16,13 @@ from envs.episode import Episode
 from envs.module_env import ModuleEnv
 from envs.observations import GraphObservation
 from envs.rewards import Reward
+from envs.rewrite_runner import RewriteRunner
+from envs.run_times import RunTimes
 from envs.step_result import StepResult
 from hlograph.errors import RewriteError, UnknownNameError
 from hlograph.features import edge_features, node_features
 from hlograph.isolation.flight_recorder import FlightRecorder
+from hlograph.isolation.quarantine import Quarantine
 from hlograph.names import unknown
 from hlograph.rewriting import Rewrite, Rule, rules
 
@@ -52,10 +55,12 @@ class RewriteEnv(ModuleEnv[RewriteEpisode]):
     all that it touches. Where more rewrites apply than there are actions, every rule has its turn
     (``envs.candidates.chosen``).
 
-    Reward: see ``envs.rewards``; ``op-count-drop`` and ``cost-drop`` have the form of X-RLflow's,
-    100 (before - after) / start.
+    Reward: see ``envs.rewards``; ``op-count-drop``, ``cost-drop`` and ``run-time`` have the form
+    of X-RLflow's, 100 (before - after) / start, of the measured run time after each step;
+    ``final-run-time`` pays it with the last one.
 
-    End: stopping terminates the episode; the horizon truncates it. A rewrite that fails leaves
+    End: stopping terminates the episode; the horizon truncates it (terminates, with
+    ``final-run-time``). A rewrite that fails leaves
     the module as it was, is reported in ``info["error"]`` and not offered again in this state.
 
     Info of reset and step: as in pass ordering, with ``rewrite`` (its place, such as
@@ -82,6 +87,8 @@ class RewriteEnv(ModuleEnv[RewriteEpisode]):
         selection: Selection = "uniform",
         costs: bool = True,
         timings: bool = False,
+        run_times: RunTimes | None = None,
+        quarantine: Quarantine | None = None,
         recorder: FlightRecorder | None = None,
         render_mode: str | None = None,
     ) -> None:
@@ -99,6 +106,10 @@ class RewriteEnv(ModuleEnv[RewriteEpisode]):
             costs: Whether info holds XLA's cost analysis. A reward that reads costs has them
                 whatever is said here.
             timings: Whether info holds the time of each step in XLA.
+            run_times: Takes and keeps run times where the reward needs them; None: all
+                environments of the process share one ``envs.RunTimes``.
+            quarantine: Rewrites, and listings of rules, not to be tried on a benchmark, and states
+                not to be run, because they ended a process.
             recorder: Flight recorder of the worker that the environment runs in.
             render_mode: ``"ansi"`` or None.
         """
@@ -112,10 +123,13 @@ class RewriteEnv(ModuleEnv[RewriteEpisode]):
             selection=selection,
             costs=costs,
             timings=timings,
+            run_times=run_times,
+            quarantine=quarantine,
+            recorder=recorder,
             render_mode=render_mode,
         )
         self.rules = _rules(rules)
-        self._recorder = recorder
+        self._runner = RewriteRunner(self.rules, self._quarantine, recorder)
         self.observation_space = self._space(max_candidates)
 
     @property
@@ -147,29 +161,27 @@ class RewriteEnv(ModuleEnv[RewriteEpisode]):
             )
         place = episode.candidates[action].place
         result = self._apply(episode, action)
-        episode.applied.append(place)
         episode.op_counts.append(episode.state.op_count)
         return place, result
 
     def _apply(self, episode: RewriteEpisode, action: int) -> StepResult:
         start = time.perf_counter()
         try:
-            episode.module.apply(episode.candidates[action])
+            self._runner.apply(episode, episode.candidates[action])
         except RewriteError as error:
             episode.mask = episode.mask.copy()
             episode.mask[action] = 0
             return StepResult(False, time.perf_counter() - start, str(error))
+        finally:
+            # Before listing, which is noted with all that led to the state.
+            episode.applied.append(episode.candidates[action].place)
         episode.enter(episode.module.snapshot())
         self._list(episode)
         return StepResult(True, time.perf_counter() - start, None)
 
     def _list(self, episode: RewriteEpisode) -> None:
         """Lists what applies in the state that an episode is in now."""
-        if self._recorder is not None:
-            self._recorder.begin(f"rewrites of {episode.benchmark}".encode())
-        found = episode.module.rewrites(self.rules)
-        if self._recorder is not None:
-            self._recorder.end()
+        found = self._runner.find(episode)
         episode.num_rewrites = len(found)
         episode.candidates = arrays.chosen(found, self._stop)
         mask = np.zeros(self._stop + 1, np.int8)

@@ -41,7 +41,8 @@ class Best:
     """The policy that did best on the validation benchmarks."""
 
     score: float
-    """Geometric mean of its count ratios to the references there."""
+    """Geometric mean of its count ratios to the references there, or of run time before / after,
+    of a policy rewarded for that."""
     steps: int
     """Pass calls that it had learned from."""
     policy: dict[str, Any]
@@ -67,7 +68,7 @@ class Checkpoint:
     imitated: int | None
     """Orders of searches that the policy imitated first; None, that was still to come."""
     quarantine: tuple[tuple[str, str], ...]
-    """States and passes that are no longer tried."""
+    """States and passes, or benchmarks and rewrites, that are no longer tried."""
     best: Best | None = None
     """What ``load_policy`` gives; None, the policy as it is now."""
 

@@ -17,7 +17,9 @@ from models.config import (
 )
 
 Reward = Literal["op-count-drop", "log-drop", "op-count", "shaped"]
-RewriteReward = Literal["op-count-drop", "log-drop", "cost-drop"]
+FusionReward = Literal["op-count-drop", "bytes-drop", "cost-drop", "run-time", "final-run-time"]
+FusionPass = Literal["fusion", "multi-output-fusion"]
+RewriteReward = Literal["op-count-drop", "log-drop", "cost-drop", "run-time", "final-run-time"]
 Preset = Literal["quick", "full"]
 CorpusSet = Literal["gpt2-train", "diverse"]
 Workers = Literal["processes", "ray", "in-process"]
@@ -147,13 +149,39 @@ class RewriteTrainConfig(TrainConfig):
     max_candidates: int = 64
     """Most rewrites that are offered in one state."""
     reward: RewriteReward = "log-drop"
-    """What the policy is rewarded for."""
+    """What the policy is rewarded for; run-time measures each new state, final-run-time the last
+    one of each episode, and both take far longer than the others."""
     gat: GATConfig = field(default_factory=GATConfig)
     """Encoder of the graph."""
     candidates: CandidateConfig = field(default_factory=CandidateConfig)
     """Encoder of the candidates, and their scores."""
     ppo: PPOConfig = field(default_factory=PPOConfig)
     """PPO."""
+
+
+@dataclass(frozen=True)
+class FusionTrainConfig(TrainConfig):
+    """Settings of `train_fusion`."""
+
+    train_op_limit: int = 200
+    """Benchmarks with more instructions are left out of training."""
+    test_op_limit: int = 300
+    """Held-out benchmarks with more instructions are left out of the evaluation."""
+    passes: tuple[FusionPass, ...] = ("fusion", "multi-output-fusion")
+    """Passes whose decisions are made, in this order."""
+    reward: FusionReward = "bytes-drop"
+    """What the policy is rewarded for; op-count-drop is the drop of kernels. Those of run time take
+    far longer; final-run-time comes with the last decision, so it wants a discount of about 1."""
+    gat: GATConfig = field(default_factory=GATConfig)
+    """Encoder of the graph."""
+    candidates: CandidateConfig = field(default_factory=CandidateConfig)
+    """Encoder of the decision, and its score."""
+    ppo: PPOConfig = field(default_factory=PPOConfig)
+    """PPO."""
+    pairs: int = 20
+    """Pairs of runs of which the final table's run times are the median."""
+    sample_seconds: float = 0.02
+    """Time of each run of a pair, over whose repetitions the median is taken."""
 
 
 _FULL = {
@@ -188,5 +216,19 @@ REWRITE_PRESETS: dict[str, RewriteTrainConfig] = {
     ),
     "full": replace(
         RewriteTrainConfig(**_FULL), train_op_limit=2_000, test_op_limit=4_000, horizon=200
+    ),
+}
+FUSION_PRESETS: dict[str, FusionTrainConfig] = {
+    # A module asks for about as many decisions as it has instructions.
+    "quick": FusionTrainConfig(
+        total_steps=24_000,
+        num_envs=8,
+        horizon=300,
+        evaluations=3,
+        validation_count=16,
+        test_count=24,
+    ),
+    "full": replace(
+        FusionTrainConfig(**_FULL), train_op_limit=1_000, test_op_limit=2_000, horizon=2_000
     ),
 }

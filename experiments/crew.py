@@ -30,6 +30,7 @@ from experiments.rollout_worker import (
     Rebuild,
     RolloutWorker,
     Task,
+    TryRun,
     make_rollout_worker,
 )
 from experiments.run_events import RunEvents
@@ -44,7 +45,7 @@ from hlograph.isolation import (
     Reproducer,
     WorkerPool,
 )
-from hlograph.isolation.quarantine import Pair
+from hlograph.isolation.pass_call import Pair
 from models.actor_critic import ActorCritic
 from models.cloning import Demonstrations
 from models.rollout import Rollout, merged
@@ -107,7 +108,7 @@ class Crew:
         self._checked: dict[Outcome, Check] = {}
         self.events = RunEvents(folder)
         self.quarantine = Quarantine()
-        """States and passes that no task tries; those found by a task are in it afterwards."""
+        """Passes and rewrites that no task tries; what a task found is in it afterwards."""
 
     def collect(
         self, name: LearnerName, policy: ActorCritic, benchmarks: Sequence[str], seed: Sequence[int]
@@ -184,10 +185,10 @@ class Crew:
     def check(self, outcomes: Sequence[Outcome]) -> list[Check]:
         """Checks outcomes on fresh modules; one whose check loses its worker fails it.
 
-        How many calls it took to come to its passes is nothing to check: equal ones are checked
-        once.
+        How many calls it took to come to its passes, and how long they run, is nothing to check:
+        equal ones are checked once.
         """
-        plain = [replace(outcome, calls=0) for outcome in outcomes]
+        plain = [replace(outcome, calls=0, run_time=None, reward=None) for outcome in outcomes]
         new = [outcome for outcome in dict.fromkeys(plain) if outcome not in self._checked]
         tasks = [CheckOutcome(outcome=o, samples=self._config.samples) for o in new]
         found = self.run(tasks, "a check", give_up=True)
@@ -213,6 +214,18 @@ class Crew:
             else:
                 tqdm.write(f"left out: {name}: {result}")
         return {name: found[name] for name in names if name in found}
+
+    def that_run(self, names: Sequence[str]) -> list[str]:
+        """The benchmarks that can be compiled and run; the others are told of and left out."""
+        tasks = [TryRun(benchmark=name) for name in names]
+        found = self.run(tasks, "running the benchmarks", give_up=True)
+        kept: list[str] = []
+        for name, problem in zip(names, found, strict=True):
+            if problem is None:
+                kept.append(name)
+            else:
+                tqdm.write(f"left out: {name} does not run: {problem}")
+        return kept
 
     def run(self, tasks: Sequence[Task], what: str, *, give_up: bool = False) -> list[Any]:
         """Does tasks; those that are lost again, until all are done.
@@ -249,7 +262,7 @@ class Crew:
         return [results[n] for n in range(len(tasks))]
 
     def _note(self, error: WorkerLostError, what: str) -> Pair | None:
-        """Writes down a loss; returns state and pass if a pass is to blame."""
+        """Writes down a loss; returns what is not to be tried again if a call is to blame."""
         pair = path = None
         if error.to_blame:
             try:
@@ -257,13 +270,13 @@ class Crew:
             except ValueError:  # it was at something else
                 pass
             else:
-                pair = (call.fingerprint, call.name)
+                pair = call.pair
                 path = self._reproducer(call, error)
         self.events.lost(error, what, path)
         return pair
 
     def _reproducer(self, call: PassCall, error: WorkerLostError) -> Path | None:
-        """Saves the module that a pass ended a worker on, as the benchmark's passes rebuild it."""
+        """Saves the module that a call ended a worker on, as the steps before it rebuild it."""
         rebuild = Rebuild(benchmark=call.benchmark, passes=call.applied)
         for _ in range(_TRIES):
             ((_, module),) = self._pool.map([rebuild])

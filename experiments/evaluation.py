@@ -12,11 +12,12 @@ from torch import Tensor
 
 from experiments.benchmarks import REFERENCES, Reference, load
 from experiments.lockstep import Lockstep
-from experiments.metrics import count_ratio
-from experiments.states import STOP, State, stacked, step_name
+from experiments.metrics import count_ratio, geometric_mean
+from experiments.states import STOP, State, is_fusion, size, stacked, step_name
 from hlograph.equivalence import Limits
 from hlograph.equivalence import Reference as Original
 from hlograph.errors import VerificationError, WorkerLostError
+from hlograph.steps import take_step
 from models.actor_critic import ActorCritic, sample
 from models.rollout import StateTable
 
@@ -33,16 +34,25 @@ class Outcome:
     start: int
     """Op count before any pass."""
     op_count: int
-    """Least op count of its episode; which passes come after that is of no use to anybody."""
+    """Least op count of its episode; which passes come after that is of no use to anybody. Of a
+    policy rewarded for run time, that of the last state; of fusion decisions, its kernels."""
     passes: tuple[str, ...]
-    """Passes (or places of rewrites) that changed the module, in order: running them on it again
-    gives the result."""
+    """Passes (or places of rewrites, or of fusions) that changed the module, in order: running them
+    on it again gives the result."""
     calls: int
     """Pass calls, those that changed nothing included."""
+    run_time: float | None = None
+    """Of the last state, in units of the benchmark's own, of a policy rewarded for it; inf if it
+    does not run."""
+    reward: float | None = None
+    """What the episode was paid, of fusion decisions."""
 
     def unless(self, check: "Check") -> "Outcome":
         """The outcome; of one that failed its check, the benchmark without any pass."""
-        return replace(self, op_count=self.start, passes=()) if check.problem else self
+        if not check.problem:
+            return self
+        run_time = None if self.run_time is None else 1.0
+        return replace(self, op_count=self.start, passes=(), run_time=run_time)
 
 
 @dataclass(frozen=True)
@@ -81,11 +91,52 @@ def count_ratios(results: Sequence[Ended], references: Mapping[str, Reference]) 
         results: What something made of benchmarks.
         references: Of these benchmarks.
     """
-    own = [result.op_count for result in results]
-    return {
-        name: count_ratio([references[result.benchmark].after[name] for result in results], own)
-        for name in REFERENCES
-    }
+    return Measure.of_counts(references).of(results)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What training writes down of results beside references."""
+
+    name: str
+    """What is counted, as it is called in logs."""
+    references: Mapping[str, Mapping[str, int]]
+    """What is left of each benchmark without a policy, by reference."""
+
+    @classmethod
+    def of_counts(cls, references: Mapping[str, Reference]) -> "Measure":
+        """Op counts beside those after the reference pipelines."""
+        rows = {n: {r: found.after[r] for r in REFERENCES} for n, found in references.items()}
+        return cls("op_count", rows)
+
+    def of(self, results: Sequence[Ended]) -> dict[str, float]:
+        """Geometric mean of reference / result over benchmarks, by reference."""
+        own = [result.op_count for result in results]
+        rows = [self.references[result.benchmark] for result in results]
+        names = next(iter(self.references.values()), {})
+        return {name: count_ratio([row[name] for row in rows], own) for name in names}
+
+
+def score(outcomes: Sequence[Outcome], ratios: Sequence[float]) -> float:
+    """What the policy is kept by that did best.
+
+    Args:
+        outcomes: What it made of the validation benchmarks.
+        ratios: Count ratios, which decide if nothing else does.
+    """
+    timed = speedup(outcomes)
+    if timed is not None:
+        return timed
+    rewards = [outcome.reward for outcome in outcomes if outcome.reward is not None]
+    return math.fsum(rewards) / len(rewards) if rewards else geometric_mean(ratios)
+
+
+def speedup(outcomes: Sequence[Outcome]) -> float | None:
+    """Geometric mean of run time before / after; None unless all of them were timed."""
+    times = [outcome.run_time for outcome in outcomes if outcome.run_time is not None]
+    if not times or len(times) < len(outcomes):
+        return None
+    return geometric_mean([1 / run_time for run_time in times])
 
 
 class Checker:
@@ -111,8 +162,7 @@ class Checker:
         """
         module = load(outcome.benchmark)
         for name in outcome.passes:
-            # No pass has brackets in its name, and every place of a rewrite has.
-            (module.apply if "(" in name else module.run)(name)
+            take_step(module, name)
         if module.op_count != outcome.op_count:
             return Check(f"its passes lead to {module.op_count} instructions", "not compared")
         try:
@@ -221,19 +271,34 @@ class Played:
     passes: list[str] = field(default_factory=list)
     """Those that changed it."""
     calls: int = 0
+    run_time: float | None = None
+    """Of the last state, if it was timed."""
+    reward: float | None = None
+    """What it was paid so far, of fusion decisions."""
 
-    def note(self, info: Mapping[str, Any]) -> None:
-        """Adds what a step's info says."""
+    def note(self, info: Mapping[str, Any], reward: float = 0.0) -> None:
+        """Adds what a step's info says, and what it was paid."""
+        self.run_time = info.get("run_time")
+        if is_fusion(info):
+            self.reward = (self.reward or 0.0) + reward
         name = step_name(info)
         if name is None or name == STOP:
             return
         self.calls += 1
         if info["changed"]:
             self.passes.append(name)
-            self.op_counts.append(info["op_count"])
+            self.op_counts.append(size(info))
 
     def outcome(self) -> Outcome:
-        """The first state with the least op count, with the calls of the whole episode."""
+        """The first state with the least op count, with the calls of the whole episode.
+
+        Where the last state was timed it is the one: only a timed state is known to be worth it.
+        So it is after fusion decisions, which are paid for something else than the count.
+        """
+        if self.run_time is not None or self.reward is not None:
+            last, passes = self.op_counts[-1], tuple(self.passes)
+            paid = (self.run_time, self.reward)
+            return Outcome(self.benchmark, self.op_counts[0], last, passes, self.calls, *paid)
         least = min(self.op_counts)
         passes = tuple(self.passes[: self.op_counts.index(least)])
         return Outcome(self.benchmark, self.op_counts[0], least, passes, self.calls)
@@ -261,7 +326,7 @@ def _play(
     device = next(policy.parameters()).device
     begun = envs.reset(dict(enumerate(benchmarks)))
     running: dict[int, State] = {n: state for n, (state, _) in begun.items()}
-    episodes = [Played(b, [begun[n][1]["start_op_count"]]) for n, b in enumerate(benchmarks)]
+    episodes = [Played(b, [size(begun[n][1])]) for n, b in enumerate(benchmarks)]
     while running:
         states = list(running.values())
         numbers = table.numbers([s.key for s in states], [s.item for s in states])
@@ -273,7 +338,7 @@ def _play(
             if generator is not None:
                 actions[row] = int(sample(log_probs[row : row + 1], generator))
         for n, after in envs.step(dict(zip(running, actions, strict=True))).items():
-            episodes[n].note(after.info)
+            episodes[n].note(after.info, after.reward)
             running[n] = after.state
             if after.terminated or after.truncated:
                 del running[n]

@@ -68,9 +68,9 @@ def _compare(config: FusionConfig) -> None:
     from rich.table import Table
     from tqdm import tqdm
 
-    from envs.fusion_policies import Greedy, PickFirst, Uniform
+    from experiments.fusion_tasks import heuristics
 
-    policies = {"pick first": PickFirst(), "uniform": Uniform(config.seed), "greedy": Greedy()}
+    policies = heuristics(config.seed)
     table = Table("benchmark", "XLA", *policies, title="kernels (times XLA's speed)")
     for benchmark in tqdm(config.benchmarks, disable=None):
         table.add_row(benchmark, *_measure(config, benchmark, policies.values()))
@@ -78,25 +78,18 @@ def _compare(config: FusionConfig) -> None:
 
 
 def _measure(config: FusionConfig, benchmark: str, policies: "Iterable[FusionPolicy]") -> list[str]:
-    import numpy as np
-
     from envs.fusion_policies import play
     from envs.pass_decisions import PassDecisionsEnv
-    from experiments.benchmarks import load
-    from hlograph.execution import Executable, random_inputs, time_in_turn
+    from experiments.fusion_comparison import FusionComparison
 
     env = PassDecisionsEnv(benchmark, observation="op_counts", horizon=100_000)
-    start = load(benchmark)
-    default, inputs = Executable(start), random_inputs(start, config.seed)
-    cells = [str(default.kernels)]
+    beside = FusionComparison(benchmark, config.seed, config.pairs, config.sample_seconds)
+    cells = [str(beside.xla.kernels)]
     for policy in policies:
         env.reset()
         play(env, policy)
-        chosen = Executable(env.module, lowered=True)
-        times = time_in_turn(
-            default, chosen, inputs, pairs=config.pairs, sample_seconds=config.sample_seconds
-        )
-        cells.append(f"{chosen.kernels} ({np.median(times[:, 0] / times[:, 1]):.2f})")
+        chosen = beside.of(env.module)
+        cells.append(f"{chosen.kernels} ({chosen.speed:.2f})")
     return cells
 
 

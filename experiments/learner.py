@@ -1,6 +1,6 @@
 """The kinds of policy, each made from a run's settings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -12,13 +12,22 @@ from envs import Reward, Shaped
 from envs.candidates import CANDIDATE_FEATURES, ROLES
 from envs.rewards import LogDrop
 from experiments.config import (
+    FusionTrainConfig,
     GNNTrainConfig,
     OpCountTrainConfig,
     PassTrainConfig,
     RewriteTrainConfig,
     TrainConfig,
 )
-from experiments.states import COST_WIDTH, REWRITE_CONTEXT, STOP, Observation, context_width
+from experiments.states import (
+    COST_WIDTH,
+    FUSION_CONTEXT,
+    FUSION_FEATURES,
+    REWRITE_CONTEXT,
+    STOP,
+    Observation,
+    context_width,
+)
 from hlograph import vocabulary
 from models.actor_critic import ActorCritic
 from models.candidate_encoder import CandidateEncoder
@@ -29,8 +38,8 @@ from models.graph_view import GraphSchema
 from models.op_count_mlp import OpCountEncoder
 from models.pointer import PointerActorCritic
 
-LearnerName = Literal["gnn", "op_counts", "rewrites"]
-"""Two that order passes, by what they see, and one that rewrites."""
+LearnerName = Literal["gnn", "op_counts", "rewrites", "fusion"]
+"""Two that order passes, by what they see, one that rewrites, one that decides about fusions."""
 
 NUM_ACTIONS = len(hlograph.passes) + 1
 """Of a policy that orders passes: every pass, and stop."""
@@ -39,6 +48,7 @@ CONFIGS: dict[LearnerName, type[TrainConfig]] = {
     "gnn": GNNTrainConfig,
     "op_counts": OpCountTrainConfig,
     "rewrites": RewriteTrainConfig,
+    "fusion": FusionTrainConfig,
 }
 """What each kind is made from."""
 
@@ -70,6 +80,9 @@ def learner_of(name: LearnerName, config: TrainConfig) -> Learner:
         )
     if isinstance(config, RewriteTrainConfig):
         return _rewrites(config)
+    if isinstance(config, FusionTrainConfig):
+        policy = partial(_fusion_policy, config)
+        return Learner("fusion", "graph", config.ppo, policy, ("apply", "keep"), config.passes)
     assert isinstance(config, OpCountTrainConfig)
     passes = hlograph.passes.names
     if name == "op_counts":
@@ -95,6 +108,12 @@ def reward_of(learner: Learner, config: PassTrainConfig) -> str | Reward:
     if config.reward == "shaped":
         return Shaped(gamma=learner.ppo.gamma)
     return LogDrop(call_cost=config.call_cost) if config.reward == "log-drop" else config.reward
+
+
+def is_timed(config: TrainConfig) -> bool:
+    """Whether a run's policies rewrite and are rewarded for measured run time."""
+    timed = ("run-time", "final-run-time")
+    return isinstance(config, RewriteTrainConfig) and config.reward in timed
 
 
 def _op_count_encoder(config: OpCountTrainConfig) -> Encoder:
@@ -126,13 +145,25 @@ def _rewrites(config: RewriteTrainConfig) -> Learner:
 
 
 def _rewrite_policy(config: RewriteTrainConfig) -> ActorCritic:
-    encoder = CandidateEncoder(
+    encoder = _candidate_encoder(config, config.max_candidates, CANDIDATE_FEATURES)
+    return PointerActorCritic(encoder, REWRITE_CONTEXT, config.heads, config.candidates)
+
+
+def _fusion_policy(config: FusionTrainConfig) -> ActorCritic:
+    # The pair in question is the one candidate; not to take it is what stopping is elsewhere.
+    encoder = _candidate_encoder(config, 1, FUSION_FEATURES)
+    return PointerActorCritic(encoder, FUSION_CONTEXT, config.heads, config.candidates)
+
+
+def _candidate_encoder(
+    config: RewriteTrainConfig | FusionTrainConfig, slots: int, features: Sequence[str]
+) -> CandidateEncoder:
+    return CandidateEncoder(
         GraphSchema.of_hlograph(),
         config.gat,
         config.candidates,
-        slots=config.max_candidates,
+        slots=slots,
         rules=len(hlograph.rules),
-        features=len(CANDIDATE_FEATURES),
+        features=len(features),
         roles=len(ROLES),
     )
-    return PointerActorCritic(encoder, REWRITE_CONTEXT, config.heads, config.candidates)

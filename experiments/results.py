@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.benchmarks import REFERENCES, Reference
-from experiments.evaluation import Check, Outcome
+from experiments.evaluation import Check, Outcome, speedup
 from experiments.metrics import Reduction, count_ratio, reduction_ratio
 from hlograph.atomic_write import write_text_atomically
 from hlograph.checked_file import write_checked_json
@@ -94,6 +94,8 @@ def rows(result: Result) -> list[dict[str, Any]]:
             row[policy] = outcomes[i].op_count
             row[f"{policy}_passes"] = len(outcomes[i].passes)
             row[f"{policy}_calls"] = outcomes[i].calls
+            if outcomes[i].run_time is not None:
+                row[f"{policy}_run_time"] = outcomes[i].run_time
         table.append(row)
     return table
 
@@ -161,6 +163,9 @@ def _notes(result: Result) -> list[str]:
         checks = list(zip(result.benchmarks, result.checks[policy], strict=True))
         verdicts = Counter(check.verdict for _, check in checks)
         found = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
+        timed = speedup(result.outcomes[policy])
+        if timed is not None:
+            notes.append(f"run time before / after {policy}, geometric mean: {timed:.3f}")
         notes.append(f"outputs of {policy}'s modules against the originals': {found}")
         for name, check in checks:
             if check.problem:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from experiments.lockstep import Lockstep, Transition
-from experiments.states import STOP, State, stacked, step_name, step_seconds
+from experiments.states import STOP, State, size, stacked, step_name, step_seconds
 from experiments.stopwatch import Stopwatch
 from models.actor_critic import ActorCritic, sample
 from models.rollout import Rollout, StateTable
@@ -151,8 +151,7 @@ class _Iteration:
             begun = self._envs.reset(benchmarks)
         for n, (state, info) in begun.items():
             self._states[n] = state
-            size = info["start_op_count"]
-            self._episodes[n] = Episode(benchmarks[n], size, size)
+            self._episodes[n] = Episode(benchmarks[n], size(info), size(info))
 
     @torch.no_grad()
     def _judge(self, states: Iterable[State]) -> tuple[dict[str, Tensor], Tensor]:
@@ -201,7 +200,7 @@ class _Iteration:
         """Keeps the books of one environment's step."""
         info, episode = transition.info, self._episodes[number]
         episode.reward += transition.reward
-        episode.op_count = info["op_count"]
+        episode.op_count = size(info)
         episode.steps += 1
         if step_name(info) != STOP:
             self.stats.unchanged += not info["changed"]

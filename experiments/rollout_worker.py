@@ -7,10 +7,12 @@ holds all that its result depends on, so whoever does it comes to the same.
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import torch
 
@@ -18,16 +20,20 @@ import hlograph
 from envs import KnownNoOps, PassOrderingEnv, RewriteEnv
 from envs.benchmarks import NamedModule, resolve_benchmarks
 from envs.module_cache import MODULES
-from envs.module_env import ModuleEnv
+from envs.run_times import RUN_TIMES, Start
 from experiments.benchmarks import REFERENCES, Reference, load, measured
-from experiments.config import PassTrainConfig, RewriteTrainConfig, TrainConfig
+from experiments.config import FusionTrainConfig, PassTrainConfig, RewriteTrainConfig, TrainConfig
 from experiments.evaluation import STOP_ABOVE, Check, Checker, Outcome, play_greedily, play_samples
-from experiments.learner import Learner, LearnerName, learner_of, new_policy, reward_of
+from experiments.fusion_envs import fusion_env_maker
+from experiments.learner import Learner, LearnerName, is_timed, learner_of, new_policy, reward_of
 from experiments.lockstep import lockstep
 from experiments.rollout import Deck, RolloutStats, collect
 from experiments.startup import prepare_worker
 from experiments.stopwatch import Stopwatch
+from hlograph.errors import RewriteError
 from hlograph.isolation import FlightRecorder, Quarantine
+from hlograph.steps import take_step
+from hlograph.xla_cpu import before_fusion
 from models.actor_critic import ActorCritic
 from models.rollout import Rollout
 
@@ -93,19 +99,31 @@ class RolloutWorker:
         quarantine: Quarantine,
         *,
         fresh: bool = False,
-    ) -> Callable[[], ModuleEnv[Any]]:
-        """A function that makes environments for the learner; see ``pass_env_maker``."""
-        config = self.config
+        learns: bool = True,
+    ) -> Callable[[], gymnasium.Env[Any, Any]]:
+        """A function that makes environments for the learner; see ``pass_env_maker``.
+
+        Args:
+            learner: As there, and so the rest.
+            benchmarks: Names of what they hold.
+            quarantine: What they do not try.
+            fresh: Whether they begin with nothing known.
+            learns: Whether rewards are looked at: if not, only last states are timed.
+        """
+        config, named = self.config, self._resolved(benchmarks)
+        if isinstance(config, FusionTrainConfig):
+            return fusion_env_maker(config, named, quarantine, self.recorder, learns=learns)
         if not isinstance(config, RewriteTrainConfig):
             return self.pass_env_maker(learner, benchmarks, quarantine, fresh=fresh)
         return RewriteEnv(
-            self._resolved(benchmarks),
+            named,
             rules=learner.steps,
             max_candidates=config.max_candidates,
-            reward=config.reward,
+            reward="final-run-time" if is_timed(config) and not learns else config.reward,
             horizon=config.horizon,
             costs=False,
             timings=True,
+            quarantine=quarantine,
             recorder=self.recorder,
         ).fork
 
@@ -168,7 +186,7 @@ class Task(ABC):
     """Something for a worker to do."""
 
     quarantine: Quarantine = field(default_factory=Quarantine)
-    """States and passes that are not to be tried."""
+    """Passes and rewrites that are not to be tried."""
 
     @abstractmethod
     def do(self, worker: RolloutWorker) -> Any:
@@ -227,7 +245,7 @@ class Play(Task):
     def do(self, worker: RolloutWorker) -> list[Outcome]:
         """Plays them side by side."""
         learner, policy = worker.policy(self.learner, self.parameters)
-        make_env = worker.env_maker(learner, self.benchmarks, self.quarantine)
+        make_env = worker.env_maker(learner, self.benchmarks, self.quarantine, learns=False)
         with lockstep(make_env, len(self.benchmarks)) as envs:
             return play_greedily(envs, policy, self.benchmarks)
 
@@ -250,7 +268,9 @@ class PlaySamples(Task):
         load(self.benchmark)
         # What earlier plays in this worker found out would shorten the time, by how much nobody
         # could tell.
-        make_env = worker.env_maker(learner, [self.benchmark], self.quarantine, fresh=True)
+        make_env = worker.env_maker(
+            learner, [self.benchmark], self.quarantine, fresh=True, learns=False
+        )
         with lockstep(make_env, min(self.samples, worker.config.envs_per_task)) as envs:
             begun = time.perf_counter()
             if self.samples == 1:
@@ -294,20 +314,40 @@ class Measure(Task):
 
 
 @dataclass(frozen=True)
+class TryRun(Task):
+    """Compiles and runs a benchmark."""
+
+    benchmark: str
+
+    def do(self, worker: RolloutWorker) -> str | None:
+        """Returns why it does not run, or None."""
+        worker.recorder.begin(f"running {self.benchmark}".encode(), worker.config.check_seconds)
+        try:
+            module = load(self.benchmark)
+            RUN_TIMES.check(Start(module, module))
+        except hlograph.HloError as error:
+            return str(error)
+        finally:
+            worker.recorder.end()
+        return None
+
+
+@dataclass(frozen=True)
 class Rebuild(Task):
     """Brings a benchmark into a state that an episode came to."""
 
     benchmark: str
     passes: Sequence[str]
+    """Names of passes, or places of rewrites."""
 
     def do(self, worker: RolloutWorker) -> str:
         """Returns the state as HLO text."""
         module = load(self.benchmark)
         worker.recorder.begin(f"passes that were run before, on {self.benchmark}".encode())
+        if isinstance(worker.config, FusionTrainConfig):
+            module = before_fusion(module)
         for name in self.passes:
-            # A pass may have failed then too, and left the module as it was.
-            try:
-                module.run(name)
-            except hlograph.PassError:
-                continue
+            # One may have failed then too, and left the module as it was.
+            with suppress(hlograph.PassError, RewriteError):
+                take_step(module, name)
         return module.to_text()

@@ -7,7 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hlograph.features import NODE_FEATURES
+from hlograph.rewriting import rules
 from models.candidate_graphs import GraphAndCandidates
+
+_PRODUCER = [NODE_FEATURES.index(name) for name in ("log_bytes", "log_users")]
+_CONSUMER = [NODE_FEATURES.index(name) for name in ("log_bytes", "log_operands")]
 
 Observation = Literal["graph", "op_counts"]
 
@@ -38,6 +43,13 @@ COST_WIDTH = 2
 REWRITE_CONTEXT = 2
 """Number of context values of a state of rewriting."""
 
+FUSION_CONTEXT = 1
+"""Number of context values of a state of fusion decisions."""
+
+FUSION_FEATURES = ("rule", "log_bytes", "log_users", "consumer_log_bytes", "consumer_log_operands")
+"""Columns of what a policy sees of a decision: the rule, and of producer and consumer what
+``hlograph.features`` says."""
+
 
 def context_width(num_actions: int) -> int:
     """Number of context values beside an encoder's vector, without costs."""
@@ -62,6 +74,8 @@ def state_of(observation: Any, info: Mapping[str, Any]) -> State:
         info: Info of the step or reset that gave it.
     """
     mask = np.asarray(info["action_mask"], dtype=bool)
+    if is_fusion(info):
+        return _fusing(observation, info, mask)
     shrunk = np.log(info["op_count"] / info["start_op_count"])
     if isinstance(observation, Mapping) and "candidates" in observation:
         return _rewriting(observation, info, mask, shrunk)
@@ -94,13 +108,51 @@ def _rewriting(
     )
 
 
+def _fusing(observation: Mapping[str, Any], info: Mapping[str, Any], mask: np.ndarray) -> State:
+    """A state of fusion decisions: the pair in question is the one candidate.
+
+    A policy that points at candidates fuses by taking it, and keeps the pair apart by its last
+    action; environments have these two the other way round (``FusionActions``).
+    """
+    graph, decision = observation["module"]["graph"], info["decision"]
+    features = np.zeros((0, len(FUSION_FEATURES)), np.float32)
+    links = np.zeros((0, 3), np.int64)
+    if decision is not None:
+        consumer, producer = observation["decision"].tolist()
+        numbers = [graph.nodes[producer, column] for column in _PRODUCER]
+        numbers += [graph.nodes[consumer, column] for column in _CONSUMER]
+        features = np.array([[rules[decision.rule].index, *numbers]], np.float32)
+        links = np.array([[0, consumer, 0], [0, producer, 1]], np.int64)
+    left = np.log(info["kernels"] / max(info["start_kernels"], 1) + 1e-3)
+    return State(
+        key=f"{info['fingerprint']}-{decision}",
+        item=GraphAndCandidates(graph, features, links),
+        context=np.array([left], np.float32),
+        mask=mask[::-1].copy() if decision is not None else np.array([False, True]),
+    )
+
+
+def is_fusion(info: Mapping[str, Any]) -> bool:
+    """Whether an info is of fusion decisions."""
+    return "kernels" in info
+
+
+def size(info: Mapping[str, Any]) -> int:
+    """What is counted of a state: instructions, or of fusion decisions kernels, at least one."""
+    return max(info["kernels"], 1) if is_fusion(info) else info["op_count"]
+
+
 def step_name(info: Mapping[str, Any]) -> str | None:
-    """What a step was: a pass, a rewrite or ``STOP``; None after a reset."""
+    """What a step was: a pass, a rewrite, a fusion or ``STOP``; None after a reset."""
+    if is_fusion(info):
+        return (info["decided"] or STOP).removeprefix("apply ")
     return info["rewrite"] if "rewrite" in info else info["pass_name"]
 
 
 def step_seconds(info: Mapping[str, Any]) -> float:
-    """Seconds of a step in XLA."""
+    """Seconds of a step in XLA; 0 where none are told."""
+    if is_fusion(info):
+        return 0.0
     return info["rewrite_time"] if "rewrite" in info else info["pass_time"]
 
 

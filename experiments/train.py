@@ -1,4 +1,4 @@
-"""The trainer behind `train_gnn`, `train_op_counts` and `train_rewrites`."""
+"""The trainer behind `train_gnn`, `train_op_counts`, `train_rewrites` and `train_fusion`."""
 
 import shlex
 import signal
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.cli import CONFIG, CONFIG_KIND, CONFIG_VERSION
-from experiments.config import GNNTrainConfig, RewriteTrainConfig, TrainConfig
+from experiments.config import FusionTrainConfig, GNNTrainConfig, RewriteTrainConfig, TrainConfig
 from experiments.config_json import to_json
 from experiments.run_folder import RunFolderError, copy_run, run_folder
 from experiments.startup import prepare_process
@@ -78,9 +78,15 @@ def _run(config: TrainConfig, folder: Path, command: str, make_worker: "MakeWork
 def _train_and_compare(config: TrainConfig, folder: Path, make_worker: "MakeWorker | None") -> None:
     """Trains every policy of the run, then evaluates, checks, shows and saves."""
     # These import torch, the engine and the environments: seconds that --help does not have.
+    if isinstance(config, FusionTrainConfig):
+        from experiments.fusion_training import train_and_compare
+
+        train_and_compare(config, folder, make_worker)
+        return
     from experiments.benchmarks import held_out_benchmarks, training_benchmarks
     from experiments.crew import Crew, pool_of
-    from experiments.learner import learner_of
+    from experiments.evaluation import Measure
+    from experiments.learner import is_timed, learner_of
     from experiments.results import Result, save, table_text
     from experiments.rollout_worker import make_rollout_worker
     from experiments.training import Training
@@ -94,6 +100,12 @@ def _train_and_compare(config: TrainConfig, folder: Path, make_worker: "MakeWork
     with pool_of(config, make_worker or make_rollout_worker) as pool:
         crew = Crew(config, pool, folder)
         counts = crew.references([*train_names, *validation_names, *test_names])
+        if is_timed(config):
+            counts = {name: counts[name] for name in crew.that_run(list(counts))}
+            validation_names, test_names = (
+                [name for name in names if name in counts]
+                for names in (validation_names, test_names)
+            )
         train_names = [name for name in train_names if name in counts]
         if not train_names:
             raise HloError("no benchmark is left to train on")
@@ -104,7 +116,8 @@ def _train_and_compare(config: TrainConfig, folder: Path, make_worker: "MakeWork
                 continue
             learner = learner_of(name, config)
             names = (train_names, validation_names, test_names)
-            training = Training(learner, config, folder / name, *names, counts, crew)
+            measure = Measure.of_counts(counts)
+            training = Training(learner, config, folder / name, *names, measure, crew)
             outcomes[name] = training.run()
         print(f"checking {sum(map(len, outcomes.values()))} results against their originals")
         checks = {name: crew.check(found) for name, found in outcomes.items()}

@@ -3,23 +3,21 @@
 import copy
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
 from tqdm import tqdm
 
-from experiments.benchmarks import Reference
 from experiments.checkpoint import Best, Checkpoint
 from experiments.checkpoint_files import CheckpointFiles
 from experiments.config import PassTrainConfig, TrainConfig
 from experiments.config_json import to_json
 from experiments.crew import Crew
 from experiments.demonstrations import known_ways
-from experiments.evaluation import Outcome
+from experiments.evaluation import Measure, Outcome, score
 from experiments.learner import Learner, new_policy
-from experiments.metrics import geometric_mean
 from experiments.training_log import IterationReport, TrainingLog, flat_settings
 from models.cloning import clone_behaviour
 from models.ppo import PPO
@@ -36,7 +34,7 @@ class Training:
         validation: Names of those that are played while it trains, and choose the policy that is
             kept; none keeps the last.
         test: Names of those that are played in the end.
-        references: Op counts without a policy of all of them.
+        measure: What logs compare results of them with.
         crew: Plays the policy.
 
     Raises:
@@ -52,7 +50,7 @@ class Training:
         train: Sequence[str],
         validation: Sequence[str],
         test: Sequence[str],
-        references: Mapping[str, Reference],
+        measure: Measure,
         crew: Crew,
     ) -> None:
         self._learner, self._config, self._crew = learner, config, crew
@@ -64,7 +62,7 @@ class Training:
         self._files = CheckpointFiles(folder)
         self._resume()
         self._saved = self._take()
-        self._log = TrainingLog(folder, learner.actions, references, after=self._steps)
+        self._log = TrainingLog(folder, learner.actions, measure, after=self._steps)
 
     def run(self) -> list[Outcome]:
         """Trains to the end of the step budget.
@@ -178,11 +176,11 @@ class Training:
             return
         outcomes = self._crew.play(self._learner.name, self._ppo.policy, self._validation)
         ratios = self._log.validation(outcomes, self._steps)
-        score = geometric_mean(list(ratios.values()))
-        if math.isnan(score):
+        value = score(outcomes, list(ratios.values()))
+        if math.isnan(value):
             return
-        if self._config.keep_best and (self._best is None or score > self._best.score):
-            self._best = Best(score, self._steps, copy.deepcopy(self._ppo.policy.state_dict()))
+        if self._config.keep_best and (self._best is None or value > self._best.score):
+            self._best = Best(value, self._steps, copy.deepcopy(self._ppo.policy.state_dict()))
 
     def _test_kept(self) -> list[Outcome]:
         """Plays the test benchmarks and writes the ratios down."""

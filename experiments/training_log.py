@@ -9,8 +9,7 @@ import numpy as np
 from torch.utils.tensorboard.summary import hparams
 from torch.utils.tensorboard.writer import SummaryWriter
 
-from experiments.benchmarks import Reference
-from experiments.evaluation import Outcome, count_ratios
+from experiments.evaluation import Measure, Outcome, speedup
 from experiments.rollout import RolloutStats
 from models.cloning import CloningStats
 from models.ppo import UpdateStats
@@ -39,7 +38,7 @@ class IterationReport:
     lost_workers: Mapping[str, int]
     """By what became of them: crashed, timed_out, out_of_memory, killed."""
     in_quarantine: int
-    """Pairs of a state and a pass that are no longer tried."""
+    """Pairs of a state and a pass, or a benchmark and a rewrite, that are no longer tried."""
 
 
 class TrainingLog:
@@ -48,7 +47,7 @@ class TrainingLog:
     Args:
         folder: Where the event file goes.
         action_names: Name of each action.
-        references: Op counts without a policy, by benchmark.
+        measure: What results come to, by reference; above 1 they are better.
         after: Pass calls done: what was written of later ones, by a run that did not come to save
             its state, is hidden.
     """
@@ -57,12 +56,12 @@ class TrainingLog:
         self,
         folder: Path,
         action_names: Sequence[str],
-        references: Mapping[str, Reference],
+        measure: Measure,
         after: int,
     ) -> None:
         self._writer = SummaryWriter(str(folder), purge_step=after + 1 if after else None)
         self._action_names = action_names
-        self._references = references
+        self._measure = measure
 
     def close(self) -> None:
         """Flushes and closes the event file."""
@@ -87,8 +86,8 @@ class TrainingLog:
         if episodes:
             scalars["rollout/episode_return"] = float(np.mean([e.reward for e in episodes]))
             scalars["rollout/episode_steps"] = float(np.mean([e.steps for e in episodes]))
-            ratios = count_ratios(episodes, self._references)
-            scalars |= {f"op_count_ratio_train/{name}": ratio for name, ratio in ratios.items()}
+            ratios = self._measure.of(episodes)
+            scalars |= self._ratios("train", ratios)
         scalars |= {f"update/{name}": value for name, value in asdict(report.update).items()}
         scalars |= _speed(calls, report)
         scalars |= {f"workers/{kind}": report.lost_workers.get(kind, 0) for kind in LOSSES}
@@ -102,14 +101,16 @@ class TrainingLog:
 
     def validation(self, outcomes: Sequence[Outcome], steps: int) -> dict[str, float]:
         """Writes an evaluation on the validation benchmarks; returns ratios by reference."""
-        ratios = count_ratios(outcomes, self._references)
-        self._write({f"op_count_ratio_validation/{k}": v for k, v in ratios.items()}, steps)
+        ratios = self._measure.of(outcomes)
+        self._write(self._ratios("validation", ratios), steps)
+        self._speedup(outcomes, "validation", steps)
         return ratios
 
     def test(self, outcomes: Sequence[Outcome], steps: int, settings: Mapping[str, Any]) -> None:
         """Writes the held-out ratios, and the settings that led to them for the hparams tab."""
-        ratios = count_ratios(outcomes, self._references)
-        self._write({f"op_count_ratio_held_out/{k}": v for k, v in ratios.items()}, steps)
+        ratios = self._measure.of(outcomes)
+        self._write(self._ratios("held_out", ratios), steps)
+        self._speedup(outcomes, "held_out", steps)
         metrics = {f"hparam/held_out_{name}": value for name, value in ratios.items()}
         # SummaryWriter.add_hparams would open a second run; this writes into this one.
         file_writer = self._writer._get_file_writer()
@@ -117,6 +118,14 @@ class TrainingLog:
             file_writer.add_summary(summary)
         for name, value in metrics.items():
             self._writer.add_scalar(name, value)
+
+    def _ratios(self, split: str, ratios: Mapping[str, float]) -> dict[str, float]:
+        return {f"{self._measure.name}_ratio_{split}/{k}": v for k, v in ratios.items()}
+
+    def _speedup(self, outcomes: Sequence[Outcome], split: str, steps: int) -> None:
+        found = speedup(outcomes)
+        if found is not None:
+            self._write({f"run_time_before_after/{split}": found}, steps)
 
     def _write(self, scalars: Mapping[str, float], steps: int) -> None:
         for name, value in scalars.items():

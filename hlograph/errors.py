@@ -40,6 +40,10 @@ class VerificationError(HloError):
     """XLA's HloVerifier rejected the module."""
 
 
+class NotExecutableError(HloError):
+    """A module cannot be compiled and run on this machine's CPU, where that is asked for."""
+
+
 class UnknownNameError(HloError, KeyError):
     """No pass, pipeline or benchmark has this name; the message lists near ones."""
 

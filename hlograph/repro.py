@@ -1,4 +1,4 @@
-"""Runs a reproducer: a pass on the module that it ended a worker on, in a process of its own.
+"""Runs a reproducer: a pass or rewrite on the module that it ended a worker on, in a process alone.
 
 python -m hlograph.repro runs/NAME/quarantine/FILE.hlo
 python -m hlograph.repro FILE.hlo --in-process     # under a debugger, say
@@ -12,9 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hlograph.errors import HloError, PassError, WorkerLostError
+from hlograph.errors import HloError, PassError, RewriteError, WorkerLostError
 from hlograph.isolation import FlightRecorder, Limits, WorkerPool
+from hlograph.isolation.pass_call import RUN, RUN_LOWERED
 from hlograph.isolation.quarantine import Reproducer
+from hlograph.steps import take_step
 
 if TYPE_CHECKING:
     from hlograph.module import Module
@@ -77,10 +79,17 @@ def _read(reproducer: Reproducer) -> Module:
 
 
 def _run(reproducer: Reproducer, module: Module) -> str:
-    before = module.op_count
+    before, call = module.op_count, reproducer.call
+    if call.name in (RUN, RUN_LOWERED):
+        from hlograph.execution import Executable, random_inputs
+
+        Executable(module, lowered=call.name == RUN_LOWERED).run(random_inputs(module))
+        return "the module compiles and runs"
+    if call.rules is not None:
+        return f"the listing came to its end: {len(module.rewrites(call.rules))} rewrites"
     try:
-        changed = module.run(reproducer.call.name)
-    except PassError as error:
+        changed = take_step(module, call.name)
+    except (PassError, RewriteError) as error:
         return f"the pass returned an error and left the module as it was: {error}"
     effect = f"{before} to {module.op_count} instructions" if changed else "no change"
     return f"the pass ran to its end, {effect}"

@@ -10,6 +10,7 @@ from tensorboard.backend.event_processing.event_accumulator import SCALARS, Even
 from experiments.benchmarks import REFERENCES
 from experiments.config import GNNTrainConfig
 from experiments.crew import Crew, pool_of
+from experiments.evaluation import Measure
 from experiments.learner import LearnerName, learner_of
 from experiments.paper.benchmarks import Benchmarks
 from experiments.study import Trial
@@ -74,7 +75,7 @@ def train_policy(variant: Variant, seed: int, benchmarks: Benchmarks, crew: Crew
     # What other agents end with is their last policy, too: validation chooses nothing here.
     config = replace(variant.settings, seed=seed, keep_best=False)
     learner = learner_of(variant.learner, config)
-    outcomes = Training(learner, config, folder, *names, known, crew).run()
+    outcomes = Training(learner, config, folder, *names, Measure.of_counts(known), crew).run()
     checks = crew.check(outcomes)
     curve = learning_curve(folder)
     return Trial(variant.method, seed, benchmarks.group, outcomes, checks, training=curve)

@@ -1,9 +1,10 @@
-"""Passes that ended a worker, each with the module that it did so on."""
+"""Passes and rewrites that ended a worker, each with the module that it did so on."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,16 +12,19 @@ from typing import Any
 
 from hlograph.atomic_write import write_bytes_atomically
 from hlograph.errors import DamagedFileError
-from hlograph.isolation.pass_call import PassCall
+from hlograph.isolation.pass_call import Pair, PassCall
 
 _FIRST_LINE = "// hlograph reproducer, version 1; python -m hlograph.repro FILE runs it"
 
-Pair = tuple[str, str]
-"""Fingerprint of a state and name of a pass."""
+# What shells and file systems make something of; a listing names all its rules.
+_NO_NAME = re.compile(r"[^\w.-]+")
+_LONGEST_NAME = 100
 
 
 class Quarantine:
     """Pairs of a state and a pass that are not to be tried again; immutable.
+
+    Of rewrites, pairs of a benchmark and what is not to be tried on it (``PassCall.pair``).
 
     Args:
         pairs: The pairs.
@@ -28,21 +32,21 @@ class Quarantine:
 
     def __init__(self, pairs: Iterable[Pair] = ()) -> None:
         self._passes: dict[str, frozenset[str]] = {}
-        for fingerprint, name in pairs:
-            self._passes[fingerprint] = self.passes_at(fingerprint) | {name}
+        for where, name in pairs:
+            self._passes[where] = self.passes_at(where) | {name}
 
-    def passes_at(self, fingerprint: str) -> frozenset[str]:
-        """Returns the names of the passes in quarantine at a state."""
-        return self._passes.get(fingerprint, frozenset())
+    def passes_at(self, where: str) -> frozenset[str]:
+        """Returns the names in quarantine at a state, by its fingerprint, or on a benchmark."""
+        return self._passes.get(where, frozenset())
 
     def with_pairs(self, pairs: Iterable[Pair]) -> Quarantine:
         """Returns a quarantine with more pairs."""
         return Quarantine([*self, *pairs])
 
     def __iter__(self) -> Iterator[Pair]:
-        for fingerprint in sorted(self._passes):
-            for name in sorted(self._passes[fingerprint]):
-                yield fingerprint, name
+        for where in sorted(self._passes):
+            for name in sorted(self._passes[where]):
+                yield where, name
 
     def __len__(self) -> int:
         return sum(len(names) for names in self._passes.values())
@@ -50,15 +54,15 @@ class Quarantine:
 
 @dataclass(frozen=True)
 class Reproducer:
-    """A pass, the module that it ended a worker on, and how it did.
+    """A pass or rewrite, the module that it ended a worker on, and how it did.
 
     Attributes:
-        call: The pass and where it was called.
+        call: What it was, and where it was called.
         kind: ``crashed``, ``timed_out`` or ``out_of_memory``.
         message: What became of the worker.
         output: The end of what it wrote to stderr.
-        seconds: How long the pass had run.
-        module: HLO text of the module before the pass.
+        seconds: How long it had run.
+        module: HLO text of the module before it.
     """
 
     call: PassCall
@@ -71,7 +75,10 @@ class Reproducer:
     @property
     def file_name(self) -> str:
         """Name of its file: one for each state and pass."""
-        return f"{self.call.fingerprint}-{self.call.name.replace(':', '.')}.hlo"
+        name = _NO_NAME.sub(".", self.call.name)
+        if len(name) > _LONGEST_NAME:
+            name = f"{name[:_LONGEST_NAME]}-{_digest(name)[:8]}"
+        return f"{self.call.fingerprint}-{name}.hlo"
 
     def save(self, folder: Path) -> Path:
         """Writes the reproducer as HLO text with a header in comments, which any tool reads.
@@ -116,5 +123,5 @@ class Reproducer:
         return reproducer
 
 
-def _digest(module: str) -> str:
-    return hashlib.sha256(module.encode()).hexdigest()
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -13,6 +13,8 @@ import hlograph
 from envs import RewriteEnv, Trajectory
 from envs.candidates import CANDIDATE_FEATURES, ROLES
 from hlograph import Module, UnknownNameError
+from hlograph.isolation import FlightRecorder, PassCall, Quarantine
+from hlograph.isolation.pass_call import listing
 
 TWO_ZEROS = """HloModule m
 ENTRY e {
@@ -197,3 +199,51 @@ def test_episodes_are_shown_as_a_table(tiny):
     env.step(0)
     place = env.trajectory.passes[0]
     assert place in (env.render() or "")
+
+
+def offered(env: RewriteEnv) -> list[str]:
+    env.reset()
+    return [candidate.place for candidate in env.candidates]
+
+
+def test_what_ended_a_process_is_left_out_on_that_benchmark(two_zeros):
+    every = offered(RewriteEnv(two_zeros, rules=["algebraic", "merge"]))
+    (name,) = RewriteEnv(two_zeros).benchmarks
+    place = "merge(again, right)"
+    assert place in every
+
+    def without(*names: str) -> list[str]:
+        quarantine = Quarantine((name, one) for one in names)
+        return offered(RewriteEnv(two_zeros, rules=["algebraic", "merge"], quarantine=quarantine))
+
+    assert without(place) == [one for one in every if one != place]
+    # A listing that ended a process is done rule by rule, which gives the same.
+    assert without(listing(["algebraic", "merge"])) == every
+    both = (listing(["algebraic", "merge"]), listing(["merge"]))
+    assert without(*both) == [one for one in every if one.startswith("algebraic")]
+    assert without(*both, listing(["algebraic"])) == []
+    # Other benchmarks are as they were.
+    other = Quarantine([("other", place)])
+    assert offered(RewriteEnv(two_zeros, rules=["algebraic", "merge"], quarantine=other)) == every
+
+
+def test_each_listing_and_rewrite_is_noted_while_it_runs(two_zeros):
+    notes: list[PassCall] = []
+
+    class Listening(FlightRecorder):
+        def begin(self, note: bytes, seconds: float | None = None) -> None:
+            super().begin(note, seconds)
+            notes.append(PassCall.from_note(note))
+
+    recorder = Listening()
+    env = RewriteEnv(two_zeros, rules=["algebraic", "merge"], recorder=recorder)
+    _, start = env.reset()
+    *_, info = env.step(action(env, "merge(again, right)"))
+    assert recorder.operation is None
+    (name,) = env.benchmarks
+    listed = listing(["algebraic", "merge"])
+    assert notes == [
+        PassCall(listed, start["fingerprint"], name, ()),
+        PassCall("merge(again, right)", start["fingerprint"], name, ()),
+        PassCall(listed, info["fingerprint"], name, ("merge(again, right)",)),
+    ]

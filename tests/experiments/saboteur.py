@@ -7,9 +7,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.config import OpCountTrainConfig
+from experiments.config import OpCountTrainConfig, TrainConfig
 from experiments.rollout_worker import RolloutWorker, make_rollout_worker
-from hlograph.isolation import FlightRecorder
+from hlograph.isolation import FlightRecorder, PassCall
+from hlograph.isolation.pass_call import RUN
 
 
 def _bloat():
@@ -64,4 +65,39 @@ def make_sabotaged_worker(
     """
     worker = make_rollout_worker(config, recorder)
     worker.recorder = _Saboteur(recorder, deeds, memory)
+    return worker
+
+
+class _Cursed(FlightRecorder):
+    """Notes calls like any recorder, and aborts whenever one of some rules or places begins."""
+
+    def __init__(self, recorder: FlightRecorder, rules: Sequence[str], places: Sequence[str]):
+        self.__setstate__(recorder.__getstate__())
+        self._rules, self._places = frozenset(rules), frozenset(places)
+
+    def begin(self, note: bytes, seconds: float | None = None) -> None:
+        super().begin(note, seconds)
+        if note.count(b"\n") != 3:
+            return  # nothing of an episode
+        call = PassCall.from_note(note)
+        # What a benchmark itself cannot survive is left out before.
+        at_start = call.name == RUN and not call.applied
+        name = call.name.partition("(")[0]
+        if self._rules & set(call.rules or ()) or (name in self._places and not at_start):
+            os.abort()
+
+
+def make_cursed_worker(
+    rules: Sequence[str], places: Sequence[str], config: TrainConfig, recorder: FlightRecorder
+) -> RolloutWorker:
+    """Makes a worker that some rules abort each time, as a fault of XLA's would.
+
+    Args:
+        rules: Those whose listing aborts it.
+        places: Those whose rewrites do; with ``RUN``, running any state but a start.
+        config: Settings of the run.
+        recorder: The worker's recorder.
+    """
+    worker = make_rollout_worker(config, recorder)
+    worker.recorder = _Cursed(recorder, rules, places)
     return worker

@@ -16,6 +16,14 @@ from models.config import CandidateConfig
 from models.pointer import PointerActorCritic
 from tests.experiments.tiny_run import results, tiny_config
 
+NOWHERE = """HloModule n
+ENTRY e {
+  x = f32[4] parameter(0)
+  y = f32[4] add(x, x)
+  ROOT c = f32[4] custom-call(y), custom_call_target="nowhere"
+}
+"""
+
 
 def tiny_rewrite_config() -> RewriteTrainConfig:
     """Two iterations on the two benchmarks of `tiny_config`."""
@@ -81,6 +89,21 @@ def test_its_checkpoint_is_evaluated(finished, tmp_path):
     assert study.trials[0].checks[0].problem is None
     assert f"GNN on rewrites: {outcome.calls} rewrites" in table(study)
     assert any("on rewrites, seed 0: trained on" in note for note in study.notes)
+
+
+@pytest.mark.parametrize("reward", ["run-time", "final-run-time"])
+def test_run_time_can_be_the_reward(reward, tmp_path, capsys):
+    stranger = tmp_path / "nowhere.hlo"
+    stranger.write_text(NOWHERE)
+    config = replace(tiny_rewrite_config(), reward=reward, total_steps=24, num_envs=2)
+    config = replace(config, benchmarks=(*config.benchmarks, str(stranger)), out=tmp_path / "run")
+    assert train(config, "train_rewrites") == 0
+    said = capsys.readouterr().out
+    assert f"left out: {stranger} does not run: " in said
+    assert "run time before / after rewrites, geometric mean: " in said
+    for row in results(tmp_path / "run")["benchmarks"]:
+        assert row["rewrites_run_time"] > 0
+        assert row["rewrites_passes"] or row["rewrites_run_time"] == 1
 
 
 def test_a_checkpoint_of_other_rules_is_refused(finished):

@@ -1,0 +1,110 @@
+"""What workers do for fusion policies beside playing them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from envs.fusion_policies import FusionPolicy, Greedy, PickFirst, Uniform, play
+from envs.pass_decisions import PassDecisionsEnv
+from experiments.benchmarks import load
+from experiments.config import FusionTrainConfig
+from experiments.evaluation import Outcome
+from experiments.fusion_comparison import Fused, FusionComparison
+from experiments.fusion_envs import ALL_DECISIONS
+from experiments.rollout_worker import RolloutWorker, Task
+from hlograph.errors import HloError
+from hlograph.execution import Executable, random_inputs
+from hlograph.module import Module
+from hlograph.xla_cpu import before_fusion
+
+
+@dataclass(frozen=True)
+class TryFusing(Task):
+    """Lowers and runs a benchmark without a fusion."""
+
+    benchmark: str
+
+    def do(self, worker: RolloutWorker) -> int | str:
+        """Returns the kernels of XLA's own choice, or why the benchmark does not run."""
+        worker.recorder.begin(f"lowering {self.benchmark}".encode(), worker.config.check_seconds)
+        try:
+            module = load(self.benchmark)
+            code = Executable(before_fusion(module), lowered=True)
+            code.run(random_inputs(module))
+            return max(Executable(module).kernels, 1)
+        except HloError as error:
+            return str(error)
+        finally:
+            worker.recorder.end()
+
+
+class FusionRow(NamedTuple):
+    """One benchmark of the final table."""
+
+    benchmark: str
+    fused: Mapping[str, Fused]
+    """By what chose, ``"xla"`` first."""
+    verdict: str
+    """How what the policy's module computes compares with the original; ``different``, or why it
+    does not run, is a result that does not count."""
+
+
+@dataclass(frozen=True)
+class CompareFusions(Task):
+    """Measures what a policy and HloEnv's heuristics make of a benchmark."""
+
+    outcome: Outcome
+    """The policy's."""
+    name: str
+    """What tables call it."""
+
+    def do(self, worker: RolloutWorker) -> FusionRow:
+        """Plays the heuristics, compiles all results and times them."""
+        config, benchmark = worker.config, self.outcome.benchmark
+        assert isinstance(config, FusionTrainConfig)
+        worker.recorder.begin(f"comparing {benchmark}".encode(), config.check_seconds)
+        beside = FusionComparison(benchmark, config.seed, config.pairs, config.sample_seconds)
+        module = fused(benchmark, self.outcome.passes)
+        found = {"xla": beside.xla, self.name: beside.of(module)}
+        found |= {
+            name: beside.of(_played(config, benchmark, policy))
+            for name, policy in heuristics(config.seed).items()
+        }
+        row = FusionRow(benchmark, found, _verdict(benchmark, module, config.samples))
+        worker.recorder.end()
+        return row
+
+
+def heuristics(seed: int) -> dict[str, FusionPolicy]:
+    """HloEnv's heuristics, by what tables call them."""
+    return {"pick first": PickFirst(), "uniform": Uniform(seed), "greedy": Greedy()}
+
+
+def fused(benchmark: str, places: Sequence[str]) -> Module:
+    """A benchmark, lowered, with fusions.
+
+    Args:
+        benchmark: Name of it.
+        places: Places of the pairs that are fused, in order.
+    """
+    module = before_fusion(load(benchmark))
+    for place in places:
+        module.apply(place)
+    return module
+
+
+def _played(config: FusionTrainConfig, benchmark: str, policy: FusionPolicy) -> Module:
+    env = PassDecisionsEnv(
+        benchmark, passes=config.passes, observation="op_counts", horizon=ALL_DECISIONS
+    )
+    env.reset()
+    play(env, policy)
+    return env.module
+
+
+def _verdict(benchmark: str, module: Module, samples: int) -> str:
+    module.verify()
+    if not samples:
+        return "not compared"
+    # Of some lowered modules the evaluator alone takes the layouts.
+    return load(benchmark).equivalent_to(module, samples=samples).verdict
