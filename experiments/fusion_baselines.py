@@ -83,7 +83,7 @@ def _measure(config: FusionConfig, benchmark: str, policies: "Iterable[FusionPol
     from experiments.fusion_comparison import FusionComparison
 
     env = PassDecisionsEnv(benchmark, observation="op_counts", horizon=100_000)
-    beside = FusionComparison(benchmark, config.seed, config.pairs, config.sample_seconds)
+    beside = FusionComparison(benchmark, config.seed, 0, config.pairs, config.sample_seconds)
     cells = [str(beside.xla.kernels)]
     for policy in policies:
         env.reset()

@@ -84,7 +84,6 @@ def _save(rows: Sequence[FusionRow], lost: dict[str, str], folder: Path) -> None
         "benchmarks": [
             {
                 "benchmark": row.benchmark,
-                "verdict": row.verdict,
                 **{name: one._asdict() for name, one in row.fused.items()},
             }
             for row in rows
@@ -125,7 +124,8 @@ def table_text(rows: Sequence[FusionRow]) -> str:
     console = Console(file=out, width=200, highlight=False)
     console.print(table)
     console.print(means)
-    verdicts = Counter(row.verdict for row in rows)
-    found = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
-    console.print(f"outputs of the policy's modules against the originals': {found}")
+    for name in methods[1:]:
+        verdicts = Counter(row.fused[name].verdict for row in rows)
+        found = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
+        console.print(f"what the code of {name} computes, against XLA's: {found}")
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
