@@ -163,8 +163,13 @@ def player(
         workers: What plays.
 
     Raises:
-        ValueError: It was made with other passes or networks.
+        ValueError: It was made with other passes or networks, or decides about fusions.
     """
+    if checkpoint.learner not in LABELS:
+        raise ValueError(
+            f"expected a policy that orders passes or rewrites, got {checkpoint.learner}: "
+            "what it decides is no op count; its training ends with a table of its own"
+        )
     _, policy = policy_of(checkpoint)
     settings = checkpoint.settings()
     if isinstance(settings, PassTrainConfig):

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import tyro
 
-from experiments.shipped import FOLDER, file_name
+from experiments.shipped import FOLDER, KINDS, file_name
 from hlograph.errors import HloError
 
 ELSEWHERE = {
@@ -41,6 +41,8 @@ def main(
     try:
         found = Checkpoint.load(checkpoint).without_training()
         policy_of(found)  # refuses other passes and networks
+        if found.learner not in KINDS:
+            raise ValueError(f"expected a policy of {', '.join(KINDS)}, got {found.learner}")
         config = {k: ELSEWHERE.get(k, v) for k, v in found.config.items()}
         found = replace(found, config=config)
         path = FOLDER / file_name(found.learner, found.config["seed"])
