@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "hlograph/native/clone.h"
 #include "hlograph/native/cost.h"
+#include "hlograph/native/rewrite_outcomes.h"
 #include "hlograph/native/rewrite_rules.h"
-#include "hlograph/native/rewrites.h"
 #include "xla/hlo/ir/hlo_clone_context.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -19,13 +19,6 @@
 
 namespace hlograph {
 namespace {
-
-// Rules ask whether a value has other users, but not of constants and parameters, which whole
-// computations share.
-bool IsShared(const xla::HloInstruction* instruction) {
-  return instruction->opcode() == xla::HloOpcode::kConstant ||
-         instruction->opcode() == xla::HloOpcode::kParameter;
-}
 
 // A place and what is next to it.
 std::vector<xla::HloInstruction*> Near(Place place) {
@@ -69,7 +62,7 @@ bool Scratch::IsFresh(const Rule& rule, Place original) const {
          AreCalleesFresh(original.instruction) && rule.IsClear(original, place);
 }
 
-absl::StatusOr<Trial> Scratch::Try(const Rule& rule, Place original, Rewrite& rewrite) {
+absl::StatusOr<Trial> Scratch::Try(const Rule& rule, Place original, Outcome& outcome) {
   const Place place = Find(original);
   xla::HloComputation* const computation = place.instruction->parent();
   const std::vector<xla::HloInstruction*> near = Near(place);
@@ -83,23 +76,28 @@ absl::StatusOr<Trial> Scratch::Try(const Rule& rule, Place original, Rewrite& re
   appliers_.erase({&rule, computation});
   const Change change = FindChange(place);
   const bool met = Meets(change);
-  for (const xla::HloInstruction* made : change.made) CountMade(made, rewrite);
-  for (const xla::HloInstruction* gone : change.gone) CountGone(gone, rewrite);
-  std::sort(rewrite.gone.begin(), rewrite.gone.end());
+  for (const xla::HloInstruction* used : change.used) {
+    if (auto it = originals_.find(used); it != originals_.end()) outcome.used.push_back(it->second);
+  }
+  for (const xla::HloInstruction* made : change.made) CountMade(made, outcome);
+  for (const xla::HloInstruction* gone : change.gone) CountGone(gone, outcome);
+  outcome.applies = true;
   TouchAll(near);
   return met ? Trial::kMet : Trial::kFound;
 }
 
 bool Scratch::IsFresh(const xla::HloInstruction* instruction, Reach reach) const {
-  Instructions seen;
+  Hops seen;
   return AreOperandsFresh(instruction, reach.operands, seen) &&
          AreUsersFresh(instruction, reach.users);
 }
 
-bool Scratch::AreOperandsFresh(const xla::HloInstruction* instruction, int hops,
-                               Instructions& seen) const {
+bool Scratch::AreOperandsFresh(const xla::HloInstruction* instruction, int hops, Hops& seen) const {
   if (touched_.contains(instruction)) return false;
-  if (hops == 0 || !seen.insert(instruction).second) return true;
+  if (hops == 0) return true;
+  auto [it, is_new] = seen.try_emplace(instruction, hops);
+  if (!is_new && it->second >= hops) return true;
+  it->second = hops;
   for (const xla::HloInstruction* operand : instruction->operands()) {
     if (!AreOperandsFresh(operand, hops - 1, seen)) return false;
   }
@@ -145,11 +143,10 @@ Applier& Scratch::ApplierOf(const Rule& rule, xla::HloComputation* computation) 
 Scratch::Change Scratch::FindChange(Place place) {
   Change change;
   change.made = FindMade();
-  Instructions used;
   for (const xla::HloInstruction* made : change.made) {
-    used.insert(made->operands().begin(), made->operands().end());
+    change.used.insert(made->operands().begin(), made->operands().end());
   }
-  change.gone = FindGone(place, used);
+  change.gone = FindGone(place, change.used);
   return change;
 }
 
@@ -233,23 +230,22 @@ void Scratch::TouchCallees(const xla::HloInstruction* original) {
   changed_.insert(original->called_computations().begin(), original->called_computations().end());
 }
 
-void Scratch::CountMade(const xla::HloInstruction* instruction, Rewrite& rewrite) {
-  ++rewrite.added;
+void Scratch::CountMade(const xla::HloInstruction* instruction, Outcome& outcome) {
+  ++outcome.added;
   const Cost cost = costs_.Of(instruction);
-  rewrite.flops += cost.flops;
-  rewrite.bytes += cost.bytes_accessed;
+  outcome.flops += cost.flops;
+  outcome.bytes += cost.bytes_accessed;
   touched_.insert(instruction);
   TouchAll(instruction->operands());
   TouchAll(instruction->users());
   TouchNew(instruction);
 }
 
-void Scratch::CountGone(const xla::HloInstruction* original, Rewrite& rewrite) {
-  ++rewrite.removed;
+void Scratch::CountGone(const xla::HloInstruction* original, Outcome& outcome) {
   const Cost& cost = costs_.OfLasting(original);
-  rewrite.flops -= cost.flops;
-  rewrite.bytes -= cost.bytes_accessed;
-  rewrite.gone.emplace_back(original->name());
+  outcome.flops -= cost.flops;
+  outcome.bytes -= cost.bytes_accessed;
+  outcome.gone.push_back(original);
   for (const xla::HloInstruction* operand : original->operands()) {
     // The copy may be no more, where a whole computation was removed.
     if (!IsShared(operand)) touched_.insert(context_->GetInstruction(operand));

@@ -10,8 +10,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "hlograph/native/cost.h"
+#include "hlograph/native/rewrite_outcomes.h"
 #include "hlograph/native/rewrite_rules.h"
-#include "hlograph/native/rewrites.h"
 
 namespace xla {
 class HloCloneContext;
@@ -37,23 +37,27 @@ class Scratch {
   // Whether nothing that the rule reads has been touched here.
   bool IsFresh(const Rule& rule, Place original) const;
 
-  // Applies the rule and says what that changed. After an error the copy may be anything.
-  absl::StatusOr<Trial> Try(const Rule& rule, Place original, Rewrite& rewrite);
+  // Applies the rule and says what that changed; the outcome is of a trial that found something.
+  // After an error the copy may be anything.
+  absl::StatusOr<Trial> Try(const Rule& rule, Place original, Outcome& outcome);
 
  private:
   using Instructions = absl::flat_hash_set<const xla::HloInstruction*>;
+  using Hops = absl::flat_hash_map<const xla::HloInstruction*, int>;
   using Computations = absl::flat_hash_set<const xla::HloComputation*>;
 
   // What a rewrite changed: `made` are the copy's, `gone` the whole module's.
   struct Change {
     std::vector<const xla::HloInstruction*> made;
+    Instructions used;  // operands of those made
     Instructions gone;
   };
 
   Place Find(Place original) const;
 
   bool IsFresh(const xla::HloInstruction* instruction, Reach reach) const;
-  bool AreOperandsFresh(const xla::HloInstruction* instruction, int hops, Instructions& seen) const;
+  // `seen` has the hops that were left at what was looked at before.
+  bool AreOperandsFresh(const xla::HloInstruction* instruction, int hops, Hops& seen) const;
   bool AreUsersFresh(const xla::HloInstruction* instruction, int hops) const;
   bool AreCalleesFresh(const xla::HloInstruction* original) const;
   // Whether the copy of an instruction, or of one of its operands, was touched.
@@ -77,8 +81,8 @@ class Scratch {
   void TouchCallees(const xla::HloInstruction* original);
 
   // These count an instruction in, and touch it and its neighbours.
-  void CountMade(const xla::HloInstruction* instruction, Rewrite& rewrite);
-  void CountGone(const xla::HloInstruction* original, Rewrite& rewrite);
+  void CountMade(const xla::HloInstruction* instruction, Outcome& outcome);
+  void CountGone(const xla::HloInstruction* original, Outcome& outcome);
 
   InstructionCosts& costs_;
   std::unique_ptr<xla::HloModule> module_;

@@ -1,13 +1,13 @@
 #include "hlograph/native/rewrites.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "hlograph/native/cost.h"
+#include "hlograph/native/rewrite_outcomes.h"
 #include "hlograph/native/rewrite_rules.h"
 #include "hlograph/native/rewrite_trials.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -36,11 +36,54 @@ std::vector<Candidate> Propose(const xla::HloModule& module,
   return candidates;
 }
 
+// Tries what no outcome is known of, and adds what comes of it.
+void TryAll(const xla::HloModule& module, const std::vector<Candidate>& candidates, bool alone,
+            Outcomes& outcomes) {
+  InstructionCosts costs;
+  std::vector<Candidate> waiting;
+  for (const Candidate& candidate : candidates) {
+    if (outcomes.Find(candidate.rule, candidate.place) == nullptr) waiting.push_back(candidate);
+  }
+  while (!waiting.empty()) {
+    Scratch scratch(module, costs);
+    bool usable = true;
+    std::vector<Candidate> later;
+    for (const Candidate& candidate : waiting) {
+      if (!usable || !scratch.IsFresh(*candidate.rule, candidate.place)) {
+        later.push_back(candidate);
+        continue;
+      }
+      Outcome outcome;
+      absl::StatusOr<Trial> trial = scratch.Try(*candidate.rule, candidate.place, outcome);
+      // After an error the copy may be anything; the rewrite is none, and the others go on.
+      usable = trial.ok() && !(alone && *trial == Trial::kFound);
+      if (trial.ok() && *trial == Trial::kMet) {
+        later.push_back(candidate);
+      } else {
+        outcomes.Add(candidate.rule, candidate.place, std::move(outcome));
+      }
+    }
+    waiting = std::move(later);
+  }
+}
+
 Rewrite Name(const Candidate& candidate) {
   Rewrite rewrite;
   rewrite.rule = candidate.rule;
   rewrite.instruction = candidate.place.instruction->name();
   if (candidate.place.other != nullptr) rewrite.other = candidate.place.other->name();
+  return rewrite;
+}
+
+Rewrite Describe(const Candidate& candidate, const Outcome& outcome) {
+  Rewrite rewrite = Name(candidate);
+  rewrite.added = outcome.added;
+  rewrite.removed = outcome.gone.size();
+  rewrite.flops = outcome.flops;
+  rewrite.bytes = outcome.bytes;
+  rewrite.gone.reserve(outcome.gone.size());
+  for (const xla::HloInstruction* gone : outcome.gone) rewrite.gone.emplace_back(gone->name());
+  std::sort(rewrite.gone.begin(), rewrite.gone.end());
   return rewrite;
 }
 
@@ -53,39 +96,16 @@ std::vector<Rewrite> ProposeRewrites(const xla::HloModule& module,
   return rewrites;
 }
 
-absl::StatusOr<std::vector<Rewrite>> FindRewrites(const xla::HloModule& module,
-                                                  const std::vector<const Rule*>& rules,
-                                                  bool alone) {
+std::vector<Rewrite> FindRewrites(const xla::HloModule& module,
+                                  const std::vector<const Rule*>& rules, bool alone,
+                                  Outcomes& outcomes) {
   const std::vector<Candidate> candidates = Propose(module, rules);
-  std::vector<std::pair<size_t, Rewrite>> found;
-  InstructionCosts costs;
-  std::vector<size_t> waiting(candidates.size());
-  for (size_t i = 0; i < waiting.size(); ++i) waiting[i] = i;
-  while (!waiting.empty()) {
-    Scratch scratch(module, costs);
-    bool usable = true;
-    std::vector<size_t> later;
-    for (size_t number : waiting) {
-      const Candidate& candidate = candidates[number];
-      if (!usable || !scratch.IsFresh(*candidate.rule, candidate.place)) {
-        later.push_back(number);
-        continue;
-      }
-      Rewrite rewrite = Name(candidate);
-      absl::StatusOr<Trial> trial = scratch.Try(*candidate.rule, candidate.place, rewrite);
-      // After an error the copy may be anything; the rewrite is none, and the others go on.
-      usable = trial.ok() && !(alone && *trial == Trial::kFound);
-      if (trial.ok() && *trial == Trial::kMet) later.push_back(number);
-      if (!trial.ok() || *trial != Trial::kFound) continue;
-      found.emplace_back(number, std::move(rewrite));
-    }
-    waiting = std::move(later);
-  }
-  std::sort(found.begin(), found.end(),
-            [](const auto& one, const auto& two) { return one.first < two.first; });
+  TryAll(module, candidates, alone, outcomes);
   std::vector<Rewrite> rewrites;
-  rewrites.reserve(found.size());
-  for (auto& [number, rewrite] : found) rewrites.push_back(std::move(rewrite));
+  for (const Candidate& candidate : candidates) {
+    const Outcome& outcome = *outcomes.Find(candidate.rule, candidate.place);
+    if (outcome.applies) rewrites.push_back(Describe(candidate, outcome));
+  }
   return rewrites;
 }
 

@@ -106,11 +106,10 @@ class RemoveRule : public Rule {
              "Removes an instruction without users, and what only it used.") {}
 
   void Propose(xla::HloComputation* computation, std::vector<Place>& places) const override {
-    for (xla::HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
-      if (instruction->IsDead() && instruction->opcode() != xla::HloOpcode::kParameter) {
-        places.push_back({instruction});
-      }
-    }
+    const auto may_apply = [](const xla::HloInstruction* instruction) {
+      return instruction->IsDead() && instruction->opcode() != xla::HloOpcode::kParameter;
+    };
+    ProposeWhere(computation, may_apply, places);
   }
 
   std::unique_ptr<Applier> For(xla::HloComputation* /*computation*/) const override {
