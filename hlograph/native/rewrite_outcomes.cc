@@ -48,6 +48,7 @@ std::optional<Outcome> Translated(const Outcome& before, const Succession& succe
   outcome.used = *std::move(used);
   const Removed removed(outcome.gone.begin(), outcome.gone.end());
   for (const xla::HloInstruction* one : outcome.gone) {
+    if (succession.CallsChanged(one)) return std::nullopt;  // its cost may be another
     for (const xla::HloInstruction* operand : one->operands()) {
       if (succession.IsTouched(operand)) return std::nullopt;
       if (operand->opcode() == xla::HloOpcode::kConstant &&

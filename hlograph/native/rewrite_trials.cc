@@ -10,6 +10,7 @@
 #include "hlograph/native/clone.h"
 #include "hlograph/native/cost.h"
 #include "hlograph/native/rewrite_outcomes.h"
+#include "hlograph/native/rewrite_parts.h"
 #include "hlograph/native/rewrite_rules.h"
 #include "xla/hlo/ir/hlo_clone_context.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -39,6 +40,14 @@ Scratch::Scratch(const xla::HloModule& module, InstructionCosts& costs) : costs_
   for (const auto& [original, copy] : context_->cloned_instructions()) {
     originals_.emplace(copy, original);
   }
+}
+
+Scratch::Scratch(Part part, InstructionCosts& costs) : costs_(costs), part_(std::move(part)) {
+  std::tie(module_, context_) = ClonePart(*part_);
+  for (const auto& [original, copy] : context_->cloned_instructions()) {
+    originals_.emplace(copy, original);
+  }
+  FindMade();  // what is here in the place of the rest, and is no rewrite's
 }
 
 Scratch::~Scratch() = default;
@@ -75,7 +84,7 @@ absl::StatusOr<Trial> Scratch::Try(const Rule& rule, Place original, Outcome& ou
   // Some keep what they made, as the simplifier its computation of a sum, for the next place.
   appliers_.erase({&rule, computation});
   const Change change = FindChange(place);
-  const bool met = Meets(change);
+  const Trial trial = Judge(original, change, touched_.empty());
   for (const xla::HloInstruction* used : change.used) {
     if (auto it = originals_.find(used); it != originals_.end()) outcome.used.push_back(it->second);
   }
@@ -83,7 +92,7 @@ absl::StatusOr<Trial> Scratch::Try(const Rule& rule, Place original, Outcome& ou
   for (const xla::HloInstruction* gone : change.gone) CountGone(gone, outcome);
   outcome.applies = true;
   TouchAll(near);
-  return met ? Trial::kMet : Trial::kFound;
+  return trial;
 }
 
 bool Scratch::IsFresh(const xla::HloInstruction* instruction, Reach reach) const {
@@ -197,6 +206,32 @@ Scratch::Instructions Scratch::FindGone(Place place, const Instructions& used) {
     if (left && !used.contains(context_->GetInstruction(constant))) gone.insert(constant);
   }
   return gone;
+}
+
+Trial Scratch::Judge(Place original, const Change& change, bool is_first) const {
+  if (part_.has_value() && IsCut(change)) return Trial::kCut;
+  // Which of two goes hangs on their order, and that on what is elsewhere.
+  if (original.other != nullptr && !change.gone.contains(original.instruction)) {
+    if (part_.has_value()) return Trial::kCut;
+    if (!is_first) return Trial::kMet;
+  }
+  return Meets(change) ? Trial::kMet : Trial::kFound;
+}
+
+bool Scratch::IsCut(const Change& change) const {
+  const auto is_outside = [&](const xla::HloInstruction* one) {
+    return one->parent() == part_->computation && !IsShared(one) && !part_->core.contains(one);
+  };
+  // What is not of the core stays here, with fewer users than it has.
+  const auto is_left = [&](const xla::HloInstruction* one) {
+    return is_outside(one) && !change.used.contains(context_->GetInstruction(one)) &&
+           std::all_of(one->users().begin(), one->users().end(),
+                       [&](const auto* user) { return change.gone.contains(user); });
+  };
+  return std::any_of(change.gone.begin(), change.gone.end(), [&](const auto* gone) {
+    return is_outside(gone) ||
+           std::any_of(gone->operands().begin(), gone->operands().end(), is_left);
+  });
 }
 
 bool Scratch::Meets(const Change& change) const {

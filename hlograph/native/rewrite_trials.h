@@ -3,6 +3,7 @@
 #define HLOGRAPH_NATIVE_REWRITE_TRIALS_H_
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "hlograph/native/cost.h"
 #include "hlograph/native/rewrite_outcomes.h"
+#include "hlograph/native/rewrite_parts.h"
 #include "hlograph/native/rewrite_rules.h"
 
 namespace xla {
@@ -22,14 +24,17 @@ class HloModule;
 
 namespace hlograph {
 
-// What came of trying a rewrite: it does not apply; it does; or it went to where another one had
-// been before, and what it changed says nothing of what it would change alone.
-enum class Trial { kNone, kFound, kMet };
+// What came of trying a rewrite: it does not apply; it does; it went to where another one had been
+// before, and what it changed says nothing of what it would change alone; or it went further than
+// the part of the module that was copied.
+enum class Trial { kNone, kFound, kMet, kCut };
 
-// A copy of the module that rewrites are tried on, as long as they do not meet.
+// A copy of the module, or of a part of it, that rewrites are tried on, as long as they do not
+// meet.
 class Scratch {
  public:
   Scratch(const xla::HloModule& module, InstructionCosts& costs);
+  Scratch(Part part, InstructionCosts& costs);
   ~Scratch();
 
   // Places are of the whole module, not of the copy.
@@ -67,8 +72,11 @@ class Scratch {
 
   // What the last rewrite, at this place, changed.
   Change FindChange(Place place);
+  Trial Judge(Place original, const Change& change, bool is_first) const;
   std::vector<const xla::HloInstruction*> FindMade();
   Instructions FindGone(Place place, const Instructions& used);
+  // Whether a part was too small to tell what the rewrite would change.
+  bool IsCut(const Change& change) const;
   // Whether any of it had been touched before.
   bool Meets(const Change& change) const;
 
@@ -85,6 +93,7 @@ class Scratch {
   void CountGone(const xla::HloInstruction* original, Outcome& outcome);
 
   InstructionCosts& costs_;
+  std::optional<Part> part_;  // none if the whole module was copied
   std::unique_ptr<xla::HloModule> module_;
   std::unique_ptr<xla::HloCloneContext> context_;
   absl::flat_hash_map<const xla::HloInstruction*, const xla::HloInstruction*> originals_;

@@ -1,13 +1,18 @@
 #include "hlograph/native/rewrites.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "hlograph/native/cost.h"
 #include "hlograph/native/rewrite_outcomes.h"
+#include "hlograph/native/rewrite_parts.h"
 #include "hlograph/native/rewrite_rules.h"
 #include "hlograph/native/rewrite_trials.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -19,7 +24,8 @@ namespace {
 
 struct Candidate {
   const Rule* rule = nullptr;
-  Place place;  // in the module that is not changed
+  Place place;   // in the module that is not changed
+  int cuts = 0;  // how often a part of the module was not enough to try it on
 };
 
 std::vector<Candidate> Propose(const xla::HloModule& module,
@@ -36,34 +42,98 @@ std::vector<Candidate> Propose(const xla::HloModule& module,
   return candidates;
 }
 
+// Candidates that share a copy: of a part of the module, or of all of it.
+struct Group {
+  std::optional<Part> part;
+  std::vector<Candidate> candidates;
+};
+
+// How far a part has to go for a candidate: a hop further than the rule reads, for what a rewrite
+// removes may go on from operand to operand, and further each time that this was not enough.
+Reach ReachOf(const Candidate& candidate) {
+  Reach reach = candidate.rule->reach();
+  reach.operands += 1 + 4 * candidate.cuts;
+  return reach;
+}
+
+// Splits candidates into groups that parts of the module are enough for, unless together they take
+// so much of it that one copy of all is cheaper.
+std::vector<Group> Split(const xla::HloModule& module, PartFinder& parts,
+                         std::vector<Candidate> candidates) {
+  constexpr int kMaxCuts = 2;
+  std::vector<Group> groups;
+  absl::flat_hash_map<const xla::HloComputation*, size_t> group_of;
+  bool whole = false;
+  for (const Candidate& candidate : candidates) {
+    // What is fused elsewhere may matter to a fusion.
+    whole |= candidate.cuts > kMaxCuts || candidate.rule->for_target();
+    auto [it, is_new] = group_of.try_emplace(candidate.place.instruction->parent(), groups.size());
+    if (is_new) groups.emplace_back();
+    groups[it->second].candidates.push_back(candidate);
+  }
+  int64_t room = module.instruction_count() / 2;
+  for (auto group = groups.begin(); group != groups.end() && !whole; ++group) {
+    std::vector<std::pair<Place, Reach>> places;
+    for (const Candidate& candidate : group->candidates) {
+      places.emplace_back(candidate.place, ReachOf(candidate));
+    }
+    group->part = parts.Find(places, room);
+    whole = !group->part.has_value();
+    if (!whole) room -= group->part->copied.size();
+  }
+  if (!whole) return groups;
+  groups.clear();
+  groups.push_back({std::nullopt, std::move(candidates)});
+  return groups;
+}
+
+// Tries a group on one copy, and adds what comes of it; returns what has to wait for another copy.
+std::vector<Candidate> TryGroup(Scratch& scratch, const std::vector<Candidate>& group, bool alone,
+                                Outcomes& outcomes) {
+  bool usable = true;
+  std::vector<Candidate> later;
+  for (const Candidate& candidate : group) {
+    if (!usable || !scratch.IsFresh(*candidate.rule, candidate.place)) {
+      later.push_back(candidate);
+      continue;
+    }
+    Outcome outcome;
+    absl::StatusOr<Trial> trial = scratch.Try(*candidate.rule, candidate.place, outcome);
+    // After an error the copy may be anything; the rewrite is none, and the others go on.
+    usable = trial.ok() && !(alone && *trial == Trial::kFound);
+    if (trial.ok() && (*trial == Trial::kMet || *trial == Trial::kCut)) {
+      later.push_back(candidate);
+      if (*trial == Trial::kCut) ++later.back().cuts;
+    } else {
+      outcomes.Add(candidate.rule, candidate.place, std::move(outcome));
+    }
+  }
+  return later;
+}
+
 // Tries what no outcome is known of, and adds what comes of it.
 void TryAll(const xla::HloModule& module, const std::vector<Candidate>& candidates, bool alone,
             Outcomes& outcomes) {
   InstructionCosts costs;
+  PartFinder parts;
   std::vector<Candidate> waiting;
   for (const Candidate& candidate : candidates) {
     if (outcomes.Find(candidate.rule, candidate.place) == nullptr) waiting.push_back(candidate);
   }
   while (!waiting.empty()) {
-    Scratch scratch(module, costs);
-    bool usable = true;
-    std::vector<Candidate> later;
-    for (const Candidate& candidate : waiting) {
-      if (!usable || !scratch.IsFresh(*candidate.rule, candidate.place)) {
-        later.push_back(candidate);
-        continue;
-      }
-      Outcome outcome;
-      absl::StatusOr<Trial> trial = scratch.Try(*candidate.rule, candidate.place, outcome);
-      // After an error the copy may be anything; the rewrite is none, and the others go on.
-      usable = trial.ok() && !(alone && *trial == Trial::kFound);
-      if (trial.ok() && *trial == Trial::kMet) {
-        later.push_back(candidate);
-      } else {
-        outcomes.Add(candidate.rule, candidate.place, std::move(outcome));
-      }
+    std::vector<Group> groups;
+    if (alone) {
+      groups.push_back({std::nullopt, std::move(waiting)});
+    } else {
+      groups = Split(module, parts, std::move(waiting));
     }
-    waiting = std::move(later);
+    waiting.clear();
+    for (Group& group : groups) {
+      Scratch scratch =
+          group.part.has_value() ? Scratch(*std::move(group.part), costs) : Scratch(module, costs);
+      const std::vector<Candidate> later = TryGroup(scratch, group.candidates, alone, outcomes);
+      waiting.insert(waiting.end(), later.begin(), later.end());
+    }
   }
 }
 

@@ -38,6 +38,13 @@ bool HaveSameAttributes(const xla::HloInstruction* one, const xla::HloInstructio
          one->has_frontend_attributes() == two->has_frontend_attributes();
 }
 
+// Whether it runs what it calls as a whole.
+bool HasBodies(const xla::HloInstruction* instruction) {
+  return instruction->opcode() == xla::HloOpcode::kWhile ||
+         instruction->opcode() == xla::HloOpcode::kConditional ||
+         instruction->opcode() == xla::HloOpcode::kCall;
+}
+
 bool IsRoot(const xla::HloInstruction* instruction) {
   return instruction->parent()->root_instruction() == instruction;
 }
@@ -107,7 +114,8 @@ bool Succession::IsFresh(Reach reach, Instruction after) const {
     auto it = distances.find(after);
     return it != distances.end() && it->second <= hops;
   };
-  return !near(by_operands_, reach.operands) && !near(by_users_, reach.users);
+  return !near(by_operands_, reach.operands) && !near(by_users_, reach.users) &&
+         !CallsChanged(after);
 }
 
 bool Succession::IsSame(Instruction before, Instruction after) const {
@@ -122,15 +130,23 @@ bool Succession::IsSame(Instruction before, Instruction after) const {
       !same(before->control_successors(), after->control_successors())) {
     return false;
   }
-  if (!IsShared(after) && !same(before->users(), after->users())) return false;
+  return (IsShared(after) || same(before->users(), after->users())) &&
+         HasSameCallees(before, after) && (HasBodies(after) || !CallsChanged(after));
+}
+
+bool Succession::HasSameCallees(Instruction before, Instruction after) const {
   const auto& callees = after->called_computations();
   return callees.size() == before->called_computations().size() &&
          std::equal(callees.begin(), callees.end(), before->called_computations().begin(),
                     [&](const auto* now, const auto* old) {
                       auto it = computations_.find(old);
-                      return it != computations_.end() && it->second == now &&
-                             !changed_.contains(now);
+                      return it != computations_.end() && it->second == now;
                     });
+}
+
+bool Succession::CallsChanged(Instruction after) const {
+  return std::any_of(after->called_computations().begin(), after->called_computations().end(),
+                     [&](const auto* callee) { return changed_.contains(callee); });
 }
 
 bool Succession::HasSameCallers(const xla::HloComputation* before,
@@ -147,9 +163,9 @@ void Succession::Compare(const xla::HloComputation* after, const xla::HloComputa
                  before->instruction_count() != after->instruction_count();
   for (Instruction instruction : after->instructions()) {
     auto it = before_.find(instruction);
-    if (it != before_.end() && IsSame(it->second, instruction)) continue;
-    touched_.insert(instruction);
-    changed = true;
+    const bool same = it != before_.end() && IsSame(it->second, instruction);
+    if (!same) touched_.insert(instruction);
+    changed |= !same || CallsChanged(instruction);
   }
   if (changed) changed_.insert(after);
 }

@@ -31,9 +31,12 @@ class Succession {
   Place Find(Place before) const;
 
   // Whether an instruction of the copy is new, or another one than it was: by what it is, by its
-  // operands, users and control dependencies, or in what it calls. Of constants and parameters,
-  // which whole computations share, users do not count.
+  // operands, users and control dependencies, or in what it applies to elements. Of constants and
+  // parameters, which whole computations share, users do not count.
   bool IsTouched(const xla::HloInstruction* after) const { return touched_.contains(after); }
+  // Whether anything in the body of a loop, branch or call changed, which rules read at the
+  // instruction itself alone.
+  bool CallsChanged(const xla::HloInstruction* after) const;
   // Whether all that is in reach of a place of the copy is as it was.
   bool IsFresh(Reach reach, Place after) const;
 
@@ -42,6 +45,7 @@ class Succession {
   using Distances = absl::flat_hash_map<Instruction, int>;
 
   bool IsSame(Instruction before, Instruction after) const;
+  bool HasSameCallees(Instruction before, Instruction after) const;
   bool HasSameCallers(const xla::HloComputation* before, const xla::HloComputation* after) const;
   void Compare(const xla::HloComputation* after, const xla::HloComputation* before);
   void MeasureOperands();
