@@ -138,7 +138,8 @@ class PartCloner {
     for (const auto& [original, copy] : context_->cloned_computations()) {
       const auto callers = original->caller_instructions();
       if (std::any_of(callers.begin(), callers.end(), [&](const xla::HloInstruction* caller) {
-            return context_->FindInstruction(caller) == nullptr;
+            const xla::HloInstruction* const copy = context_->FindInstruction(caller);
+            return copy == nullptr || copy->opcode() == xla::HloOpcode::kParameter;
           })) {
         kept.push_back(copy);
       }

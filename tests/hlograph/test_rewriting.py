@@ -179,6 +179,15 @@ def test_a_call_that_becomes_the_last_takes_its_computation_along():
     assert _at(module, "inline")["second"].op_count == -2
 
 
+def test_a_computation_stays_that_is_called_where_a_copy_of_a_part_does_not_reach():
+    module = corpus.benchmark("signal-transform/convolve-fft/one").load()
+    found = module.rewrites(["inline"])
+    assert found == find_rewrites(module._native, ["inline"], alone=True)
+    calls = {rewrite.instruction: rewrite for rewrite in found}
+    assert calls["jit_fft_.3"].gone == ("jit_fft_.3",)
+    assert calls["jit_fft_.4"].gone == ("jit_fft_.4",)
+
+
 def test_clones_go_on_from_what_is_known_and_do_not_meet():
     module = hlograph.Module.from_text(TWO_ZEROS)
     before = module.rewrites()
