@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Literal, get_args
 
 Group = Literal[
-    "steps", "graphs", "growth", "memory", "throughput", "policies", "learning", "encoder"
+    "steps",
+    "rewrites",
+    "graphs",
+    "growth",
+    "memory",
+    "throughput",
+    "policies",
+    "learning",
+    "encoder",
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
 
@@ -25,6 +33,8 @@ class Settings:
     """What to measure; without any, only tables and pictures are made anew from --out."""
     sizes: tuple[int, ...] = (100, 1_000, 8_000)
     """Instructions of the modules of steps and graphs; the nearest of the corpus are taken."""
+    rewrite_sizes: tuple[int, ...] = (100, 500, 1_580)
+    """The same for the listing of rewrites."""
     rounds: int = 5
     """Interleaved repeats of each measurement."""
     budget: float = 6.0

@@ -84,8 +84,11 @@ class Rewrite:
 def rules() -> list[Rule]:
     """All rules, in the order of their numbers."""
 
-def rewrites(module: Module, rules: Sequence[Rule], alone: bool) -> list[Rewrite]:
+def rewrites(module: Module, rules: Sequence[Rule]) -> list[Rewrite]:
     """The rewrites by these rules that apply now."""
+
+def rewrites_anew(module: Module, rules: Sequence[Rule], alone: bool) -> list[Rewrite]:
+    """The same, whatever is known; alone: each tried on a copy of its own."""
 
 def propose(module: Module, rules: Sequence[Rule]) -> list[Rewrite]:
     """What rewrites() tries, untried: rules and places alone."""

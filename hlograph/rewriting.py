@@ -148,20 +148,27 @@ rules = Rules(
 
 
 def find_rewrites(
-    module: _xla.Module, chosen: Iterable[Rule | str] | None, *, alone: bool = False
+    module: _xla.Module,
+    chosen: Iterable[Rule | str] | None,
+    *,
+    anew: bool = False,
+    alone: bool = False,
 ) -> list[Rewrite]:
     """What ``Module.rewrites`` returns.
 
     Args:
         module: The module.
         chosen: Rules or their names; None is all but those for the target.
-        alone: Tries each rewrite on a copy of its own, which is slow and there to be compared
-            with.
+        anew: Tries all, whatever is known of the module or of what it was before a rewrite.
+        alone: The same, each on a copy of its own, which is slow and there to be compared with.
 
     Raises:
         UnknownNameError: No rule has one of the names.
     """
-    found = native().rewrites(module, _pick(chosen), alone)
+    if anew or alone:
+        found = native().rewrites_anew(module, _pick(chosen), alone)
+    else:
+        found = native().rewrites(module, _pick(chosen))
     return [
         Rewrite(
             rule=one.rule,

@@ -18,16 +18,6 @@ namespace nb = nanobind;
 namespace hlograph {
 namespace {
 
-std::vector<Rewrite> GetRewrites(const Module& module, const std::vector<const Rule*>& rules,
-                                 bool alone) {
-  absl::StatusOr<std::vector<Rewrite>> found;
-  {
-    nb::gil_scoped_release release;
-    found = module.Rewrites(rules, alone);
-  }
-  return ValueOrThrow(std::move(found), ErrorKind::kPass);
-}
-
 std::vector<Rewrite> Propose(const Module& module, const std::vector<const Rule*>& rules) {
   nb::gil_scoped_release release;
   return module.Read([&](const xla::HloModule& hlo) { return ProposeRewrites(hlo, rules); });
@@ -71,8 +61,11 @@ void BindRewrites(nb::module_& m) {
         return nb::typed<nb::list, Rule>(rules);
       },
       "All rules, in the order of their numbers.");
-  m.def("rewrites", &GetRewrites, nb::arg("module"), nb::arg("rules"), nb::arg("alone"),
-        "The rewrites by these rules that apply now.");
+  m.def("rewrites", &Module::Rewrites, nb::arg("module"), nb::arg("rules"),
+        nb::call_guard<nb::gil_scoped_release>(), "The rewrites by these rules that apply now.");
+  m.def("rewrites_anew", &Module::RewritesAnew, nb::arg("module"), nb::arg("rules"),
+        nb::arg("alone"), nb::call_guard<nb::gil_scoped_release>(),
+        "The same, whatever is known; alone: each tried on a copy of its own.");
   m.def("propose", &Propose, nb::arg("module"), nb::arg("rules"),
         "What rewrites() tries, untried: rules and places alone.");
   m.def("apply", &Apply, nb::arg("module"), nb::arg("rule"), nb::arg("instruction"),

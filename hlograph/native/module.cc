@@ -26,10 +26,13 @@
 #include "hlograph/native/fingerprint.h"
 #include "hlograph/native/passes.h"
 #include "hlograph/native/proto_check.h"
+#include "hlograph/native/rewrite_outcomes.h"
 #include "hlograph/native/rewrites.h"
+#include "hlograph/native/succession.h"
 #include "hlograph/native/text_check.h"
 #include "hlograph/native/vocabulary.h"
 #include "xla/debug_options_flags.h"
+#include "xla/hlo/ir/hlo_clone_context.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -118,18 +121,21 @@ absl::Status TooLarge(absl::string_view what, size_t size) {
 
 }  // namespace
 
-Module::Module(std::unique_ptr<xla::HloModule> module) : base_(std::move(module)) {}
+Module::Module(std::unique_ptr<xla::HloModule> module)
+    : base_(std::move(module)), outcomes_(std::make_shared<SharedOutcomes>()) {}
 
 Module::~Module() = default;
 
 const xla::HloModule& Module::Hlo() const { return current_ ? *current_ : *base_; }
 
 Module::Module(std::shared_ptr<const xla::HloModule> base, std::vector<const Pass*> applied,
-               std::unique_ptr<xla::HloModule> current, std::optional<Fingerprint> fingerprint)
+               std::unique_ptr<xla::HloModule> current, std::optional<Fingerprint> fingerprint,
+               std::shared_ptr<SharedOutcomes> outcomes)
     : base_(std::move(base)),
       applied_(std::move(applied)),
       current_(std::move(current)),
-      fingerprint_(fingerprint) {}
+      fingerprint_(fingerprint),
+      outcomes_(std::move(outcomes)) {}
 
 absl::StatusOr<std::unique_ptr<Module>> Module::FromText(absl::string_view text, bool alone) {
   if (text.size() > kMaxBytes) return TooLarge("HLO text", text.size());
@@ -191,8 +197,8 @@ std::string Module::ToProto() const {
 
 std::unique_ptr<Module> Module::Clone() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return std::unique_ptr<Module>(
-      new Module(base_, applied_, current_ ? CloneWhole(*current_) : nullptr, fingerprint_));
+  return std::unique_ptr<Module>(new Module(
+      base_, applied_, current_ ? CloneWhole(*current_) : nullptr, fingerprint_, outcomes_));
 }
 
 Fingerprint Module::LockedFingerprint() const {
@@ -279,16 +285,33 @@ absl::StatusOr<bool> Module::LockedRun(const Pass& pass) {
     applied_.push_back(&pass);
     if (applied_.size() > kMaxReplay) {
       base_ = CloneWhole(*current_);
+      outcomes_ = std::make_shared<SharedOutcomes>();
       applied_.clear();
     }
   }
   return *changed;
 }
 
-absl::StatusOr<std::vector<Rewrite>> Module::Rewrites(const std::vector<const Rule*>& rules,
-                                                      bool alone) const {
+void Module::SetBase(std::unique_ptr<xla::HloModule> base, Outcomes outcomes) {
+  base_ = std::move(base);
+  current_.reset();
+  applied_.clear();
+  outcomes_ = std::make_shared<SharedOutcomes>();
+  outcomes_->outcomes = std::move(outcomes);
+}
+
+std::vector<Rewrite> Module::Rewrites(const std::vector<const Rule*>& rules) {
   std::lock_guard<std::mutex> lock(mutex_);
-  return FindRewrites(Hlo(), rules, alone);
+  // Outcomes are of a module that does not change any more.
+  if (current_) SetBase(std::move(current_), {});
+  std::lock_guard<std::mutex> outcomes_lock(outcomes_->mutex);
+  return FindRewrites(*base_, rules, /*alone=*/false, outcomes_->outcomes);
+}
+
+std::vector<Rewrite> Module::RewritesAnew(const std::vector<const Rule*>& rules, bool alone) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Outcomes outcomes;
+  return FindRewrites(Hlo(), rules, alone, outcomes);
 }
 
 absl::StatusOr<bool> Module::Apply(const Rule& rule, const std::string& instruction,
@@ -296,12 +319,17 @@ absl::StatusOr<bool> Module::Apply(const Rule& rule, const std::string& instruct
   std::lock_guard<std::mutex> lock(mutex_);
   // On a clone, which gives out names by those that the module has now: names of new instructions,
   // and with them the places of later rewrites, depend on the state and not on how it was come to.
-  std::unique_ptr<xla::HloModule> clone = CloneWhole(Hlo());
+  auto [clone, context] = CloneWithMap(Hlo());
   absl::StatusOr<bool> applied = ApplyRewrite(clone.get(), rule, instruction, other);
   if (!applied.ok() || !*applied) return applied;
-  base_ = std::move(clone);
-  current_.reset();
-  applied_.clear();
+  Outcomes outcomes;
+  if (!current_) {
+    std::lock_guard<std::mutex> outcomes_lock(outcomes_->mutex);
+    if (!outcomes_->outcomes.empty()) {
+      outcomes = outcomes_->outcomes.After(Succession(*clone, *context));
+    }
+  }
+  SetBase(std::move(clone), std::move(outcomes));
   fingerprint_.reset();
   return true;
 }

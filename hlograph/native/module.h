@@ -16,6 +16,7 @@
 #include "hlograph/native/cost.h"
 #include "hlograph/native/fingerprint.h"
 #include "hlograph/native/passes.h"
+#include "hlograph/native/rewrite_outcomes.h"
 #include "hlograph/native/rewrites.h"
 
 namespace xla {
@@ -82,9 +83,11 @@ class Module {
   // The same, and looks at the module if it is in another state then.
   absl::StatusOr<Step> RunAndLook(const Pass& pass);
 
-  // The rewrites that apply now; see rewrites.h.
-  absl::StatusOr<std::vector<Rewrite>> Rewrites(const std::vector<const Rule*>& rules,
-                                                bool alone) const;
+  // The rewrites that apply now; see rewrites.h. What was tried is not tried again on this module
+  // or a clone, nor after a rewrite that has not touched what the rule reads.
+  std::vector<Rewrite> Rewrites(const std::vector<const Rule*>& rules);
+  // The same, whatever is known.
+  std::vector<Rewrite> RewritesAnew(const std::vector<const Rule*>& rules, bool alone) const;
   // Applies one; false if it does not apply. After an error the module is as it was before.
   absl::StatusOr<bool> Apply(const Rule& rule, const std::string& instruction,
                              const std::string& other);
@@ -98,13 +101,16 @@ class Module {
 
  private:
   Module(std::shared_ptr<const xla::HloModule> base, std::vector<const Pass*> applied,
-         std::unique_ptr<xla::HloModule> current, std::optional<Fingerprint> fingerprint);
+         std::unique_ptr<xla::HloModule> current, std::optional<Fingerprint> fingerprint,
+         std::shared_ptr<SharedOutcomes> outcomes);
 
   // These expect the lock to be held.
   const xla::HloModule& Hlo() const;
   Fingerprint LockedFingerprint() const;
   State LockedState() const;
   absl::StatusOr<bool> LockedRun(const Pass& pass);
+  // Makes a module the base, to which nothing was done yet.
+  void SetBase(std::unique_ptr<xla::HloModule> base, Outcomes outcomes);
   // Undoes what failed half-way, and returns its error.
   absl::Status RestoredAfter(const absl::Status& error);
   absl::Status Restore();
@@ -114,6 +120,7 @@ class Module {
   std::vector<const Pass*> applied_;                // since base_
   std::unique_ptr<xla::HloModule> current_;         // null while nothing was run
   mutable std::optional<Fingerprint> fingerprint_;  // of Hlo(), once asked for
+  std::shared_ptr<SharedOutcomes> outcomes_;        // of rewrites of base_
 };
 
 }  // namespace hlograph

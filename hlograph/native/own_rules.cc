@@ -57,9 +57,8 @@ std::unique_ptr<Applier> OwnRule::For(xla::HloComputation* /*computation*/) cons
 }
 
 void InstructionRule::Propose(xla::HloComputation* computation, std::vector<Place>& places) const {
-  for (Instruction* instruction : computation->MakeInstructionPostOrder()) {
-    if (Matches(instruction)) places.push_back({instruction});
-  }
+  ProposeWhere(
+      computation, [&](const Instruction* instruction) { return Matches(instruction); }, places);
 }
 
 absl::Status InstructionRule::Apply(Place place) const {

@@ -5,11 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 
 namespace hlograph {
 namespace {
@@ -68,6 +71,24 @@ absl::StatusOr<bool> ApplyAt(Applier& applier, Place place) {
                                  : RemoveLeftovers(computation, count);
   if (!status.ok()) return status;
   return applied;
+}
+
+void ProposeWhere(xla::HloComputation* computation,
+                  absl::FunctionRef<bool(xla::HloInstruction*)> may_apply,
+                  std::vector<Place>& places) {
+  absl::flat_hash_set<const xla::HloInstruction*> found;
+  for (xla::HloInstruction* instruction : computation->instructions()) {
+    if (may_apply(instruction)) found.insert(instruction);
+  }
+  if (found.empty()) return;
+  for (xla::HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
+    if (found.contains(instruction)) places.push_back({instruction});
+  }
+}
+
+bool IsShared(const xla::HloInstruction* instruction) {
+  return instruction->opcode() == xla::HloOpcode::kConstant ||
+         instruction->opcode() == xla::HloOpcode::kParameter;
 }
 
 const std::vector<RulePtr>& Rules() {

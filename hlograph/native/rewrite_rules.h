@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 
 namespace xla {
@@ -41,6 +42,16 @@ struct Reach {
   int users = 0;       // hops to users, and from each to its operands
   bool paths = false;  // and whether one of a pair needs the other, however far it is
 };
+
+// Adds the instructions of a computation that a rule may apply to, in post order, which takes
+// longer than asking and is found only where there are any.
+void ProposeWhere(xla::HloComputation* computation,
+                  absl::FunctionRef<bool(xla::HloInstruction*)> may_apply,
+                  std::vector<Place>& places);
+
+// Whether whole computations share a value, as they do constants and parameters: rules ask whether
+// others have more users, but not of these.
+bool IsShared(const xla::HloInstruction* instruction);
 
 // A rule on a documented interface: what it proposes is cheap to find and may turn out not to
 // apply.

@@ -9,8 +9,9 @@
 #include "absl/status/statusor.h"
 #include "hlograph/native/clone.h"
 #include "hlograph/native/cost.h"
+#include "hlograph/native/rewrite_outcomes.h"
+#include "hlograph/native/rewrite_parts.h"
 #include "hlograph/native/rewrite_rules.h"
-#include "hlograph/native/rewrites.h"
 #include "xla/hlo/ir/hlo_clone_context.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -19,13 +20,6 @@
 
 namespace hlograph {
 namespace {
-
-// Rules ask whether a value has other users, but not of constants and parameters, which whole
-// computations share.
-bool IsShared(const xla::HloInstruction* instruction) {
-  return instruction->opcode() == xla::HloOpcode::kConstant ||
-         instruction->opcode() == xla::HloOpcode::kParameter;
-}
 
 // A place and what is next to it.
 std::vector<xla::HloInstruction*> Near(Place place) {
@@ -46,6 +40,14 @@ Scratch::Scratch(const xla::HloModule& module, InstructionCosts& costs) : costs_
   for (const auto& [original, copy] : context_->cloned_instructions()) {
     originals_.emplace(copy, original);
   }
+}
+
+Scratch::Scratch(Part part, InstructionCosts& costs) : costs_(costs), part_(std::move(part)) {
+  std::tie(module_, context_) = ClonePart(*part_);
+  for (const auto& [original, copy] : context_->cloned_instructions()) {
+    originals_.emplace(copy, original);
+  }
+  FindMade();  // what is here in the place of the rest, and is no rewrite's
 }
 
 Scratch::~Scratch() = default;
@@ -69,7 +71,7 @@ bool Scratch::IsFresh(const Rule& rule, Place original) const {
          AreCalleesFresh(original.instruction) && rule.IsClear(original, place);
 }
 
-absl::StatusOr<Trial> Scratch::Try(const Rule& rule, Place original, Rewrite& rewrite) {
+absl::StatusOr<Trial> Scratch::Try(const Rule& rule, Place original, Outcome& outcome) {
   const Place place = Find(original);
   xla::HloComputation* const computation = place.instruction->parent();
   const std::vector<xla::HloInstruction*> near = Near(place);
@@ -82,24 +84,29 @@ absl::StatusOr<Trial> Scratch::Try(const Rule& rule, Place original, Rewrite& re
   // Some keep what they made, as the simplifier its computation of a sum, for the next place.
   appliers_.erase({&rule, computation});
   const Change change = FindChange(place);
-  const bool met = Meets(change);
-  for (const xla::HloInstruction* made : change.made) CountMade(made, rewrite);
-  for (const xla::HloInstruction* gone : change.gone) CountGone(gone, rewrite);
-  std::sort(rewrite.gone.begin(), rewrite.gone.end());
+  const Trial trial = Judge(original, change, touched_.empty());
+  for (const xla::HloInstruction* used : change.used) {
+    if (auto it = originals_.find(used); it != originals_.end()) outcome.used.push_back(it->second);
+  }
+  for (const xla::HloInstruction* made : change.made) CountMade(made, outcome);
+  for (const xla::HloInstruction* gone : change.gone) CountGone(gone, outcome);
+  outcome.applies = true;
   TouchAll(near);
-  return met ? Trial::kMet : Trial::kFound;
+  return trial;
 }
 
 bool Scratch::IsFresh(const xla::HloInstruction* instruction, Reach reach) const {
-  Instructions seen;
+  Hops seen;
   return AreOperandsFresh(instruction, reach.operands, seen) &&
          AreUsersFresh(instruction, reach.users);
 }
 
-bool Scratch::AreOperandsFresh(const xla::HloInstruction* instruction, int hops,
-                               Instructions& seen) const {
+bool Scratch::AreOperandsFresh(const xla::HloInstruction* instruction, int hops, Hops& seen) const {
   if (touched_.contains(instruction)) return false;
-  if (hops == 0 || !seen.insert(instruction).second) return true;
+  if (hops == 0) return true;
+  auto [it, is_new] = seen.try_emplace(instruction, hops);
+  if (!is_new && it->second >= hops) return true;
+  it->second = hops;
   for (const xla::HloInstruction* operand : instruction->operands()) {
     if (!AreOperandsFresh(operand, hops - 1, seen)) return false;
   }
@@ -145,11 +152,10 @@ Applier& Scratch::ApplierOf(const Rule& rule, xla::HloComputation* computation) 
 Scratch::Change Scratch::FindChange(Place place) {
   Change change;
   change.made = FindMade();
-  Instructions used;
   for (const xla::HloInstruction* made : change.made) {
-    used.insert(made->operands().begin(), made->operands().end());
+    change.used.insert(made->operands().begin(), made->operands().end());
   }
-  change.gone = FindGone(place, used);
+  change.gone = FindGone(place, change.used);
   return change;
 }
 
@@ -202,6 +208,32 @@ Scratch::Instructions Scratch::FindGone(Place place, const Instructions& used) {
   return gone;
 }
 
+Trial Scratch::Judge(Place original, const Change& change, bool is_first) const {
+  if (part_.has_value() && IsCut(change)) return Trial::kCut;
+  // Which of two goes hangs on their order, and that on what is elsewhere.
+  if (original.other != nullptr && !change.gone.contains(original.instruction)) {
+    if (part_.has_value()) return Trial::kCut;
+    if (!is_first) return Trial::kMet;
+  }
+  return Meets(change) ? Trial::kMet : Trial::kFound;
+}
+
+bool Scratch::IsCut(const Change& change) const {
+  const auto is_outside = [&](const xla::HloInstruction* one) {
+    return one->parent() == part_->computation && !IsShared(one) && !part_->core.contains(one);
+  };
+  // What is not of the core stays here, with fewer users than it has.
+  const auto is_left = [&](const xla::HloInstruction* one) {
+    return is_outside(one) && !change.used.contains(context_->GetInstruction(one)) &&
+           std::all_of(one->users().begin(), one->users().end(),
+                       [&](const auto* user) { return change.gone.contains(user); });
+  };
+  return std::any_of(change.gone.begin(), change.gone.end(), [&](const auto* gone) {
+    return is_outside(gone) ||
+           std::any_of(gone->operands().begin(), gone->operands().end(), is_left);
+  });
+}
+
 bool Scratch::Meets(const Change& change) const {
   const auto touched = [&](const xla::HloInstruction* one) { return touched_.contains(one); };
   return std::any_of(change.gone.begin(), change.gone.end(),
@@ -233,23 +265,22 @@ void Scratch::TouchCallees(const xla::HloInstruction* original) {
   changed_.insert(original->called_computations().begin(), original->called_computations().end());
 }
 
-void Scratch::CountMade(const xla::HloInstruction* instruction, Rewrite& rewrite) {
-  ++rewrite.added;
+void Scratch::CountMade(const xla::HloInstruction* instruction, Outcome& outcome) {
+  ++outcome.added;
   const Cost cost = costs_.Of(instruction);
-  rewrite.flops += cost.flops;
-  rewrite.bytes += cost.bytes_accessed;
+  outcome.flops += cost.flops;
+  outcome.bytes += cost.bytes_accessed;
   touched_.insert(instruction);
   TouchAll(instruction->operands());
   TouchAll(instruction->users());
   TouchNew(instruction);
 }
 
-void Scratch::CountGone(const xla::HloInstruction* original, Rewrite& rewrite) {
-  ++rewrite.removed;
+void Scratch::CountGone(const xla::HloInstruction* original, Outcome& outcome) {
   const Cost& cost = costs_.OfLasting(original);
-  rewrite.flops -= cost.flops;
-  rewrite.bytes -= cost.bytes_accessed;
-  rewrite.gone.emplace_back(original->name());
+  outcome.flops -= cost.flops;
+  outcome.bytes -= cost.bytes_accessed;
+  outcome.gone.push_back(original);
   for (const xla::HloInstruction* operand : original->operands()) {
     // The copy may be no more, where a whole computation was removed.
     if (!IsShared(operand)) touched_.insert(context_->GetInstruction(operand));

@@ -3,6 +3,7 @@
 #define HLOGRAPH_NATIVE_REWRITE_TRIALS_H_
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,8 +11,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "hlograph/native/cost.h"
+#include "hlograph/native/rewrite_outcomes.h"
+#include "hlograph/native/rewrite_parts.h"
 #include "hlograph/native/rewrite_rules.h"
-#include "hlograph/native/rewrites.h"
 
 namespace xla {
 class HloCloneContext;
@@ -22,14 +24,17 @@ class HloModule;
 
 namespace hlograph {
 
-// What came of trying a rewrite: it does not apply; it does; or it went to where another one had
-// been before, and what it changed says nothing of what it would change alone.
-enum class Trial { kNone, kFound, kMet };
+// What came of trying a rewrite: it does not apply; it does; it went to where another one had been
+// before, and what it changed says nothing of what it would change alone; or it went further than
+// the part of the module that was copied.
+enum class Trial { kNone, kFound, kMet, kCut };
 
-// A copy of the module that rewrites are tried on, as long as they do not meet.
+// A copy of the module, or of a part of it, that rewrites are tried on, as long as they do not
+// meet.
 class Scratch {
  public:
   Scratch(const xla::HloModule& module, InstructionCosts& costs);
+  Scratch(Part part, InstructionCosts& costs);
   ~Scratch();
 
   // Places are of the whole module, not of the copy.
@@ -37,23 +42,27 @@ class Scratch {
   // Whether nothing that the rule reads has been touched here.
   bool IsFresh(const Rule& rule, Place original) const;
 
-  // Applies the rule and says what that changed. After an error the copy may be anything.
-  absl::StatusOr<Trial> Try(const Rule& rule, Place original, Rewrite& rewrite);
+  // Applies the rule and says what that changed; the outcome is of a trial that found something.
+  // After an error the copy may be anything.
+  absl::StatusOr<Trial> Try(const Rule& rule, Place original, Outcome& outcome);
 
  private:
   using Instructions = absl::flat_hash_set<const xla::HloInstruction*>;
+  using Hops = absl::flat_hash_map<const xla::HloInstruction*, int>;
   using Computations = absl::flat_hash_set<const xla::HloComputation*>;
 
   // What a rewrite changed: `made` are the copy's, `gone` the whole module's.
   struct Change {
     std::vector<const xla::HloInstruction*> made;
+    Instructions used;  // operands of those made
     Instructions gone;
   };
 
   Place Find(Place original) const;
 
   bool IsFresh(const xla::HloInstruction* instruction, Reach reach) const;
-  bool AreOperandsFresh(const xla::HloInstruction* instruction, int hops, Instructions& seen) const;
+  // `seen` has the hops that were left at what was looked at before.
+  bool AreOperandsFresh(const xla::HloInstruction* instruction, int hops, Hops& seen) const;
   bool AreUsersFresh(const xla::HloInstruction* instruction, int hops) const;
   bool AreCalleesFresh(const xla::HloInstruction* original) const;
   // Whether the copy of an instruction, or of one of its operands, was touched.
@@ -63,8 +72,11 @@ class Scratch {
 
   // What the last rewrite, at this place, changed.
   Change FindChange(Place place);
+  Trial Judge(Place original, const Change& change, bool is_first) const;
   std::vector<const xla::HloInstruction*> FindMade();
   Instructions FindGone(Place place, const Instructions& used);
+  // Whether a part was too small to tell what the rewrite would change.
+  bool IsCut(const Change& change) const;
   // Whether any of it had been touched before.
   bool Meets(const Change& change) const;
 
@@ -77,10 +89,11 @@ class Scratch {
   void TouchCallees(const xla::HloInstruction* original);
 
   // These count an instruction in, and touch it and its neighbours.
-  void CountMade(const xla::HloInstruction* instruction, Rewrite& rewrite);
-  void CountGone(const xla::HloInstruction* original, Rewrite& rewrite);
+  void CountMade(const xla::HloInstruction* instruction, Outcome& outcome);
+  void CountGone(const xla::HloInstruction* original, Outcome& outcome);
 
   InstructionCosts& costs_;
+  std::optional<Part> part_;  // none if the whole module was copied
   std::unique_ptr<xla::HloModule> module_;
   std::unique_ptr<xla::HloCloneContext> context_;
   absl::flat_hash_map<const xla::HloInstruction*, const xla::HloInstruction*> originals_;

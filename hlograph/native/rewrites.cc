@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "hlograph/native/cost.h"
+#include "hlograph/native/rewrite_outcomes.h"
+#include "hlograph/native/rewrite_parts.h"
 #include "hlograph/native/rewrite_rules.h"
 #include "hlograph/native/rewrite_trials.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -19,7 +24,8 @@ namespace {
 
 struct Candidate {
   const Rule* rule = nullptr;
-  Place place;  // in the module that is not changed
+  Place place;   // in the module that is not changed
+  int cuts = 0;  // how often a part of the module was not enough to try it on
 };
 
 std::vector<Candidate> Propose(const xla::HloModule& module,
@@ -36,11 +42,118 @@ std::vector<Candidate> Propose(const xla::HloModule& module,
   return candidates;
 }
 
+// Candidates that share a copy: of a part of the module, or of all of it.
+struct Group {
+  std::optional<Part> part;
+  std::vector<Candidate> candidates;
+};
+
+// How far a part has to go for a candidate: a hop further than the rule reads, for what a rewrite
+// removes may go on from operand to operand, and further each time that this was not enough.
+Reach ReachOf(const Candidate& candidate) {
+  Reach reach = candidate.rule->reach();
+  reach.operands += 1 + 4 * candidate.cuts;
+  return reach;
+}
+
+// Splits candidates into groups that parts of the module are enough for, unless together they take
+// so much of it that one copy of all is cheaper.
+std::vector<Group> Split(const xla::HloModule& module, PartFinder& parts,
+                         std::vector<Candidate> candidates) {
+  constexpr int kMaxCuts = 2;
+  std::vector<Group> groups;
+  absl::flat_hash_map<const xla::HloComputation*, size_t> group_of;
+  bool whole = false;
+  for (const Candidate& candidate : candidates) {
+    // What is fused elsewhere may matter to a fusion.
+    whole |= candidate.cuts > kMaxCuts || candidate.rule->for_target();
+    auto [it, is_new] = group_of.try_emplace(candidate.place.instruction->parent(), groups.size());
+    if (is_new) groups.emplace_back();
+    groups[it->second].candidates.push_back(candidate);
+  }
+  int64_t room = module.instruction_count() / 2;
+  for (auto group = groups.begin(); group != groups.end() && !whole; ++group) {
+    std::vector<std::pair<Place, Reach>> places;
+    for (const Candidate& candidate : group->candidates) {
+      places.emplace_back(candidate.place, ReachOf(candidate));
+    }
+    group->part = parts.Find(places, room);
+    whole = !group->part.has_value();
+    if (!whole) room -= group->part->copied.size();
+  }
+  if (!whole) return groups;
+  groups.clear();
+  groups.push_back({std::nullopt, std::move(candidates)});
+  return groups;
+}
+
+// Tries a group on one copy, and adds what comes of it; returns what has to wait for another copy.
+std::vector<Candidate> TryGroup(Scratch& scratch, const std::vector<Candidate>& group, bool alone,
+                                Outcomes& outcomes) {
+  bool usable = true;
+  std::vector<Candidate> later;
+  for (const Candidate& candidate : group) {
+    if (!usable || !scratch.IsFresh(*candidate.rule, candidate.place)) {
+      later.push_back(candidate);
+      continue;
+    }
+    Outcome outcome;
+    absl::StatusOr<Trial> trial = scratch.Try(*candidate.rule, candidate.place, outcome);
+    // After an error the copy may be anything; the rewrite is none, and the others go on.
+    usable = trial.ok() && !(alone && *trial == Trial::kFound);
+    if (trial.ok() && (*trial == Trial::kMet || *trial == Trial::kCut)) {
+      later.push_back(candidate);
+      if (*trial == Trial::kCut) ++later.back().cuts;
+    } else {
+      outcomes.Add(candidate.rule, candidate.place, std::move(outcome));
+    }
+  }
+  return later;
+}
+
+// Tries what no outcome is known of, and adds what comes of it.
+void TryAll(const xla::HloModule& module, const std::vector<Candidate>& candidates, bool alone,
+            Outcomes& outcomes) {
+  InstructionCosts costs;
+  PartFinder parts;
+  std::vector<Candidate> waiting;
+  for (const Candidate& candidate : candidates) {
+    if (outcomes.Find(candidate.rule, candidate.place) == nullptr) waiting.push_back(candidate);
+  }
+  while (!waiting.empty()) {
+    std::vector<Group> groups;
+    if (alone) {
+      groups.push_back({std::nullopt, std::move(waiting)});
+    } else {
+      groups = Split(module, parts, std::move(waiting));
+    }
+    waiting.clear();
+    for (Group& group : groups) {
+      Scratch scratch =
+          group.part.has_value() ? Scratch(*std::move(group.part), costs) : Scratch(module, costs);
+      const std::vector<Candidate> later = TryGroup(scratch, group.candidates, alone, outcomes);
+      waiting.insert(waiting.end(), later.begin(), later.end());
+    }
+  }
+}
+
 Rewrite Name(const Candidate& candidate) {
   Rewrite rewrite;
   rewrite.rule = candidate.rule;
   rewrite.instruction = candidate.place.instruction->name();
   if (candidate.place.other != nullptr) rewrite.other = candidate.place.other->name();
+  return rewrite;
+}
+
+Rewrite Describe(const Candidate& candidate, const Outcome& outcome) {
+  Rewrite rewrite = Name(candidate);
+  rewrite.added = outcome.added;
+  rewrite.removed = outcome.gone.size();
+  rewrite.flops = outcome.flops;
+  rewrite.bytes = outcome.bytes;
+  rewrite.gone.reserve(outcome.gone.size());
+  for (const xla::HloInstruction* gone : outcome.gone) rewrite.gone.emplace_back(gone->name());
+  std::sort(rewrite.gone.begin(), rewrite.gone.end());
   return rewrite;
 }
 
@@ -53,39 +166,16 @@ std::vector<Rewrite> ProposeRewrites(const xla::HloModule& module,
   return rewrites;
 }
 
-absl::StatusOr<std::vector<Rewrite>> FindRewrites(const xla::HloModule& module,
-                                                  const std::vector<const Rule*>& rules,
-                                                  bool alone) {
+std::vector<Rewrite> FindRewrites(const xla::HloModule& module,
+                                  const std::vector<const Rule*>& rules, bool alone,
+                                  Outcomes& outcomes) {
   const std::vector<Candidate> candidates = Propose(module, rules);
-  std::vector<std::pair<size_t, Rewrite>> found;
-  InstructionCosts costs;
-  std::vector<size_t> waiting(candidates.size());
-  for (size_t i = 0; i < waiting.size(); ++i) waiting[i] = i;
-  while (!waiting.empty()) {
-    Scratch scratch(module, costs);
-    bool usable = true;
-    std::vector<size_t> later;
-    for (size_t number : waiting) {
-      const Candidate& candidate = candidates[number];
-      if (!usable || !scratch.IsFresh(*candidate.rule, candidate.place)) {
-        later.push_back(number);
-        continue;
-      }
-      Rewrite rewrite = Name(candidate);
-      absl::StatusOr<Trial> trial = scratch.Try(*candidate.rule, candidate.place, rewrite);
-      // After an error the copy may be anything; the rewrite is none, and the others go on.
-      usable = trial.ok() && !(alone && *trial == Trial::kFound);
-      if (trial.ok() && *trial == Trial::kMet) later.push_back(number);
-      if (!trial.ok() || *trial != Trial::kFound) continue;
-      found.emplace_back(number, std::move(rewrite));
-    }
-    waiting = std::move(later);
-  }
-  std::sort(found.begin(), found.end(),
-            [](const auto& one, const auto& two) { return one.first < two.first; });
+  TryAll(module, candidates, alone, outcomes);
   std::vector<Rewrite> rewrites;
-  rewrites.reserve(found.size());
-  for (auto& [number, rewrite] : found) rewrites.push_back(std::move(rewrite));
+  for (const Candidate& candidate : candidates) {
+    const Outcome& outcome = *outcomes.Find(candidate.rule, candidate.place);
+    if (outcome.applies) rewrites.push_back(Describe(candidate, outcome));
+  }
   return rewrites;
 }
 

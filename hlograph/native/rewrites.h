@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "hlograph/native/rewrite_outcomes.h"
 #include "hlograph/native/rewrite_rules.h"
 
 namespace xla {
@@ -29,12 +30,12 @@ struct Rewrite {
 
 // All rewrites by these rules, in the order of the rules and then of the instructions.
 //
-// Each was tried, on a copy of the module that many share: one whose surroundings another has
-// touched waits for the next copy. With `alone` each has a copy for itself, which takes as many
-// clones as there are rewrites and is there to check the other against.
-absl::StatusOr<std::vector<Rewrite>> FindRewrites(const xla::HloModule& module,
-                                                  const std::vector<const Rule*>& rules,
-                                                  bool alone);
+// Each whose outcome is not known was tried, on a copy of the module that many share: one whose
+// surroundings another has touched waits for the next copy. With `alone` each has a copy for
+// itself, which takes as many clones as there are rewrites and is there to check the other against.
+std::vector<Rewrite> FindRewrites(const xla::HloModule& module,
+                                  const std::vector<const Rule*>& rules, bool alone,
+                                  Outcomes& outcomes);
 
 // What FindRewrites tries, untried: rules and places alone. Where a rule proposes only what
 // applies, as those of fusion do, these are the rewrites.

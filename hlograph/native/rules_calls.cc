@@ -29,9 +29,10 @@ class InlineRule : public Rule {
 
   void Propose(xla::HloComputation* computation, std::vector<Place>& places) const override {
     const xla::CallInliner inliner;
-    for (xla::HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
-      if (inliner.IsInlineableCallOp(instruction)) places.push_back({instruction});
-    }
+    ProposeWhere(
+        computation,
+        [&](xla::HloInstruction* instruction) { return inliner.IsInlineableCallOp(instruction); },
+        places);
   }
 
   std::unique_ptr<Applier> For(xla::HloComputation* /*computation*/) const override {

@@ -160,13 +160,12 @@ class LocalRule : public Rule {
         local_(std::move(local)) {}
 
   void Propose(xla::HloComputation* computation, std::vector<Place>& places) const override {
-    for (xla::HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
-      if (!local_.at.empty() && !Contains(local_.at, instruction->opcode())) continue;
-      if (instruction->opcode() == Opcode::kParameter) continue;
-      if (instruction->HasControlDependencies()) continue;
-      if (local_.where && !local_.where(instruction)) continue;
-      places.push_back({instruction});
-    }
+    const auto may_apply = [&](const xla::HloInstruction* instruction) {
+      return (local_.at.empty() || Contains(local_.at, instruction->opcode())) &&
+             instruction->opcode() != Opcode::kParameter &&
+             !instruction->HasControlDependencies() && (!local_.where || local_.where(instruction));
+    };
+    ProposeWhere(computation, may_apply, places);
   }
 
   std::unique_ptr<Applier> For(xla::HloComputation* /*computation*/) const override {

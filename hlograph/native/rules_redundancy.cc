@@ -26,9 +26,9 @@ size_t KeyOf(const xla::HloInstruction* instruction) {
                       operands);
 }
 
+// Of what is no constant.
 bool MayMerge(const xla::HloInstruction* instruction) {
-  if (instruction->opcode() == xla::HloOpcode::kParameter) return false;
-  if (instruction->opcode() == xla::HloOpcode::kConstant) return true;
+  if (IsShared(instruction)) return false;
   return xla::HloCSE::ShouldEliminateInstruction(instruction);
 }
 
@@ -64,8 +64,7 @@ class MergeRule : public Rule {
 
   void Propose(xla::HloComputation* computation, std::vector<Place>& places) const override {
     std::unordered_map<size_t, std::vector<xla::HloInstruction*>> firsts;
-    for (xla::HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
-      if (!MayMerge(instruction)) continue;
+    for (xla::HloInstruction* instruction : OrderOf(computation)) {
       std::vector<xla::HloInstruction*>& same_key = firsts[KeyOf(instruction)];
       const auto first =
           std::find_if(same_key.begin(), same_key.end(),
@@ -83,6 +82,20 @@ class MergeRule : public Rule {
   }
 
   Reach reach() const override { return {.operands = 1, .users = 0}; }
+
+ private:
+  // What may be merged, in HloCSE's order, by which it keeps the first of two: constants as the
+  // computation lists them, then the others.
+  static std::vector<xla::HloInstruction*> OrderOf(xla::HloComputation* computation) {
+    std::vector<xla::HloInstruction*> order;
+    for (xla::HloInstruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == xla::HloOpcode::kConstant) order.push_back(instruction);
+    }
+    for (xla::HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
+      if (MayMerge(instruction)) order.push_back(instruction);
+    }
+    return order;
+  }
 };
 
 class RemoveApplier : public Applier {
@@ -106,11 +119,10 @@ class RemoveRule : public Rule {
              "Removes an instruction without users, and what only it used.") {}
 
   void Propose(xla::HloComputation* computation, std::vector<Place>& places) const override {
-    for (xla::HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
-      if (instruction->IsDead() && instruction->opcode() != xla::HloOpcode::kParameter) {
-        places.push_back({instruction});
-      }
-    }
+    const auto may_apply = [](const xla::HloInstruction* instruction) {
+      return instruction->IsDead() && instruction->opcode() != xla::HloOpcode::kParameter;
+    };
+    ProposeWhere(computation, may_apply, places);
   }
 
   std::unique_ptr<Applier> For(xla::HloComputation* /*computation*/) const override {

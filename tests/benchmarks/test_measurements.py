@@ -8,6 +8,7 @@ import hlograph
 from benchmarks.byte_counter import ByteCounter
 from benchmarks.jaxlib_compile import compiles_of
 from benchmarks.random_play import RandomPlay, RandomPlayer
+from benchmarks.rewrites import Rewritten, seconds_of_steps
 from benchmarks.roofline import Peaks
 from benchmarks.steps import random_episode, run_alone
 from benchmarks.subjects import NEAR, chain, names_near, subject
@@ -69,6 +70,22 @@ def test_a_pass_that_xla_refuses_ends_no_measurement():
         module.clone().run("dynamic_padder")
     run_alone(module, hlograph.passes.names.index("dynamic_padder"))
     module.verify()
+
+
+def test_rewritten_copies_come_in_the_same_order_and_leave_the_module_as_it_was():
+    module = subject(100).module
+    before = module.fingerprint()
+    one, other = (Rewritten(module, seed=3) for _ in range(2))
+    states = [one.next().fingerprint() for _ in range(4)]
+    assert states == [other.next().fingerprint() for _ in range(4)]
+    assert before not in states
+    assert len(set(states)) > 1
+    assert module.fingerprint(cached=False) == before
+
+
+def test_steps_of_rewrites_are_timed_with_the_environment_and_without_it():
+    with_env, alone = seconds_of_steps(subject(100).module, seed=0)
+    assert with_env > 0 < alone
 
 
 def test_the_compile_stops_and_leaves_no_hook_behind():

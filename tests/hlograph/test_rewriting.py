@@ -1,6 +1,7 @@
 """Rewrites: what is listed applies, changes what it says, and leaves the rest alone."""
 
 import pickle
+import random
 from dataclasses import replace
 
 import pytest
@@ -52,6 +53,19 @@ def program(request):
 @pytest.fixture
 def two_zeros():
     return hlograph.Module.from_text(TWO_ZEROS)
+
+
+def _walk(module, draw, steps):
+    """Applies rewrites, each rule as likely, and compares each listing with one from nothing."""
+    found = module.rewrites()
+    for _ in range(steps):
+        if not found:
+            return
+        rule = draw.choice(sorted({rewrite.rule for rewrite in found}))
+        rewrite = draw.choice([rewrite for rewrite in found if rewrite.rule == rule])
+        module.apply(rewrite)
+        found = module.rewrites()
+        assert found == find_rewrites(module._native, None, anew=True), str(rewrite)
 
 
 def _at(module, rule):
@@ -135,6 +149,59 @@ def test_rewrites_found_side_by_side_are_those_found_alone(program):
     assert program.rewrites() == find_rewrites(program._native, None, alone=True)
 
 
+def test_after_each_of_a_walk_what_is_listed_is_what_a_listing_anew_finds(program):
+    _walk(program.clone(), random.Random(0), 4)
+
+
+def test_outcomes_that_hold_by_constants_are_tried_again_when_their_users_change():
+    # With the sum goes the constant's other user, and with the product then the constant.
+    module = hlograph.Module.from_text("""HloModule m
+ENTRY e {
+  x = f32[] parameter(0)
+  c = f32[] constant(3)
+  product = f32[] multiply(x, c)
+  sum = f32[] add(x, c)
+  ROOT r = f32[] negate(x)
+}
+""")
+    before = {r.place: r.gone for r in module.rewrites(["remove"])}
+    assert before == {"remove(product)": ("product",), "remove(sum)": ("sum",)}
+    module.apply("remove(sum)")
+    (left,) = module.rewrites(["remove"])
+    assert left.gone == ("c", "product")
+
+
+def test_a_call_that_becomes_the_last_takes_its_computation_along():
+    module = hlograph.Module.from_text(CALLS)
+    before = _at(module, "inline")
+    assert before["second"].op_count == 0
+    module.apply(before["first"])
+    assert _at(module, "inline")["second"].op_count == -2
+
+
+def test_a_computation_stays_that_is_called_where_a_copy_of_a_part_does_not_reach():
+    module = corpus.benchmark("signal-transform/convolve-fft/one").load()
+    found = module.rewrites(["inline"])
+    assert found == find_rewrites(module._native, ["inline"], alone=True)
+    calls = {rewrite.instruction: rewrite for rewrite in found}
+    assert calls["jit_fft_.3"].gone == ("jit_fft_.3",)
+    assert calls["jit_fft_.4"].gone == ("jit_fft_.4",)
+
+
+def test_clones_go_on_from_what_is_known_and_do_not_meet():
+    module = hlograph.Module.from_text(TWO_ZEROS)
+    before = module.rewrites()
+    one, other = module.clone(), module.clone()
+    one.apply("algebraic(left)")
+    other.apply("merge(again, right)")
+    for clone in (one, other):
+        assert clone.rewrites() == find_rewrites(clone._native, None, anew=True)
+    assert module.rewrites() == before
+    # A pass leaves another module behind, of which nothing is known.
+    one.run("algsimp")
+    assert one.rewrites() == find_rewrites(one._native, None, anew=True)
+
+
 def test_listing_leaves_the_module_as_it_is(program):
     before = program.fingerprint()
     program.rewrites()
@@ -181,6 +248,13 @@ def test_rules_that_do_not_exist_are_named(two_zeros):
         two_zeros.rewrites(["merg"])
     with pytest.raises(UnknownNameError, match="no rule is called"):
         two_zeros.apply(replace(two_zeros.rewrites(["merge"])[0], rule="no-such-rule"))
+
+
+@pytest.mark.slow
+def test_listings_after_rewrites_are_those_from_nothing_in_every_family():
+    for benchmark in small_programs(1000):
+        if benchmark.op_count <= 400:
+            _walk(benchmark.load(), random.Random(benchmark.name), 8)
 
 
 @pytest.mark.slow
