@@ -93,6 +93,7 @@ const std::vector<RulePtr>& Rules() {
     AddRedundancyRules(*made);
     AddCallRules(*made);
     AddLocalRules(*made);
+    AddGroupRules(*made);
     AddOwnRules(*made);
     AddFusionRules(*made);
     return made;

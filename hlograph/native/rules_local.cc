@@ -200,7 +200,7 @@ void AddLocalRules(std::vector<RulePtr>& rules) {
   Add(rules, {"triangular_solve_expander", {Opcode::kTriangularSolve}, {}});
   Add(rules, {"qr_expander", {Opcode::kCustomCall}, {}});
   Add(rules, {"eigh_expander", {Opcode::kCustomCall}, {}});
-  Add(rules, {"topk-decomposer", {Opcode::kTopK, Opcode::kCustomCall}, {}});
+  AddOfElements(rules, {"topk-decomposer", {Opcode::kTopK, Opcode::kCustomCall}, {}});
   Add(rules, {"rng-bit-generator-expander", {Opcode::kRngBitGenerator}, {}});
   Add(rules, {"rng-expander", {Opcode::kRng}, {}});
   Add(rules, {"stochastic_convert_decomposer", {Opcode::kStochasticConvert}, {}});
