@@ -76,9 +76,6 @@ it is by which of two places comes first: `(a*b)*c` becomes `a*(b*c)` or `(a*c)*
 pass does so where several callers agree, too, which no one call shows, and folds on there. After
 `call-inliner` both end in the same program.
 
-`simplify-while-loops` does not take a loop of one round apart that holds collectives: the pass does
-so outside of entry computations alone, and what a rule shows it is one.
-
 `reshape-mover` does not end where it moves transposes: it puts the inverse before the operation,
 for `algsimp` to remove, and takes that for the next to move.
 

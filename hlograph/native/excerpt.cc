@@ -23,6 +23,7 @@ xla::HloModuleConfig ConfigOf(const xla::HloModule& whole) {
   config.set_debug_options(whole.config().debug_options());
   config.set_replica_count(whole.config().replica_count());
   config.set_num_partitions(whole.config().num_partitions());
+  config.set_use_spmd_partitioning(whole.config().use_spmd_partitioning());
   return config;
 }
 

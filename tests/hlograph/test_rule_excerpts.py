@@ -197,3 +197,17 @@ def test_a_constant_is_not_moved_into_what_others_call_too():
     module = hlograph.Module.from_text(CONSTANTS % (again, ", f32[4]", ", again"))
     listed = {rewrite.instruction for rewrite in module.rewrites(["constant_folding"])}
     assert listed == {"six"}
+
+
+def test_a_loop_of_one_round_is_taken_apart_as_on_the_devices_that_the_module_is_for():
+    permuted = "twice = f32[4] collective-permute(x), channel_id=1, source_target_pairs={{0,1}}"
+    text = LOOP.replace("twice = f32[4] add(x, x)", permuted).replace("constant(10)", "constant(1)")
+    text = text.replace("HloModule loop", "HloModule loop, num_partitions=8")
+    text = text.replace("n = s32[] parameter(0)", "n = s32[] constant(0)")
+    module = hlograph.Module.from_text(text.replace("parameter(1)", "parameter(0)"))
+    expected = _by_pass(module, "simplify-while-loops")
+    _apply_all(module, "simplify-while-loops")
+    for one in (module, expected):
+        one.run("dce")
+    assert module.fingerprint() == expected.fingerprint()
+    assert "while(" not in module.to_text()
