@@ -41,6 +41,26 @@ absl::Status RemoveUncalled(xla::HloModule* module,
   return absl::OkStatus();
 }
 
+// What may lose its last caller at a place: what is called there, and where nobody uses the
+// instruction, by its operands, which go with it.
+std::vector<xla::HloComputation*> FindCalled(Place place) {
+  absl::flat_hash_set<const xla::HloInstruction*> seen;
+  std::vector<const xla::HloInstruction*> next = {place.instruction};
+  if (place.other != nullptr) next.push_back(place.other);
+  const bool dead = place.instruction->IsDead();
+  std::vector<xla::HloComputation*> called;
+  while (!next.empty()) {
+    const xla::HloInstruction* const instruction = next.back();
+    next.pop_back();
+    if (!seen.insert(instruction).second) continue;
+    const auto& callees = instruction->called_computations();
+    called.insert(called.end(), callees.begin(), callees.end());
+    if (dead)
+      next.insert(next.end(), instruction->operands().begin(), instruction->operands().end());
+  }
+  return called;
+}
+
 // Removes what a rule built and left without users, from the end, where new instructions are.
 absl::Status RemoveLeftovers(xla::HloComputation* computation, int64_t count) {
   if (computation->instruction_count() <= count) return absl::OkStatus();
@@ -58,12 +78,7 @@ absl::Status RemoveLeftovers(xla::HloComputation* computation, int64_t count) {
 
 absl::StatusOr<bool> ApplyAt(Applier& applier, Place place) {
   xla::HloComputation* const computation = place.instruction->parent();
-  std::vector<xla::HloComputation*> called(place.instruction->called_computations().begin(),
-                                           place.instruction->called_computations().end());
-  if (place.other != nullptr) {
-    called.insert(called.end(), place.other->called_computations().begin(),
-                  place.other->called_computations().end());
-  }
+  const std::vector<xla::HloComputation*> called = FindCalled(place);
   const int64_t count = computation->instruction_count();
   absl::StatusOr<bool> applied = applier.At(place);
   if (!applied.ok()) return applied;
@@ -98,6 +113,7 @@ const std::vector<RulePtr>& Rules() {
     AddRedundancyRules(*made);
     AddCallRules(*made);
     AddLocalRules(*made);
+    AddGroupRules(*made);
     AddOwnRules(*made);
     AddFusionRules(*made);
     return made;

@@ -98,6 +98,7 @@ const Rule* FindRule(const std::string& name);
 void AddAlgebraicRules(std::vector<RulePtr>& rules);
 void AddCallRules(std::vector<RulePtr>& rules);
 void AddFusionRules(std::vector<RulePtr>& rules);
+void AddGroupRules(std::vector<RulePtr>& rules);
 void AddLocalRules(std::vector<RulePtr>& rules);
 void AddRedundancyRules(std::vector<RulePtr>& rules);
 void AddOwnRules(std::vector<RulePtr>& rules);

@@ -237,7 +237,9 @@ bool Scratch::IsCut(const Change& change) const {
 bool Scratch::Meets(const Change& change) const {
   const auto touched = [&](const xla::HloInstruction* one) { return touched_.contains(one); };
   return std::any_of(change.gone.begin(), change.gone.end(),
-                     [&](const xla::HloInstruction* original) { return WasTouched(original); }) ||
+                     [&](const xla::HloInstruction* original) {
+                       return WasTouched(original) || !AreCalleesFresh(original);
+                     }) ||
          std::any_of(change.made.begin(), change.made.end(), [&](const xla::HloInstruction* made) {
            return std::any_of(made->operands().begin(), made->operands().end(), touched);
          });

@@ -1,19 +1,16 @@
 // Passes that look at one instruction, and at few operands: each is run on a module of that alone.
 #include <algorithm>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "hlograph/native/excerpt.h"
 #include "hlograph/native/passes.h"
 #include "hlograph/native/rewrite_rules.h"
-#include "xla/hlo/ir/hlo_clone_context.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -25,7 +22,6 @@ namespace hlograph {
 namespace {
 
 using Opcode = xla::HloOpcode;
-using Instructions = std::unordered_map<const xla::HloInstruction*, xla::HloInstruction*>;
 
 // What a rule shows a pass of the module around an instruction.
 struct Local {
@@ -33,6 +29,7 @@ struct Local {
   std::vector<Opcode> at;
   std::vector<Opcode> inner;  // operands of these opcodes are shown, others are parameters
   std::function<bool(const xla::HloInstruction*)> where = nullptr;
+  bool elements = false;  // whether get-tuple-elements of its result are shown, too
 };
 
 template <typename T>
@@ -40,110 +37,38 @@ bool Contains(const std::vector<T>& all, const T& one) {
   return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-// An instruction and its inner operands, in a module of their own.
-class Excerpt {
- public:
-  Excerpt(xla::HloInstruction* instruction, const std::vector<Opcode>& inner)
-      : builder_("excerpt"),
-        module_(std::make_unique<xla::HloModule>("excerpt", ConfigOf(*instruction->GetModule()))),
-        context_(module_.get()),
-        inner_(inner) {
-    xla::HloInstruction* const root = Add(instruction, /*depth=*/0);
-    module_->AddEntryComputation(builder_.Build(root));
-  }
+// What is shown with an instruction whose results are taken apart: a pass then knows which of them
+// are used, and takes no tuple for one that is.
+std::vector<xla::HloInstruction*> ElementsOf(xla::HloInstruction* instruction) {
+  if (instruction == instruction->parent()->root_instruction()) return {};
+  const auto is_element = [](const xla::HloInstruction* user) {
+    return user->opcode() == Opcode::kGetTupleElement && !user->HasControlDependencies();
+  };
+  const auto& users = instruction->users();
+  if (!std::all_of(users.begin(), users.end(), is_element)) return {};
+  return {users.begin(), users.end()};
+}
 
-  xla::HloModule* module() { return module_.get(); }
-
-  // Puts what the excerpt computes now in the place of the instruction.
-  absl::Status ReplaceBy(xla::HloInstruction* instruction) {
-    xla::HloComputation* const computation = instruction->parent();
-    xla::HloCloneContext context(computation->parent());
-    Instructions made;
-    for (const xla::HloInstruction* mine :
-         module_->entry_computation()->MakeInstructionPostOrder()) {
-      made[mine] = Original(mine, instruction, made);
-      if (made[mine] != nullptr) continue;
-      std::vector<xla::HloInstruction*> operands;
-      for (const xla::HloInstruction* operand : mine->operands()) {
-        operands.push_back(made.at(operand));
-      }
-      made[mine] = computation->AddInstruction(
-          mine->CloneWithNewOperands(mine->shape(), operands, /*suffix=*/"", &context));
-    }
-    xla::HloInstruction* const root = made.at(module_->entry_computation()->root_instruction());
-    if (!xla::ShapeUtil::Compatible(root->shape(), instruction->shape())) {
-      return absl::InternalError(
-          absl::StrCat("the pass gave ", instruction->name(), " another shape"));
-    }
-    return computation->ReplaceInstruction(instruction, root);
-  }
-
- private:
-  static xla::HloModuleConfig ConfigOf(const xla::HloModule& whole) {
-    xla::HloModuleConfig config;
-    config.set_debug_options(whole.config().debug_options());
-    config.set_replica_count(whole.config().replica_count());
-    config.set_num_partitions(whole.config().num_partitions());
-    return config;
-  }
-
-  // The copy of an instruction of the whole module.
-  xla::HloInstruction* Add(xla::HloInstruction* whole, int depth) {
-    constexpr int kMaxDepth = 2;
-    if (auto it = copies_.find(whole); it != copies_.end()) return it->second;
-    xla::HloInstruction* copy = nullptr;
-    if (depth == 0 || (depth <= kMaxDepth && Contains(inner_, whole->opcode()))) {
-      std::vector<xla::HloInstruction*> operands;
-      for (xla::HloInstruction* operand : whole->operands()) {
-        operands.push_back(Add(operand, depth + 1));
-      }
-      copy = builder_.AddInstruction(
-          whole->CloneWithNewOperands(whole->shape(), operands, /*suffix=*/"", &context_));
-      if (depth > 0) kept_[copy] = whole;
-    } else {
-      copy = builder_.AddInstruction(xla::HloInstruction::CreateParameter(
-          parameters_, whole->shape(), absl::StrCat("operand.", parameters_)));
-      ++parameters_;
-      outside_[copy->parameter_number()] = whole;
-    }
-    copies_[whole] = copy;
-    return copy;
-  }
-
-  // The instruction of the whole module that this one still is; null if it is a new one.
-  xla::HloInstruction* Original(const xla::HloInstruction* mine, const xla::HloInstruction* place,
-                                const Instructions& made) const {
-    if (mine->opcode() == Opcode::kParameter) return outside_.at(mine->parameter_number());
-    auto it = kept_.find(mine);
-    if (it == kept_.end() || it->second == place) return nullptr;
-    xla::HloInstruction* const whole = it->second;
-    const auto same = [&](const xla::HloInstruction* a, const xla::HloInstruction* b) {
-      return made.at(a) == b;
-    };
-    return mine->Identical(*whole, same) ? whole : nullptr;
-  }
-
-  xla::HloComputation::Builder builder_;
-  std::unique_ptr<xla::HloModule> module_;
-  xla::HloCloneContext context_;
-  const std::vector<Opcode>& inner_;
-  int64_t parameters_ = 0;
-  Instructions copies_;                                        // of whole instructions
-  Instructions kept_;                                          // whole instructions of copies
-  std::unordered_map<int64_t, xla::HloInstruction*> outside_;  // by parameter
-};
+Excerpt ExcerptOf(xla::HloInstruction* instruction, const Local& local) {
+  std::vector<xla::HloInstruction*> elements;
+  if (local.elements) elements = ElementsOf(instruction);
+  std::vector<xla::HloInstruction*> results = elements;
+  if (results.empty()) results.push_back(instruction);
+  elements.insert(elements.begin(), instruction);
+  return Excerpt(elements, std::move(results), {local.inner});
+}
 
 class LocalApplier : public Applier {
  public:
   explicit LocalApplier(const Local& local) : local_(local), pass_(*FindPass(local.pass)) {}
 
   absl::StatusOr<bool> At(Place place) override {
-    Excerpt excerpt(place.instruction, local_.inner);
+    Excerpt excerpt = ExcerptOf(place.instruction, local_);
     absl::StatusOr<bool> changed = RunPass(pass_, excerpt.module());
     if (!changed.ok() || !*changed) return changed;
     absl::StatusOr<bool> cleared = xla::HloDCE().Run(excerpt.module());
     if (!cleared.ok()) return cleared;
-    absl::Status status = excerpt.ReplaceBy(place.instruction);
+    absl::Status status = excerpt.ReplaceResults();
     if (!status.ok()) return status;
     return true;
   }
@@ -172,19 +97,38 @@ class LocalRule : public Rule {
     return std::make_unique<LocalApplier>(local_);
   }
 
-  Reach reach() const override { return {.operands = 3, .users = 0}; }
+  Reach reach() const override { return {.operands = 3, .users = local_.elements ? 1 : 0}; }
 
  private:
   Local local_;
 };
 
+bool IsConstant(const xla::HloInstruction* instruction) {
+  return instruction->opcode() == Opcode::kConstant;
+}
+
+bool IsConstantOrBroadcast(const xla::HloInstruction* instruction) {
+  return IsConstant(instruction) || instruction->opcode() == Opcode::kIota ||
+         (instruction->opcode() == Opcode::kBroadcast && IsConstant(instruction->operand(0)));
+}
+
+// Whether a computation has no other caller, and would be copied for one.
+bool CallsAlone(const xla::HloInstruction* instruction) {
+  const auto& callees = instruction->called_computations();
+  return std::all_of(callees.begin(), callees.end(), [](const xla::HloComputation* callee) {
+    return callee->caller_instructions().size() == 1;
+  });
+}
+
+// What the folding of constants asks of an instruction: one operand is a constant, the others
+// broadcast one, and somebody uses it. Into what is called it moves constants that all callers
+// agree on.
 bool OfConstants(const xla::HloInstruction* instruction) {
-  return instruction->operand_count() > 0 &&
-         std::all_of(instruction->operands().begin(), instruction->operands().end(),
-                     [](const xla::HloInstruction* operand) {
-                       return operand->opcode() == Opcode::kConstant ||
-                              operand->opcode() == Opcode::kIota;
-                     });
+  const auto& operands = instruction->operands();
+  if (instruction->opcode() == Opcode::kTuple || instruction->IsDead()) return false;
+  if (!std::any_of(operands.begin(), operands.end(), IsConstant)) return false;
+  return (instruction->opcode() == Opcode::kCall && CallsAlone(instruction)) ||
+         std::all_of(operands.begin(), operands.end(), IsConstantOrBroadcast);
 }
 
 bool IsEmpty(const xla::HloInstruction* instruction) {
@@ -196,10 +140,19 @@ void Add(std::vector<RulePtr>& rules, Local local) {
   rules.push_back(std::make_unique<LocalRule>(std::move(local)));
 }
 
+// Adds a rule about tuples that are taken apart.
+void AddOfElements(std::vector<RulePtr>& rules, Local local) {
+  local.elements = true;
+  Add(rules, std::move(local));
+}
+
 }  // namespace
 
 void AddLocalRules(std::vector<RulePtr>& rules) {
-  Add(rules, {"constant_folding", {}, {Opcode::kConstant, Opcode::kIota}, OfConstants});
+  Add(rules, {"constant_folding",
+              {},
+              {Opcode::kConstant, Opcode::kIota, Opcode::kBroadcast},
+              OfConstants});
   Add(rules, {"zero_sized_hlo_elimination", {}, {}, IsEmpty});
   Add(rules, {"tuple-simplifier",
               {Opcode::kTuple, Opcode::kGetTupleElement},
@@ -212,12 +165,17 @@ void AddLocalRules(std::vector<RulePtr>& rules) {
   Add(rules, {"cse_barrier_expander", {Opcode::kOptimizationBarrier}, {}});
   Add(rules, {"sharding-remover", {Opcode::kCustomCall}, {}});
   Add(rules, {"map-inline", {Opcode::kMap}, {}});
-  Add(rules, {"simplify-conditional", {Opcode::kConditional}, {Opcode::kConstant, Opcode::kTuple}});
+  AddOfElements(
+      rules, {"simplify-conditional", {Opcode::kConditional}, {Opcode::kConstant, Opcode::kTuple}});
   Add(rules, {"conditional-canonicalizer", {Opcode::kConditional}, {}});
-  Add(rules, {"simplify-while-loops", {Opcode::kWhile}, {Opcode::kConstant, Opcode::kTuple}});
-  Add(rules,
+  AddOfElements(rules,
+                {"simplify-while-loops", {Opcode::kWhile}, {Opcode::kConstant, Opcode::kTuple}});
+  AddOfElements(
+      rules,
       {"while-loop-constant-sinking", {Opcode::kWhile}, {Opcode::kConstant, Opcode::kTuple}});
-  Add(rules, {"while-loop-invariant-code-motion", {Opcode::kWhile}, {Opcode::kTuple}});
+  AddOfElements(
+      rules,
+      {"while-loop-invariant-code-motion", {Opcode::kWhile}, {Opcode::kConstant, Opcode::kTuple}});
   Add(rules, {"batched_gather_scatter_normalizer", {Opcode::kGather, Opcode::kScatter}, {}});
   Add(rules, {"gather_simplifier", {Opcode::kGather}, {}});
   Add(rules, {"gather_expander", {Opcode::kGather}, {}});
@@ -241,7 +199,7 @@ void AddLocalRules(std::vector<RulePtr>& rules) {
   Add(rules, {"triangular_solve_expander", {Opcode::kTriangularSolve}, {}});
   Add(rules, {"qr_expander", {Opcode::kCustomCall}, {}});
   Add(rules, {"eigh_expander", {Opcode::kCustomCall}, {}});
-  Add(rules, {"topk-decomposer", {Opcode::kTopK, Opcode::kCustomCall}, {}});
+  AddOfElements(rules, {"topk-decomposer", {Opcode::kTopK, Opcode::kCustomCall}, {}});
   Add(rules, {"rng-bit-generator-expander", {Opcode::kRngBitGenerator}, {}});
   Add(rules, {"rng-expander", {Opcode::kRng}, {}});
   Add(rules, {"stochastic_convert_decomposer", {Opcode::kStochasticConvert}, {}});

@@ -12,14 +12,38 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/service/hlo_cse.h"
+#include "xla/shape_util.h"
 
 namespace hlograph {
 namespace {
 
+// Whether HloCSE takes one operand for the other: it merges users of equal iotas, not these.
+bool AreOneValue(const xla::HloInstruction* one, const xla::HloInstruction* two) {
+  if (one == two) return true;
+  return one->opcode() == xla::HloOpcode::kIota && two->opcode() == xla::HloOpcode::kIota &&
+         one->dimensions() == two->dimensions() &&
+         xla::ShapeUtil::Compatible(one->shape(), two->shape());
+}
+
+// Whether it puts one of two equal iotas in the place of the other in an instruction.
+bool TakesEqualIotas(const xla::HloInstruction* instruction) {
+  const auto& operands = instruction->operands();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (operands[i] != operands[j] && AreOneValue(operands[i], operands[j])) return true;
+    }
+  }
+  return false;
+}
+
 // Equal for instructions that HloCSE may merge; operands in any order, for some commute.
 size_t KeyOf(const xla::HloInstruction* instruction) {
-  std::vector<const xla::HloInstruction*> operands(instruction->operands().begin(),
-                                                   instruction->operands().end());
+  std::vector<size_t> operands;
+  for (const xla::HloInstruction* operand : instruction->operands()) {
+    operands.push_back(operand->opcode() == xla::HloOpcode::kIota
+                           ? absl::HashOf(operand->shape().dimensions())
+                           : absl::HashOf(operand));
+  }
   std::sort(operands.begin(), operands.end());
   return absl::HashOf(instruction->opcode(), instruction->shape().element_type(),
                       instruction->shape().IsArray() ? instruction->shape().dimensions().size() : 0,
@@ -34,7 +58,7 @@ bool MayMerge(const xla::HloInstruction* instruction) {
 
 bool Alike(const xla::HloInstruction* one, const xla::HloInstruction* two) {
   return one->IdenticalIgnoringCommutativeOperandOrder(
-      *two, std::equal_to<const xla::HloInstruction*>(),
+      *two, AreOneValue,
       [](const xla::HloComputation* a, const xla::HloComputation* b) { return *a == *b; },
       /*layout_sensitive=*/false, /*sharding_sensitive=*/true);
 }
@@ -71,6 +95,7 @@ class MergeRule : public Rule {
                        [&](const xla::HloInstruction* other) { return Alike(other, instruction); });
       if (first == same_key.end()) {
         same_key.push_back(instruction);
+        if (TakesEqualIotas(instruction)) places.push_back({instruction});
       } else {
         places.push_back({instruction, *first});
       }
