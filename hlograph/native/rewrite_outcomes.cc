@@ -76,6 +76,7 @@ Outcomes Outcomes::After(const Succession& succession) const {
   outcomes.known_.reserve(known_.size());
   for (const auto& [key, outcome] : known_) {
     const auto& [rule, instruction, other] = key;
+    if (rule->reach().group) continue;
     const Place before = {instruction, other};
     const Place after = succession.Find(before);
     if (after.instruction == nullptr || (other != nullptr && after.other == nullptr)) continue;

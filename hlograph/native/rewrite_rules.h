@@ -41,6 +41,7 @@ struct Reach {
   int operands = 0;    // hops to operands
   int users = 0;       // hops to users, and from each to its operands
   bool paths = false;  // and whether one of a pair needs the other, however far it is
+  bool group = false;  // and all that hangs together with it: what came of it is not kept
 };
 
 // Adds the instructions of a computation that a rule may apply to, in post order, which takes

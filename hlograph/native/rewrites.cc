@@ -65,8 +65,9 @@ std::vector<Group> Split(const xla::HloModule& module, PartFinder& parts,
   absl::flat_hash_map<const xla::HloComputation*, size_t> group_of;
   bool whole = false;
   for (const Candidate& candidate : candidates) {
-    // What is fused elsewhere may matter to a fusion.
-    whole |= candidate.cuts > kMaxCuts || candidate.rule->for_target();
+    // What is fused elsewhere may matter to a fusion, and what is far to a group.
+    whole |= candidate.cuts > kMaxCuts || candidate.rule->for_target() ||
+             candidate.rule->reach().group;
     auto [it, is_new] = group_of.try_emplace(candidate.place.instruction->parent(), groups.size());
     if (is_new) groups.emplace_back();
     groups[it->second].candidates.push_back(candidate);

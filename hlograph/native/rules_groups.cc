@@ -173,7 +173,7 @@ class GroupRule : public Rule {
     return std::make_unique<GroupApplier>(pass_, find_, shown_);
   }
 
-  Reach reach() const override { return {.operands = 3, .users = 1}; }
+  Reach reach() const override { return {.operands = 3, .users = 1, .group = true}; }
 
   bool IsClear(Place original, Place copy) const override {
     return FindGroup(find_, original.instruction) == FindGroup(find_, copy.instruction);
