@@ -45,8 +45,16 @@ class Config:
         "efficientnet/keras-short-v1-3blocks/forward-b2",
     )
     """Others of the same families, with other shapes and depths: a group of their own."""
-    methods: tuple[str, ...] = ("random", "greedy", "beam-4", "mcts")
-    """Searches without a policy."""
+    methods: tuple[str, ...] = (
+        "random",
+        "greedy",
+        "beam-4",
+        "mcts",
+        "saturation",
+        "simplify+saturation",
+    )
+    """Searches without a policy, and equality saturation, of the program as it is or of what
+    xla-simplify leaves."""
     references: tuple[str, ...] = ("xla-cpu", "xla-simplify")
     """XLA's orders of passes, whose results are estimated and timed like all others."""
     guided: tuple[str, ...] = ("policy", "mcts")
@@ -58,8 +66,10 @@ class Config:
     """What is to become small: a group of trials for each."""
     calls: int = 500
     """Rewrites that a search may apply to each benchmark."""
-    seconds: float | None = 5.0
+    seconds: float | None = 4.0
     """Wall time that a search may take for each benchmark; None is no limit."""
+    extraction_seconds: float = 4.0
+    """Wall time of equality saturation's integer program for each benchmark."""
     checks: int = 2
     """Random inputs on which each result is compared with its original."""
     timed_trials: int = 1
@@ -70,7 +80,7 @@ class Config:
     """Pairs of samples for each benchmark and timed trial."""
     sample_seconds: float = 0.002
     """A sample is the median over as many runs as take so long; a slower module runs once."""
-    pair_seconds: float = 1.0
+    pair_seconds: float = 0.5
     """After so long no more samples are taken for one benchmark and trial."""
     workers: Workers = "processes"
     """What searches; this process, in-process, is for debugging."""
@@ -87,6 +97,7 @@ PRESETS = {
         seeds=(0, 1, 2, 3, 4),
         calls=5_000,
         seconds=None,
+        extraction_seconds=120.0,
         timed_trials=3,
         compilations=3,
         repetitions=48,
@@ -102,6 +113,10 @@ _NOTES = (
     "Greedy applies what promises most by what rewrites say of themselves, as long as nothing gets "
     "worse; beam-4 keeps four states of each depth; mcts plays greedily from each new state on and "
     "prefers what promises more, or with a policy does both by the policy.",
+    "Saturation finds what rules of our own make equal to a program's entry computation, with "
+    "egglog, and takes the cheapest of it by an integer program, as Tensat does; "
+    "simplify+saturation begins with what xla-simplify leaves. Their results are modules, not "
+    "sequences of rewrites, and what they tried are rounds of rules.",
     "xla-cpu and xla-simplify are XLA's own orders of passes; they are the same in all groups. The "
     "original, to which all are compared by time, is what XLA:CPU makes of a program by default. "
     "XLA:CPU runs its own passes on every module that is timed.",

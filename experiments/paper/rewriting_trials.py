@@ -7,6 +7,8 @@ from experiments.benchmarks import Reference, training_benchmarks
 from experiments.checkpoint import Checkpoint
 from experiments.crew import Crew
 from experiments.paper.rewriting import Config
+from experiments.rewriting.egraph.optimizer import EqualitySettings
+from experiments.rewriting.egraph.task import SATURATION, Saturate
 from experiments.rewriting.guide import settings_of
 from experiments.rewriting.registry import DRAWS, GUIDED, METHODS
 from experiments.rewriting.space import Objective
@@ -47,11 +49,13 @@ def competitors_of(config: Config) -> tuple[list[Competitor], list[TrainedPolicy
             other rules.
         OSError: A checkpoint cannot be read.
     """
-    _refuse_unknown("--methods", config.methods, METHODS)
+    _refuse_unknown("--methods", config.methods, (*METHODS, *SATURATION))
     _refuse_unknown("--guided", config.guided, GUIDED)
     policies = [TrainedPolicy.of(Checkpoint.load(as_location(c))) for c in config.checkpoints]
     found = [_pipeline(config, name) for name in config.references]
-    found += [_search(config, name) for name in config.methods]
+    found += [
+        (_saturation if name in SATURATION else _search)(config, name) for name in config.methods
+    ]
     found += [_guided(config, name, policy) for name in config.guided for policy in policies]
     return found, policies
 
@@ -83,6 +87,18 @@ def _search(config: Config, name: str) -> Competitor:
             seed=seed,
             calls=config.calls,
             seconds=config.seconds,
+        ),
+    )
+
+
+def _saturation(config: Config, name: str) -> Competitor:
+    settings = EqualitySettings(extraction_seconds=config.extraction_seconds)
+    return Competitor(
+        name,
+        config.seeds[:1],
+        config.objectives,
+        lambda benchmark, objective, seed: Saturate(
+            benchmark=benchmark, method=name, objective=objective, settings=settings
         ),
     )
 
