@@ -5,18 +5,19 @@ graphs of the kind that they use. Every result is verified, compared with its or
 inputs, compiled by XLA:CPU and run in turn with it. Take times on a machine that does nothing else.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from experiments.config import REWRITE_PRESETS, Workers
+from experiments.config import REWRITE_PRESETS, RewriteTrainConfig, Workers
 from experiments.config_json import to_json
 from experiments.rewriting.space import Objective
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
     from experiments.paper.runtime_worker import MakeWorker
-    from experiments.study import Study
+    from experiments.study import Study, Trial
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def run(config: Config, folder: Path, make_worker: "MakeWorker | None" = None) -
 
     Args:
         config: Settings.
-        folder: Where lost workers are written down.
+        folder: Where the study is saved as it grows, and lost workers are written down.
         make_worker: Makes what takes times, in its process; by default that of ``runtime_worker``.
 
     Raises:
@@ -140,35 +141,57 @@ def run(config: Config, folder: Path, make_worker: "MakeWorker | None" = None) -
     from experiments.crew import Crew, pool_of
     from experiments.paper.benchmarks import all_references, known_of
     from experiments.paper.rewriting_times import timed
-    from experiments.paper.rewriting_trials import competitors_of, estimates, seen_in_training
-    from experiments.paper.rewriting_trials import trials_of as trials
+    from experiments.paper.rewriting_trials import (
+        competitors_of,
+        estimates,
+        key_of,
+        seen_in_training,
+        trials_of,
+    )
     from experiments.study import Study
 
     competitors, trained = competitors_of(config)
-    settings = replace(
-        REWRITE_PRESETS["quick"],
-        workers=config.workers,
-        num_workers=config.num_workers,
-        samples=config.checks,
-    )
+    settings = _settings(config)
     names = [*config.benchmarks, *config.other_benchmarks]
     with pool_of(settings) as pool:
         crew = Crew(settings, pool, folder)
         references, left_out = all_references(crew, names)
         if not references:
             raise HloError("no benchmark is left: " + "; ".join(left_out))
-        found = trials(config, crew, competitors, references)
-        measured: dict[str, Any] = {"cost_ratios": estimates(crew, found)}
+        known, notes = known_of(references), (*_NOTES, *left_out)
+        measured: dict[str, Any] = {"training": seen_in_training(trained, list(references))}
+        study = Study(
+            "rewriting", config.preset, to_json(config), references, [], known, measured, notes
+        )
+        done = {key_of(trial): trial for trial in _begun(folder)}
+        for trial in trials_of(config, crew, competitors, references, done):
+            study = replace(study, trials=[*study.trials, trial])
+            _save_part(study, folder)
+        measured["cost_ratios"] = estimates(crew, study.trials)
     if config.timed_trials:
-        measured |= timed(config, found, make_worker)
-    measured["training"] = seen_in_training(trained, list(references))
-    return Study(
-        "rewriting",
-        config.preset,
-        to_json(config),
-        references,
-        found,
-        known_of(references),
-        measured,
-        [*_NOTES, *left_out],
+        for part in timed(config, study.trials, folder, make_worker):
+            measured |= part
+            _save_part(study, folder)
+    return study
+
+
+def _settings(config: Config) -> RewriteTrainConfig:
+    """What workers are made with."""
+    return replace(
+        REWRITE_PRESETS["quick"],
+        workers=config.workers,
+        num_workers=config.num_workers,
+        samples=config.checks,
     )
+
+
+def _begun(folder: Path) -> "Sequence[Trial]":
+    """Trials that an earlier run in the folder came to."""
+    from experiments.study import STUDY, Study
+
+    return Study.load(folder / STUDY).trials if (folder / STUDY).exists() else ()
+
+
+def _save_part(study: "Study", folder: Path) -> None:
+    """Saves what there is: a run may take a night, and goes on where it was ended."""
+    replace(study, notes=[*study.notes, "This run has not come to its end."]).save(folder)

@@ -1,6 +1,7 @@
 """Run times of what rewriting methods came to, pair by pair with the originals."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
@@ -8,11 +9,10 @@ from tqdm import tqdm
 from experiments.paper.paired_timing import summaries, table
 from experiments.paper.rewriting import Config
 from experiments.paper.rewriting_trials import key_of
-from experiments.paper.runtime_results import measurements, pairs_of
+from experiments.paper.runtime_results import Kept, measurements, pairs_of
 from experiments.paper.runtime_worker import (
     Candidate,
     MakeWorker,
-    Result,
     TimeBenchmark,
     measure,
     timing_pool,
@@ -25,28 +25,31 @@ _MEMORY_GIB = 6.0
 
 
 def timed(
-    config: Config, trials: Sequence[Trial], make_worker: MakeWorker | None = None
-) -> dict[str, Any]:
+    config: Config, trials: Sequence[Trial], folder: Path, make_worker: MakeWorker | None = None
+) -> Iterator[dict[str, Any]]:
     """Takes the times of the first trials of each method, of what stood its check.
 
     Args:
         config: Settings.
         trials: All of them.
+        folder: Where what was measured is kept, so that a run can go on.
         make_worker: Makes what measures; None is that of ``runtime_worker``.
 
-    Returns:
-        ``runtime_results.measurements``, and in ``timed``, by trial (``key_of``), the method that
-        its pairs are under.
+    Yields:
+        After each benchmark, of all so far, ``runtime_results.measurements``, and in ``timed``, by
+        trial (``key_of``), the method that its pairs are under.
     """
     chosen = _chosen(trials, config.timed_trials)
     labels = {key_of(trial): _label(config, trial) for trial in chosen}
-    tasks = [_task(config, name, chosen, labels) for name in _benchmarks(chosen)]
-    results: dict[str, list[Result]] = {}
+    kept = Kept(folder)
+    left = [name for name in _benchmarks(chosen) if name not in kept.results]
+    tasks = [_task(config, name, chosen, labels) for name in left]
+    yield measurements(kept.results) | {"timed": labels}
     with timing_pool(_STEP_SECONDS, _MEMORY_GIB, make_worker) as pool:
         for benchmark, found in tqdm(measure(pool, tasks), total=len(tasks), unit="benchmark"):
-            results[benchmark] = found
-    print(table(summaries(pairs_of(results))))
-    return measurements(results) | {"timed": labels}
+            kept.add(benchmark, found)
+            yield measurements(kept.results) | {"timed": labels}
+    print(table(summaries(pairs_of(kept.results))))
 
 
 def _chosen(trials: Sequence[Trial], count: int) -> list[Trial]:
@@ -66,7 +69,9 @@ def _label(config: Config, trial: Trial) -> str:
 
 
 def _benchmarks(trials: Sequence[Trial]) -> list[str]:
-    return list(dict.fromkeys(o.benchmark for trial in trials for o in trial.outcomes))
+    """Their names, the smallest first: a run that is cut short has times of most."""
+    starts = {o.benchmark: o.start for trial in trials for o in trial.outcomes}
+    return sorted(starts, key=starts.__getitem__)
 
 
 def _task(

@@ -1,6 +1,7 @@
 """Trials of the comparison of rewriting methods: each method on each group of benchmarks."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from experiments.benchmarks import Reference, training_benchmarks
@@ -45,8 +46,8 @@ def competitors_of(config: Config) -> tuple[list[Competitor], list[TrainedPolicy
 
     Raises:
         HloError: There is no such checkpoint, or it is damaged.
-        ValueError: There is no such method, or a checkpoint is of another kind, or was made with
-            other rules.
+        ValueError: There is no such method, or a checkpoint is of another kind or was made with
+            other rules, or two are of one seed.
         OSError: A checkpoint cannot be read.
     """
     _refuse_unknown("--methods", config.methods, (*METHODS, *SATURATION))
@@ -56,8 +57,12 @@ def competitors_of(config: Config) -> tuple[list[Competitor], list[TrainedPolicy
     found += [
         (_saturation if name in SATURATION else _search)(config, name) for name in config.methods
     ]
-    found += [_guided(config, name, policy) for name in config.guided for policy in policies]
-    return found, policies
+    guided = [_guided(config, name, policy) for name in config.guided for policy in policies]
+    seeds = Counter((one.name, *one.seeds, *one.objectives) for one in guided)
+    twice = [name for name, times in seeds.items() if times > 1]
+    if twice:
+        raise ValueError(f"--checkpoints: expected other seeds of training, got two of {twice[0]}")
+    return [*found, *guided], policies
 
 
 def _refuse_unknown(flag: str, given: Iterable[str], known: Iterable[str]) -> None:
@@ -128,7 +133,8 @@ def trials_of(
     crew: Crew,
     competitors: Sequence[Competitor],
     references: Mapping[str, Reference],
-) -> list[Trial]:
+    done: Mapping[str, Trial],
+) -> Iterator[Trial]:
     """Has each method rewrite each group of benchmarks for each objective, and checks it.
 
     Args:
@@ -136,8 +142,8 @@ def trials_of(
         crew: Does it.
         competitors: The methods.
         references: Of the benchmarks that are left.
+        done: Trials that need not be done, by ``key_of``.
     """
-    found: list[Trial] = []
     for objective in config.objectives:
         for group, names in ((MAIN, config.benchmarks), (OTHERS, config.other_benchmarks)):
             left = [name for name in names if name in references]
@@ -147,10 +153,13 @@ def trials_of(
             for competitor in competitors:
                 seeds = competitor.seeds if objective in competitor.objectives else ()
                 for seed in seeds:
+                    known = done.get(_key(title, competitor.name, seed))
+                    if known is not None:
+                        yield known
+                        continue
                     print(f"{title}: {competitor.name}, seed {seed}, {len(left)} benchmarks")
                     tasks = [competitor.task(name, objective, seed) for name in left]
-                    found.append(_trial(crew, competitor.name, seed, title, tasks))
-    return found
+                    yield _trial(crew, competitor.name, seed, title, tasks)
 
 
 def _trial(crew: Crew, method: str, seed: int, group: str, tasks: Sequence[Task]) -> Trial:
@@ -163,7 +172,11 @@ def _trial(crew: Crew, method: str, seed: int, group: str, tasks: Sequence[Task]
 
 def key_of(trial: Trial) -> str:
     """What measurements know a trial by."""
-    return f"{trial.group}: {trial.method}, seed {trial.seed}"
+    return _key(trial.group, trial.method, trial.seed)
+
+
+def _key(group: str, method: str, seed: int) -> str:
+    return f"{group}: {method}, seed {seed}"
 
 
 def estimates(crew: Crew, trials: Sequence[Trial]) -> dict[str, dict[str, float]]:

@@ -1,6 +1,7 @@
 """Searches over rewrites: what they find is really there, and the study holds it."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -159,12 +160,15 @@ def test_what_training_has_seen(policy):
     assert seen_in_training([], names) == {}
 
 
+def _save(policy: TrainedPolicy, path: Path) -> None:
+    learner, network = policy.build()
+    ppo = PPO(network, learner.ppo)
+    Checkpoint.take(learner, policy.config, ppo, 1, 8, 0, Quarantine(), None).save(path)
+
+
 def test_the_study_holds_checked_results_of_every_method(tmp_path, policy):
     checkpoint = tmp_path / "policy.checkpoint"
-    learner, network = policy.build()
-    Checkpoint.take(
-        learner, policy.config, PPO(network, learner.ppo), 1, 8, 0, Quarantine(), None
-    ).save(checkpoint)
+    _save(policy, checkpoint)
     config = replace(
         PRESETS["quick"],
         benchmarks=(BENCHMARK,),
@@ -203,12 +207,27 @@ def test_the_study_holds_checked_results_of_every_method(tmp_path, policy):
     assert pairs == {(m, b) for m in names for b in loaded.references}
     assert not loaded.measurements["left_out"]
     assert set(loaded.measurements["training"]) == set(loaded.references)
+    # The same command again finds all done.
+    again = run(replace(config, methods=config.methods[::-1]), tmp_path)
+    assert {key_of(t): t.outcomes for t in again.trials} == {
+        key_of(t): t.outcomes for t in study.trials
+    }
+    assert [t.seconds for t in again.of("greedy", groups[0])] == [greedy.seconds]
+    assert again.measurements["pairs"] == study.measurements["pairs"]
     (chapter,) = chapters([loaded])
     table = chapter.sections[0].table
     assert table is not None
     place = list(table.headings).index("run time")
     assert all(row[place] is not None for row in table.rows)
     assert "Seen in training and not" in [section.title for section in chapter.sections]
+
+
+def test_two_policies_of_one_seed_are_refused(tmp_path, policy):
+    paths = [tmp_path / name for name in ("a.checkpoint", "b.checkpoint")]
+    for path in paths:
+        _save(policy, path)
+    with pytest.raises(ValueError, match="other seeds of training"):
+        competitors_of(replace(PRESETS["quick"], checkpoints=tuple(map(str, paths))))
 
 
 def test_unknown_methods_are_refused():
