@@ -144,7 +144,6 @@ def run(config: Config, folder: Path, make_worker: "MakeWorker | None" = None) -
     from experiments.paper.rewriting_trials import (
         competitors_of,
         estimates,
-        key_of,
         seen_in_training,
         trials_of,
     )
@@ -163,7 +162,7 @@ def run(config: Config, folder: Path, make_worker: "MakeWorker | None" = None) -
         study = Study(
             "rewriting", config.preset, to_json(config), references, [], known, measured, notes
         )
-        done = {key_of(trial): trial for trial in _begun(folder)}
+        done = {trial.key: trial for trial in _begun(folder)}
         for trial in trials_of(config, crew, competitors, references, done):
             study = replace(study, trials=[*study.trials, trial])
             _save_part(study, folder)

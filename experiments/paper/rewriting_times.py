@@ -8,7 +8,6 @@ from tqdm import tqdm
 
 from experiments.paper.paired_timing import summaries, table
 from experiments.paper.rewriting import Config
-from experiments.paper.rewriting_trials import key_of
 from experiments.paper.runtime_results import Kept, measurements, pairs_of
 from experiments.paper.runtime_worker import (
     Candidate,
@@ -37,10 +36,10 @@ def timed(
 
     Yields:
         After each benchmark, of all so far, ``runtime_results.measurements``, and in ``timed``, by
-        trial (``key_of``), the method that its pairs are under.
+        trial (``Trial.key``), the method that its pairs are under.
     """
     chosen = _chosen(trials, config.timed_trials)
-    labels = {key_of(trial): _label(config, trial) for trial in chosen}
+    labels = {trial.key: _label(config, trial) for trial in chosen}
     kept = Kept(folder)
     left = [name for name in _benchmarks(chosen) if name not in kept.results]
     tasks = [_task(config, name, chosen, labels) for name in left]
@@ -78,7 +77,7 @@ def _task(
     config: Config, benchmark: str, trials: Sequence[Trial], labels: dict[str, str]
 ) -> TimeBenchmark:
     candidates = {
-        labels[key_of(trial)]: outcome
+        labels[trial.key]: outcome
         for trial in trials
         for outcome, check in zip(trial.outcomes, trial.checks, strict=True)
         if outcome.benchmark == benchmark and check.problem is None

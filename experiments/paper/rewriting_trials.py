@@ -16,7 +16,7 @@ from experiments.rewriting.space import Objective
 from experiments.rewriting.task import Estimate, RewriteSearch, Rewritten, RunPipeline
 from experiments.rollout_worker import Task
 from experiments.search.guide import TrainedPolicy
-from experiments.study import Trial
+from experiments.study import Trial, trial_key
 from hlograph.locations import as_location
 
 MAIN, OTHERS = "inference graphs", "other models and shapes"
@@ -142,7 +142,7 @@ def trials_of(
         crew: Does it.
         competitors: The methods.
         references: Of the benchmarks that are left.
-        done: Trials that need not be done, by ``key_of``.
+        done: Trials that need not be done, by key.
     """
     for objective in config.objectives:
         for group, names in ((MAIN, config.benchmarks), (OTHERS, config.other_benchmarks)):
@@ -153,7 +153,7 @@ def trials_of(
             for competitor in competitors:
                 seeds = competitor.seeds if objective in competitor.objectives else ()
                 for seed in seeds:
-                    known = done.get(_key(title, competitor.name, seed))
+                    known = done.get(trial_key(title, competitor.name, seed))
                     if known is not None:
                         yield known
                         continue
@@ -170,20 +170,11 @@ def _trial(crew: Crew, method: str, seed: int, group: str, tasks: Sequence[Task]
     return Trial(method, seed, group, outcomes, crew.check(outcomes), seconds, curves)
 
 
-def key_of(trial: Trial) -> str:
-    """What measurements know a trial by."""
-    return _key(trial.group, trial.method, trial.seed)
-
-
-def _key(group: str, method: str, seed: int) -> str:
-    return f"{group}: {method}, seed {seed}"
-
-
 def estimates(crew: Crew, trials: Sequence[Trial]) -> dict[str, dict[str, float]]:
     """By trial and benchmark, XLA's cost estimate before over that after."""
     tasks = [Estimate(outcome=outcome) for trial in trials for outcome in trial.counted()]
     values = iter(crew.run(tasks, "an estimate"))
-    return {key_of(t): {o.benchmark: next(values) for o in t.outcomes} for t in trials}
+    return {t.key: {o.benchmark: next(values) for o in t.outcomes} for t in trials}
 
 
 def seen_in_training(policies: Sequence[TrainedPolicy], names: Sequence[str]) -> dict[str, str]:

@@ -54,13 +54,9 @@ def sections(study: Study) -> list[Section]:
     return found
 
 
-def _key(trial: Trial) -> str:
-    return f"{trial.group}: {trial.method}, seed {trial.seed}"
-
-
 def _estimate(comparison: Comparison, trial: Trial) -> float:
     """Geometric mean of estimated cost before / after; nan if nothing was estimated."""
-    ratios = comparison.study.measurements.get("cost_ratios", {}).get(_key(trial), {})
+    ratios = comparison.study.measurements.get("cost_ratios", {}).get(trial.key, {})
     return geometric_mean(list(ratios.values())) if ratios else float("nan")
 
 
@@ -68,7 +64,7 @@ def _medians(comparison: Comparison, pairs: Sequence[runtime.Pair], method: str)
     """Run time before / after, of each benchmark of the group and each trial that was timed."""
     trials = comparison.study.of(method, comparison.group)
     timed: Mapping[str, str] = comparison.study.measurements.get("timed", {})
-    labels = {timed[_key(trial)] for trial in trials if _key(trial) in timed}
+    labels = {timed[trial.key] for trial in trials if trial.key in timed}
     names = {outcome.benchmark for trial in trials for outcome in trial.outcomes}
     return [p.median for p in pairs if p.method in labels and p.benchmark in names]
 

@@ -10,7 +10,7 @@ from experiments.checkpoint import Checkpoint
 from experiments.crew import parameters_of
 from experiments.learner import learner_of, new_policy
 from experiments.paper.rewriting import PRESETS, run
-from experiments.paper.rewriting_trials import SEEN, competitors_of, key_of, seen_in_training
+from experiments.paper.rewriting_trials import SEEN, competitors_of, seen_in_training
 from experiments.report.chapters import chapters
 from experiments.rewriting.guide import RewriteGuide
 from experiments.rewriting.registry import METHODS
@@ -197,8 +197,8 @@ def test_the_study_holds_checked_results_of_every_method(tmp_path, policy):
     for trial in loaded.trials:
         assert [check.problem for check in trial.checks] == [None]
         assert trial.method in config.references or trial.outcomes[0].calls <= 20
-        assert costs[key_of(trial)].keys() == {trial.outcomes[0].benchmark}
-        assert (key_of(trial) in timed) == (trial.seed != 1)
+        assert costs[trial.key].keys() == {trial.outcomes[0].benchmark}
+        assert (trial.key in timed) == (trial.seed != 1)
     (greedy,) = loaded.of("greedy", groups[0])
     assert greedy.outcomes[0].op_count < greedy.outcomes[0].start
     assert all(ratio >= 1 for ratio in costs["inference graphs, cost: greedy, seed 0"].values())
@@ -209,9 +209,7 @@ def test_the_study_holds_checked_results_of_every_method(tmp_path, policy):
     assert set(loaded.measurements["training"]) == set(loaded.references)
     # The same command again finds all done.
     again = run(replace(config, methods=config.methods[::-1]), tmp_path)
-    assert {key_of(t): t.outcomes for t in again.trials} == {
-        key_of(t): t.outcomes for t in study.trials
-    }
+    assert {t.key: t.outcomes for t in again.trials} == {t.key: t.outcomes for t in study.trials}
     assert [t.seconds for t in again.of("greedy", groups[0])] == [greedy.seconds]
     assert again.measurements["pairs"] == study.measurements["pairs"]
     (chapter,) = chapters([loaded])
