@@ -15,6 +15,8 @@ from hlograph.module import Module
 _COST = CostDrop()
 _SMALL = 1e-12
 """Seconds of an instruction beside its estimate: of equal programs the one of fewer is chosen."""
+_TIE = 1e-3
+"""Instructions that a second of the estimate weighs: of as many the cheapest are chosen."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,6 @@ class Prices:
         instruction, children = one
         if instruction.opcode == "parameter":
             return 0.0
-        if self._objective == "op-count":
-            return 1.0
         operands = [f"p{number}" for number in range(len(children))]
         lines = [f"p{n} = {self._shapes[child]} parameter({n})" for n, child in enumerate(children)]
         text = "\n".join([*lines, f"ROOT {instruction.rewritten('r', operands)}"])
@@ -111,8 +111,9 @@ class Prices:
                 f"HloModule one\n{called}\nENTRY one_instruction {{\n{text}\n}}\n"
             )
             cost = module.cost()
-            self._known[text] = _COST.seconds(ModuleState(module.op_count, *cost)) + _SMALL
-        return self._known[text]
+            self._known[text] = _COST.seconds(ModuleState(module.op_count, *cost))
+        seconds = self._known[text]
+        return 1.0 + _TIE * seconds if self._objective == "op-count" else seconds + _SMALL
 
 
 def _shapes_as_written(program: Program, terms: Terms, graph: EGraph) -> dict[str, str]:
