@@ -16,7 +16,7 @@ ENGINE_SOURCES := CMakeLists.txt pyproject.toml $(wildcard hlograph/native/*)
 INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 
-EXPERIMENTS := figure2 figure3 figure4 runtime search ablations generalisation win
+EXPERIMENTS := figure2 figure3 figure4 runtime search ablations generalisation rewriting win
 
 .PHONY: train test check results format stub clean
 

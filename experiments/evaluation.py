@@ -1,6 +1,8 @@
 """Plays a policy on benchmarks, greedily or keeping the best, and checks what comes out."""
 
+import base64
 import math
+import zlib
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+import hlograph
 from experiments.benchmarks import REFERENCES, Reference, load
 from experiments.lockstep import Lockstep
 from experiments.metrics import count_ratio, geometric_mean
@@ -46,13 +49,53 @@ class Outcome:
     does not run."""
     reward: float | None = None
     """What the episode was paid, of fusion decisions."""
+    packed: str = field(default="", repr=False)
+    """The result itself, as ``packed_text`` makes it, where no passes lead there."""
 
     def unless(self, check: "Check") -> "Outcome":
         """The outcome; of one that failed its check, the benchmark without any pass."""
         if not check.problem:
             return self
         run_time = None if self.run_time is None else 1.0
-        return replace(self, op_count=self.start, passes=(), run_time=run_time)
+        return replace(self, op_count=self.start, passes=(), packed="", run_time=run_time)
+
+    def replay(self) -> hlograph.Module:
+        """The result, made again from the benchmark.
+
+        Raises:
+            HloError: Its passes do not run on the benchmark, or its module is none.
+        """
+        if self.packed:
+            return hlograph.Module.from_text(zlib.decompress(base64.b64decode(self.packed)))
+        module = load(self.benchmark)
+        for name in self.passes:
+            take_step(module, name)
+        return module
+
+
+def packed_text(module: hlograph.Module) -> str:
+    """A module's text, compressed, as it stands in an outcome that no passes lead to."""
+    return base64.b64encode(zlib.compress(module.to_text().encode(), 9)).decode()
+
+
+def after_pipeline(benchmark: str, pipeline: str) -> Outcome:
+    """What a reference pipeline makes of a benchmark, with the passes that did something.
+
+    Raises:
+        HloError: The benchmark cannot be read, or XLA refuses it.
+    """
+    module = load(benchmark)
+    start = module.op_count
+    applied: list[str] = []
+
+    def step(entry: hlograph.Pass) -> bool:
+        changed = module.run(entry)
+        if changed:
+            applied.append(entry.name)
+        return changed
+
+    calls = hlograph.pipelines[pipeline].run(step)
+    return Outcome(benchmark, start, module.op_count, tuple(applied), len(calls))
 
 
 @dataclass(frozen=True)
@@ -154,17 +197,15 @@ class Checker:
         self._originals: OrderedDict[tuple[str, int], Original] = OrderedDict()
 
     def check(self, outcome: Outcome, samples: int) -> Check:
-        """Whether the passes alone lead to the outcome's op count and a valid, equivalent module.
+        """Whether an outcome says how to make a valid, equivalent module of its op count.
 
         Args:
             outcome: The outcome.
             samples: Random inputs to compare the outputs on; 0 for no comparison.
         """
-        module = load(outcome.benchmark)
-        for name in outcome.passes:
-            take_step(module, name)
+        module = outcome.replay()
         if module.op_count != outcome.op_count:
-            return Check(f"its passes lead to {module.op_count} instructions", "not compared")
+            return Check(f"it leads to {module.op_count} instructions", "not compared")
         try:
             module.verify()
         except VerificationError as error:

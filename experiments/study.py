@@ -34,6 +34,11 @@ class Trial:
     training: Sequence[tuple[int, Mapping[str, float]]] = ()
     """Pass calls trained on, and by reference the count ratio on validation modules after them."""
 
+    @property
+    def key(self) -> str:
+        """What a study's measurements know it by."""
+        return trial_key(self.group, self.method, self.seed)
+
     def counted(self) -> list[Outcome]:
         """The outcomes; one that failed its check counts as no passes."""
         if not self.checks:
@@ -101,6 +106,11 @@ class Study:
                 "trials": [_trial(trial) for trial in content["trials"]],
             }
         )
+
+
+def trial_key(group: str, method: str, seed: int) -> str:
+    """What ``Trial.key`` is, before there is a trial."""
+    return f"{group}: {method}, seed {seed}"
 
 
 def _trial(content: dict[str, Any]) -> Trial:

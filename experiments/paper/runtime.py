@@ -9,7 +9,7 @@ Methods are policies, played greedily, the least op counts that are known, and X
 A result counts after it was verified and compared with its original on random inputs.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -24,11 +24,8 @@ if TYPE_CHECKING:
     from experiments.checkpoint import Checkpoint
     from experiments.evaluation import Outcome
     from experiments.paper.runtime_results import Kept
-    from experiments.paper.runtime_worker import Result, TimeBenchmark
+    from experiments.paper.runtime_worker import MakeWorker
     from experiments.study import Study
-    from hlograph.isolation import FlightRecorder
-
-    MakeWorker = Callable[[FlightRecorder], Callable[[TimeBenchmark], list[Result]]]
 
 BEST_KNOWN = "best known"
 """Method that takes the least op counts that any search has found."""
@@ -188,10 +185,8 @@ def _measure(
     make_worker: "MakeWorker | None",
 ) -> None:
     """Measures benchmarks one after the other in a process of their own."""
-    from experiments.paper.runtime_worker import Candidate, TimeBenchmark, measure
-    from experiments.paper.runtime_worker import make_worker as default
-    from hlograph.equivalence import Limits as ExecutionLimits
-    from hlograph.isolation import Limits, WorkerPool
+    from experiments.paper.runtime_worker import Candidate, TimeBenchmark, measure, timing_pool
+    from hlograph.equivalence import Limits
 
     tasks = [
         TimeBenchmark(
@@ -204,14 +199,10 @@ def _measure(
             sample_seconds=config.sample_seconds,
             pair_seconds=config.pair_seconds,
             step_seconds=config.step_seconds,
-            limits=ExecutionLimits(compiled_ops=2 * config.op_limit, flops=config.flop_limit),
+            limits=Limits(compiled_ops=2 * config.op_limit, flops=config.flop_limit),
         )
         for name in names
     ]
-    limits = Limits(seconds=config.step_seconds, memory=int(config.memory_gib * (1 << 30)))
-    # One alone: two would measure each other.
-    with WorkerPool(
-        make_worker or default, 1, limits, ("experiments.paper.runtime_worker",)
-    ) as pool:
+    with timing_pool(config.step_seconds, config.memory_gib, make_worker) as pool:
         for benchmark, results in tqdm(measure(pool, tasks), total=len(tasks), unit="benchmark"):
             kept.add(benchmark, results)

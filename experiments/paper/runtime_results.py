@@ -62,35 +62,44 @@ def study(
 ) -> Study:
     """The study of some results.
 
-    ``measurements`` holds ``pairs`` and ``summaries`` (``paired_timing``: by method), ``control``
-    (the method that compares modules with themselves) and ``left_out``: by benchmark, and then by
-    method, why there is no pair; the control stands for the benchmark itself.
-
     Args:
         config: Settings of the experiment.
         results: Of all its benchmarks.
         notes: What else a reader has to be told.
     """
-    pairs = pairs_of(results)
-    left_out = {
-        name: {r.method: r.problem for r in found if r.problem}
-        for name, found in results.items()
-        if any(r.problem for r in found)
-    }
+    measured = measurements(results)
     return Study(
         name="runtime",
         preset=config.preset,
         settings=to_json(config),
         references=recorded(list(results)),
         trials=_trials(config, results),
-        measurements={
-            "pairs": [asdict(pair) for pair in pairs],
-            "summaries": {method: asdict(s) for method, s in summaries(pairs).items()},
-            "control": CONTROL,
-            "left_out": left_out,
-        },
-        notes=[*_notes(config, results, left_out), *notes],
+        measurements=measured,
+        notes=[*_notes(config, results, measured["left_out"]), *notes],
     )
+
+
+def measurements(results: Mapping[str, Sequence[Result]]) -> dict[str, Any]:
+    """What was measured, as a study holds it.
+
+    ``pairs`` and ``summaries`` (``paired_timing``: by method), ``control`` (the method that
+    compares modules with themselves) and ``left_out``: by benchmark, and then by method, why there
+    is no pair; the control stands for the benchmark itself.
+
+    Args:
+        results: By benchmark.
+    """
+    pairs = pairs_of(results)
+    return {
+        "pairs": [asdict(pair) for pair in pairs],
+        "summaries": {method: asdict(s) for method, s in summaries(pairs).items()},
+        "control": CONTROL,
+        "left_out": {
+            name: {r.method: r.problem for r in found if r.problem}
+            for name, found in results.items()
+            if any(r.problem for r in found)
+        },
+    }
 
 
 def _trials(config: Config, results: Mapping[str, Sequence[Result]]) -> list[Trial]:

@@ -11,9 +11,8 @@ from statistics import median
 
 import numpy as np
 
-import hlograph
 from experiments.benchmarks import load
-from experiments.evaluation import Check, Checker, Outcome
+from experiments.evaluation import Check, Checker, Outcome, after_pipeline
 from experiments.metrics import bootstrap_interval
 from experiments.paper.paired_timing import CONTROL, Pair, Side
 from hlograph import HloError, Module
@@ -21,7 +20,8 @@ from hlograph.equivalence import Limits
 from hlograph.equivalence.arrays import Array
 from hlograph.errors import WorkerLostError
 from hlograph.execution import Executable, random_inputs, time_in_turn
-from hlograph.isolation import FlightRecorder, Pool
+from hlograph.isolation import FlightRecorder, Pool, WorkerPool
+from hlograph.isolation import Limits as PoolLimits
 
 ORIGINAL = "the original"
 """Note of what is done with the module as it is in the corpus."""
@@ -73,10 +73,27 @@ class Result:
     check: Check | None = None
 
 
-def make_worker(recorder: FlightRecorder) -> "Callable[[TimeBenchmark], list[Result]]":
+def make_worker(recorder: FlightRecorder) -> Callable[[TimeBenchmark], list[Result]]:
     """Returns what a worker process does with a task (``hlograph.isolation``)."""
     Executable(Module.from_text(_WARM_UP))
     return lambda task: results_of(task, recorder)
+
+
+MakeWorker = Callable[[FlightRecorder], Callable[[TimeBenchmark], list[Result]]]
+
+
+def timing_pool(
+    step_seconds: float, memory_gib: float, make: MakeWorker | None = None
+) -> WorkerPool:
+    """One process alone that measures: two would measure each other.
+
+    Args:
+        step_seconds: A check, or a compilation with its runs, may take so long.
+        memory_gib: Its resident memory.
+        make: Makes what works in it; None is ``make_worker``.
+    """
+    limits = PoolLimits(seconds=step_seconds, memory=int(memory_gib * (1 << 30)))
+    return WorkerPool(make or make_worker, 1, limits, ("experiments.paper.runtime_worker",))
 
 
 def results_of(task: TimeBenchmark, recorder: FlightRecorder) -> "list[Result]":
@@ -135,15 +152,12 @@ class _Benchmark:
     def _measured(self, candidate: Candidate) -> Result:
         self._begin(candidate.method)
         try:
-            outcome = candidate.outcome or _after_pipeline(self._task.benchmark, candidate.method)
+            outcome = candidate.outcome or after_pipeline(self._task.benchmark, candidate.method)
             found = self._checker.check(outcome, self._task.samples)
             if found.problem:
                 return Result(candidate.method, found.problem, None, outcome, found)
-            module = self._start.clone()
-            for name in outcome.passes:
-                module.run(name)
             self._begin(candidate.method)
-            pair = self._pair(candidate.method, module)
+            pair = self._pair(candidate.method, outcome.replay())
         except HloError as error:
             return Result(candidate.method, str(error))
         return Result(candidate.method, None, pair, outcome, found)
@@ -200,19 +214,3 @@ class _Benchmark:
 
 def _side(module: Module, executable: Executable, compiled: float, seconds: float) -> Side:
     return Side(module.op_count, compiled, executable.kernels, seconds)
-
-
-def _after_pipeline(benchmark: str, pipeline: str) -> Outcome:
-    """What a reference pipeline makes of a benchmark, with the passes that did something."""
-    module = load(benchmark)
-    start = module.op_count
-    applied: list[str] = []
-
-    def step(entry: hlograph.Pass) -> bool:
-        changed = module.run(entry)
-        if changed:
-            applied.append(entry.name)
-        return changed
-
-    calls = hlograph.pipelines[pipeline].run(step)
-    return Outcome(benchmark, start, module.op_count, tuple(applied), len(calls))

@@ -11,6 +11,7 @@ from experiments.report import (
     generalisation,
     generic,
     groups,
+    rewriting,
     runtime,
     search,
     win,
@@ -26,7 +27,7 @@ KINDS: Mapping[str, tuple[str, Callable[[Study], list[Section]]]] = {
     "search": ("Search at equal budgets", search.sections),
     "ablations": ("Ablations", ablations.sections),
     "generalisation": ("Generalisation", generalisation.sections),
-    "rewriting": ("Single rewrites", generic.sections),
+    "rewriting": ("Single rewrites", rewriting.sections),
     "win": ("The aims", win.sections),
     "evaluation": ("Evaluation of a checkpoint", generic.sections),
 }

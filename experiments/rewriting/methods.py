@@ -1,14 +1,10 @@
-"""Searches over rewrites: random, greedy by what is expected, beam, and a policy's episode."""
+"""Searches over rewrites that draw, or go by what rewrites say of themselves."""
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Collection
 
 import numpy as np
 
 from experiments.rewriting.space import Node, RewriteSpace
-
-Method = Callable[[RewriteSpace, np.random.Generator], None]
-"""Moves in a space until ``BudgetSpentError``, or until it has nothing left to try."""
 
 _HORIZON = 200
 """Rewrites of a random episode."""
@@ -52,20 +48,34 @@ def greedy_rewrites(space: RewriteSpace, random: np.random.Generator) -> None:
     Raises:
         BudgetSpentError: The budget is spent.
     """
-    node, seen = space.root, {space.root}
-    while True:
-        here = space.worth(node)
-        offered = [(space.expected(node, r), n, r) for n, r in enumerate(space.rewrites(node))]
-        for worth, _, rewrite in sorted(offered, key=lambda entry: entry[:2]):
-            if worth[0] > here[0]:
-                return
-            child = space.step(node, rewrite.place)
-            if child is not None and child not in seen and space.worth(child)[0] <= here[0]:
-                node = child
-                seen.add(child)
-                break
-        else:
-            return
+    node: Node | None = space.root
+    seen = {space.root}
+    while node is not None:
+        node = greedy_step(space, node, seen)
+        if node is not None:
+            seen.add(node)
+
+
+def greedy_step(space: RewriteSpace, node: Node, seen: Collection[Node]) -> Node | None:
+    """The state that greedy rewriting goes to next; None if nothing promises to be no worse.
+
+    Args:
+        space: Where the state is.
+        node: The state.
+        seen: States to which it does not go back.
+
+    Raises:
+        BudgetSpentError: The budget is spent.
+    """
+    here = space.worth(node)
+    offered = [(space.expected(node, r), n, r) for n, r in enumerate(space.rewrites(node))]
+    for worth, _, rewrite in sorted(offered, key=lambda entry: entry[:2]):
+        if worth[0] > here[0]:
+            return None
+        child = space.step(node, rewrite.place)
+        if child is not None and child not in seen and space.worth(child)[0] <= here[0]:
+            return child
+    return None
 
 
 def beam_rewrites(space: RewriteSpace, random: np.random.Generator, width: int) -> None:
@@ -95,11 +105,3 @@ def beam_rewrites(space: RewriteSpace, random: np.random.Generator, width: int) 
                 if taken == width:
                     break
         front = sorted(found, key=space.worth)[:width]
-
-
-METHODS: dict[str, Method] = {
-    "random": random_rewrites,
-    "greedy": greedy_rewrites,
-    "beam-4": partial(beam_rewrites, width=4),
-}
-"""Those that need no policy."""

@@ -136,6 +136,10 @@ class RewriteSpace:
         return child
 
 
+def estimate(module: Module) -> float:
+    """XLA's cost estimate of a module, in seconds (``envs.CostDrop.seconds``)."""
+    return _COST.seconds(ModuleState(module.op_count, *module.cost()))
+
+
 def _node(module: Module, parent: Node | None, place: str | None) -> Node:
-    state = ModuleState(module.op_count, *module.cost())
-    return Node(module, state.op_count, _COST.seconds(state), parent, place)
+    return Node(module, module.op_count, estimate(module), parent, place)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from envs.rewards import LogDrop, OpCountDrop, resolve_reward
 from experiments.checkpoint import Checkpoint, policy_of
-from experiments.config import PassTrainConfig
+from experiments.config import PassTrainConfig, TrainConfig
 from experiments.crew import parameters_of
 from experiments.evaluation import likeliest
 from experiments.learner import NUM_ACTIONS, Learner, LearnerName, learner_of, new_policy
@@ -31,7 +31,7 @@ class TrainedPolicy:
     """A policy as it is sent to a worker, whatever settings the worker has."""
 
     learner: LearnerName
-    config: PassTrainConfig
+    config: TrainConfig
     """What it was trained with."""
     parameters: Mapping[str, NDArray[Any]]
     """Its state, by the name of the tensor."""
@@ -41,13 +41,10 @@ class TrainedPolicy:
         """The policy that a checkpoint has kept.
 
         Raises:
-            ValueError: It was made with other passes or networks, or does not order passes.
+            ValueError: It was made with other passes, rules or networks.
         """
         _, policy = policy_of(checkpoint)
-        settings = checkpoint.settings()
-        if not isinstance(settings, PassTrainConfig):
-            raise ValueError(f"expected a policy that orders passes, got {checkpoint.learner}")
-        return cls(checkpoint.learner, settings, parameters_of(policy))
+        return cls(checkpoint.learner, checkpoint.settings(), parameters_of(policy))
 
     @classmethod
     def load(cls, location: Location) -> "TrainedPolicy":
@@ -59,6 +56,17 @@ class TrainedPolicy:
             OSError: It cannot be read.
         """
         return cls.of(Checkpoint.load(location))
+
+    @property
+    def pass_config(self) -> PassTrainConfig:
+        """What it was trained with, of a policy that orders passes.
+
+        Raises:
+            ValueError: It does something else.
+        """
+        if not isinstance(self.config, PassTrainConfig):
+            raise ValueError(f"expected a policy that orders passes, got {self.learner}")
+        return self.config
 
     def build(self) -> tuple[Learner, ActorCritic]:
         """The policy itself, on the CPU."""
@@ -89,19 +97,20 @@ class Guide:
         trained: The policy.
 
     Raises:
-        ValueError: The space has other passes than the policy.
+        ValueError: The space has other passes than the policy, or it does not order passes.
     """
 
     def __init__(self, space: SearchSpace, trained: TrainedPolicy) -> None:
+        config = trained.pass_config
         if space.passes != tuple(passes):
             raise ValueError(
                 f"a policy chooses among {len(passes)} passes, got {len(space.passes)}"
             )
         learner, self._policy = trained.build()
         self._space = space
-        self._view = NodeView(space, learner.observation, costs=trained.config.value_costs)
-        self._reward, self._reward_scale = trained.config.reward, learner.ppo.reward_scale
-        self.horizon = trained.config.horizon
+        self._view = NodeView(space, learner.observation, costs=config.value_costs)
+        self._reward, self._reward_scale = config.reward, learner.ppo.reward_scale
+        self.horizon = config.horizon
         """Passes of an episode, as in the policy's training."""
         self._table = StateTable(self._policy)
         self._vectors: dict[Node, torch.Tensor] = {}

@@ -60,7 +60,9 @@ def check_guided(method: str, policy: TrainedPolicy) -> None:
     """Refuses a policy that a method cannot go by.
 
     Raises:
-        ValueError: The method goes by values, and the policy's tell no op count.
+        ValueError: The policy does not order passes, or the method goes by values, and the
+            policy's tell no op count.
     """
+    config = policy.pass_config
     if method == "policy-beam":
-        expected_op_count(policy.config.reward, 0.0, op_count=1, start=1)
+        expected_op_count(config.reward, 0.0, op_count=1, start=1)

@@ -60,6 +60,12 @@ std::optional<Outcome> Translated(const Outcome& before, const Succession& succe
   return outcome;
 }
 
+bool IsFresh(const Rule& rule, Place after, const Succession& succession) {
+  const std::vector<Place> extent = rule.Extent(after);
+  return std::all_of(extent.begin(), extent.end(),
+                     [&](Place place) { return succession.IsFresh(rule.reach(), place); });
+}
+
 }  // namespace
 
 const Outcome* Outcomes::Find(const Rule* rule, Place place) const {
@@ -76,11 +82,10 @@ Outcomes Outcomes::After(const Succession& succession) const {
   outcomes.known_.reserve(known_.size());
   for (const auto& [key, outcome] : known_) {
     const auto& [rule, instruction, other] = key;
-    if (rule->reach().group) continue;
     const Place before = {instruction, other};
     const Place after = succession.Find(before);
     if (after.instruction == nullptr || (other != nullptr && after.other == nullptr)) continue;
-    if (!succession.IsFresh(rule->reach(), after) || !rule->IsClear(before, after)) continue;
+    if (!IsFresh(*rule, after, succession) || !rule->IsClear(before, after)) continue;
     std::optional<Outcome> translated = Translated(outcome, succession);
     if (translated.has_value()) outcomes.Add(rule, after, *std::move(translated));
   }

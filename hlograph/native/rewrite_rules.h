@@ -41,7 +41,6 @@ struct Reach {
   int operands = 0;    // hops to operands
   int users = 0;       // hops to users, and from each to its operands
   bool paths = false;  // and whether one of a pair needs the other, however far it is
-  bool group = false;  // and all that hangs together with it: what came of it is not kept
 };
 
 // Adds the instructions of a computation that a rule may apply to, in post order, which takes
@@ -79,6 +78,8 @@ class Rule {
   virtual void Propose(xla::HloComputation* computation, std::vector<Place>& places) const = 0;
   virtual std::unique_ptr<Applier> For(xla::HloComputation* computation) const = 0;
   virtual Reach reach() const { return {}; }
+  // What the rule reads around: the place, and all that hangs together with it.
+  virtual std::vector<Place> Extent(Place place) const { return {place}; }
   // Whether what others did to a copy of the module out of reach leaves the place as it was, too.
   virtual bool IsClear(Place /*original*/, Place /*copy*/) const { return true; }
 

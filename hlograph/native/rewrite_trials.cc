@@ -61,14 +61,18 @@ bool Scratch::IsFresh(const Rule& rule, Place original) const {
   if (touched_.empty()) return true;
   // First of all, for the instructions of a removed computation are no more.
   if (removed_.contains(original.instruction->parent())) return false;
-  const Place place = Find(original);
-  // Others may have removed the last users of a constant, and it with them, though nothing near.
-  if (!originals_.contains(place.instruction)) return false;
-  if (place.other != nullptr && !originals_.contains(place.other)) return false;
-  const Reach reach = rule.reach();
-  return IsFresh(place.instruction, reach) &&
-         (place.other == nullptr || IsFresh(place.other, reach)) &&
-         AreCalleesFresh(original.instruction) && rule.IsClear(original, place);
+  const std::vector<Place> extent = rule.Extent(original);
+  return std::all_of(extent.begin(), extent.end(),
+                     [&](Place one) { return IsFresh(Find(one), rule.reach()); }) &&
+         AreCalleesFresh(original.instruction) && rule.IsClear(original, Find(original));
+}
+
+bool Scratch::IsFresh(Place place, Reach reach) const {
+  const auto is_fresh = [&](xla::HloInstruction* one) {
+    // Others may have removed the last users of a constant, and it with them, though nothing near.
+    return originals_.contains(one) && IsFresh(one, reach);
+  };
+  return is_fresh(place.instruction) && (place.other == nullptr || is_fresh(place.other));
 }
 
 absl::StatusOr<Trial> Scratch::Try(const Rule& rule, Place original, Outcome& outcome) {

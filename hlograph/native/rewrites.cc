@@ -43,7 +43,7 @@ std::vector<Candidate> Propose(const xla::HloModule& module,
 }
 
 // Candidates that share a copy: of a part of the module, or of all of it.
-struct Group {
+struct Batch {
   std::optional<Part> part;
   std::vector<Candidate> candidates;
 };
@@ -56,44 +56,45 @@ Reach ReachOf(const Candidate& candidate) {
   return reach;
 }
 
-// Splits candidates into groups that parts of the module are enough for, unless together they take
+// Splits candidates into batches that parts of the module are enough for, unless together they take
 // so much of it that one copy of all is cheaper.
-std::vector<Group> Split(const xla::HloModule& module, PartFinder& parts,
+std::vector<Batch> Split(const xla::HloModule& module, PartFinder& parts,
                          std::vector<Candidate> candidates) {
   constexpr int kMaxCuts = 2;
-  std::vector<Group> groups;
-  absl::flat_hash_map<const xla::HloComputation*, size_t> group_of;
+  std::vector<Batch> batches;
+  absl::flat_hash_map<const xla::HloComputation*, size_t> batch_of;
   bool whole = false;
   for (const Candidate& candidate : candidates) {
-    // What is fused elsewhere may matter to a fusion, and what is far to a group.
-    whole |= candidate.cuts > kMaxCuts || candidate.rule->for_target() ||
-             candidate.rule->reach().group;
-    auto [it, is_new] = group_of.try_emplace(candidate.place.instruction->parent(), groups.size());
-    if (is_new) groups.emplace_back();
-    groups[it->second].candidates.push_back(candidate);
+    // What is fused elsewhere may matter to a fusion.
+    whole |= candidate.cuts > kMaxCuts || candidate.rule->for_target();
+    auto [it, is_new] = batch_of.try_emplace(candidate.place.instruction->parent(), batches.size());
+    if (is_new) batches.emplace_back();
+    batches[it->second].candidates.push_back(candidate);
   }
   int64_t room = module.instruction_count() / 2;
-  for (auto group = groups.begin(); group != groups.end() && !whole; ++group) {
+  for (auto batch = batches.begin(); batch != batches.end() && !whole; ++batch) {
     std::vector<std::pair<Place, Reach>> places;
-    for (const Candidate& candidate : group->candidates) {
-      places.emplace_back(candidate.place, ReachOf(candidate));
+    for (const Candidate& candidate : batch->candidates) {
+      for (Place place : candidate.rule->Extent(candidate.place)) {
+        places.emplace_back(place, ReachOf(candidate));
+      }
     }
-    group->part = parts.Find(places, room);
-    whole = !group->part.has_value();
-    if (!whole) room -= group->part->copied.size();
+    batch->part = parts.Find(places, room);
+    whole = !batch->part.has_value();
+    if (!whole) room -= batch->part->copied.size();
   }
-  if (!whole) return groups;
-  groups.clear();
-  groups.push_back({std::nullopt, std::move(candidates)});
-  return groups;
+  if (!whole) return batches;
+  batches.clear();
+  batches.push_back({std::nullopt, std::move(candidates)});
+  return batches;
 }
 
-// Tries a group on one copy, and adds what comes of it; returns what has to wait for another copy.
-std::vector<Candidate> TryGroup(Scratch& scratch, const std::vector<Candidate>& group, bool alone,
+// Tries a batch on one copy, and adds what comes of it; returns what has to wait for another copy.
+std::vector<Candidate> TryBatch(Scratch& scratch, const std::vector<Candidate>& batch, bool alone,
                                 Outcomes& outcomes) {
   bool usable = true;
   std::vector<Candidate> later;
-  for (const Candidate& candidate : group) {
+  for (const Candidate& candidate : batch) {
     if (!usable || !scratch.IsFresh(*candidate.rule, candidate.place)) {
       later.push_back(candidate);
       continue;
@@ -122,17 +123,17 @@ void TryAll(const xla::HloModule& module, const std::vector<Candidate>& candidat
     if (outcomes.Find(candidate.rule, candidate.place) == nullptr) waiting.push_back(candidate);
   }
   while (!waiting.empty()) {
-    std::vector<Group> groups;
+    std::vector<Batch> batches;
     if (alone) {
-      groups.push_back({std::nullopt, std::move(waiting)});
+      batches.push_back({std::nullopt, std::move(waiting)});
     } else {
-      groups = Split(module, parts, std::move(waiting));
+      batches = Split(module, parts, std::move(waiting));
     }
     waiting.clear();
-    for (Group& group : groups) {
+    for (Batch& batch : batches) {
       Scratch scratch =
-          group.part.has_value() ? Scratch(*std::move(group.part), costs) : Scratch(module, costs);
-      const std::vector<Candidate> later = TryGroup(scratch, group.candidates, alone, outcomes);
+          batch.part.has_value() ? Scratch(*std::move(batch.part), costs) : Scratch(module, costs);
+      const std::vector<Candidate> later = TryBatch(scratch, batch.candidates, alone, outcomes);
       waiting.insert(waiting.end(), later.begin(), later.end());
     }
   }

@@ -173,7 +173,15 @@ class GroupRule : public Rule {
     return std::make_unique<GroupApplier>(pass_, find_, shown_);
   }
 
-  Reach reach() const override { return {.operands = 3, .users = 1, .group = true}; }
+  Reach reach() const override { return {.operands = 3, .users = 1}; }
+
+  std::vector<Place> Extent(Place place) const override {
+    std::vector<Place> places;
+    for (Instruction* member : FindGroup(find_, place.instruction).members) {
+      places.push_back({member});
+    }
+    return places;
+  }
 
   bool IsClear(Place original, Place copy) const override {
     return FindGroup(find_, original.instruction) == FindGroup(find_, copy.instruction);

@@ -6,14 +6,13 @@ import pytest
 
 from experiments.benchmarks import load
 from experiments.checkpoint import Checkpoint, load_policy
-from experiments.config import REWRITE_PRESETS, RewriteTrainConfig
 from experiments.evaluate import EvaluateConfig, evaluate, table
 from experiments.learner import learner_of
 from experiments.search.guide import TrainedPolicy
+from experiments.search.methods import check_guided
 from experiments.train import train
-from models.config import CandidateConfig
 from models.pointer import PointerActorCritic
-from tests.experiments.tiny_run import results, tiny_config
+from tests.experiments.tiny_run import RULES, results, tiny_rewrite_config
 
 NOWHERE = """HloModule n
 ENTRY e {
@@ -22,26 +21,6 @@ ENTRY e {
   ROOT c = f32[4] custom-call(y), custom_call_target="nowhere"
 }
 """
-# Named, for a policy that has hardly learned hangs on how many there are: this one rewrites.
-RULES = ("algebraic", "merge", "remove", "inline")
-
-
-def tiny_rewrite_config() -> RewriteTrainConfig:
-    """Two iterations on the two benchmarks of `tiny_config`."""
-    like = tiny_config()
-    same = ("benchmarks", "train_op_limit", "test_op_limit", "total_steps", "num_envs")
-    same += ("envs_per_task", "horizon", "validation_count", "checkpoint_every", "samples", "gat")
-    return replace(
-        REWRITE_PRESETS["quick"],
-        seed=1,
-        rules=RULES,
-        workers="in-process",
-        threads=1,
-        evaluations=1,
-        max_candidates=16,
-        candidates=CandidateConfig(width=8, score_width=8),
-        **{name: getattr(like, name) for name in same},
-    )
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +58,7 @@ def test_its_checkpoint_is_a_policy_that_rewrites(finished):
     assert isinstance(policy, PointerActorCritic)
     assert learner.steps == RULES
     with pytest.raises(ValueError, match="orders passes, got rewrites"):
-        TrainedPolicy.load(path)
+        check_guided("mcts", TrainedPolicy.load(path))
 
 
 def test_its_checkpoint_is_evaluated(finished, tmp_path):

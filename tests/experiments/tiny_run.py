@@ -7,12 +7,14 @@ from typing import Any
 import torch
 
 from experiments.checkpoint import Checkpoint
-from experiments.config import GNN_PRESETS, GNNTrainConfig
+from experiments.config import GNN_PRESETS, REWRITE_PRESETS, GNNTrainConfig, RewriteTrainConfig
 from hlograph import corpus
 from hlograph.checked_file import read_checked_json
-from models.config import CloningConfig, GATConfig
+from models.config import CandidateConfig, CloningConfig, GATConfig
 
 LEARNERS = ("gnn", "op_counts")
+# Named, for a policy that has hardly learned hangs on how many there are: this one rewrites.
+RULES = ("algebraic", "merge", "remove", "inline")
 
 
 def _smallest(split: str, count: int) -> list[corpus.Benchmark]:
@@ -41,6 +43,24 @@ def tiny_config(**changes: Any) -> GNNTrainConfig:
         gat=GATConfig(layers=1, heads=2, head_width=4, edge_width=4, counted_kinds=4),
     )
     return replace(config, **changes)
+
+
+def tiny_rewrite_config() -> RewriteTrainConfig:
+    """Settings of a run that trains to rewrite, two iterations on the same benchmarks."""
+    like = tiny_config()
+    same = ("benchmarks", "train_op_limit", "test_op_limit", "total_steps", "num_envs")
+    same += ("envs_per_task", "horizon", "validation_count", "checkpoint_every", "samples", "gat")
+    return replace(
+        REWRITE_PRESETS["quick"],
+        seed=1,
+        rules=RULES,
+        workers="in-process",
+        threads=1,
+        evaluations=1,
+        max_candidates=16,
+        candidates=CandidateConfig(width=8, score_width=8),
+        **{name: getattr(like, name) for name in same},
+    )
 
 
 def results(folder: Path) -> dict[str, Any]:

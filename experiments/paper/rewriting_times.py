@@ -1,0 +1,97 @@
+"""Run times of what rewriting methods came to, pair by pair with the originals."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from experiments.paper.paired_timing import summaries, table
+from experiments.paper.rewriting import Config
+from experiments.paper.runtime_results import Kept, measurements, pairs_of
+from experiments.paper.runtime_worker import (
+    Candidate,
+    MakeWorker,
+    TimeBenchmark,
+    measure,
+    timing_pool,
+)
+from experiments.study import Trial
+from hlograph.equivalence import Limits
+
+_STEP_SECONDS = 300.0
+_MEMORY_GIB = 6.0
+
+
+def timed(
+    config: Config, trials: Sequence[Trial], folder: Path, make_worker: MakeWorker | None = None
+) -> Iterator[dict[str, Any]]:
+    """Takes the times of the first trials of each method, of what stood its check.
+
+    Args:
+        config: Settings.
+        trials: All of them.
+        folder: Where what was measured is kept, so that a run can go on.
+        make_worker: Makes what measures; None is that of ``runtime_worker``.
+
+    Yields:
+        After each benchmark, of all so far, ``runtime_results.measurements``, and in ``timed``, by
+        trial (``Trial.key``), the method that its pairs are under.
+    """
+    chosen = _chosen(trials, config.timed_trials)
+    labels = {trial.key: _label(config, trial) for trial in chosen}
+    kept = Kept(folder)
+    left = [name for name in _benchmarks(chosen) if name not in kept.results]
+    tasks = [_task(config, name, chosen, labels) for name in left]
+    yield measurements(kept.results) | {"timed": labels}
+    with timing_pool(_STEP_SECONDS, _MEMORY_GIB, make_worker) as pool:
+        for benchmark, found in tqdm(measure(pool, tasks), total=len(tasks), unit="benchmark"):
+            kept.add(benchmark, found)
+            yield measurements(kept.results) | {"timed": labels}
+    print(table(summaries(pairs_of(kept.results))))
+
+
+def _chosen(trials: Sequence[Trial], count: int) -> list[Trial]:
+    """The first trials of each method in each group."""
+    taken: dict[tuple[str, str], list[Trial]] = {}
+    for trial in trials:
+        taken.setdefault((trial.group, trial.method), []).append(trial)
+    return [trial for same in taken.values() for trial in same[:count]]
+
+
+def _label(config: Config, trial: Trial) -> str:
+    """What the pairs of a trial are called; XLA's orders are the same for all objectives."""
+    if trial.method in config.references:
+        return trial.method
+    _, objective = trial.group.rsplit(", ", 1)
+    return f"{trial.method}, {objective}, seed {trial.seed}"
+
+
+def _benchmarks(trials: Sequence[Trial]) -> list[str]:
+    """Their names, the smallest first: a run that is cut short has times of most."""
+    starts = {o.benchmark: o.start for trial in trials for o in trial.outcomes}
+    return sorted(starts, key=starts.__getitem__)
+
+
+def _task(
+    config: Config, benchmark: str, trials: Sequence[Trial], labels: dict[str, str]
+) -> TimeBenchmark:
+    candidates = {
+        labels[trial.key]: outcome
+        for trial in trials
+        for outcome, check in zip(trial.outcomes, trial.checks, strict=True)
+        if outcome.benchmark == benchmark and check.problem is None
+    }
+    return TimeBenchmark(
+        benchmark=benchmark,
+        candidates=[Candidate(label, outcome) for label, outcome in candidates.items()],
+        seeds=(0,),
+        compilations=config.compilations,
+        pairs=config.repetitions,
+        # The trials hold the checks.
+        samples=0,
+        sample_seconds=config.sample_seconds,
+        pair_seconds=config.pair_seconds,
+        step_seconds=_STEP_SECONDS,
+        limits=Limits(compiled_ops=20_000, flops=1e11),
+    )

@@ -1,0 +1,165 @@
+"""The entry computation of a module's text, instruction by instruction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hlograph.errors import HloError
+
+_INSTRUCTION = re.compile(r"\s*(ROOT )?(\S+) = (.+?) ([\w-]+)\((.*)", re.DOTALL)
+_ARRAY = re.compile(r"([a-z]\w*)\[([\d,]*)\](?:\{([\d,]*)\})?")
+_COMMENT = re.compile(r"/\*.*?\*/")
+_ENTRY = re.compile(r"^ENTRY [^\n]*\{\n(.*?)^\}\n?", re.DOTALL | re.MULTILINE)
+_CALL = re.compile(
+    r"\b(to_apply|calls|condition|body|select|scatter|called_computations|branch_computations"
+    r"|(true|false)_computation)="
+)
+_NO_OPERANDS = ("constant", "parameter", "iota")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Of an array in row-major layout."""
+
+    type: str
+    dims: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.type}[{','.join(map(str, self.dims))}]"
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One line of the entry computation."""
+
+    name: str
+    shape: str
+    """As it is written."""
+    opcode: str
+    operands: tuple[str, ...]
+    """Names of instructions; none of a constant, a parameter."""
+    payload: str
+    """What stands in the brackets of an instruction without operands."""
+    attributes: str
+    """What follows the brackets, without the first comma."""
+
+    @property
+    def calls(self) -> bool:
+        """Whether it names other computations."""
+        return _CALL.search(self.attributes) is not None
+
+    @property
+    def array(self) -> Shape | None:
+        """The shape, of an array of fixed size in row-major layout."""
+        return array_of(self.shape)
+
+    def rewritten(self, name: str, operands: Sequence[str]) -> str:
+        """The line with another name and other operands."""
+        inside = ", ".join(operands) if self.operands else self.payload
+        tail = f", {self.attributes}" if self.attributes else ""
+        return f"{name} = {self.shape} {self.opcode}({inside}){tail}"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A module's text with a place for the instructions of its entry computation."""
+
+    before: str
+    """All up to them."""
+    instructions: tuple[Instruction, ...]
+    root: str
+    """Name of the one that is the result."""
+    after: str
+
+    def with_entry(self, lines: Sequence[str], root: str) -> str:
+        """The text with another entry computation.
+
+        Args:
+            lines: Its instructions, each after its operands.
+            root: Name of the one that is the result.
+        """
+        marked = (f"ROOT {line}" if line.startswith(f"{root} = ") else line for line in lines)
+        return self.before + "".join(f"  {line}\n" for line in marked) + self.after
+
+    @property
+    def computations(self) -> str:
+        """The text of all other computations, without the head of the module."""
+        head = self.before.rsplit("ENTRY ", 1)[0]
+        return head.split("\n", 1)[1] if "\n" in head else ""
+
+
+def array_of(text: str) -> Shape | None:
+    """An array's shape as it is written; None of anything else, or in another layout."""
+    match = _ARRAY.fullmatch(text)
+    if match is None:
+        return None
+    dims = tuple(int(size) for size in match[2].split(",") if size)
+    layout = tuple(int(dim) for dim in (match[3] or "").split(",") if dim)
+    if match[3] is not None and layout != tuple(reversed(range(len(dims)))):
+        return None
+    return Shape(match[1], dims)
+
+
+def parse(text: str) -> Program:
+    """Takes a module's text apart.
+
+    Raises:
+        HloError: It is not what ``Module.to_text`` writes, or instructions are ordered by control
+            dependencies, which are no operands.
+    """
+    entry = _ENTRY.search(text)
+    if entry is None:
+        raise HloError("expected the text of a module with an entry computation")
+    found: list[Instruction] = []
+    root = None
+    for line in _lines(entry[1]):
+        match = _INSTRUCTION.fullmatch(line)
+        if match is None:
+            raise HloError(f"expected an instruction, got {line[:200]!r}")
+        found.append(_instruction(match[2], match[3], match[4], match[5]))
+        if match[1]:
+            root = found[-1].name
+    if root is None:
+        raise HloError("the entry computation has no root")
+    if any("control-predecessors" in one.attributes for one in found):
+        raise HloError("instructions of the entry computation have control dependencies")
+    return Program(text[: entry.start(1)], tuple(found), root, text[entry.end(1) :])
+
+
+def _instruction(name: str, shape: str, opcode: str, rest: str) -> Instruction:
+    if opcode in _NO_OPERANDS:
+        end = _closing(rest)
+        inside, operands = rest[:end], ()
+    else:
+        end = rest.index(")")
+        inside = ""
+        listed = _COMMENT.sub("", rest[:end])
+        operands = tuple(part.strip() for part in listed.split(",") if part.strip())
+    attributes = rest[end + 1 :].strip().removeprefix(",").strip()
+    return Instruction(name, shape, opcode, operands, inside, attributes)
+
+
+def _closing(text: str) -> int:
+    """Place of the bracket that ends what another one began before the text."""
+    depth = 1
+    for place, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if not depth:
+            return place
+    raise HloError(f"expected a closing bracket in {text[:200]!r}")
+
+
+def _lines(text: str) -> list[str]:
+    """One string for each instruction: literals may go over several lines."""
+    found: list[str] = []
+    open_brackets = 0
+    for line in text.splitlines():
+        if open_brackets:
+            found[-1] += line
+        elif line.strip():
+            found.append(line)
+        if found:
+            open_brackets = sum(found[-1].count(a) - found[-1].count(b) for a, b in ("()", "{}"))
+    return found
