@@ -59,7 +59,6 @@ class Scratch {
   };
 
   Place Find(Place original) const;
-
   bool IsFresh(Place place, Reach reach) const;
   bool IsFresh(const xla::HloInstruction* instruction, Reach reach) const;
   // `seen` has the hops that were left at what was looked at before.
