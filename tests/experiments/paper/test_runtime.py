@@ -183,7 +183,7 @@ def test_a_method_that_ends_its_worker_costs_that_method_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("experiments.best_known.current", dict)
-    monkeypatch.setattr("experiments.shipped.one_of_each", dict)
+    monkeypatch.setattr("experiments.shipped.one_of_each", lambda kinds: {})
     config = replace(TINY, count=1)
     study = run(config, tmp_path, make_aborting_worker)
     assert [p["method"] for p in study.measurements["pairs"]] == [CONTROL, "xla-simplify"]
