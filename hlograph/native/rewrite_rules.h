@@ -80,7 +80,8 @@ class Rule {
   virtual Reach reach() const { return {}; }
   // What the rule reads around: the place, and all that hangs together with it.
   virtual std::vector<Place> Extent(Place place) const { return {place}; }
-  // Whether what others did to a copy of the module out of reach leaves the place as it was, too.
+  // Whether what others did out of reach to a copy of the module, or what a copy of a part lacks,
+  // leaves the place as it is in the whole.
   virtual bool IsClear(Place /*original*/, Place /*copy*/) const { return true; }
 
  private:

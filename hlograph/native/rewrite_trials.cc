@@ -77,6 +77,8 @@ bool Scratch::IsFresh(Place place, Reach reach) const {
 
 absl::StatusOr<Trial> Scratch::Try(const Rule& rule, Place original, Outcome& outcome) {
   const Place place = Find(original);
+  // Where others have been, IsFresh has asked this.
+  if (part_.has_value() && touched_.empty() && !rule.IsClear(original, place)) return Trial::kCut;
   xla::HloComputation* const computation = place.instruction->parent();
   const std::vector<xla::HloInstruction*> near = Near(place);
   absl::StatusOr<bool> applied = ApplyAt(ApplierOf(rule, computation), place);

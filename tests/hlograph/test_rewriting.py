@@ -149,6 +149,14 @@ def test_rewrites_found_side_by_side_are_those_found_alone(program):
     assert program.rewrites() == find_rewrites(program._native, None, alone=True)
 
 
+def test_a_group_is_found_where_a_part_of_the_module_would_show_another():
+    # A copy of what hangs together with it has no other users, and so another order.
+    program = corpus.load()["swarm/diffusion-evolution/loop16-mlp"].load()
+    found = program.rewrites(["reshape-mover"])
+    assert [rewrite.instruction for rewrite in found] == ["sqrt.14", "add.143"]
+    assert found == find_rewrites(program._native, ["reshape-mover"], alone=True)
+
+
 def test_after_each_of_a_walk_what_is_listed_is_what_a_listing_anew_finds(program):
     _walk(program.clone(), random.Random(0), 4)
 
