@@ -148,6 +148,9 @@ class RewriteTrainConfig(TrainConfig):
     """Rules to rewrite by, by name; none is `hlograph.rules.general`."""
     max_candidates: int = 64
     """Most rewrites that are offered in one state."""
+    play_horizon: int = 500
+    """Rewrites in an episode of validation and of the final table: to learn, episodes are cut
+    earlier, by the horizon, but a result is where the policy stops."""
     reward: RewriteReward = "log-drop"
     """What the policy is rewarded for; run-time measures each new state, final-run-time the last
     one of each episode, and both take far longer than the others."""

@@ -316,6 +316,26 @@ class Played:
     """Of the last state, if it was timed."""
     reward: float | None = None
     """What it was paid so far, of fusion decisions."""
+    tried: dict[str, set[int]] = field(default_factory=dict, repr=False)
+    """By key of a state, the actions that were taken there."""
+
+    def choose(self, state: State, log_probs: Tensor, stop_above: float) -> int:
+        """The likeliest action, but for those that were taken in this state before: without draws
+        they would only lead round again.
+
+        Args:
+            state: Where the episode is.
+            log_probs: float32 [A], of the policy there.
+            stop_above: As of ``likeliest``.
+        """
+        tried = self.tried.setdefault(state.key, set())
+        left = torch.tensor([bool(m) and a not in tried for a, m in enumerate(state.mask)])
+        if not left[:-1].any():
+            return len(log_probs) - 1
+        left[-1] = True
+        action = int(likeliest(log_probs.where(left, -math.inf)[None], stop_above))
+        tried.add(action)
+        return action
 
     def note(self, info: Mapping[str, Any], reward: float = 0.0) -> None:
         """Adds what a step's info says, and what it was paid."""
@@ -373,11 +393,13 @@ def _play(
         numbers = table.numbers([s.key for s in states], [s.item for s in states])
         context, mask = map(torch.from_numpy, stacked(states))
         log_probs, _ = policy(table.vectors(numbers), context.to(device), mask.to(device))
-        actions = likeliest(log_probs, stop_above).tolist()
-        for row, n in enumerate(running):
+        actions: list[int] = []
+        for row, (n, state) in enumerate(running.items()):
             generator = draws[n]
-            if generator is not None:
-                actions[row] = int(sample(log_probs[row : row + 1], generator))
+            if generator is None:
+                actions.append(episodes[n].choose(state, log_probs[row].cpu(), stop_above))
+            else:
+                actions.append(int(sample(log_probs[row : row + 1], generator)))
         for n, after in envs.step(dict(zip(running, actions, strict=True))).items():
             episodes[n].note(after.info, after.reward)
             running[n] = after.state

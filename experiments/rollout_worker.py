@@ -108,7 +108,8 @@ class RolloutWorker:
             benchmarks: Names of what they hold.
             quarantine: What they do not try.
             fresh: Whether they begin with nothing known.
-            learns: Whether rewards are looked at: if not, only last states are timed.
+            learns: Whether rewards are looked at: if not, only last states are timed, and episodes
+                go on to where they end.
         """
         config, named = self.config, self._resolved(benchmarks)
         if isinstance(config, FusionTrainConfig):
@@ -120,7 +121,7 @@ class RolloutWorker:
             rules=learner.steps,
             max_candidates=config.max_candidates,
             reward="final-run-time" if is_timed(config) and not learns else config.reward,
-            horizon=config.horizon,
+            horizon=config.horizon if learns else config.play_horizon,
             costs=False,
             timings=True,
             quarantine=quarantine,

@@ -1,5 +1,7 @@
 """What a trained policy says of the states of a search over rewrites."""
 
+from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,8 +28,21 @@ class Judgement:
     """The rewrites that it chooses from, as its environment offers them."""
     probabilities: NDArray[np.float64]
     """[offered]: of each, as the policy draws; stopping has the rest."""
-    greedy: Rewrite | None
-    """What it does when it does not draw; None is to stop."""
+    stops: bool
+    """Whether it stops when it does not draw."""
+
+    def greedy(self, tried: Collection[str] = ()) -> Rewrite | None:
+        """What it does when it does not draw; None is to stop.
+
+        Args:
+            tried: Places of rewrites that were chosen in this state before.
+        """
+        if self.stops:
+            return None
+        left = [n for n, rewrite in enumerate(self.offered) if rewrite.place not in tried]
+        if not left:
+            return None
+        return self.offered[max(left, key=lambda n: self.probabilities[n])]
 
 
 def settings_of(trained: TrainedPolicy) -> RewriteTrainConfig:
@@ -55,8 +70,8 @@ class RewriteGuide:
     def __init__(self, space: RewriteSpace, trained: TrainedPolicy) -> None:
         config = settings_of(trained)
         self._space, self._limit = space, config.max_candidates
-        self.horizon = config.horizon
-        """Rewrites of an episode, as in the policy's training."""
+        self.horizon = config.play_horizon
+        """Rewrites of an episode, as in the policy's evaluations."""
         _, self._policy = trained.build()
         self._table = StateTable(self._policy)
         self._judged: dict[Node, tuple[int, Judgement]] = {}
@@ -81,11 +96,10 @@ class RewriteGuide:
         vector = self._table.vectors(self._table.numbers([state.key], [state.item]))
         context, mask = torch.from_numpy(state.context), torch.from_numpy(state.mask)
         log_probs, _ = self._policy(vector, context[None], mask[None])
-        action = int(likeliest(log_probs))
         return Judgement(
             offered,
             log_probs[0, : len(offered)].double().exp().numpy(),
-            offered[action] if action < len(offered) else None,
+            stops=int(likeliest(log_probs)) == self._limit,
         )
 
     def _state(self, node: Node, offered: list[Rewrite], applicable: int) -> State:
@@ -125,9 +139,12 @@ def policy_episode(space: RewriteSpace, random: np.random.Generator, guide: Rewr
     Raises:
         BudgetSpentError: The budget is spent.
     """
-    node, done = space.root, 0
-    while done < guide.horizon:
-        rewrite = guide.judge(node).greedy
+    node = space.root
+    tried: defaultdict[Node, set[str]] = defaultdict(set)
+    for _ in range(guide.horizon):
+        # What was done here before leads round again, as in ``evaluation.Played``.
+        rewrite = guide.judge(node).greedy(tried[node])
         if rewrite is None:
             return
-        node, done = space.step(node, rewrite.place) or node, done + 1
+        tried[node].add(rewrite.place)
+        node = space.step(node, rewrite.place) or node

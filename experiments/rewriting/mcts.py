@@ -127,7 +127,7 @@ class _Guided(_Rewrites):
         return self._guide.judge(node).probabilities
 
     def default(self, node: Node, seen: set[Node]) -> Node | None:
-        rewrite = self._guide.judge(node).greedy
+        rewrite = self._guide.judge(node).greedy()
         if rewrite is None or len(seen) > self._guide.horizon:
             return None
         # Of one that fails the policy is asked again, for it is hidden from it then.

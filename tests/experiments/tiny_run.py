@@ -58,6 +58,7 @@ def tiny_rewrite_config() -> RewriteTrainConfig:
         threads=1,
         evaluations=1,
         max_candidates=16,
+        play_horizon=like.horizon,
         candidates=CandidateConfig(width=8, score_width=8),
         **{name: getattr(like, name) for name in same},
     )
