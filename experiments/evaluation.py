@@ -320,8 +320,9 @@ class Played:
     """By key of a state, the actions that were taken there."""
 
     def choose(self, state: State, log_probs: Tensor, stop_above: float) -> int:
-        """The likeliest action, but for those that were taken in this state before: without draws
-        they would only lead round again.
+        """The likeliest action, but for those that were taken in this state before.
+
+        Without draws these would only lead round again.
 
         Args:
             state: Where the episode is.

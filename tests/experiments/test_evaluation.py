@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
 from experiments.benchmarks import load
-from experiments.evaluation import Check, Checker, Outcome, play_greedily
+from experiments.evaluation import Check, Checker, Outcome, Played, play_greedily
 from experiments.lockstep import lockstep
+from experiments.states import State
 from hlograph import corpus
 from hlograph.errors import WorkerTimedOutError
 
@@ -33,6 +35,19 @@ def test_greedy_episodes(make_countdown, counting_down):
     assert found[0] == Outcome("3", 3, 1, ("countdown",) * 2, calls=4)
     assert found[1] == Outcome("1", 1, 1, (), calls=2)
     assert found[2] == Outcome("40", 40, 28, ("countdown",) * 12, calls=12)
+
+
+def test_an_episode_that_comes_back_does_something_else():
+    here, there = (
+        State(key, None, np.zeros(1, np.float32), np.array([True, True, False, True]))
+        for key in ("here", "there")
+    )
+    log_probs = torch.tensor([0.4, 0.3, 1e-9, 0.3]).log()
+    episode = Played("b", [3])
+    chosen = [episode.choose(state, log_probs, 0.5) for state in (here, there, here, there, here)]
+    # Of what the mask leaves, each in its turn; then it stops.
+    assert chosen == [0, 0, 1, 1, 3]
+    assert Played("b", [3]).choose(here, log_probs, 0.2) == 3
 
 
 def test_groups_do_not_change_outcomes(make_countdown, counting_down):
