@@ -2,6 +2,7 @@
 
     python -m experiments.check_best_known                    # what nobody has compared so far
     python -m experiments.check_best_known --again --split test-unseen
+    python -m experiments.check_best_known --studies runs/win/study.json   # takes what is better
 
 The passes of each row of datasets/best_known.csv are run on a fresh module, which must then have
 the op count of the row, pass XLA's verifier, and not differ from the original on random inputs.
@@ -41,6 +42,9 @@ class CheckConfig:
     """Rows checked before what was found is written down."""
     num_workers: int | None = None
     """Worker processes; None is one a core."""
+    studies: tuple[Path, ...] = ()
+    """Studies of pass orders: instead of rows, their results are checked where they are better than
+    what is recorded, tidied, and recorded too."""
     file: Path | None = None
     """File of best-known counts; None is the project's."""
     out: Path | None = None
@@ -70,11 +74,11 @@ def _check(config: CheckConfig) -> int:
     from experiments.config import OpCountTrainConfig
     from experiments.crew import Crew, pool_of
     from experiments.run_folder import run_folder
-    from experiments.search.run import checked
+    from experiments.search.run import checked, record_better
 
     folder = config.out or Path("runs") / f"check-best-known-{datetime.now():%Y%m%d-%H%M%S}"
     file = config.file or best_known.FILE
-    rows = _rows(config, file)
+    rows = _found(config) if config.studies else _rows(config, file)
     if not rows:
         print("nothing to check")
         return 0
@@ -86,11 +90,16 @@ def _check(config: CheckConfig) -> int:
         crew = Crew(settings, pool, folder)
         for first in range(0, len(rows), config.batch):
             part = rows[first : first + config.batch]
-            stood = checked(crew, part)
-            best_known.write(stood, file)
+            if config.studies:
+                stood = record_better(crew, part, file)
+            else:
+                stood = checked(crew, part)
+                best_known.write(stood, file)
             verdicts.update(row.verdict for row in stood)
             bar.update(len(part))
     print(", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common()))
+    if config.studies:
+        return 0
     failed = len(rows) - verdicts.total()
     if failed:
         print(f"{failed} of {len(rows)} rows failed their check; they are unchanged")
@@ -108,6 +117,26 @@ def _rows(config: CheckConfig, file: Path) -> "list[BestKnown]":
         for name, row in best_known.current(file).items()
         if name in names and (config.again or not row.compared)
     ]
+
+
+def _found(config: CheckConfig) -> "list[BestKnown]":
+    """The best result of each benchmark in studies, of the corpus as it is now."""
+    from experiments.best_known import BestKnown
+    from experiments.study import Study
+    from hlograph import corpus, passes
+
+    fingerprints = {b.name: b.fingerprint for b in corpus.load(split=config.split)}
+    best: dict[str, BestKnown] = {}
+    for path in config.studies:
+        for trial in Study.load(path).trials:
+            for outcome in trial.counted():
+                # Rewrites and fusions are no passes.
+                if outcome.benchmark in fingerprints and all(p in passes for p in outcome.passes):
+                    name, count = outcome.benchmark, outcome.op_count
+                    new = BestKnown(name, fingerprints[name], count, trial.method, outcome.passes)
+                    if new.improves(best.get(name)):
+                        best[name] = new
+    return list(best.values())
 
 
 if __name__ == "__main__":

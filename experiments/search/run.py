@@ -1,6 +1,6 @@
 """Searches many benchmarks in worker processes, and keeps what is better than known."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,13 +74,12 @@ def search_in_batches(
         part = tasks[first : first + batch]
         found: list[Found] = crew.run(part, "a search")
         if record is not None:
-            record_better(crew, part, found, record)
+            rows = map(_as_known, part, found)
+            record_better(crew, rows, record)
         yield found
 
 
-def record_better(
-    crew: Crew, tasks: Sequence[Search], found: Sequence[Found], path: Path
-) -> list[BestKnown]:
+def record_better(crew: Crew, candidates: Iterable[BestKnown], path: Path) -> list[BestKnown]:
     """Adds to the best-known counts what is better, tidied, and stood its check on a fresh module.
 
     What is valid but could not be compared with its original is added too, with this verdict, and
@@ -88,19 +87,14 @@ def record_better(
 
     Args:
         crew: Tidies and checks it.
-        tasks: The searches.
-        found: What they came to.
+        candidates: What may be better, at most one of each benchmark.
         path: File of best-known counts.
 
     Returns:
         What was added.
     """
     known = best_known.current(path)
-    better = [
-        new
-        for task, result in zip(tasks, found, strict=True)
-        if (new := _as_known(task, result)).improves(known.get(new.benchmark))
-    ]
+    better = [new for new in candidates if new.improves(known.get(new.benchmark))]
     ways = [Tidy(benchmark=new.benchmark, passes=new.passes) for new in better]
     better = [
         replace(new, passes=way, op_count=op_count)

@@ -7,6 +7,8 @@ import pytest
 from experiments import best_known
 from experiments.best_known import BestKnown
 from experiments.check_best_known import main
+from experiments.evaluation import Check, Outcome
+from experiments.study import STUDY, Study, Trial
 from hlograph import corpus
 
 
@@ -59,3 +61,21 @@ def test_what_was_compared_is_left_alone_unless_asked_for(check, row):
 def test_only_a_split_is_checked(check, row):
     wrong = replace(row, op_count=row.op_count - 1)
     assert check(wrong, arguments=["--split", "validation"])[0] == 0
+
+
+def test_better_results_of_a_study_are_recorded(check, row, tmp_path):
+    found = Outcome(row.benchmark, 99, row.op_count, ("dce", "algsimp", "dce"), 3)
+    wrong = replace(found, op_count=row.op_count - 1)
+    trials = [
+        Trial("GNN", 0, "train", [found], [Check(None, "equal")]),
+        Trial("GNN", 1, "train", [wrong], [Check("it leads elsewhere", "not compared")]),
+    ]
+    Study("win", "quick", {}, {}, trials).save(tmp_path)
+    known = replace(row, op_count=row.op_count + 1)
+    status, recorded = check(known, arguments=["--studies", str(tmp_path / STUDY)])
+    assert status == 0
+    best = recorded[row.benchmark]
+    assert (best.op_count, best.method) == (row.op_count, "GNN")
+    # Tidied: the first pass was of no use.
+    assert best.passes == row.passes
+    assert best.verdict in best_known.COMPARED
