@@ -9,7 +9,7 @@ from typing import Annotated
 
 import tyro
 
-from experiments.shipped import FOLDER, KINDS, file_name
+from experiments.shipped import FOLDER, KINDS, file_name, kind_of
 from hlograph.errors import HloError
 
 ELSEWHERE = {
@@ -41,11 +41,12 @@ def main(
     try:
         found = Checkpoint.load(checkpoint).without_training()
         policy_of(found)  # refuses other passes and networks
-        if found.learner not in KINDS:
-            raise ValueError(f"expected a policy of {', '.join(KINDS)}, got {found.learner}")
+        kind = kind_of(found.learner, found.config["reward"])
+        if kind not in KINDS:
+            raise ValueError(f"expected a policy of {', '.join(KINDS)}, got {kind}")
         config = {k: ELSEWHERE.get(k, v) for k, v in found.config.items()}
         found = replace(found, config=config)
-        path = FOLDER / file_name(found.learner, found.config["seed"])
+        path = FOLDER / file_name(kind, found.config["seed"])
         path.parent.mkdir(exist_ok=True)
         found.save(path)
     except (HloError, OSError, ValueError) as error:

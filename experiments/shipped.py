@@ -7,29 +7,31 @@ from hlograph.errors import UnknownNameError
 from hlograph.locations import Location, as_location, is_file, is_url
 
 FOLDER = Path(__file__).parents[1] / "models" / "shipped"
-KINDS = {"gnn": "gnn", "op_counts": "op-counts", "rewrites": "rewrites"}
-"""By learner, what the names of its policies begin with."""
+KINDS = ("gnn", "op-counts", "rewrites", "rewrites-cost")
+"""What names of policies begin with."""
 ORDERING = ("gnn", "op-counts")
 """Kinds whose policies order passes."""
 _ENDING = ".checkpoint"
 
 
-def file_name(learner: str, seed: int) -> str:
-    """Name of the file of a learner's policy, of a training with some seed."""
-    return f"{KINDS[learner]}-seed{seed}{_ENDING}"
+def kind_of(learner: str, reward: str) -> str:
+    """What the name of a learner's policy begins with, by what it was rewarded for."""
+    kind = learner.replace("_", "-")
+    return f"{kind}-cost" if reward == "cost-drop" else kind
 
 
-def available(
-    folder: Path = FOLDER, kinds: Sequence[str] = tuple(KINDS.values())
-) -> dict[str, Path]:
+def file_name(kind: str, seed: int) -> str:
+    """Name of the file of a policy of some kind, of a training with some seed."""
+    return f"{kind}-seed{seed}{_ENDING}"
+
+
+def available(folder: Path = FOLDER, kinds: Sequence[str] = KINDS) -> dict[str, Path]:
     """All checkpoints of some kinds that are there, by name, such as ``gnn-seed0``."""
     paths = (path for kind in kinds for path in sorted(folder.glob(f"{kind}-seed*{_ENDING}")))
     return {path.name.removesuffix(_ENDING): path for path in paths}
 
 
-def one_of_each(
-    folder: Path = FOLDER, kinds: Sequence[str] = tuple(KINDS.values())
-) -> dict[str, Path]:
+def one_of_each(folder: Path = FOLDER, kinds: Sequence[str] = KINDS) -> dict[str, Path]:
     """The first checkpoint of each kind that is there, by the kind's name."""
     of_kind = {kind: list(available(folder, [kind]).values()) for kind in kinds}
     return {kind: paths[0] for kind, paths in of_kind.items() if paths}

@@ -60,9 +60,14 @@ class Config:
     """XLA's orders of passes, whose results are estimated and timed like all others."""
     guided: tuple[str, ...] = ("policy", "mcts")
     """With each policy: policy is its one greedy episode."""
-    checkpoints: tuple[str, ...] = ()
-    """Policies of `train_rewrites`, one for each seed of training: paths or URLs. They are in the
-    group of what they were rewarded for."""
+    checkpoints: tuple[str, ...] = (
+        "rewrites-seed0",
+        "rewrites-seed1",
+        "rewrites-seed2",
+        "rewrites-cost-seed0",
+    )
+    """Policies of `train_rewrites`, one for each seed of training: paths, URLs, or names of those
+    that come with the project. They are in the group of what they were rewarded for."""
     objectives: tuple[Objective, ...] = ("op-count", "cost")
     """What is to become small: a group of trials for each."""
     calls: int = 500

@@ -16,8 +16,8 @@ from experiments.rewriting.space import Objective
 from experiments.rewriting.task import Estimate, RewriteSearch, Rewritten, RunPipeline
 from experiments.rollout_worker import Task
 from experiments.search.guide import TrainedPolicy
+from experiments.shipped import checkpoint_location
 from experiments.study import Trial, trial_key
-from hlograph.locations import as_location
 
 MAIN, OTHERS = "inference graphs", "other models and shapes"
 """Groups of benchmarks."""
@@ -52,7 +52,9 @@ def competitors_of(config: Config) -> tuple[list[Competitor], list[TrainedPolicy
     """
     _refuse_unknown("--methods", config.methods, (*METHODS, *SATURATION))
     _refuse_unknown("--guided", config.guided, GUIDED)
-    policies = [TrainedPolicy.of(Checkpoint.load(as_location(c))) for c in config.checkpoints]
+    policies = [
+        TrainedPolicy.of(Checkpoint.load(checkpoint_location(c))) for c in config.checkpoints
+    ]
     found = [_pipeline(config, name) for name in config.references]
     found += [
         (_saturation if name in SATURATION else _search)(config, name) for name in config.methods

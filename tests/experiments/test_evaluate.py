@@ -117,9 +117,9 @@ def test_names_of_checkpoints(tmp_path, checkpoint):
     with pytest.raises(UnknownNameError, match=r"comes with the project \(none here\), got 'gnn'"):
         checkpoint_location("gnn", tmp_path)
     for seed in (2, 1):
-        (tmp_path / file_name("op_counts", seed)).write_bytes(b"")
-    assert checkpoint_location("op-counts", tmp_path) == tmp_path / file_name("op_counts", 1)
-    assert checkpoint_location("op-counts-seed2", tmp_path) == tmp_path / file_name("op_counts", 2)
+        (tmp_path / file_name("op-counts", seed)).write_bytes(b"")
+    assert checkpoint_location("op-counts", tmp_path) == tmp_path / file_name("op-counts", 1)
+    assert checkpoint_location("op-counts-seed2", tmp_path) == tmp_path / file_name("op-counts", 2)
     with pytest.raises(UnknownNameError, match=r"seed2, op-counts\), got 'gnn'"):
         checkpoint_location("gnn", tmp_path)
     assert checkpoint_location(str(checkpoint), tmp_path) == checkpoint
