@@ -54,7 +54,8 @@ def _numbered(names: Iterable[str]) -> dict[str, int]:
     own: dict[str, int] = {}
     for number, agent in enumerate(_OWN):
         found = [n for n in names if n.startswith(agent) or n == f"PPO ({agent})"]
-        own |= dict.fromkeys(found[:1], number)
+        # Of several the plain one: variants have more in their names.
+        own |= dict.fromkeys(sorted(found, key=len)[:1], number)
     others = [name for name in names if name not in own]
     own |= {name: number for number, name in enumerate(others, start=len(_OWN))}
     return {name: own[name] for name in names}
