@@ -16,7 +16,8 @@ from functools import partial
 from experiments.config import GNN_PRESETS
 from experiments.crew import PRELOADED, parameters_of
 from experiments.learner import learner_of, new_policy
-from experiments.rollout_worker import Play, Task, make_rollout_worker
+from experiments.rollout_tasks import Play
+from experiments.rollout_worker import Task, make_rollout_worker
 from hlograph import corpus
 from hlograph.errors import WorkerLostError
 from hlograph.isolation import FlightRecorder, WorkerPool

@@ -9,10 +9,11 @@ from experiments.benchmarks import Reference
 from experiments.checkpoint import Checkpoint, policy_of
 from experiments.config import PassTrainConfig, Workers
 from experiments.crew import Crew, parameters_of, pool_of
-from experiments.evaluation import STOP_ABOVE, Outcome
+from experiments.evaluation import Outcome
 from experiments.learner import LearnerName
 from experiments.paper.benchmarks import all_references
-from experiments.rollout_worker import PlaySamples
+from experiments.playing import STOP_ABOVE
+from experiments.rollout_tasks import PlaySamples
 from experiments.search.guide import TrainedPolicy
 from experiments.search.task import Found, Search
 from experiments.study import Trial

@@ -21,18 +21,16 @@ from experiments.demonstrations import Demonstrate, Shown
 from experiments.evaluation import Check, Outcome
 from experiments.learner import LearnerName
 from experiments.rollout import RolloutStats
-from experiments.rollout_worker import (
+from experiments.rollout_tasks import (
     CheckOutcome,
     Collect,
     Collected,
     Measure,
     Play,
     Rebuild,
-    RolloutWorker,
-    Task,
     TryRun,
-    make_rollout_worker,
 )
+from experiments.rollout_worker import RolloutWorker, Task, make_rollout_worker
 from experiments.run_events import RunEvents
 from hlograph.errors import HloError, WorkerLostError
 from hlograph.isolation import (

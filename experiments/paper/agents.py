@@ -21,9 +21,10 @@ from gymnasium.wrappers import TransformObservation, TransformReward
 
 from envs import PassOrderingEnv
 from experiments.config import OpCountTrainConfig
-from experiments.evaluation import Outcome, Played, likeliest
+from experiments.evaluation import Outcome
 from experiments.learner import learner_of
 from experiments.paper.agent_settings import AgentName, AgentSettings
+from experiments.playing import Played, likeliest
 from experiments.rollout import Deck
 from experiments.rollout_worker import RolloutWorker, Task
 from experiments.startup import tensorboard_without_tensorflow

@@ -17,7 +17,7 @@ from experiments.best_known import op_counts
 from experiments.config_json import to_json
 from experiments.crew import Crew, pool_of
 from experiments.paper.settings import Settings
-from experiments.rollout_worker import Measure
+from experiments.rollout_tasks import Measure
 from experiments.study import Study, Trial
 from hlograph.errors import WorkerLostError
 

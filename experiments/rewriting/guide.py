@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from envs import candidates as arrays
 from experiments.config import RewriteTrainConfig
-from experiments.evaluation import likeliest
+from experiments.playing import likeliest
 from experiments.rewriting.space import Node, RewriteSpace
 from experiments.search.guide import TrainedPolicy
 from experiments.states import State, state_of
@@ -142,7 +142,7 @@ def policy_episode(space: RewriteSpace, random: np.random.Generator, guide: Rewr
     node = space.root
     tried: defaultdict[Node, set[str]] = defaultdict(set)
     for _ in range(guide.horizon):
-        # What was done here before leads round again, as in ``evaluation.Played``.
+        # What was done here before leads round again, as in ``playing.Played``.
         rewrite = guide.judge(node).greedy(tried[node])
         if rewrite is None:
             return

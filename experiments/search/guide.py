@@ -13,8 +13,8 @@ from envs.rewards import LogDrop, OpCountDrop, resolve_reward
 from experiments.checkpoint import Checkpoint, policy_of
 from experiments.config import PassTrainConfig, TrainConfig
 from experiments.crew import parameters_of
-from experiments.evaluation import likeliest
 from experiments.learner import NUM_ACTIONS, Learner, LearnerName, learner_of, new_policy
+from experiments.playing import likeliest
 from experiments.search.node_view import NodeView
 from experiments.search.space import Node, SearchSpace
 from hlograph.locations import Location

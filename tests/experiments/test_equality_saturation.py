@@ -14,7 +14,8 @@ from experiments.rewriting.egraph.saturation import SaturationLimits, saturated
 from experiments.rewriting.egraph.task import Saturate
 from experiments.rewriting.egraph.terms import Terms
 from experiments.rewriting.task import Estimate
-from experiments.rollout_worker import CheckOutcome, RolloutWorker
+from experiments.rollout_tasks import CheckOutcome
+from experiments.rollout_worker import RolloutWorker
 from hlograph import HloError, Module
 from hlograph.isolation import FlightRecorder
 from tests.experiments.tiny_run import tiny_rewrite_config

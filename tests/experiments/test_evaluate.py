@@ -11,11 +11,12 @@ from experiments.chosen_benchmarks import Part, chosen
 from experiments.config import GNNTrainConfig, OpCountTrainConfig
 from experiments.crew import parameters_of
 from experiments.evaluate import EvaluateConfig, evaluate, main, table
-from experiments.evaluation import play_greedily, play_samples
 from experiments.learner import learner_of, new_policy
 from experiments.lockstep import lockstep
 from experiments.paper import figure3, generalisation, win
-from experiments.rollout_worker import Play, PlaySamples, RolloutWorker
+from experiments.playing import play_greedily, play_samples
+from experiments.rollout_tasks import Play, PlaySamples
+from experiments.rollout_worker import RolloutWorker
 from experiments.shipped import available, checkpoint_location, file_name
 from experiments.study import Study
 from hlograph import corpus

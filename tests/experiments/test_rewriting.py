@@ -16,7 +16,8 @@ from experiments.rewriting.guide import RewriteGuide
 from experiments.rewriting.registry import METHODS
 from experiments.rewriting.space import RewriteSpace
 from experiments.rewriting.task import Estimate, RewriteSearch
-from experiments.rollout_worker import Play, RolloutWorker
+from experiments.rollout_tasks import Play
+from experiments.rollout_worker import RolloutWorker
 from experiments.search.budget import Budget, BudgetSpentError
 from experiments.search.guide import TrainedPolicy
 from experiments.study import Study
