@@ -218,7 +218,11 @@ REWRITE_PRESETS: dict[str, RewriteTrainConfig] = {
         test_count=24,
     ),
     "full": replace(
-        RewriteTrainConfig(**_FULL), train_op_limit=2_000, test_op_limit=4_000, horizon=200
+        RewriteTrainConfig(**_FULL),
+        train_op_limit=2_000,
+        test_op_limit=4_000,
+        horizon=200,
+        play_horizon=4_000,
     ),
 }
 FUSION_PRESETS: dict[str, FusionTrainConfig] = {

@@ -38,7 +38,8 @@ class EvaluateConfig:
     """Settings of `evaluate`."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
-    """Path or URL, or the name of one that comes with the project: gnn, op-counts or rewrites."""
+    """Path or URL, or the name of one that comes with the project: gnn, gnn-brief, op-counts,
+    rewrites or rewrites-cost."""
     split: Split | None = None
     """Split of the corpus that benchmarks are of; None is test-unseen."""
     corpus_set: CorpusSet | None = None

@@ -24,6 +24,8 @@ def play_greedily(
     policy: ActorCritic,
     benchmarks: Sequence[str],
     stop_above: float = STOP_ABOVE,
+    *,
+    anew: bool = False,
 ) -> list[Outcome]:
     """Plays one greedy episode in each environment, benchmark by benchmark.
 
@@ -32,9 +34,10 @@ def play_greedily(
         policy: What acts; the likeliest action under the mask is taken.
         benchmarks: Names of the benchmarks.
         stop_above: Probability of stopping above which an episode ends; with less it is shorter.
+        anew: Whether an episode that comes back to a state does what it has not done there yet.
     """
     draws = [None] * len(benchmarks)
-    episodes = _play(envs, policy, StateTable(policy), benchmarks, draws, stop_above)
+    episodes = _play(envs, policy, StateTable(policy), benchmarks, draws, stop_above, anew)
     return [episode.outcome() for episode in episodes]
 
 
@@ -45,6 +48,8 @@ def play_samples(
     samples: int,
     seed: int,
     stop_above: float = STOP_ABOVE,
+    *,
+    anew: bool = False,
 ) -> Outcome:
     """Plays several episodes on one benchmark and keeps the state with the least op count.
 
@@ -57,6 +62,7 @@ def play_samples(
         samples: Number of episodes.
         seed: Seed of the draws, which also depend on the benchmark and the episode's number.
         stop_above: Probability of stopping above which the greedy episode ends.
+        anew: Of the greedy episode, as of ``play_greedily``.
 
     Returns:
         Of the states with the least op count the one with the fewest passes; its calls are
@@ -67,7 +73,7 @@ def play_samples(
     for begin in range(0, samples, len(envs)):
         numbers = range(begin, min(begin + len(envs), samples))
         draws = [_draws(seed, benchmark, number) if number else None for number in numbers]
-        episodes += _play(envs, policy, table, [benchmark] * len(draws), draws, stop_above)
+        episodes += _play(envs, policy, table, [benchmark] * len(draws), draws, stop_above, anew)
     cut = [episode.outcome() for episode in episodes]
     best = min(cut, key=lambda outcome: (outcome.op_count, len(outcome.passes)))
     return replace(best, calls=sum(outcome.calls for outcome in cut))
@@ -163,7 +169,8 @@ def _play(
     table: StateTable,
     benchmarks: Sequence[str],
     draws: Sequence[torch.Generator | None],
-    stop_above: float = STOP_ABOVE,
+    stop_above: float,
+    anew: bool,
 ) -> list[Played]:
     """Plays one episode in each of the first environments.
 
@@ -174,6 +181,7 @@ def _play(
         benchmarks: Benchmark of each episode.
         draws: What draws the actions of each; None takes the likeliest one.
         stop_above: As of ``likeliest``, where nothing is drawn.
+        anew: As of ``play_greedily``.
     """
     device = next(policy.parameters()).device
     begun = envs.reset(dict(enumerate(benchmarks)))
@@ -187,10 +195,12 @@ def _play(
         actions: list[int] = []
         for row, (n, state) in enumerate(running.items()):
             generator = draws[n]
-            if generator is None:
+            if generator is not None:
+                actions.append(int(sample(log_probs[row : row + 1], generator)))
+            elif anew:
                 actions.append(episodes[n].choose(state, log_probs[row].cpu(), stop_above))
             else:
-                actions.append(int(sample(log_probs[row : row + 1], generator)))
+                actions.append(int(likeliest(log_probs[row : row + 1], stop_above)))
         for n, after in envs.step(dict(zip(running, actions, strict=True))).items():
             episodes[n].note(after.info, after.reward)
             running[n] = after.state

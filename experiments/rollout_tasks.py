@@ -78,7 +78,7 @@ class Play(Task):
         learner, policy = worker.policy(self.learner, self.parameters)
         make_env = worker.env_maker(learner, self.benchmarks, self.quarantine, learns=False)
         with lockstep(make_env, len(self.benchmarks)) as envs:
-            return play_greedily(envs, policy, self.benchmarks)
+            return play_greedily(envs, policy, self.benchmarks, anew=worker.plays_anew)
 
 
 @dataclass(frozen=True)
@@ -105,10 +105,18 @@ class PlaySamples(Task):
         with lockstep(make_env, min(self.samples, worker.config.envs_per_task)) as envs:
             begun = time.perf_counter()
             if self.samples == 1:
-                (outcome,) = play_greedily(envs, policy, [self.benchmark], self.stop_above)
+                (outcome,) = play_greedily(
+                    envs, policy, [self.benchmark], self.stop_above, anew=worker.plays_anew
+                )
             else:
                 outcome = play_samples(
-                    envs, policy, self.benchmark, self.samples, self.seed, self.stop_above
+                    envs,
+                    policy,
+                    self.benchmark,
+                    self.samples,
+                    self.seed,
+                    self.stop_above,
+                    anew=worker.plays_anew,
                 )
             return outcome, time.perf_counter() - begun
 

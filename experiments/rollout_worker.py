@@ -80,6 +80,14 @@ class RolloutWorker:
             raise TypeError(f"expected settings of pass ordering, got {type(self.config).__name__}")
         return self.config
 
+    @property
+    def plays_anew(self) -> bool:
+        """Whether episodes that draw nothing do nothing twice in a state.
+
+        Rewrites lead back to states as easily as forth, and some undo others; passes do not.
+        """
+        return isinstance(self.config, RewriteTrainConfig)
+
     def env_maker(
         self,
         learner: Learner,

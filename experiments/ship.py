@@ -9,7 +9,7 @@ from typing import Annotated
 
 import tyro
 
-from experiments.shipped import FOLDER, KINDS, file_name, kind_of
+from experiments.shipped import FOLDER, file_name, kind_of
 from hlograph.errors import HloError
 
 ELSEWHERE = {
@@ -41,9 +41,7 @@ def main(
     try:
         found = Checkpoint.load(checkpoint).without_training()
         policy_of(found)  # refuses other passes and networks
-        kind = kind_of(found.learner, found.config["reward"])
-        if kind not in KINDS:
-            raise ValueError(f"expected a policy of {', '.join(KINDS)}, got {kind}")
+        kind = kind_of(found.learner, found.config)
         config = {k: ELSEWHERE.get(k, v) for k, v in found.config.items()}
         found = replace(found, config=config)
         path = FOLDER / file_name(kind, found.config["seed"])

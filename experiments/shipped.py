@@ -1,23 +1,44 @@
 """The checkpoints that come with the project, by name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from hlograph.errors import UnknownNameError
 from hlograph.locations import Location, as_location, is_file, is_url
 
 FOLDER = Path(__file__).parents[1] / "models" / "shipped"
-KINDS = ("gnn", "op-counts", "rewrites", "rewrites-cost")
+_KINDS = {
+    ("gnn", "log-drop", 0.02): "gnn",
+    ("gnn", "log-drop", 0.1): "gnn-brief",
+    ("op_counts", "log-drop", 0.02): "op-counts",
+    ("rewrites", "log-drop", None): "rewrites",
+    ("rewrites", "cost-drop", None): "rewrites-cost",
+}
+KINDS = tuple(_KINDS.values())
 """What names of policies begin with."""
 ORDERING = ("gnn", "op-counts")
 """Kinds whose policies order passes."""
 _ENDING = ".checkpoint"
 
 
-def kind_of(learner: str, reward: str) -> str:
-    """What the name of a learner's policy begins with, by what it was rewarded for."""
-    kind = learner.replace("_", "-")
-    return f"{kind}-cost" if reward == "cost-drop" else kind
+def kind_of(learner: str, settings: Mapping[str, Any]) -> str:
+    """What the name of a policy begins with.
+
+    Args:
+        learner: What learned.
+        settings: Of its training: another reward, or another price of calls, is another kind.
+
+    Raises:
+        ValueError: None such comes with the project.
+    """
+    found = _KINDS.get((learner, settings.get("reward"), settings.get("call_cost")))
+    if found is None:
+        raise ValueError(
+            f"expected a policy that was trained as {', '.join(KINDS)}, got {learner} with reward "
+            f"{settings.get('reward')}, call_cost {settings.get('call_cost')}"
+        )
+    return found
 
 
 def file_name(kind: str, seed: int) -> str:

@@ -39,7 +39,11 @@ class Judgement:
         """
         if self.stops:
             return None
-        left = [n for n, rewrite in enumerate(self.offered) if rewrite.place not in tried]
+        left = [
+            n
+            for n, rewrite in enumerate(self.offered)
+            if self.probabilities[n] > 0 and rewrite.place not in tried
+        ]
         if not left:
             return None
         return self.offered[max(left, key=lambda n: self.probabilities[n])]

@@ -100,6 +100,8 @@ def record_better(crew: Crew, candidates: Iterable[BestKnown], path: Path) -> li
         replace(new, passes=way, op_count=op_count)
         for new, (way, op_count) in zip(better, crew.run(ways, "tidying"), strict=True)
     ]
+    # Of orders as good as the known one, some are shorter only as they were found.
+    better = [new for new in better if new.improves(known.get(new.benchmark))]
     stood = checked(crew, better)
     for new in stood:
         if new.verdict not in COMPARED:

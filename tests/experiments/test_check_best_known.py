@@ -69,6 +69,8 @@ def test_better_results_of_a_study_are_recorded(check, row, tmp_path):
     trials = [
         Trial("GNN", 0, "train", [found], [Check(None, "equal")]),
         Trial("GNN", 1, "train", [wrong], [Check("it leads elsewhere", "not compared")]),
+        Trial("saturation", 0, "train", [replace(wrong, passes=(), packed="a module")]),
+        Trial("rewrites", 0, "train", [replace(wrong, passes=("merge(a, b)",))]),
     ]
     Study("win", "quick", {}, {}, trials).save(tmp_path)
     known = replace(row, op_count=row.op_count + 1)

@@ -12,7 +12,7 @@ from experiments.learner import learner_of, new_policy
 from experiments.paper.rewriting import PRESETS, run
 from experiments.paper.rewriting_trials import SEEN, competitors_of, seen_in_training
 from experiments.report.chapters import chapters
-from experiments.rewriting.guide import RewriteGuide
+from experiments.rewriting.guide import Judgement, RewriteGuide
 from experiments.rewriting.registry import METHODS
 from experiments.rewriting.space import RewriteSpace
 from experiments.rewriting.task import Estimate, RewriteSearch
@@ -111,6 +111,26 @@ def worker() -> RolloutWorker:
 def _search(method, **changes) -> RewriteSearch:
     settings = {"objective": "op-count", "seed": 0, "calls": 60} | changes
     return RewriteSearch(benchmark=BENCHMARK, method=method, **settings)
+
+
+def test_results_are_played_further_than_what_is_learned_from():
+    config = replace(tiny_rewrite_config(), horizon=3, play_horizon=9)
+    worker, learner = RolloutWorker(config, FlightRecorder()), learner_of("rewrites", config)
+    horizons = [
+        worker.env_maker(learner, [BENCHMARK], Quarantine(), learns=learns)().unwrapped.horizon
+        for learns in (True, False)
+    ]
+    assert horizons == [3, 9]
+
+
+def test_a_policy_does_nothing_twice_in_a_state(module):
+    offered = module.rewrites()[:3]
+    judged = Judgement(offered, np.array([0.5, 0.3, 0.0]), stops=False)
+    assert judged.greedy() == offered[0]
+    assert judged.greedy({offered[0].place}) == offered[1]
+    # What is left is known to fail there.
+    assert judged.greedy({offered[0].place, offered[1].place}) is None
+    assert Judgement(offered, np.array([0.2, 0.2, 0.0]), stops=True).greedy() is None
 
 
 def test_a_policy_plays_as_it_does_in_its_environment(worker, policy):
