@@ -39,7 +39,7 @@ results: $(BUILT)
 	  $(BIN)/python -m experiments.paper $$name --out runs/results/$$name; \
 	  mkdir -p docs/results/studies/$$name; \
 	  cp runs/results/$$name/study.json docs/results/studies/$$name; done
-	$(BIN)/python -m experiments.report $(EXPERIMENTS:%=docs/results/studies/%) --out docs/results
+	$(BIN)/python -m experiments.report docs/results/studies/* --out docs/results
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
