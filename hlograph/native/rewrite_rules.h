@@ -80,8 +80,8 @@ class Rule {
   virtual Reach reach() const { return {}; }
   // What the rule reads around: the place, and all that hangs together with it.
   virtual std::vector<Place> Extent(Place place) const { return {place}; }
-  // Whether the place is in a copy what it is in the module, whatever others did there out of reach,
-  // and whatever a copy of a part leaves out.
+  // Whether the place is in a copy what it is in the module, whatever others did there out of
+  // reach, and whatever a copy of a part leaves out.
   virtual bool IsClear(Place /*original*/, Place /*copy*/) const { return true; }
 
  private:
