@@ -4,6 +4,8 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Collection
+from dataclasses import fields
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -38,3 +40,20 @@ def git_commit() -> str | None:
         return git("rev-parse", "HEAD") + ("+changes" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return None
+
+
+def flags_of(settings: Any, without: Collection[str]) -> list[str]:
+    """The flags of a command line that gives these settings.
+
+    Args:
+        settings: A dataclass; what is as by default needs no flag.
+        without: Names of fields that decide on no result.
+    """
+    given = []
+    for setting in fields(settings):
+        value = getattr(settings, setting.name)
+        if setting.name in without or value == setting.default:
+            continue
+        values = value if isinstance(value, tuple) else (value,)
+        given.append(f"--{setting.name.replace('_', '-')} {' '.join(map(str, values))}")
+    return given

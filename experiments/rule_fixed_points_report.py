@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import hlograph
+from experiments.provenance import flags_of
 from experiments.rule_fixed_points_module import pass_of
 from hlograph import corpus
 
@@ -110,7 +110,7 @@ def write_report(
     found = [line for line in lines if line.get("ended")]
     changed = {line["rule"] for line in found}
     return TEXT.format(
-        arguments=_arguments(settings),
+        arguments="".join(f" {flag}" for flag in flags_of(settings, without=_PLACES)),
         modules=len(benchmarks),
         families=len({benchmark.family for benchmark in benchmarks}),
         smallest=min(sizes),
@@ -129,18 +129,6 @@ def write_report(
 def _excess(line: Line) -> int:
     """Instructions that the rewrites leave and the pass does not, after `dce` on both."""
     return line["cleared_by_rule"] - line["cleared_by_pass"]
-
-
-def _arguments(settings: FixedPointsConfig) -> str:
-    """The command line of the settings that decide on results."""
-    given = []
-    for setting in fields(settings):
-        value = getattr(settings, setting.name)
-        if setting.name in _PLACES or value == setting.default:
-            continue
-        values = value if isinstance(value, tuple) else (value,)
-        given.append(f" --{setting.name.replace('_', '-')} {' '.join(map(str, values))}")
-    return "".join(given)
 
 
 def _table(rules: Iterable[str], lines: Sequence[Line]) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import hlograph
+from experiments.provenance import flags_of
 from hlograph.equivalence import Verdict
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def write_report(lines: Sequence[Line], settings: SweepConfig) -> str:
     sizes = [line["op_count"] for line in lines] or [0]
     changed = [(name, r) for name, r in results if r["changed"]]
     return TEXT.format(
-        arguments=_arguments(settings),
+        arguments=" ".join(flags_of(settings, without=_PLACES)),
         modules=len(lines),
         smallest=min(sizes),
         largest=max(sizes),
@@ -161,18 +162,6 @@ def write_report(lines: Sequence[Line], settings: SweepConfig) -> str:
         compiled=_compiled(results),
         findings=FINDINGS,
     )
-
-
-def _arguments(settings: SweepConfig) -> str:
-    """The command line of the settings that decide on results."""
-    given = []
-    for setting in fields(settings):
-        value = getattr(settings, setting.name)
-        if setting.name in _PLACES or value == setting.default:
-            continue
-        values = value if isinstance(value, tuple) else (value,)
-        given.append(f"--{setting.name.replace('_', '-')} {' '.join(map(str, values))}")
-    return " ".join(given)
 
 
 def _rows(results: Iterable[tuple[str, Line]]) -> dict[str, _Row]:

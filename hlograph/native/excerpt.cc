@@ -7,12 +7,15 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "hlograph/native/passes.h"
 #include "xla/hlo/ir/hlo_clone_context.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/shape_util.h"
 
 namespace hlograph {
@@ -45,6 +48,16 @@ Excerpt::Excerpt(const std::vector<xla::HloInstruction*>& instructions,
       copies.size() == 1 ? copies.front()
                          : builder_.AddInstruction(xla::HloInstruction::CreateTuple(copies));
   module_->AddEntryComputation(builder_.Build(root));
+}
+
+absl::StatusOr<bool> Excerpt::Apply(const Pass& pass) {
+  absl::StatusOr<bool> changed = RunPass(pass, module_.get());
+  if (!changed.ok() || !*changed) return changed;
+  absl::StatusOr<bool> cleared = xla::HloDCE().Run(module_.get());
+  if (!cleared.ok()) return cleared;
+  absl::Status status = ReplaceResults();
+  if (!status.ok()) return status;
+  return true;
 }
 
 absl::Status Excerpt::ReplaceResults() {

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "hlograph/native/passes.h"
 #include "xla/hlo/ir/hlo_clone_context.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -33,13 +35,15 @@ class Excerpt {
   Excerpt(const std::vector<xla::HloInstruction*>& instructions,
           std::vector<xla::HloInstruction*> results, Shown shown);
 
-  xla::HloModule* module() { return module_.get(); }
+  // Runs a pass on the excerpt, and puts what is left of it in the place of the results; false if
+  // the pass changes nothing.
+  absl::StatusOr<bool> Apply(const Pass& pass);
 
+ private:
   // Puts what the excerpt computes now in the place of the results. What is still the same is
   // kept, but for the first instruction, whose computations may have changed.
   absl::Status ReplaceResults();
 
- private:
   using Instructions = std::unordered_map<const xla::HloInstruction*, xla::HloInstruction*>;
 
   // The copy of an instruction of the whole module, so many hops from those of the excerpt.

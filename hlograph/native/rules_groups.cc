@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "hlograph/native/excerpt.h"
 #include "hlograph/native/passes.h"
@@ -16,7 +15,6 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/xla_data.pb.h"
 
 namespace hlograph {
@@ -141,14 +139,7 @@ class GroupApplier : public Applier {
     if (group.members.empty()) return false;
     std::vector<Instruction*> results = group.members;
     results.insert(results.end(), group.kept.begin(), group.kept.end());
-    Excerpt excerpt(group.members, std::move(results), shown_);
-    absl::StatusOr<bool> changed = RunPass(pass_, excerpt.module());
-    if (!changed.ok() || !*changed) return changed;
-    absl::StatusOr<bool> cleared = xla::HloDCE().Run(excerpt.module());
-    if (!cleared.ok()) return cleared;
-    absl::Status status = excerpt.ReplaceResults();
-    if (!status.ok()) return status;
-    return true;
+    return Excerpt(group.members, std::move(results), shown_).Apply(pass_);
   }
 
  private:

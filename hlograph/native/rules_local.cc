@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "hlograph/native/excerpt.h"
 #include "hlograph/native/passes.h"
@@ -15,7 +14,6 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/shape_util.h"
 
 namespace hlograph {
@@ -63,14 +61,7 @@ class LocalApplier : public Applier {
   explicit LocalApplier(const Local& local) : local_(local), pass_(*FindPass(local.pass)) {}
 
   absl::StatusOr<bool> At(Place place) override {
-    Excerpt excerpt = ExcerptOf(place.instruction, local_);
-    absl::StatusOr<bool> changed = RunPass(pass_, excerpt.module());
-    if (!changed.ok() || !*changed) return changed;
-    absl::StatusOr<bool> cleared = xla::HloDCE().Run(excerpt.module());
-    if (!cleared.ok()) return cleared;
-    absl::Status status = excerpt.ReplaceResults();
-    if (!status.ok()) return status;
-    return true;
+    return ExcerptOf(place.instruction, local_).Apply(pass_);
   }
 
  private:
