@@ -104,20 +104,15 @@ class PlaySamples(Task):
         )
         with lockstep(make_env, min(self.samples, worker.config.envs_per_task)) as envs:
             begun = time.perf_counter()
-            if self.samples == 1:
-                (outcome,) = play_greedily(
-                    envs, policy, [self.benchmark], self.stop_above, anew=worker.plays_anew
-                )
-            else:
-                outcome = play_samples(
-                    envs,
-                    policy,
-                    self.benchmark,
-                    self.samples,
-                    self.seed,
-                    self.stop_above,
-                    anew=worker.plays_anew,
-                )
+            outcome = play_samples(
+                envs,
+                policy,
+                self.benchmark,
+                self.samples,
+                self.seed,
+                self.stop_above,
+                anew=worker.plays_anew,
+            )
             return outcome, time.perf_counter() - begun
 
 
