@@ -12,7 +12,8 @@ TEST_WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 
-ENGINE_SOURCES := CMakeLists.txt pyproject.toml $(wildcard hlograph/native/*)
+NATIVE := $(shell find hlograph/native -name '*.cc' -o -name '*.h')
+ENGINE_SOURCES := CMakeLists.txt pyproject.toml $(NATIVE)
 INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 
@@ -29,7 +30,7 @@ test: $(BUILT)
 check: $(BUILT)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run -Werror hlograph/native/*.cc hlograph/native/*.h
+	$(BIN)/clang-format --dry-run -Werror $(NATIVE)
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-cache
 
@@ -44,7 +45,7 @@ results: $(BUILT)
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i hlograph/native/*.cc hlograph/native/*.h
+	$(BIN)/clang-format -i $(NATIVE)
 
 stub: $(BUILT)
 	$(BIN)/python -m tests.extension_stub --write

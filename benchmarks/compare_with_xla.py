@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 import hlograph
 from hlograph import corpus
-from hlograph.xla_cpu import before_layout_assignment
+from hlograph.transforms.xla_cpu import before_layout_assignment
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference-pipelines.md"
 
@@ -31,7 +31,7 @@ TEXT = """# Reference pipelines
 
 `hlograph.pipelines["xla-cpu"]` runs, over the entries of the registry, what XLA:CPU of the linked
 version runs before layout assignment, in its order: the order and the names are those that XLA's
-compiler records of itself, and `tests/hlograph/test_reference_pipelines.py` compares the two lists.
+compiler records of itself, and `tests/hlograph/transforms/test_pipelines.py` compares them.
 `hlograph.pipelines["xla-simplify"]` is a fixed point of inlining, simplification and cse.
 
 ```
@@ -61,7 +61,7 @@ than what XLA:CPU does. Once both skip the three passes on dots, too, {dots} mor
 {rest}
 
 Made by `python -m benchmarks.compare_with_xla`; a sample is checked by
-`python -m pytest tests/hlograph/test_reference_pipelines.py`, and all of it with `-m slow`.
+`python -m pytest tests/hlograph/transforms/test_pipelines.py`, and all of it with `-m slow`.
 
 | family | benchmarks | equal | but for convolutions | but for dots | neither |
 |---|---|---|---|---|---|

@@ -18,7 +18,7 @@ from benchmarks.roofline import Peaks, peaks_of, seconds_of
 from benchmarks.settings import Settings
 from benchmarks.subjects import described, names_near
 from benchmarks.timing import Spread
-from experiments.learner import learner_of, new_policy
+from experiments.policies.learner import learner_of, new_policy
 from models.encoder import Encoder, StateStore
 
 TITLE = "The encoder alone"

@@ -12,7 +12,7 @@ from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import learning_subjects, names_near
 from benchmarks.timing import over_fewest, spread
-from experiments.learner import LearnerName
+from experiments.policies.learner import LearnerName
 
 TITLE = "The whole PPO loop"
 subjects = learning_subjects

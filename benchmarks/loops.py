@@ -15,11 +15,11 @@ import numpy as np
 import torch
 
 from benchmarks.settings import Settings
-from experiments.config import GNN_PRESETS, GNNTrainConfig
-from experiments.crew import PRELOADED, Crew
-from experiments.crew import Iteration as Collection
-from experiments.learner import LearnerName, learner_of, new_policy
-from experiments.rollout_worker import make_rollout_worker
+from experiments.policies.config import GNN_PRESETS, GNNTrainConfig
+from experiments.policies.learner import LearnerName, learner_of, new_policy
+from experiments.workers.crew import PRELOADED, Crew
+from experiments.workers.crew import Iteration as Collection
+from experiments.workers.worker import make_rollout_worker
 from hlograph.isolation import WorkerPool
 from models.ppo import PPO
 

@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 
 from benchmarks.settings import Settings
-from experiments.provenance import provenance
+from experiments.outcomes.provenance import provenance
 
 _PACKAGES = ("jax", "jaxlib", "protobuf", "networkx", "matplotlib")
 

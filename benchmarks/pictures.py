@@ -14,7 +14,7 @@ from benchmarks.labels import (
     section_label,
 )
 from benchmarks.results import GroupResult, Results
-from hlograph.atomic_write import write_atomically
+from hlograph.storage.atomic_write import write_atomically
 
 _WORKERS = range(1, 257)  # numbers of workers that are looked for
 _SUMMARIES = (EXPONENT, LAST_DECADE)

@@ -12,7 +12,7 @@ from benchmarks.settings import Settings
 from benchmarks.subjects import learning_subjects, names_near
 from benchmarks.throughput import TWO_OVER_ONE
 from benchmarks.timing import over_fewest, spread
-from experiments.learner import LearnerName
+from experiments.policies.learner import LearnerName
 
 TITLE = "Steps a second of policies that play"
 subjects = learning_subjects

@@ -13,11 +13,11 @@ import time
 from dataclasses import dataclass
 from functools import partial
 
-from experiments.config import GNN_PRESETS
-from experiments.crew import PRELOADED, parameters_of
-from experiments.learner import learner_of, new_policy
-from experiments.rollout_tasks import Play
-from experiments.rollout_worker import Task, make_rollout_worker
+from experiments.policies.config import GNN_PRESETS
+from experiments.policies.learner import learner_of, new_policy
+from experiments.workers.crew import PRELOADED, parameters_of
+from experiments.workers.tasks import Play
+from experiments.workers.worker import Task, make_rollout_worker
 from hlograph import corpus
 from hlograph.errors import WorkerLostError
 from hlograph.isolation import FlightRecorder, WorkerPool

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.timing import Spread
-from hlograph.atomic_write import write_text_atomically
 from hlograph.errors import DamagedFileError
+from hlograph.storage.atomic_write import write_text_atomically
 
 FORMAT = 1
 

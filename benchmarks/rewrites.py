@@ -13,7 +13,7 @@ from benchmarks.subjects import Subject, subject
 from benchmarks.timing import Call, interleaved, spread, without_collector
 from envs import RewriteEnv
 from hlograph.module import Module
-from hlograph.rewriting import Rewrite, find_rewrites
+from hlograph.transforms.rewriting import Rewrite, find_rewrites
 
 TITLE = "Listing rewrites"
 STEPS = 10

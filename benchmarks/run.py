@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the program; returns its exit status."""
     settings = parse(arguments)
     if settings.groups:
-        from experiments.startup import prepare_process
+        from experiments.workers.startup import prepare_process
 
         prepare_process(settings.device)
     try:

@@ -25,7 +25,7 @@ from tqdm import tqdm
 import envs
 from envs.module_cache import MODULES
 from hlograph import corpus
-from hlograph.atomic_write import write_atomically, write_text_atomically
+from hlograph.storage.atomic_write import write_atomically, write_text_atomically
 
 
 @dataclass(frozen=True)

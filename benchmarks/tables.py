@@ -9,8 +9,8 @@ from pathlib import Path
 from rich.table import Table
 
 from benchmarks.results import Figure, GroupResult, Results
-from hlograph.atomic_write import write_text_atomically
 from hlograph.errors import HloError
+from hlograph.storage.atomic_write import write_text_atomically
 
 _AIM = "aim"
 MISSED = "missed"

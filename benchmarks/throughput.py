@@ -13,7 +13,7 @@ from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import learning_subjects, names_near
 from benchmarks.timing import over_fewest, spread, without_collector
-from experiments.crew import PRELOADED
+from experiments.workers.crew import PRELOADED
 from hlograph.isolation import WorkerPool
 
 TITLE = "Steps a second of a random policy"

@@ -14,7 +14,7 @@ from licences import LICENCES
 from manifest import ROOT, Row, path_of, read_manifest, read_omissions
 from opcode_coverage import OpcodeUse, count_opcodes, read_opcode_uses, write_opcode_uses
 
-from hlograph.atomic_write import write_text_atomically
+from hlograph.storage.atomic_write import write_text_atomically
 
 README = ROOT / "README.md"
 BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"

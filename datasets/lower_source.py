@@ -24,8 +24,8 @@ from manifest import Row, path_of
 from measure import measure
 from recipe import Recipe
 
-from hlograph.atomic_write import write_bytes_atomically
 from hlograph.module import Module
+from hlograph.storage.atomic_write import write_bytes_atomically
 
 COMPRESSION_LEVEL = 19
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from hlograph.atomic_write import write_text_atomically
+from hlograph.storage.atomic_write import write_text_atomically
 
 ROOT = Path(__file__).resolve().parent
 MANIFEST = ROOT / "manifest.csv"

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from manifest import ROOT
 
 from hlograph.module import Module
-from hlograph.reference_pipelines import pipelines
-from hlograph.xla_cpu import before_layout_assignment
+from hlograph.transforms.pipelines import pipelines
+from hlograph.transforms.xla_cpu import before_layout_assignment
 
 SIZES = range(20, 50_001)
 """Instructions that a module of the corpus may have."""

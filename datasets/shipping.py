@@ -14,7 +14,7 @@ from pathlib import Path
 from manifest import ROOT, Row, path_of, read_manifest
 from splits import fraction
 
-from hlograph.atomic_write import write_text_atomically
+from hlograph.storage.atomic_write import write_text_atomically
 
 NOT_SHIPPED = ROOT / "not_shipped.txt"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from envs.module_cache import MODULES
 from hlograph import corpus
-from hlograph.locations import is_url
 from hlograph.module import Module
+from hlograph.storage.locations import is_url
 
 
 @dataclass(frozen=True, slots=True)

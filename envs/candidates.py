@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hlograph.graph import HloGraph
-from hlograph.rewriting import Rewrite, rules
+from hlograph.graph.hlo_graph import HloGraph
+from hlograph.transforms.rewriting import Rewrite, rules
 
 CANDIDATE_FEATURES: tuple[str, ...] = (
     "rule",

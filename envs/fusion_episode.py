@@ -14,7 +14,7 @@ from envs.trajectory import Trajectory
 from hlograph import HloGraph
 from hlograph.errors import RewriteError
 from hlograph.module import Cost, Module
-from hlograph.xla_cpu import before_fusion, count_kernels
+from hlograph.transforms.xla_cpu import before_fusion, count_kernels
 
 _KEPT_MODULES = 32
 _APPLY = "apply "

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hlograph._native import native
 from hlograph.errors import DamagedFileError
-from hlograph.registry import passes
+from hlograph.transforms.registry import passes
 
 _MAGIC = b"hlograph known no-ops 1\n"
 _KEY_BYTES = 16

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
-from hlograph.locations import Location
 from hlograph.module import Module
+from hlograph.storage.locations import Location
 
 _INSTRUCTION_BYTES = 1024
 """What XLA holds for an instruction: 540 to 1,010 bytes, measured over the corpus."""

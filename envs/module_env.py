@@ -18,7 +18,7 @@ from envs.rewards import Reward, cost_changes
 from envs.run_times import RunTimes
 from envs.step_result import NOTHING, StepResult
 from envs.validation import Validation, validate
-from hlograph.equivalence import Limits
+from hlograph.execution.equivalence import Limits
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.quarantine import Quarantine
 
@@ -112,7 +112,8 @@ class ModuleEnv(BenchmarkEnv[E]):
         Args:
             samples: Random inputs to run both on.
             seed: Seed of the inputs.
-            limits: What the comparison may cost; None is ``hlograph.equivalence.Limits()``.
+            limits: What the comparison may cost; None is the default of
+                ``hlograph.execution.equivalence.Limits``.
 
         Returns:
             The verifier's error, if any, and the ``Equivalence``.

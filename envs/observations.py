@@ -9,9 +9,9 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from hlograph.features import EDGE_FEATURES, NODE_FEATURES
+from hlograph.graph.features import EDGE_FEATURES, NODE_FEATURES
+from hlograph.graph.vocabulary import OPCODES
 from hlograph.module import Module
-from hlograph.vocabulary import OPCODES
 
 ObservationKind = Literal["graph", "op_counts"]
 

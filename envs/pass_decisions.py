@@ -35,9 +35,9 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
     """Takes XLA's fusion passes and decides, pair by pair, whether to fuse.
 
     A benchmark is taken as XLA:CPU's compiler has it right before fusion
-    (``hlograph.xla_cpu.before_fusion``), and ``Executable(env.module, lowered=True)`` compiles
-    what the episode chose. Source of the view: HloEnv ("A Graph Rewrite Environment for Deep
-    Learning Compiler Optimization Research"), whose two passes that matter most for run time are
+    (``hlograph.transforms.xla_cpu.before_fusion``), and ``Executable(env.module, lowered=True)``
+    compiles what the episode chose. Source of the view: HloEnv ("A Graph Rewrite Environment for
+    Deep Learning Compiler Optimization Research"), whose two passes that matter most for run time are
     these two.
 
     Action: ``Discrete(2)``: 0 keeps the two instructions that are offered apart, 1 fuses them.
@@ -48,8 +48,8 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
     where nothing is left to decide.
 
     Reward: see ``envs.rewards``; what they call op count is the number of kernels here
-    (``hlograph.xla_cpu.count_kernels``), so that ``op-count-drop`` (the default) is the drop of
-    kernels in percent of the start. ``bytes-drop`` is that of bytes by XLA's cost model;
+    (``hlograph.transforms.xla_cpu.count_kernels``), so that ``op-count-drop`` (the default) is the
+    drop of kernels in percent of the start. ``bytes-drop`` is that of bytes by XLA's cost model;
     ``run-time`` and ``final-run-time`` that of the measured run time, of the code that has the
     chosen fusions and no others, beside that without any.
 

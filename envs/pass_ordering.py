@@ -20,7 +20,7 @@ from hlograph.errors import UnknownNameError
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.quarantine import Quarantine
 from hlograph.names import unknown
-from hlograph.registry import Pass, passes
+from hlograph.transforms.registry import Pass, passes
 
 
 class PassOrderingEnv(ModuleEnv[Episode]):

@@ -16,7 +16,7 @@ from hlograph.errors import PassError
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.pass_call import note
 from hlograph.isolation.quarantine import Quarantine
-from hlograph.registry import Pass, passes
+from hlograph.transforms.registry import Pass, passes
 
 
 class PassRunner:

@@ -20,11 +20,11 @@ from envs.rewrite_runner import RewriteRunner
 from envs.run_times import RunTimes
 from envs.step_result import StepResult
 from hlograph.errors import RewriteError, UnknownNameError
-from hlograph.features import edge_features, node_features
+from hlograph.graph.features import edge_features, node_features
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.quarantine import Quarantine
 from hlograph.names import unknown
-from hlograph.rewriting import Rewrite, Rule, rules
+from hlograph.transforms.rewriting import Rewrite, Rule, rules
 
 _MAX_NODES = 2**40
 _MAX_FEATURE = 1e3  # numbers of rules; logarithms stay below 70

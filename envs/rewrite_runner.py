@@ -9,7 +9,7 @@ from envs.episode import Episode
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.pass_call import listing, noted
 from hlograph.isolation.quarantine import Quarantine
-from hlograph.rewriting import Rewrite, Rule
+from hlograph.transforms.rewriting import Rewrite, Rule
 
 
 class RewriteRunner:

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hlograph.equivalence import Limits
-from hlograph.equivalence.arrays import Array
 from hlograph.errors import HloError
-from hlograph.execution import Executable, random_inputs, time_in_turn
+from hlograph.execution.equivalence import Limits
+from hlograph.execution.equivalence.arrays import Array
+from hlograph.execution.executable import Executable, random_inputs, time_in_turn
 from hlograph.module import Module
 
 
@@ -24,7 +24,7 @@ class Start(NamedTuple):
         module: The module as the episode began; not to be changed.
         source: The module whose use of its parameters the random inputs fit; it takes the same.
         lowered: Whether modules are compiled with the fusions that they have
-            (``hlograph.execution.Executable``).
+            (``hlograph.execution.executable.Executable``).
     """
 
     module: Module

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hlograph.equivalence import Equivalence, Limits, Reference
 from hlograph.errors import VerificationError
+from hlograph.execution.equivalence import Equivalence, Limits, Reference
 from hlograph.module import Module
 
 

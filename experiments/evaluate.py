@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from experiments.config import CorpusSet
-from experiments.config_json import to_json
+from experiments.policies.config import CorpusSet
+from experiments.policies.config_json import to_json
 from hlograph.corpus.shipped import Split
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
-    from experiments.study import Study
+    from experiments.outcomes.study import Study
 
 REFUSED = 2
 _OP_LIMIT, _COUNT = 3_000, 36
@@ -95,7 +95,7 @@ class EvaluateConfig:
         given = [flag for flag, value in asked.items() if value is not None]
         if not given or not self.corpus:
             return
-        from experiments.chosen_benchmarks import is_glob
+        from experiments.policies.chosen_benchmarks import is_glob
 
         if not any(map(is_glob, self.corpus)):
             raise ValueError(
@@ -117,11 +117,11 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
         OSError: It cannot be read.
     """
     # These import torch and the engine: seconds that --help does not have.
-    from experiments.checkpoint import Checkpoint
-    from experiments.checkpoint_player import player, training_cost
+    from experiments.outcomes.study import Study
     from experiments.paper.benchmarks import known_of
-    from experiments.shipped import checkpoint_location
-    from experiments.study import Study
+    from experiments.policies.checkpoint import Checkpoint
+    from experiments.policies.shipped import checkpoint_location
+    from experiments.workers.player import player, training_cost
 
     checkpoint = Checkpoint.load(checkpoint_location(config.checkpoint))
     rewrites = checkpoint.learner == "rewrites"
@@ -156,7 +156,7 @@ def _slug(method: str) -> str:
 
 def _benchmarks(config: EvaluateConfig, op_limit: int) -> tuple[list[str], str]:
     """Names of the benchmarks, and what tables call them."""
-    from experiments.chosen_benchmarks import Part, chosen
+    from experiments.policies.chosen_benchmarks import Part, chosen
 
     count = _COUNT if config.count is None else config.count
     part = Part(
@@ -170,8 +170,8 @@ def _benchmarks(config: EvaluateConfig, op_limit: int) -> tuple[list[str], str]:
 
 def table(study: "Study") -> str:
     """What `evaluate` prints: op counts, means, checks, and what was spent."""
-    from experiments.checkpoint_player import LABELS, step_noun
-    from experiments.results import Result, table_text
+    from experiments.outcomes.results import Result, table_text
+    from experiments.workers.player import LABELS, step_noun
 
     (trial,) = study.trials
     noun = step_noun("rewrites" if trial.method.startswith(LABELS["rewrites"]) else "gnn")
@@ -195,7 +195,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         Exit status.
     """
-    from experiments.startup import prepare_process
+    from experiments.workers.startup import prepare_process
 
     prog = "python -m experiments.evaluate"
     config = tyro.cli(EvaluateConfig, args=arguments, prog=prog, description=__doc__)

@@ -10,9 +10,9 @@ XLA's own choice and HloEnv's heuristics.
 
 import sys
 
-from experiments.cli import parse
-from experiments.config import FUSION_PRESETS
-from experiments.train import train
+from experiments.policies.config import FUSION_PRESETS
+from experiments.training.cli import parse
+from experiments.training.program import train
 
 if __name__ == "__main__":
     sys.exit(train(parse(FUSION_PRESETS, "train_fusion", __doc__ or ""), "train_fusion"))

@@ -10,9 +10,9 @@ and after each policy.
 
 import sys
 
-from experiments.cli import parse
-from experiments.config import GNN_PRESETS
-from experiments.train import train
+from experiments.policies.config import GNN_PRESETS
+from experiments.training.cli import parse
+from experiments.training.program import train
 
 if __name__ == "__main__":
     sys.exit(train(parse(GNN_PRESETS, "train_gnn", __doc__ or ""), "train_gnn"))

@@ -10,9 +10,9 @@ benchmarks: op counts at the start, after XLA's own orders, and after the policy
 
 import sys
 
-from experiments.cli import parse
-from experiments.config import OP_COUNT_PRESETS
-from experiments.train import train
+from experiments.policies.config import OP_COUNT_PRESETS
+from experiments.training.cli import parse
+from experiments.training.program import train
 
 if __name__ == "__main__":
     sys.exit(train(parse(OP_COUNT_PRESETS, "train_op_counts", __doc__ or ""), "train_op_counts"))

@@ -10,9 +10,9 @@ passes, and after the policy's rewrites.
 
 import sys
 
-from experiments.cli import parse
-from experiments.config import REWRITE_PRESETS
-from experiments.train import train
+from experiments.policies.config import REWRITE_PRESETS
+from experiments.training.cli import parse
+from experiments.training.program import train
 
 if __name__ == "__main__":
     sys.exit(train(parse(REWRITE_PRESETS, "train_rewrites", __doc__ or ""), "train_rewrites"))

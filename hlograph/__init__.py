@@ -27,24 +27,24 @@ from hlograph.errors import (
     UnknownNameError,
     VerificationError,
 )
-from hlograph.vocabulary import EDGE_TYPES, ELEMENT_TYPES, NODE_TYPES, OPCODES
+from hlograph.graph.vocabulary import EDGE_TYPES, ELEMENT_TYPES, NODE_TYPES, OPCODES
 
 if TYPE_CHECKING:
     from hlograph import corpus as corpus
-    from hlograph.equivalence import Equivalence as Equivalence
-    from hlograph.graph import HloGraph as HloGraph
+    from hlograph.execution.equivalence import Equivalence as Equivalence
+    from hlograph.graph.hlo_graph import HloGraph as HloGraph
     from hlograph.module import Cost as Cost
     from hlograph.module import Module as Module
-    from hlograph.reference_pipelines import FixedPoint as FixedPoint
-    from hlograph.reference_pipelines import Pipeline as Pipeline
-    from hlograph.reference_pipelines import pipelines as pipelines
-    from hlograph.registry import Pass as Pass
-    from hlograph.registry import passes as passes
-    from hlograph.rewriting import Place as Place
-    from hlograph.rewriting import Rewrite as Rewrite
-    from hlograph.rewriting import Rule as Rule
-    from hlograph.rewriting import rules as rules
-    from hlograph.sources import parse as parse
+    from hlograph.reading.sources import parse as parse
+    from hlograph.transforms.pipelines import FixedPoint as FixedPoint
+    from hlograph.transforms.pipelines import Pipeline as Pipeline
+    from hlograph.transforms.pipelines import pipelines as pipelines
+    from hlograph.transforms.registry import Pass as Pass
+    from hlograph.transforms.registry import passes as passes
+    from hlograph.transforms.rewriting import Place as Place
+    from hlograph.transforms.rewriting import Rewrite as Rewrite
+    from hlograph.transforms.rewriting import Rule as Rule
+    from hlograph.transforms.rewriting import rules as rules
 
 __version__ = "0.1.0"
 
@@ -52,19 +52,19 @@ __version__ = "0.1.0"
 # names: importing it would put the submodule in the place of the value.
 _LAZY = {
     "Cost": "module",
-    "Equivalence": "equivalence",
-    "FixedPoint": "reference_pipelines",
-    "HloGraph": "graph",
+    "Equivalence": "execution.equivalence",
+    "FixedPoint": "transforms.pipelines",
+    "HloGraph": "graph.hlo_graph",
     "Module": "module",
-    "Pass": "registry",
-    "Pipeline": "reference_pipelines",
-    "Place": "rewriting",
-    "Rewrite": "rewriting",
-    "Rule": "rewriting",
-    "parse": "sources",
-    "passes": "registry",
-    "pipelines": "reference_pipelines",
-    "rules": "rewriting",
+    "Pass": "transforms.registry",
+    "Pipeline": "transforms.pipelines",
+    "Place": "transforms.rewriting",
+    "Rewrite": "transforms.rewriting",
+    "Rule": "transforms.rewriting",
+    "parse": "reading.sources",
+    "passes": "transforms.registry",
+    "pipelines": "transforms.pipelines",
+    "rules": "transforms.rewriting",
 }
 
 __all__ = [

@@ -176,7 +176,7 @@ def graph(module: Module) -> dict[str, object]:
 def features(module: Module) -> tuple[Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C')], Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None, 2))]]:
     """
     Node features [N, F], edge features [E, 2] and links [E, 2] of the module's graph; see
-    hlograph.features.
+    hlograph.graph.features.
     """
 
 def attribute_names() -> list[str]:

@@ -10,20 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlograph._native import native
-from hlograph.isolated_parser import parse_isolated
-from hlograph.locations import as_location
-from hlograph.reference_pipelines import Pipeline
-from hlograph.registry import Pass, passes
-from hlograph.sources import Source, read_source
+from hlograph.reading.isolated_parser import parse_isolated
+from hlograph.reading.sources import Source, read_source
+from hlograph.storage.locations import as_location
+from hlograph.transforms.pipelines import Pipeline
+from hlograph.transforms.registry import Pass, passes
 
 if TYPE_CHECKING:
     from jax.stages import Lowered
 
     from hlograph import _xla
-    from hlograph.equivalence import EngineName, Equivalence, Limits
-    from hlograph.features import GraphFeatures
-    from hlograph.graph import HloGraph
-    from hlograph.rewriting import Place, Rewrite, Rule
+    from hlograph.execution.equivalence import EngineName, Equivalence, Limits
+    from hlograph.graph.features import GraphFeatures
+    from hlograph.graph.hlo_graph import HloGraph
+    from hlograph.transforms.rewriting import Place, Rewrite, Rule
 
 
 def _trusted(answer: bytes) -> _xla.Module:
@@ -104,8 +104,8 @@ class Module:
         """Parses HLO text.
 
         Whatever the text is, the process goes on; where XLA's parser would end it, the text is
-        parsed in another process (``hlograph.isolated_parser``). Limits: 2,147,483,647 bytes;
-        brackets nested 256 deep; 268,435,456 elements in all ``constant({...})`` together;
+        parsed in another process (``hlograph.reading.isolated_parser``). Limits: 2,147,483,647
+        bytes; brackets nested 256 deep; 268,435,456 elements in all ``constant({...})`` together;
         16,777,216 devices in a sharding or list of replica groups.
 
         Raises:
@@ -289,7 +289,7 @@ class Module:
         Raises:
             UnknownNameError: No rule has one of the names.
         """
-        from hlograph.rewriting import find_rewrites
+        from hlograph.transforms.rewriting import find_rewrites
 
         return find_rewrites(self._native, chosen)
 
@@ -305,7 +305,7 @@ class Module:
         Raises:
             UnknownNameError: No rule has one of the names.
         """
-        from hlograph.rewriting import find_places
+        from hlograph.transforms.rewriting import find_places
 
         return find_places(self._native, chosen)
 
@@ -322,7 +322,7 @@ class Module:
             UnknownNameError: There is no such rule.
             ValueError: The string is no place.
         """
-        from hlograph.rewriting import apply_rewrite
+        from hlograph.transforms.rewriting import apply_rewrite
 
         apply_rewrite(self._native, rewrite)
 
@@ -351,10 +351,10 @@ class Module:
         """Returns whether another module computes the same, found out by running both.
 
         Both run on the same random inputs, which fit what this module uses its parameters for
-        (``hlograph.equivalence.inputs``): compiled by XLA:CPU and, as far as it is fast enough,
-        by XLA's reference evaluator, which no pass of XLA comes before. Differences are
+        (``hlograph.execution.equivalence.inputs``): compiled by XLA:CPU and, as far as it is fast
+        enough, by XLA's reference evaluator, which no pass of XLA comes before. Differences are
         judged by the rounding errors that this module commits and magnifies
-        (``hlograph.equivalence.judgement``). Modules of more than one device, with random
+        (``hlograph.execution.equivalence.judgement``). Modules of more than one device, with random
         numbers, custom calls without code or dynamic shapes are named as not comparable.
 
         Args:
@@ -362,7 +362,7 @@ class Module:
             samples: Random inputs.
             seed: Seed of the inputs; the same seed gives the same inputs.
             engines: Ways to run both.
-            limits: What it may cost; None is ``hlograph.equivalence.Limits()``.
+            limits: What it may cost; None is ``hlograph.execution.equivalence.Limits()``.
 
         Returns:
             The result; true as a condition if the outputs are equal or close, false if they
@@ -373,14 +373,14 @@ class Module:
             SignatureError: The modules take or give different arrays.
             VerificationError: XLA's verifier rejects one of them.
         """
-        from hlograph.equivalence import Reference
+        from hlograph.execution.equivalence import Reference
 
         reference = Reference(self, samples=samples, seed=seed, engines=engines, limits=limits)
         return reference.compare(other)
 
     def graph(self) -> HloGraph:
         """Returns the module as a typed graph."""
-        from hlograph.graph import HloGraph
+        from hlograph.graph.hlo_graph import HloGraph
 
         return HloGraph.from_native(self._native)
 
@@ -388,9 +388,9 @@ class Module:
         """Returns the module's graph as arrays of floats, without making an ``HloGraph`` first.
 
         Returns:
-            What ``hlograph.features`` makes of ``graph()``, in a third of the time.
+            What ``hlograph.graph.features`` makes of ``graph()``, in a third of the time.
         """
-        from hlograph.features import GraphFeatures
+        from hlograph.graph.features import GraphFeatures
 
         return GraphFeatures(*native().features(self._native))
 

@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hlograph import attention
-from hlograph.attention import AttentionInput
+from hlograph.kernels import attention
+from hlograph.kernels.attention import AttentionInput
 from models.refined_graphs import Round
 
 

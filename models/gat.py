@@ -1,8 +1,9 @@
 """Graph attention encoder: typed graphs to one vector each.
 
 Layers are GATv2, or another of `models.blocks`. Nodes whose neighbourhoods are the same, in
-whatever states, are encoded once (`hlograph.refinement`): every layer makes of a node what its own
-vector and the multiset of its neighbours' vectors and edge labels say, so the same of equal ones.
+whatever states, are encoded once (`hlograph.kernels.refinement`): every layer makes of a node what
+its own vector and the multiset of its neighbours' vectors and edge labels say, so the same
+of equal ones.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ NEIGHBOUR_FEATURES = frozenset((
     "uniform", "zero", "one", "prepends_dims", "narrows", "touches_minor_dim",
 ))
 # fmt: on
-"""Those of `hlograph.features.NODE_FEATURES` that are computed from other nodes too."""
+"""Those of `hlograph.graph.features.NODE_FEATURES` that are computed from other nodes too."""
 
 
 class GraphArrays(Protocol):
@@ -64,7 +64,7 @@ class GraphSchema:
     @classmethod
     def of_hlograph(cls) -> GraphSchema:
         """The schema of the graphs that `hlograph` makes."""
-        from hlograph import features, vocabulary
+        from hlograph.graph import features, vocabulary
 
         floats = features.NODE_FEATURES[3:]
         return cls(

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hlograph.refinement import Refinement
+from hlograph.kernels.refinement import Refinement
 from models.encoder import StateStore
 from models.graph_view import GraphArrays, GraphView
 

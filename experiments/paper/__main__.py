@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import tyro
 
-from experiments.config_json import to_json
-from experiments.run_folder import RunFolderError, run_folder
-from experiments.startup import prepare_process
-from experiments.train import FAILED, INTERRUPTED, REFUSED
-from hlograph.checked_file import read_checked_json, write_checked_json
+from experiments.outcomes.run_folder import RunFolderError, run_folder
+from experiments.policies.config_json import to_json
+from experiments.training.program import FAILED, INTERRUPTED, REFUSED
+from experiments.workers.startup import prepare_process
 from hlograph.errors import DamagedFileError, HloError
+from hlograph.storage.checked_file import read_checked_json, write_checked_json
 
 if TYPE_CHECKING:
-    from experiments.study import Study
+    from experiments.outcomes.study import Study
 
 EXPERIMENTS = {
     "figure2": "agents on GPT-2's graphs: DQN, A2C, TRPO, PPO, and PPO with a GNN",

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.config import CorpusSet
 from experiments.paper.settings import FULL, Settings
+from experiments.policies.config import CorpusSet
 from models.config import GATConfig
 
 if TYPE_CHECKING:
-    from experiments.learner import LearnerName
+    from experiments.outcomes.study import Study
     from experiments.paper.ours import Variant
-    from experiments.study import Study
+    from experiments.policies.learner import LearnerName
 
 VARIANTS: Mapping[str, GATConfig] = {
     "GATv2, depth 3 (all)": GATConfig(),
@@ -123,7 +123,7 @@ def how_they_learned(config: Config, train: Sequence[str]) -> str:
         config: Settings.
         train: Benchmarks that they were trained on.
     """
-    from experiments.demonstrations import known_ways
+    from experiments.training.demonstrations import known_ways
 
     imitated = len(known_ways(train)) if config.cloning_epochs else 0
     then = (

@@ -20,16 +20,16 @@ from gymnasium import spaces
 from gymnasium.wrappers import TransformObservation, TransformReward
 
 from envs import PassOrderingEnv
-from experiments.config import OpCountTrainConfig
-from experiments.evaluation import Outcome
-from experiments.learner import learner_of
+from experiments.outcomes.evaluation import Outcome
 from experiments.paper.agent_settings import AgentName, AgentSettings
-from experiments.playing import Played, likeliest
-from experiments.rollout import Deck
-from experiments.rollout_worker import RolloutWorker, Task
-from experiments.startup import tensorboard_without_tensorflow
-from hlograph.checked_file import read_checked_json, write_checked_json
+from experiments.policies.config import OpCountTrainConfig
+from experiments.policies.learner import learner_of
+from experiments.workers.collecting import Deck
+from experiments.workers.playing import Played, likeliest
+from experiments.workers.startup import tensorboard_without_tensorflow
+from experiments.workers.worker import RolloutWorker, Task
 from hlograph.errors import HloError
+from hlograph.storage.checked_file import read_checked_json, write_checked_json
 from models.config import LOG_COUNT_SCALE
 
 _KIND, _VERSION = "trained agent", 2

@@ -6,19 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import hlograph
-from experiments.benchmarks import (
+from experiments.outcomes.benchmarks import (
     ALL_REFERENCES,
     Reference,
     held_out_benchmarks,
     recorded,
     training_benchmarks,
 )
-from experiments.best_known import op_counts
-from experiments.config_json import to_json
-from experiments.crew import Crew, pool_of
+from experiments.outcomes.best_known import op_counts
+from experiments.outcomes.study import Study, Trial
 from experiments.paper.settings import Settings
-from experiments.rollout_tasks import Measure
-from experiments.study import Study, Trial
+from experiments.policies.config_json import to_json
+from experiments.workers.crew import Crew, pool_of
+from experiments.workers.tasks import Measure
 from hlograph.errors import WorkerLostError
 
 

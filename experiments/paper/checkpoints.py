@@ -6,15 +6,15 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from experiments.config_json import to_json
-from experiments.shipped import ORDERING, available, checkpoint_location
+from experiments.policies.config_json import to_json
+from experiments.policies.shipped import ORDERING, available, checkpoint_location
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
-    from experiments.benchmarks import Reference
-    from experiments.checkpoint import Checkpoint
-    from experiments.checkpoint_player import Player
-    from experiments.study import Study, Trial
+    from experiments.outcomes.benchmarks import Reference
+    from experiments.outcomes.study import Study, Trial
+    from experiments.policies.checkpoint import Checkpoint
+    from experiments.workers.player import Player
 
     Play = Callable[[Player, str, Sequence[str], int], Iterable[Trial]]
 
@@ -59,7 +59,7 @@ def opened(config: CheckpointsConfig) -> "list[Checkpoint]":
             tell apart.
         OSError: One cannot be read.
     """
-    from experiments.checkpoint import Checkpoint
+    from experiments.policies.checkpoint import Checkpoint
 
     given = config.checkpoints or tuple(available(kinds=ORDERING))
     if not given:
@@ -108,9 +108,9 @@ def play_checkpoints(
             the benchmarks, and a seed.
         notes: What a reader has to be told.
     """
-    from experiments.checkpoint_player import player, training_cost
+    from experiments.outcomes.study import Study
     from experiments.paper.benchmarks import known_of
-    from experiments.study import Study
+    from experiments.workers.player import player, training_cost
 
     references: dict[str, Reference] = {}
     trials: list[Trial] = []

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.config import CorpusSet
 from experiments.paper.agent_settings import AGENTS, MASKED, AgentName, AgentSettings
 from experiments.paper.settings import FULL, PAPER, Settings
+from experiments.policies.config import CorpusSet
 
 if TYPE_CHECKING:
-    from experiments.learner import LearnerName
+    from experiments.outcomes.study import Study, Trial
     from experiments.paper.benchmarks import Benchmarks
-    from experiments.study import Study, Trial
+    from experiments.policies.learner import LearnerName
 
 OURS: "Mapping[LearnerName, str]" = {"op_counts": "PPO (op counts)", "gnn": "PPO (GNN)"}
 """This project's own learners, and what tables call them."""
@@ -87,10 +87,10 @@ def run(config: Config, folder: Path) -> "Study":
 
 def _third_party(config: Config, folder: Path, benchmarks: "Benchmarks") -> "list[Trial]":
     """Trials of the libraries' agents, one agent in each worker at a time."""
-    from experiments.crew import Crew, pool_of
-    from experiments.evaluation import count_ratios
+    from experiments.outcomes.evaluation import count_ratios
+    from experiments.outcomes.study import Trial
     from experiments.paper.agents import TrainAgent
-    from experiments.study import Trial
+    from experiments.workers.crew import Crew, pool_of
 
     tasks = [
         TrainAgent(

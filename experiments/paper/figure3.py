@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.config import CorpusSet
 from experiments.paper.checkpoints import (
     CheckpointsConfig,
     Groups,
@@ -16,9 +15,10 @@ from experiments.paper.checkpoints import (
     play_checkpoints,
     play_greedily_or_best,
 )
+from experiments.policies.config import CorpusSet
 
 if TYPE_CHECKING:
-    from experiments.study import Study
+    from experiments.outcomes.study import Study
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def run(config: Config, folder: Path) -> "Study":
 
 def groups_of(config: Config) -> Groups:
     """The held-out benchmarks of each set."""
-    from experiments.benchmarks import held_out_benchmarks
+    from experiments.outcomes.benchmarks import held_out_benchmarks
 
     return {
         f"{name} test-unseen": held_out_benchmarks(config.op_limit, config.count, name)

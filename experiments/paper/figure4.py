@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.config import CorpusSet
 from experiments.paper.settings import FULL, PAPER, Settings
+from experiments.policies.config import CorpusSet
 
 if TYPE_CHECKING:
-    from experiments.learner import LearnerName
-    from experiments.study import Study
+    from experiments.outcomes.study import Study
+    from experiments.policies.learner import LearnerName
 
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "plain": {},

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.config import CorpusSet
 from experiments.paper.checkpoints import (
     CheckpointsConfig,
     Groups,
@@ -19,10 +18,11 @@ from experiments.paper.checkpoints import (
     play_checkpoints,
     play_greedily_or_best,
 )
+from experiments.policies.config import CorpusSet
 
 if TYPE_CHECKING:
-    from experiments.checkpoint import Checkpoint
-    from experiments.study import Study
+    from experiments.outcomes.study import Study
+    from experiments.policies.checkpoint import Checkpoint
 
 LARGER = "larger than trained on"
 """Group of modules of the split train beyond every checkpoint's limit."""
@@ -61,7 +61,7 @@ def run(config: Config, folder: Path) -> "Study":
         ValueError: It was made with other passes, or two are of one kind and seed.
         OSError: It cannot be read.
     """
-    from experiments.benchmarks import held_out_benchmarks
+    from experiments.outcomes.benchmarks import held_out_benchmarks
 
     checkpoints = opened(config)
     groups: Groups = {
@@ -77,7 +77,7 @@ def run(config: Config, folder: Path) -> "Study":
 
 def larger_than_trained_on(config: Config, checkpoints: "Sequence[Checkpoint]") -> list[str]:
     """Modules of the split train that none of the checkpoints was trained on, for their size."""
-    from experiments.benchmarks import spread_over_families
+    from experiments.outcomes.benchmarks import spread_over_families
     from hlograph import corpus
 
     limit = max(checkpoint.config["train_op_limit"] for checkpoint in checkpoints)
@@ -87,7 +87,7 @@ def larger_than_trained_on(config: Config, checkpoints: "Sequence[Checkpoint]") 
 
 def huge(config: Config) -> list[str]:
     """Modules of the test splits with more than ``HUGE_OPS`` instructions, within their limit."""
-    from experiments.benchmarks import spread_over_families
+    from experiments.outcomes.benchmarks import spread_over_families
     from hlograph import corpus
 
     tests = [

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from tensorboard.backend.event_processing.event_accumulator import SCALARS, EventAccumulator
 
-from experiments.benchmarks import REFERENCES
-from experiments.config import GNNTrainConfig
-from experiments.crew import Crew, pool_of
-from experiments.evaluation import Measure
-from experiments.learner import LearnerName, learner_of
+from experiments.outcomes.benchmarks import REFERENCES
+from experiments.outcomes.evaluation import Measure
+from experiments.outcomes.study import Trial
 from experiments.paper.benchmarks import Benchmarks
-from experiments.study import Trial
-from experiments.training import Training
+from experiments.policies.config import GNNTrainConfig
+from experiments.policies.learner import LearnerName, learner_of
+from experiments.training.loop import Training
+from experiments.workers.crew import Crew, pool_of
 
 
 @dataclass(frozen=True)

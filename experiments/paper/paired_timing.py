@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.metrics import bootstrap_interval, geometric_mean
+from experiments.outcomes.metrics import bootstrap_interval, geometric_mean
 
 CONTROL = "control"
 """Method of pairs that compare a module with itself, compiled twice: what noise alone makes."""
@@ -26,7 +26,7 @@ class Side:
     """Wall time of XLA:CPU's compilation, HLO passes and code generation together: the median over
     some, the other side compiled in turn."""
     kernels: int
-    """Steps of the compiled code; see ``hlograph.execution.Executable``."""
+    """Steps of the compiled code; see ``hlograph.execution.executable.Executable``."""
     median_seconds: float
     """Wall time of one run, the median over the samples."""
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from experiments.config import REWRITE_PRESETS, RewriteTrainConfig, Workers
-from experiments.config_json import to_json
-from experiments.rewriting.space import Objective
+from experiments.policies.config import REWRITE_PRESETS, RewriteTrainConfig, Workers
+from experiments.policies.config_json import to_json
+from experiments.search.rewriting.space import Objective
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
+    from experiments.outcomes.study import Study, Trial
     from experiments.paper.runtime_worker import MakeWorker
-    from experiments.study import Study, Trial
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def run(config: Config, folder: Path, make_worker: "MakeWorker | None" = None) -
             other rules.
         OSError: A file cannot be read or written.
     """
-    from experiments.crew import Crew, pool_of
+    from experiments.outcomes.study import Study
     from experiments.paper.benchmarks import all_references, known_of
     from experiments.paper.rewriting_times import timed
     from experiments.paper.rewriting_trials import (
@@ -152,7 +152,7 @@ def run(config: Config, folder: Path, make_worker: "MakeWorker | None" = None) -
         seen_in_training,
         trials_of,
     )
-    from experiments.study import Study
+    from experiments.workers.crew import Crew, pool_of
 
     competitors, trained = competitors_of(config)
     settings = _settings(config)
@@ -191,7 +191,7 @@ def _settings(config: Config) -> RewriteTrainConfig:
 
 def _begun(folder: Path) -> "Sequence[Trial]":
     """Trials that an earlier run in the folder came to."""
-    from experiments.study import STUDY, Study
+    from experiments.outcomes.study import STUDY, Study
 
     return Study.load(folder / STUDY).trials if (folder / STUDY).exists() else ()
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from experiments.outcomes.study import Trial
 from experiments.paper.paired_timing import summaries, table
 from experiments.paper.rewriting import Config
 from experiments.paper.runtime_results import Kept, measurements, pairs_of
@@ -16,8 +17,7 @@ from experiments.paper.runtime_worker import (
     measure,
     timing_pool,
 )
-from experiments.study import Trial
-from hlograph.equivalence import Limits
+from hlograph.execution.equivalence import Limits
 
 _STEP_SECONDS = 300.0
 _MEMORY_GIB = 6.0

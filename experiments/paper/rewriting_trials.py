@@ -4,20 +4,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from experiments.benchmarks import Reference, training_benchmarks
-from experiments.checkpoint import Checkpoint
-from experiments.crew import Crew
+from experiments.outcomes.benchmarks import Reference, training_benchmarks
+from experiments.outcomes.study import Trial, trial_key
 from experiments.paper.rewriting import Config
-from experiments.rewriting.egraph.optimizer import EqualitySettings
-from experiments.rewriting.egraph.task import SATURATION, Saturate
-from experiments.rewriting.guide import settings_of
-from experiments.rewriting.registry import DRAWS, GUIDED, METHODS
-from experiments.rewriting.space import Objective
-from experiments.rewriting.task import Estimate, RewriteSearch, Rewritten, RunPipeline
-from experiments.rollout_worker import Task
+from experiments.policies.checkpoint import Checkpoint
+from experiments.policies.shipped import checkpoint_location
 from experiments.search.guide import TrainedPolicy
-from experiments.shipped import checkpoint_location
-from experiments.study import Trial, trial_key
+from experiments.search.rewriting.egraph.optimizer import EqualitySettings
+from experiments.search.rewriting.egraph.task import SATURATION, Saturate
+from experiments.search.rewriting.guide import settings_of
+from experiments.search.rewriting.registry import DRAWS, GUIDED, METHODS
+from experiments.search.rewriting.space import Objective
+from experiments.search.rewriting.task import Estimate, RewriteSearch, Rewritten, RunPipeline
+from experiments.workers.crew import Crew
+from experiments.workers.worker import Task
 
 MAIN, OTHERS = "inference graphs", "other models and shapes"
 """Groups of benchmarks."""

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Literal
 
 from tqdm import tqdm
 
-from experiments.config import CorpusSet
+from experiments.policies.config import CorpusSet
 from hlograph.corpus.shipped import Split
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
-    from experiments.checkpoint import Checkpoint
-    from experiments.evaluation import Outcome
+    from experiments.outcomes.evaluation import Outcome
+    from experiments.outcomes.study import Study
     from experiments.paper.runtime_results import Kept
     from experiments.paper.runtime_worker import MakeWorker
-    from experiments.study import Study
+    from experiments.policies.checkpoint import Checkpoint
 
 BEST_KNOWN = "best known"
 """Method that takes the least op counts that any search has found."""
@@ -111,10 +111,10 @@ def run(config: Config, folder: Path, make_worker: "MakeWorker | None" = None) -
         ValueError: It was made with other passes.
         OSError: It cannot be read.
     """
-    from experiments.benchmarks import held_out_benchmarks
-    from experiments.checkpoint_player import training_cost
+    from experiments.outcomes.benchmarks import held_out_benchmarks
     from experiments.paper.paired_timing import summaries, table
     from experiments.paper.runtime_results import Kept, pairs_of, study
+    from experiments.workers.player import training_cost
 
     names = held_out_benchmarks(config.op_limit, config.count, config.corpus_set, config.split)
     if not names:
@@ -132,9 +132,9 @@ def run(config: Config, folder: Path, make_worker: "MakeWorker | None" = None) -
 
 def _policies(config: Config) -> "dict[str, Checkpoint]":
     """The checkpoints, by what tables call their policies; the second of a kind has a number."""
-    from experiments.checkpoint import Checkpoint
-    from experiments.checkpoint_player import LABELS
-    from experiments.shipped import ORDERING, checkpoint_location, one_of_each
+    from experiments.policies.checkpoint import Checkpoint
+    from experiments.policies.shipped import ORDERING, checkpoint_location, one_of_each
+    from experiments.workers.player import LABELS
 
     found: dict[str, Checkpoint] = {}
     for given in config.checkpoints or one_of_each(kinds=ORDERING):
@@ -149,8 +149,8 @@ def _methods(
     config: Config, folder: Path, names: Sequence[str], policies: "Mapping[str, Checkpoint]"
 ) -> "Mapping[str, Mapping[str, Outcome | None]]":
     """By method and benchmark what was found; None is to be found by the worker."""
-    from experiments.best_known import current
-    from experiments.evaluation import Outcome
+    from experiments.outcomes.best_known import current
+    from experiments.outcomes.evaluation import Outcome
     from hlograph import corpus
 
     methods: dict[str, Mapping[str, Outcome | None]] = {
@@ -171,7 +171,7 @@ def _played(
     config: Config, folder: Path, checkpoint: "Checkpoint", names: Sequence[str]
 ) -> "list[Outcome]":
     """What a checkpoint's policy makes of benchmarks when it is played greedily."""
-    from experiments.checkpoint_player import player
+    from experiments.workers.player import player
 
     with player(checkpoint, folder, num_workers=config.num_workers) as play:
         return play.crew.play(checkpoint.learner, play.policy, names)
@@ -186,7 +186,7 @@ def _measure(
 ) -> None:
     """Measures benchmarks one after the other in a process of their own."""
     from experiments.paper.runtime_worker import Candidate, TimeBenchmark, measure, timing_pool
-    from hlograph.equivalence import Limits
+    from hlograph.execution.equivalence import Limits
 
     tasks = [
         TimeBenchmark(

@@ -5,14 +5,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from experiments.benchmarks import recorded
-from experiments.config_json import to_json
-from experiments.evaluation import Check, Outcome
+from experiments.outcomes.benchmarks import recorded
+from experiments.outcomes.evaluation import Check, Outcome
+from experiments.outcomes.study import Study, Trial
 from experiments.paper.paired_timing import CONTROL, Pair, Side, summaries
 from experiments.paper.runtime import BEST_KNOWN, Config
 from experiments.paper.runtime_worker import Result
-from experiments.study import Study, Trial
-from hlograph.checked_file import read_checked_json, write_checked_json
+from experiments.policies.config_json import to_json
+from hlograph.storage.checked_file import read_checked_json, write_checked_json
 
 _KIND, _VERSION = "run times", 1
 

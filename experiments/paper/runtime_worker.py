@@ -11,15 +11,15 @@ from statistics import median
 
 import numpy as np
 
-from experiments.benchmarks import load
-from experiments.evaluation import Check, Checker, Outcome, after_pipeline
-from experiments.metrics import bootstrap_interval
+from experiments.outcomes.benchmarks import load
+from experiments.outcomes.evaluation import Check, Checker, Outcome, after_pipeline
+from experiments.outcomes.metrics import bootstrap_interval
 from experiments.paper.paired_timing import CONTROL, Pair, Side
 from hlograph import HloError, Module
-from hlograph.equivalence import Limits
-from hlograph.equivalence.arrays import Array
 from hlograph.errors import WorkerLostError
-from hlograph.execution import Executable, random_inputs, time_in_turn
+from hlograph.execution.equivalence import Limits
+from hlograph.execution.equivalence.arrays import Array
+from hlograph.execution.executable import Executable, random_inputs, time_in_turn
 from hlograph.isolation import FlightRecorder, Pool, WorkerPool
 from hlograph.isolation import Limits as PoolLimits
 

@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from experiments.config import CorpusSet, Workers
-from experiments.config_json import to_json
-from hlograph.checked_file import read_checked_json, write_checked_json
+from experiments.policies.config import CorpusSet, Workers
+from experiments.policies.config_json import to_json
 from hlograph.corpus.shipped import Split
 from hlograph.errors import HloError
+from hlograph.storage.checked_file import read_checked_json, write_checked_json
 
 if TYPE_CHECKING:
+    from experiments.outcomes.study import Study, Trial
     from experiments.paper.search_trials import Competitor
-    from experiments.study import Study, Trial
 
 BEGUN = "searches.json"
 """File of what a run was begun with, beside its settings."""
@@ -99,8 +99,7 @@ def run(config: Config, folder: Path) -> "Study":
         ValueError: There is no such method, or a checkpoint was made with other passes.
         OSError: A file cannot be read or written.
     """
-    from experiments.config import OpCountTrainConfig
-    from experiments.crew import Crew, pool_of
+    from experiments.outcomes.study import Study
     from experiments.paper.benchmarks import all_references, known_of
     from experiments.paper.search_trials import (
         Budget,
@@ -109,7 +108,8 @@ def run(config: Config, folder: Path) -> "Study":
         trained,
         trials_of,
     )
-    from experiments.study import Study
+    from experiments.policies.config import OpCountTrainConfig
+    from experiments.workers.crew import Crew, pool_of
 
     competitors = competitors_of(config.methods, config.guided, config.checkpoints)
     workers = _workers(config, folder, competitors)
@@ -148,7 +148,7 @@ def _workers(config: Config, folder: Path, competitors: "Sequence[Competitor]") 
     Raises:
         HloError: The folder has searches with other policies, or is not known to have these.
     """
-    from experiments.study import STUDY
+    from experiments.outcomes.study import STUDY
 
     policies = {c.label: c.digest for c in competitors if c.label}
     try:
@@ -172,7 +172,7 @@ def _workers(config: Config, folder: Path, competitors: "Sequence[Competitor]") 
 
 def _begun(folder: Path) -> "dict[tuple[str, int, str], Trial]":
     """Trials that an earlier run in the folder came to, by method, seed and group."""
-    from experiments.study import STUDY, Study
+    from experiments.outcomes.study import STUDY, Study
 
     if not (folder / STUDY).exists():
         return {}
@@ -181,7 +181,7 @@ def _begun(folder: Path) -> "dict[tuple[str, int, str], Trial]":
 
 def _groups(config: Config) -> dict[str, list[str]]:
     """Names of benchmarks by set."""
-    from experiments.benchmarks import held_out_benchmarks
+    from experiments.outcomes.benchmarks import held_out_benchmarks
 
     return {
         f"{name} {config.split}": held_out_benchmarks(

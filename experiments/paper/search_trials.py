@@ -4,15 +4,15 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from experiments.checkpoint import Checkpoint
-from experiments.checkpoint_player import LABELS
-from experiments.crew import Crew
+from experiments.outcomes.study import Trial
+from experiments.policies.checkpoint import Checkpoint
+from experiments.policies.shipped import ORDERING, checkpoint_location, one_of_each
 from experiments.search.guide import TrainedPolicy
 from experiments.search.methods import SEEDLESS, check_guided
 from experiments.search.task import Found, Search
-from experiments.shipped import ORDERING, checkpoint_location, one_of_each
-from experiments.study import Trial
-from hlograph.locations import read_bytes
+from experiments.workers.crew import Crew
+from experiments.workers.player import LABELS
+from hlograph.storage.locations import read_bytes
 
 GREEDY = "policy-greedy"
 """The method that spends what it spends."""

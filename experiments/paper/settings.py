@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from experiments.config import GNN_PRESETS, CorpusSet, GNNTrainConfig
+from experiments.policies.config import GNN_PRESETS, CorpusSet, GNNTrainConfig
 from models.config import PPOConfig
 
 Preset = Literal["quick", "full", "paper"]

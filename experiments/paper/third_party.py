@@ -16,10 +16,10 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.vec_env import DummyVecEnv
 from torch import nn
 
-from experiments.config import OpCountTrainConfig
 from experiments.paper.agent_settings import LABELS, MASKED, AgentName, AgentSettings
 from experiments.paper.agents import Learned, MakeEnv, Scores, TrainAgent, play, training_env
-from experiments.rollout import Deck
+from experiments.policies.config import OpCountTrainConfig
+from experiments.workers.collecting import Deck
 
 
 def make_agent(

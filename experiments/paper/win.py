@@ -15,8 +15,8 @@ from experiments.paper import figure3
 from experiments.paper.checkpoints import opened, play_checkpoints
 
 if TYPE_CHECKING:
-    from experiments.checkpoint_player import Player
-    from experiments.study import Study, Trial
+    from experiments.outcomes.study import Study, Trial
+    from experiments.workers.player import Player
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ def _trials(
 
 def _random_search(play: "Player", like: "Trial") -> "Trial":
     """Random search on the same benchmarks in the same time, by as many workers."""
+    from experiments.outcomes.study import Trial
     from experiments.search.task import Found, Search
-    from experiments.study import Trial
 
     tasks = [
         Search(

@@ -14,9 +14,9 @@ from typing import Annotated
 
 import tyro
 
-from experiments.study import STUDY, Study
-from hlograph.atomic_write import write_bytes_atomically, write_text_atomically
+from experiments.outcomes.study import STUDY, Study
 from hlograph.errors import DamagedFileError
+from hlograph.storage.atomic_write import write_bytes_atomically, write_text_atomically
 
 TITLE = "Results"
 PAGE, TEXT = "index.html", "README.md"

@@ -4,12 +4,12 @@ import math
 import re
 from collections.abc import Sequence
 
+from experiments.outcomes.study import Study
 from experiments.report.bars import seed_bars
 from experiments.report.comparison import BETTER, Comparison
 from experiments.report.lines import Line, Panel, line_panels
 from experiments.report.methods import tables
 from experiments.report.section import Picture, Section
-from experiments.study import Study
 
 _DEPTH = re.compile(r"(?:depth|layers)\D{0,3}(\d+)|(\d+)\s*layers?\b", re.IGNORECASE)
 

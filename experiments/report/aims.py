@@ -4,11 +4,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from experiments.metrics import geometric_mean
+from experiments.outcomes.metrics import geometric_mean
+from experiments.outcomes.study import Study
 from experiments.paper.win import same_time
 from experiments.report.comparison import BETTER, Comparison, Measure
 from experiments.report.section import Cell, Number, Table, over_seeds, share_over_seeds
-from experiments.study import Study
 
 Values = Callable[[Comparison, str], Sequence[float]]
 """What is judged of a method: a value for each seed, or one of all."""

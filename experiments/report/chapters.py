@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from experiments.outcomes.study import Study
 from experiments.report import (
     ablations,
     figure2,
@@ -17,7 +18,6 @@ from experiments.report import (
     win,
 )
 from experiments.report.section import Chapter, Section
-from experiments.study import Study
 
 KINDS: Mapping[str, tuple[str, Callable[[Study], list[Section]]]] = {
     "figure2": ("Figure 2: agents", figure2.sections),

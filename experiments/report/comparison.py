@@ -8,9 +8,9 @@ import math
 from collections.abc import Callable, Sequence
 from statistics import median
 
-from experiments.benchmarks import REFERENCES
-from experiments.evaluation import Outcome
-from experiments.metrics import (
+from experiments.outcomes.benchmarks import REFERENCES
+from experiments.outcomes.evaluation import Outcome
+from experiments.outcomes.metrics import (
     Reduction,
     better_of,
     geometric_mean,
@@ -20,7 +20,7 @@ from experiments.metrics import (
     share_within,
     worst,
 )
-from experiments.study import Study, Trial
+from experiments.outcomes.study import Study, Trial
 
 BETTER = "the better of both"
 """Per benchmark, the better of the pipelines in ``REFERENCES``."""

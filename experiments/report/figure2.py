@@ -2,12 +2,12 @@
 
 from collections import defaultdict
 
+from experiments.outcomes.study import Study
 from experiments.report.comparison import Comparison
 from experiments.report.generic import ratio_bars
 from experiments.report.lines import Line, Panel, line_panels
 from experiments.report.methods import tables
 from experiments.report.section import Picture, Section
-from experiments.study import Study
 
 LEARNING = (
     "Count ratio on modules of the split validation while training, greedily played; the other "

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from experiments.metrics import bootstrap_interval, geometric_mean, share, worst
+from experiments.outcomes.metrics import bootstrap_interval, geometric_mean, share, worst
+from experiments.outcomes.study import Study
 from experiments.report.comparison import BETTER, Comparison
 from experiments.report.methods import tables
 from experiments.report.section import (
@@ -16,7 +17,6 @@ from experiments.report.section import (
     ratio,
 )
 from experiments.report.style import GREY, colours, picture
-from experiments.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
+from experiments.outcomes.study import Study, Trial
 from experiments.report.bars import grouped_bars
 from experiments.report.comparison import Comparison
 from experiments.report.methods import tables
 from experiments.report.section import Cell, Picture, Section, Table, over_seeds
-from experiments.study import Study, Trial
 
 SIZE_CLASSES = (1_000, 3_000, 10_000)
 """Op counts at the start up to which a benchmark is of a class; the last class is above."""

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
+from experiments.outcomes.study import Study
 from experiments.report.bars import seed_bars
 from experiments.report.comparison import Comparison, Measure
 from experiments.report.methods import details, measures_table
 from experiments.report.section import Picture, Section
-from experiments.study import Study
 
 
 def ratio_bars(

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from experiments.outcomes.study import Study
 from experiments.report.bars import grouped_bars
 from experiments.report.comparison import Comparison
 from experiments.report.figure2 import LEARNING, learning_curves
 from experiments.report.methods import tables
 from experiments.report.section import Section
-from experiments.study import Study
 
 _PARTS = re.compile(r"(.*) \((.*)\)")
 

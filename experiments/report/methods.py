@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from statistics import median
 
+from experiments.outcomes.study import Trial
 from experiments.report.comparison import (
     BEST_KNOWN,
     BETTER,
@@ -21,7 +22,6 @@ from experiments.report.section import (
     plain,
     share_over_seeds,
 )
-from experiments.study import Trial
 
 Column = tuple[str, Callable[[str], Cell]]
 """A heading, and what it says of a method."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from experiments.metrics import bootstrap_interval, geometric_mean
+from experiments.outcomes.metrics import bootstrap_interval, geometric_mean
+from experiments.outcomes.study import Study, Trial
 from experiments.report import runtime
 from experiments.report.bars import seed_bars
 from experiments.report.comparison import Comparison, median_calls
@@ -17,7 +18,6 @@ from experiments.report.section import (
     mean_over_seeds,
     over_seeds,
 )
-from experiments.study import Study, Trial
 
 _AGAINST = ("xla-cpu", "xla-simplify")
 _ALIKE = ("equal", "close")

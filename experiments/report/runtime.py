@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from experiments.metrics import bootstrap_interval, geometric_mean
+from experiments.outcomes.metrics import bootstrap_interval, geometric_mean
+from experiments.outcomes.study import Study
 from experiments.report import generic
 from experiments.report.section import (
     Cell,
@@ -18,7 +19,6 @@ from experiments.report.section import (
     ratio,
 )
 from experiments.report.style import colours, picture
-from experiments.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

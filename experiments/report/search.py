@@ -6,12 +6,12 @@ from typing import Literal
 
 import numpy as np
 
-from experiments.metrics import geometric_mean
+from experiments.outcomes.metrics import geometric_mean
+from experiments.outcomes.study import Study, Trial
 from experiments.report.comparison import BEST_KNOWN, Comparison
 from experiments.report.lines import Line, Panel, line_panels
 from experiments.report.methods import tables
 from experiments.report.section import Cell, Picture, Section, Table, over_seeds
-from experiments.study import Study, Trial
 
 Budget = Literal["pass calls", "seconds"]
 _COLUMN: dict[Budget, Literal[0, 1]] = {"pass calls": 0, "seconds": 1}

@@ -2,13 +2,13 @@
 
 import math
 
+from experiments.outcomes.study import Study
 from experiments.report.aims import aims_table, explained
 from experiments.report.comparison import BETTER, Comparison
 from experiments.report.generic import ratio_bars
 from experiments.report.methods import tables
 from experiments.report.search import equal_budgets
 from experiments.report.section import Cell, Section, Table, over_seeds
-from experiments.study import Study
 
 
 def sections(study: Study) -> list[Section]:

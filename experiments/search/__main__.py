@@ -17,7 +17,7 @@ from pathlib import Path
 
 import tyro
 
-from experiments.config import CorpusSet
+from experiments.policies.config import CorpusSet
 from hlograph.corpus.shipped import Split
 from hlograph.errors import HloError
 
@@ -84,11 +84,11 @@ def _search(config: SearchConfig) -> None:
     # These import torch and the engine: seconds that --help does not have.
     from tqdm import tqdm
 
-    from experiments import best_known
-    from experiments.config import OpCountTrainConfig
-    from experiments.crew import Crew, pool_of
-    from experiments.run_folder import run_folder
+    from experiments.outcomes import best_known
+    from experiments.outcomes.run_folder import run_folder
+    from experiments.policies.config import OpCountTrainConfig
     from experiments.search.run import search_in_batches, searches
+    from experiments.workers.crew import Crew, pool_of
 
     folder = config.out or Path("runs") / f"search-{datetime.now():%Y%m%d-%H%M%S}"
     tasks = searches(
@@ -117,7 +117,7 @@ def _benchmarks(config: SearchConfig) -> list[str]:
     Raises:
         ValueError: There are none.
     """
-    from experiments import best_known
+    from experiments.outcomes import best_known
     from hlograph import corpus
 
     chosen = corpus.load(config.corpus_set, config.split, max_op_count=config.op_limit)

@@ -10,15 +10,15 @@ import torch
 from numpy.typing import NDArray
 
 from envs.rewards import LogDrop, OpCountDrop, resolve_reward
-from experiments.checkpoint import Checkpoint, policy_of
-from experiments.config import PassTrainConfig, TrainConfig
-from experiments.crew import parameters_of
-from experiments.learner import NUM_ACTIONS, Learner, LearnerName, learner_of, new_policy
-from experiments.playing import likeliest
+from experiments.policies.checkpoint import Checkpoint, policy_of
+from experiments.policies.config import PassTrainConfig, TrainConfig
+from experiments.policies.learner import NUM_ACTIONS, Learner, LearnerName, learner_of, new_policy
 from experiments.search.node_view import NodeView
 from experiments.search.space import Node, SearchSpace
-from hlograph.locations import Location
-from hlograph.registry import passes
+from experiments.workers.crew import parameters_of
+from experiments.workers.playing import likeliest
+from hlograph.storage.locations import Location
+from hlograph.transforms.registry import passes
 from models.actor_critic import ActorCritic
 from models.rollout import StateTable
 

@@ -8,7 +8,7 @@ import numpy as np
 import hlograph
 from experiments.search.patience import Patience
 from experiments.search.space import Node, SearchSpace
-from hlograph.registry import Pass
+from hlograph.transforms.registry import Pass
 
 _ALL_CALLS, _SINGLE_CALLS = "call-inliner", "call-inliner:single-call-site"
 _STARTS: tuple[tuple[str, str | None], ...] = (

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from envs.observations import OBSERVATIONS, Observation, ObservationKind
 from envs.rewards import ModuleState, cost_changes
+from experiments.policies.states import State, state_of
 from experiments.search.space import Node, SearchSpace
-from experiments.states import State, state_of
 
 
 class NodeView:

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from experiments import best_known
-from experiments.best_known import COMPARED, BestKnown
-from experiments.crew import Crew
-from experiments.evaluation import Outcome
+from experiments.outcomes import best_known
+from experiments.outcomes.best_known import COMPARED, BestKnown
+from experiments.outcomes.evaluation import Outcome
+from experiments.policies.shipped import checkpoint_location
 from experiments.search.guide import TrainedPolicy
 from experiments.search.methods import GUIDED, METHODS, check_guided
 from experiments.search.task import Found, Search
 from experiments.search.tidy import Tidy
-from experiments.shipped import checkpoint_location
+from experiments.workers.crew import Crew
 
 
 def searches(

@@ -14,7 +14,7 @@ from hlograph.errors import PassError
 from hlograph.isolation import FlightRecorder, Quarantine
 from hlograph.isolation.pass_call import note
 from hlograph.module import Module, Snapshot
-from hlograph.registry import Pass, passes
+from hlograph.transforms.registry import Pass, passes
 
 _INSTRUCTION_BYTES = 2048
 """Of a kept state, whose module is held twice; see ``envs.module_cache``."""

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.benchmarks import load
-from experiments.evaluation import Outcome
-from experiments.rollout_worker import RolloutWorker, Task
+from experiments.outcomes.benchmarks import load
+from experiments.outcomes.evaluation import Outcome
 from experiments.search.budget import Budget, BudgetSpentError
 from experiments.search.guide import Guide, TrainedPolicy
 from experiments.search.methods import GUIDED, METHODS, Method
 from experiments.search.space import SearchSpace
+from experiments.workers.worker import RolloutWorker, Task
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import hlograph
-from experiments.benchmarks import load
-from experiments.rollout_worker import RolloutWorker, Task
+from experiments.outcomes.benchmarks import load
 from experiments.search.budget import Budget, BudgetSpentError
 from experiments.search.local import effective, shortened
 from experiments.search.space import Node, SearchSpace
+from experiments.workers.worker import RolloutWorker, Task
 
 _FIRST = tuple(
     dict.fromkeys(

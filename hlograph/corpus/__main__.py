@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from hlograph.atomic_write import write_bytes_atomically, write_text_atomically
 from hlograph.corpus.benchmark_set import COLUMNS, BenchmarkSet
 from hlograph.corpus.own_modules import from_folder
 from hlograph.corpus.record import Benchmark
 from hlograph.corpus.shipped import SETS, SPLITS, load
 from hlograph.errors import HloError
-from hlograph.vocabulary import OPCODES
+from hlograph.graph.vocabulary import OPCODES
+from hlograph.storage.atomic_write import write_bytes_atomically, write_text_atomically
 
 _WRITERS: dict[str, Callable[[Benchmark], bytes]] = {
     "hlo": lambda benchmark: benchmark.load().to_text().encode(),

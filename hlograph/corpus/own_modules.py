@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from hlograph.corpus.benchmark_set import BenchmarkSet
 from hlograph.corpus.record import Benchmark
 from hlograph.errors import HloError, HloParseError
-from hlograph.locations import Location, as_location, files_below
+from hlograph.storage.locations import Location, as_location, files_below
 
 if TYPE_CHECKING:
     import os
 
     from hlograph.module import Module
-    from hlograph.sources import Source
+    from hlograph.reading.sources import Source
 
 _SUFFIX = re.compile(r"(\.hlo|\.txt|\.pb|\.mlir|\.stablehlo)+(\.gz|\.zst)?$")
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hlograph.locations import Location
     from hlograph.module import Module
+    from hlograph.storage.locations import Location
 
 
 @dataclass(frozen=True, slots=True)

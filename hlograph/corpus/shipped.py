@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 from hlograph.corpus.benchmark_set import BenchmarkSet
 from hlograph.corpus.record import Benchmark
 from hlograph.errors import HloError, UnknownNameError
-from hlograph.locations import Location, absolute, as_location, join, read_bytes
 from hlograph.names import unknown
+from hlograph.storage.locations import Location, absolute, as_location, join, read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd

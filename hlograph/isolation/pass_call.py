@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from hlograph.isolation.flight_recorder import FlightRecorder
-from hlograph.steps import is_place
+from hlograph.transforms.steps import is_place
 
 RUN, RUN_LOWERED = "run", "run-lowered"
 """What a call is named that compiles and runs the state, and one that does so with the fusions

@@ -10,11 +10,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hlograph.atomic_write import write_bytes_atomically
 from hlograph.errors import DamagedFileError
 from hlograph.isolation.pass_call import Pair, PassCall
+from hlograph.storage.atomic_write import write_bytes_atomically
 
-_FIRST_LINE = "// hlograph reproducer, version 1; python -m hlograph.repro FILE runs it"
+_FIRST_LINE = "// hlograph reproducer, version 1; python -m hlograph.isolation.repro FILE runs it"
 
 # What shells and file systems make something of; a listing names all its rules.
 _NO_NAME = re.compile(r"[^\w.-]+")

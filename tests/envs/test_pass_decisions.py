@@ -14,9 +14,9 @@ from envs import PassDecisionsEnv, ReplayError, Trajectory
 from envs.fusion_policies import Greedy, PickFirst, Uniform, play
 from envs.fusion_walk import FUSION_PASSES
 from hlograph import OPCODES, Module, UnknownNameError, corpus
-from hlograph.execution import Executable, random_inputs
-from hlograph.xla_cpu import before_fusion
-from tests.hlograph.test_fusion_rules import DIAMOND, assert_close, fused_computations
+from hlograph.execution.executable import Executable, random_inputs
+from hlograph.transforms.xla_cpu import before_fusion
+from tests.hlograph.transforms.test_fusion_rules import DIAMOND, assert_close, fused_computations
 
 KEEP, APPLY = 0, 1
 NOTHING = "HloModule nothing\nENTRY e {\n x = f32[4] parameter(0)\n ROOT y = f32[4] negate(x)\n}"
@@ -156,7 +156,7 @@ def test_the_same_actions_give_the_same_module_in_another_process(diamond):
         "from envs import PassDecisionsEnv\n"
         "from envs.fusion_policies import Uniform, play\n"
         "from hlograph import Module\n"
-        "from tests.hlograph.test_fusion_rules import DIAMOND\n"
+        "from tests.hlograph.transforms.test_fusion_rules import DIAMOND\n"
         "env = PassDecisionsEnv(Module.from_text(DIAMOND)); env.reset()\n"
         "print(play(env, Uniform(seed=3))['fingerprint'])\n"
     )

@@ -15,11 +15,11 @@ from envs import PassDecisionsEnv, PassOrderingEnv, RewriteEnv, RunTimes, run_ti
 from envs.rewards import ModuleState, RunTimeDrop
 from envs.run_times import Start
 from hlograph import Module, passes
-from hlograph.equivalence import Limits
 from hlograph.errors import HloError, NotExecutableError
+from hlograph.execution.equivalence import Limits
 from hlograph.isolation import Quarantine
 from hlograph.isolation.pass_call import RUN
-from tests.hlograph.test_fusion_rules import DIAMOND
+from tests.hlograph.transforms.test_fusion_rules import DIAMOND
 
 # Two square matrices for one column: multiplied from the right it is a hundredth of the flops.
 CHAIN = """HloModule chain

@@ -9,7 +9,7 @@ import hlograph
 from envs import PassOrderingEnv
 from envs.validation import validate
 from hlograph import Module
-from hlograph.equivalence import Limits, NotComparableError
+from hlograph.execution.equivalence import Limits, NotComparableError
 
 
 def test_before_reset_there_is_nothing_to_validate(tiny):

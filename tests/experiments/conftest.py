@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.states import context_width
-from experiments.train import train
+from experiments.policies.states import context_width
+from experiments.training.program import train
 from models.actor_critic import ActorCritic
 from models.config import HeadsConfig, OpCountConfig
 from models.op_count_mlp import OpCountEncoder
-from tests.experiments.ray_setting import contained_ray
 from tests.experiments.tiny_run import tiny_config
+from tests.experiments.workers.ray.ray_setting import contained_ray
 
 # Tensors of the tests are tiny, and test workers share the cores.
 torch.set_num_threads(1)

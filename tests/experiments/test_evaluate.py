@@ -6,19 +6,19 @@ import pytest
 import torch
 
 from experiments import evaluate as evaluate_program
-from experiments.checkpoint import Best, Checkpoint, policy_of
-from experiments.chosen_benchmarks import Part, chosen
-from experiments.config import GNNTrainConfig, OpCountTrainConfig
-from experiments.crew import parameters_of
 from experiments.evaluate import EvaluateConfig, evaluate, main, table
-from experiments.learner import learner_of, new_policy
-from experiments.lockstep import lockstep
+from experiments.outcomes.study import Study
 from experiments.paper import figure3, generalisation, win
-from experiments.playing import play_greedily, play_samples
-from experiments.rollout_tasks import Play, PlaySamples
-from experiments.rollout_worker import RolloutWorker
-from experiments.shipped import available, checkpoint_location, file_name
-from experiments.study import Study
+from experiments.policies.checkpoint import Best, Checkpoint, policy_of
+from experiments.policies.chosen_benchmarks import Part, chosen
+from experiments.policies.config import GNNTrainConfig, OpCountTrainConfig
+from experiments.policies.learner import learner_of, new_policy
+from experiments.policies.shipped import available, checkpoint_location, file_name
+from experiments.workers.crew import parameters_of
+from experiments.workers.lockstep import lockstep
+from experiments.workers.playing import play_greedily, play_samples
+from experiments.workers.tasks import Play, PlaySamples
+from experiments.workers.worker import RolloutWorker
 from hlograph import corpus
 from hlograph.errors import UnknownNameError
 from hlograph.isolation import FlightRecorder, Quarantine

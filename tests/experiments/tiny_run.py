@@ -6,10 +6,15 @@ from typing import Any
 
 import torch
 
-from experiments.checkpoint import Checkpoint
-from experiments.config import GNN_PRESETS, REWRITE_PRESETS, GNNTrainConfig, RewriteTrainConfig
+from experiments.policies.checkpoint import Checkpoint
+from experiments.policies.config import (
+    GNN_PRESETS,
+    REWRITE_PRESETS,
+    GNNTrainConfig,
+    RewriteTrainConfig,
+)
 from hlograph import corpus
-from hlograph.checked_file import read_checked_json
+from hlograph.storage.checked_file import read_checked_json
 from models.config import CandidateConfig, CloningConfig, GATConfig
 
 LEARNERS = ("gnn", "op_counts")

@@ -5,25 +5,25 @@ Instruction names are unique in each module, so that the parser keeps them as th
 
 from __future__ import annotations
 
-from experiments.parser_seeds import (
+from tests.campaigns.parsing.seeds import (
     CUSTOM_CALL as CUSTOM_CALL,
 )
-from experiments.parser_seeds import (
+from tests.campaigns.parsing.seeds import (
     DYNAMIC as DYNAMIC,
 )
-from experiments.parser_seeds import (
+from tests.campaigns.parsing.seeds import (
     INDEXING as INDEXING,
 )
-from experiments.parser_seeds import (
+from tests.campaigns.parsing.seeds import (
     LITERALS as LITERALS,
 )
-from experiments.parser_seeds import (
+from tests.campaigns.parsing.seeds import (
     SHARDING as SHARDING,
 )
-from experiments.parser_seeds import (
+from tests.campaigns.parsing.seeds import (
     TYPES as TYPES,
 )
-from experiments.parser_seeds import (
+from tests.campaigns.parsing.seeds import (
     WHILE as WHILE,
 )
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import hlograph
-from hlograph.features import NODE_FEATURES, node_features
+from hlograph.graph.features import NODE_FEATURES, node_features
 from models.config import GATConfig
 from models.gat import GATEncoder
 from models.gat_follower import GATFollower

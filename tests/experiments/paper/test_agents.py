@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from envs import PassOrderingEnv
-from experiments.evaluation import Checker
-from experiments.learner import learner_of
+from experiments.outcomes.evaluation import Checker
 from experiments.paper.agent_settings import AGENTS, AgentSettings
 from experiments.paper.agents import (
     DealtEpisodes,
@@ -18,9 +17,10 @@ from experiments.paper.agents import (
     play,
     training_env,
 )
-from experiments.rollout import Deck
-from experiments.rollout_worker import RolloutWorker
-from experiments.startup import tensorboard_without_tensorflow
+from experiments.policies.learner import learner_of
+from experiments.workers.collecting import Deck
+from experiments.workers.startup import tensorboard_without_tensorflow
+from experiments.workers.worker import RolloutWorker
 from hlograph import corpus
 from hlograph.isolation import FlightRecorder, Quarantine
 from tests.experiments.tiny_run import tiny_config

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.benchmarks import ALL_REFERENCES, REFERENCES, recorded
-from experiments.checkpoint import Checkpoint
-from experiments.checkpoint_player import player
-from experiments.evaluation import count_ratios
+from experiments.outcomes.benchmarks import ALL_REFERENCES, REFERENCES, recorded
+from experiments.outcomes.evaluation import count_ratios
+from experiments.outcomes.study import STUDY, Study
 from experiments.paper import ablations, figure2, figure4
 from experiments.paper.agent_settings import LABELS, AgentSettings
-from experiments.startup import tensorboard_without_tensorflow
-from experiments.study import STUDY, Study
+from experiments.policies.checkpoint import Checkpoint
+from experiments.workers.player import player
+from experiments.workers.startup import tensorboard_without_tensorflow
 from hlograph import corpus
 
 SMALL = {

@@ -8,10 +8,10 @@ from types import ModuleType
 
 import pytest
 
+from experiments.outcomes.study import Study
 from experiments.paper import figure2, figure4
 from experiments.paper.__main__ import EXPERIMENTS, main, parse
 from experiments.paper.settings import PAPER_PPO, Settings
-from experiments.study import Study
 from models.config import PPOConfig
 
 

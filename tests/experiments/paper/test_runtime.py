@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 
 import hlograph
-from experiments.benchmarks import load
-from experiments.best_known import BestKnown
-from experiments.checkpoint import Checkpoint
-from experiments.config_json import to_json
-from experiments.evaluation import Outcome
-from experiments.learner import LearnerName, learner_of, new_policy
+from experiments.outcomes.benchmarks import load
+from experiments.outcomes.best_known import BestKnown
+from experiments.outcomes.evaluation import Outcome
+from experiments.outcomes.study import STUDY, Study
 from experiments.paper import runtime_worker
 from experiments.paper.paired_timing import CONTROL, Pair, Side, summaries, summary, table
 from experiments.paper.runtime import BEST_KNOWN, PRESETS, run
@@ -25,9 +23,11 @@ from experiments.paper.runtime_worker import (
     make_worker,
     measure,
 )
-from experiments.study import STUDY, Study
-from hlograph.equivalence import Limits
-from hlograph.execution import Executable
+from experiments.policies.checkpoint import Checkpoint
+from experiments.policies.config_json import to_json
+from experiments.policies.learner import LearnerName, learner_of, new_policy
+from hlograph.execution.equivalence import Limits
+from hlograph.execution.executable import Executable
 from hlograph.isolation import FlightRecorder, InProcessPool
 from models.ppo import PPO
 from tests.experiments.tiny_run import tiny_config
@@ -182,8 +182,8 @@ def no_worker(recorder: FlightRecorder) -> Callable[[TimeBenchmark], list[Result
 def test_a_method_that_ends_its_worker_costs_that_method_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("experiments.best_known.current", dict)
-    monkeypatch.setattr("experiments.shipped.one_of_each", lambda kinds: {})
+    monkeypatch.setattr("experiments.outcomes.best_known.current", dict)
+    monkeypatch.setattr("experiments.policies.shipped.one_of_each", lambda kinds: {})
     config = replace(TINY, count=1)
     study = run(config, tmp_path, make_aborting_worker)
     assert [p["method"] for p in study.measurements["pairs"]] == [CONTROL, "xla-simplify"]
@@ -218,7 +218,7 @@ def test_a_study_of_all_methods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     module = load(BENCHMARK)
     assert module.run("algsimp")
     known = BestKnown(BENCHMARK, "", module.op_count, "search", ("algsimp",))
-    monkeypatch.setattr("experiments.best_known.current", lambda: {BENCHMARK: known})
+    monkeypatch.setattr("experiments.outcomes.best_known.current", lambda: {BENCHMARK: known})
     checkpoint = _untrained("gnn", tmp_path / "gnn.checkpoint")
     references = ("xla-simplify",)
     study = run(replace(TINY, checkpoints=(checkpoint,), references=references), tmp_path)

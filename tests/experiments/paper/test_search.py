@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.checkpoint import Checkpoint
-from experiments.config import OpCountTrainConfig
-from experiments.crew import Crew
-from experiments.learner import learner_of, new_policy
+from experiments.outcomes.study import Study
 from experiments.paper import search
 from experiments.paper.search import PRESETS, idle_cores, run
 from experiments.paper.search_trials import competitors_of
+from experiments.policies.checkpoint import Checkpoint
+from experiments.policies.config import OpCountTrainConfig
+from experiments.policies.learner import learner_of, new_policy
 from experiments.report.search import sections
-from experiments.study import Study
+from experiments.workers.crew import Crew
 from hlograph.errors import HloError, UnknownNameError
 from hlograph.isolation import Quarantine
 from models.ppo import PPO

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from experiments.benchmarks import Reference
-from experiments.evaluation import Check, Outcome
-from experiments.study import Study, Trial
+from experiments.outcomes.benchmarks import Reference
+from experiments.outcomes.evaluation import Check, Outcome
+from experiments.outcomes.study import Study, Trial
 
 GROUP = "gpt2-train test-unseen"
 REFERENCES = {

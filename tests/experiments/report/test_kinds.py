@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from experiments.outcomes.study import Trial
 from experiments.paper import win as win_experiment
 from experiments.report import (
     ablations,
@@ -20,7 +21,6 @@ from experiments.report.chapters import KINDS, chapters
 from experiments.report.comparison import BETTER, Comparison
 from experiments.report.figure2 import learning_curves
 from experiments.report.section import Chapter
-from experiments.study import Trial
 from tests.experiments.report.known_study import GROUP, known_study, outcome
 
 

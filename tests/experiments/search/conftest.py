@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 
 import hlograph
-from experiments.benchmarks import load
-from experiments.config import GNN_PRESETS, OpCountTrainConfig
-from experiments.learner import learner_of, new_policy
-from experiments.rollout_worker import RolloutWorker
+from experiments.outcomes.benchmarks import load
+from experiments.policies.config import GNN_PRESETS, OpCountTrainConfig
+from experiments.policies.learner import learner_of, new_policy
 from experiments.search.budget import Budget
 from experiments.search.guide import TrainedPolicy
 from experiments.search.space import SearchSpace
+from experiments.workers.worker import RolloutWorker
 from hlograph import corpus
 from hlograph.isolation import FlightRecorder
 from models.config import GATConfig

@@ -6,8 +6,8 @@ import pytest
 import hlograph
 from envs import PassOrderingEnv
 from envs.rewards import ModuleState
+from experiments.policies.states import state_of
 from experiments.search.node_view import NodeView
-from experiments.states import state_of
 
 _WAY = ("cse", "call-inliner", "dce", "cse")
 

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from experiments import best_known
-from experiments.best_known import BestKnown
-from experiments.config import OpCountTrainConfig
-from experiments.crew import Crew, pool_of
-from experiments.evaluation import Check
+from experiments.outcomes import best_known
+from experiments.outcomes.best_known import BestKnown
+from experiments.outcomes.evaluation import Check
+from experiments.policies.config import OpCountTrainConfig
 from experiments.search.__main__ import main
 from experiments.search.guide import TrainedPolicy
 from experiments.search.run import search_in_batches, searches
+from experiments.workers.crew import Crew, pool_of
 from hlograph import corpus
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 import hlograph
-from experiments.benchmarks import load
+from experiments.outcomes.benchmarks import load
 from experiments.search.budget import Budget
 from experiments.search.space import SearchSpace
 from experiments.search.tidy import tidied

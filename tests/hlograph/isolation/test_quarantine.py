@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from hlograph import Module, repro, rules
+from hlograph import Module, rules
 from hlograph.errors import DamagedFileError
-from hlograph.isolation import PassCall, Quarantine, Reproducer
+from hlograph.isolation import PassCall, Quarantine, Reproducer, repro
 from hlograph.isolation.pass_call import RUN, listing
 from tests.slow_module import SLOW_FOLDING
 from tests.tiny_module import TINY

@@ -1,0 +1,1 @@
+"""What policies and searches came to: benchmarks, references, checks, metrics, studies."""

@@ -1,0 +1,168 @@
+"""Which benchmarks a run trains on and is measured by, and what XLA's own orders make of them."""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from itertools import chain, zip_longest
+from pathlib import Path
+
+import hlograph
+from envs.benchmarks import resolve_benchmarks
+from experiments.policies.config import CorpusSet
+from hlograph import corpus
+from hlograph.corpus.shipped import Split
+from hlograph.storage.locations import absolute, as_location, is_file, is_url
+
+REFERENCES = ("xla-cpu", "xla-simplify")
+"""Reference pipelines that a policy is compared with; the corpus has their op counts."""
+ALL_REFERENCES = (*REFERENCES, "xla-cpu-unexpanded")
+"""Those that results are shown against, when there is time to run them."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Op counts of one benchmark without any policy."""
+
+    start: int
+    after: dict[str, int]
+    """Op count after each reference pipeline, by the pipeline's name."""
+    calls: dict[str, int] = field(default_factory=dict, compare=False)
+    """Passes that the pipeline called, where it was run."""
+    seconds: dict[str, float] = field(default_factory=dict, compare=False)
+    """Wall time of the pipeline, where it was run."""
+
+
+def load(name: str) -> hlograph.Module:
+    """A fresh module of a benchmark, by corpus name or path."""
+    # A clone: the environments of this process share the module itself.
+    return resolve_benchmarks(name)[0].load().clone()
+
+
+def training_benchmarks(
+    patterns: Sequence[str], op_limit: int, corpus_set: CorpusSet | None = None
+) -> list[str]:
+    """Benchmarks to train on.
+
+    Args:
+        patterns: Names, globs over names of the corpus, paths or URLs of files, or folders as
+            ``hlograph.corpus.from_folder`` takes them; none is the train split.
+        op_limit: Benchmarks of the corpus with more instructions are left out; a file is
+            taken whatever its size.
+        corpus_set: The set whose train split is taken without patterns; None is all sets.
+
+    Raises:
+        ValueError: A pattern matches nothing, or nothing is left.
+    """
+    if not patterns:
+        names = corpus.load(corpus_set, "train", max_op_count=op_limit).names
+    else:
+        everything = corpus.load()
+        names = []
+        for pattern in patterns:
+            matched = [b for b in everything if fnmatchcase(b.name, pattern)]
+            if matched:
+                names += [b.name for b in matched if b.op_count <= op_limit]
+            elif own := own_modules(pattern):
+                names += own
+            else:
+                raise ValueError(
+                    f"{pattern!r} is no benchmark, no glob that matches one, no file or folder; "
+                    f"benchmarks are named like {everything[0].name!r}"
+                )
+    if not names:
+        raise ValueError(f"no training benchmark has at most {op_limit} instructions")
+    return list(dict.fromkeys(names))
+
+
+def own_modules(pattern: str) -> list[str]:
+    """Locations of the modules in a file, in a folder or at a URL; none if there is no such thing.
+
+    Raises:
+        HloError: A folder or URL holds no modules.
+    """
+    location = absolute(as_location(pattern))
+    if is_file(location):
+        return [str(location)]
+    if is_url(location) or Path(location).is_dir():
+        return [str(benchmark.source) for benchmark in corpus.from_folder(location)]
+    return []
+
+
+def held_out_benchmarks(
+    op_limit: int,
+    count: int | None = None,
+    corpus_set: CorpusSet | None = None,
+    split: Split = "test-unseen",
+) -> list[str]:
+    """Benchmarks that no policy was trained on; by default of families that none was, either.
+
+    Args:
+        op_limit: Those with more instructions are left out.
+        count: At most so many, as evenly over families as there are, sizes spread in each;
+            None is all.
+        corpus_set: The set that they are of; None is all sets.
+        split: The split that they are of.
+    """
+    return spread_over_families(corpus.load(corpus_set, split, max_op_count=op_limit), count)
+
+
+def spread_over_families(benchmarks: Iterable[corpus.Benchmark], count: int | None) -> list[str]:
+    """Names of so many benchmarks, as evenly over families as there are, sizes spread in each.
+
+    Args:
+        benchmarks: What to choose from.
+        count: At most so many; None is all.
+    """
+    by_family = defaultdict(list)
+    for benchmark in sorted(benchmarks, key=lambda b: (b.op_count, b.name)):
+        by_family[benchmark.family].append(benchmark.name)
+    rounds = zip_longest(*(_spread(names) for names in by_family.values()))
+    names = [name for name in chain.from_iterable(rounds) if name is not None]
+    return sorted(names[:count])
+
+
+def _spread(names: list[str]) -> list[str]:
+    """The middle one first, then the middles of both halves, and so on."""
+    if len(names) < 2:
+        return names
+    middle = len(names) // 2
+    halves = zip_longest(_spread(names[:middle]), _spread(names[middle + 1 :]))
+    return [names[middle], *(name for name in chain.from_iterable(halves) if name is not None)]
+
+
+def recorded(names: Sequence[str]) -> dict[str, Reference]:
+    """References of those of the benchmarks that the corpus has measured, by name."""
+    known = {b.name: b for b in corpus.load()}
+    return {name: _recorded(known[name]) for name in names if name in known}
+
+
+def _recorded(benchmark: corpus.Benchmark) -> Reference:
+    after = {
+        "xla-cpu": benchmark.op_count_xla_cpu,
+        "xla-simplify": benchmark.op_count_xla_simplify,
+    }
+    return Reference(benchmark.op_count, {name: count for name, count in after.items() if count})
+
+
+def measured(name: str, pipelines: Sequence[str] = REFERENCES) -> Reference:
+    """Reference of a benchmark, found out by running the pipelines on it.
+
+    Args:
+        name: The benchmark.
+        pipelines: Names of the pipelines to run.
+
+    Raises:
+        HloError: The benchmark cannot be read, or XLA refuses it.
+    """
+    module = load(name)
+    reference = Reference(module.op_count, {})
+    for pipeline in pipelines:
+        result = module.clone()
+        begun = time.perf_counter()
+        called = hlograph.pipelines[pipeline].run(result.run)
+        reference.seconds[pipeline] = time.perf_counter() - begun
+        reference.calls[pipeline] = len(called)
+        reference.after[pipeline] = result.op_count
+    return reference

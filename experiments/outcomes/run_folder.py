@@ -1,0 +1,69 @@
+"""The folder of one run: one process at a time, and nothing half-written in it."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from experiments.training.cli import CONFIG
+from hlograph.storage.atomic_write import write_bytes_atomically
+from hlograph.storage.locations import files_below, join, read_bytes
+
+LOCK = ".lock"
+
+
+class RunFolderError(Exception):
+    """A run cannot work in its folder; the message says why."""
+
+
+@contextmanager
+def run_folder(folder: Path) -> Iterator[None]:
+    """Makes a folder and holds it for this process until the block ends.
+
+    The lock is the kernel's: it ends with the process, however that ends.
+
+    Raises:
+        RunFolderError: Another process holds it, or it cannot be written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / LOCK).open("a+", encoding="utf-8")
+    except OSError as error:
+        raise RunFolderError(f"cannot write to {folder}: {error.strerror}") from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            lock.seek(0)
+            raise RunFolderError(
+                f"process {lock.read().strip() or '?'} is at work in {folder}: wait for it, or "
+                "choose another folder with --out"
+            ) from error
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        _remove_unfinished(folder)
+        yield
+
+
+def copy_run(url: str, folder: Path) -> None:
+    """Copies the run at a URL into an empty folder; its settings last, which make it a run.
+
+    Raises:
+        RunFolderError: It cannot be read, or there is none.
+    """
+    try:
+        names = {name for _, name in files_below(url)} - {CONFIG, LOCK}
+        for name in (*sorted(names), CONFIG):
+            if ".." in name.split("/"):
+                raise RunFolderError(f"the run at {url} has a file beyond it: {name}")
+            write_bytes_atomically(folder / name, read_bytes(join(url, name)))
+    except OSError as error:
+        raise RunFolderError(f"the run at {url} cannot be copied to {folder}: {error}") from error
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """Removes files that a killed process was writing; they never got their name."""
+    for path in folder.rglob(".*.tmp"):
+        path.unlink(missing_ok=True)

@@ -1,0 +1,97 @@
+"""Fusion without learning, beside XLA:CPU's own: kernels, bytes and run time.
+
+    python -m experiments.paper.fusion_baselines                              # ten small benchmarks
+    python -m experiments.paper.fusion_baselines --benchmarks cnn/haiku-batch/forward --seed 1
+
+Each policy plays one episode of hlograph/PassDecisions-v0; its module is compiled with the fusions
+that it chose and timed in turn with what XLA compiles when it is asked for nothing.
+"""
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import tyro
+
+from hlograph.errors import HloError
+
+if TYPE_CHECKING:
+    from envs.fusion_policies import FusionPolicy
+
+_REFUSED = 2
+
+
+@dataclass(frozen=True)
+class FusionConfig:
+    """Settings of a comparison of fusion policies."""
+
+    benchmarks: tuple[str, ...] = (
+        "loss/fenchel-young/grad",
+        "rnn/lstm-l1-h32/forward-b4-s24",
+        "cnn/haiku-batch/forward",
+        "capsule/t1/forward",
+        "neural-process/mean/forward",
+        "molecular-dynamics/correlation/measure",
+        "dqn/q-mlp/grad",
+        "stax/residual-2/forward-b4",
+        "kmeans/k4/fit-n64",
+        "graph-network/relation/grad",
+    )
+    """Names of the corpus, or paths of HLO files."""
+    seed: int = 0
+    """Seed of the policy that draws, and of the inputs."""
+    pairs: int = 20
+    """Pairs of runs that are timed."""
+    sample_seconds: float = 0.02
+    """Time of a sample, in runs of each."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compares what a command line asks for.
+
+    Returns:
+        Exit status: 0, or 2 if a benchmark cannot be compiled.
+    """
+    prog = "python -m experiments.paper.fusion_baselines"
+    config = tyro.cli(FusionConfig, args=arguments, prog=prog, description=__doc__)
+    try:
+        _compare(config)
+    except (HloError, OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return _REFUSED
+    return 0
+
+
+def _compare(config: FusionConfig) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from tqdm import tqdm
+
+    from experiments.workers.fusion_tasks import heuristics
+
+    policies = heuristics(config.seed)
+    table = Table("benchmark", "XLA", *policies, title="kernels (times XLA's speed)")
+    for benchmark in tqdm(config.benchmarks, disable=None):
+        table.add_row(benchmark, *_measure(config, benchmark, policies.values()))
+    Console().print(table)
+
+
+def _measure(config: FusionConfig, benchmark: str, policies: "Iterable[FusionPolicy]") -> list[str]:
+    from envs.fusion_policies import play
+    from envs.pass_decisions import PassDecisionsEnv
+    from experiments.outcomes.fusion_comparison import FusionComparison
+
+    env = PassDecisionsEnv(benchmark, observation="op_counts", horizon=100_000)
+    beside = FusionComparison(benchmark, config.seed, 0, config.pairs, config.sample_seconds)
+    cells = [str(beside.xla.kernels)]
+    for policy in policies:
+        env.reset()
+        play(env, policy)
+        chosen = beside.of(env.module)
+        cells.append(f"{chosen.kernels} ({chosen.speed:.2f})")
+    return cells
+
+
+if __name__ == "__main__":
+    sys.exit(main())

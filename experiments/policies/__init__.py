@@ -1,0 +1,1 @@
+"""Kinds of policy: their settings, environments, states, networks and checkpoints."""

@@ -1,0 +1,58 @@
+"""Puts the policy that a training has kept among those that come with the project.
+
+python -m experiments.policies.ship runs/NAME/gnn/checkpoint.pt
+"""
+
+import sys
+from dataclasses import replace
+from typing import Annotated
+
+import tyro
+
+from experiments.policies.shipped import FOLDER, file_name, kind_of
+from hlograph.errors import HloError
+
+ELSEWHERE = {
+    "benchmarks": [],
+    "out": None,
+    "resume": None,
+    "known_no_ops": None,
+    "baseline": None,
+    "ray_address": None,
+}
+"""Settings that name a place where a training was run, which is of no use to anybody else."""
+
+
+def main(
+    checkpoint: Annotated[str, tyro.conf.Positional],
+) -> int:
+    """Writes it under the name of its kind and seed, which replaces the one that was there.
+
+    Args:
+        checkpoint: Path or URL of the training's checkpoint.
+
+    Returns:
+        Exit status; a checkpoint that cannot be played here is refused.
+    """
+    # These import torch and the engine: seconds that --help does not have.
+    from experiments.policies.checkpoint import Checkpoint, policy_of
+    from experiments.workers.player import training_cost
+
+    try:
+        found = Checkpoint.load(checkpoint).without_training()
+        policy_of(found)  # refuses other passes and networks
+        kind = kind_of(found.learner, found.config)
+        config = {k: ELSEWHERE.get(k, v) for k, v in found.config.items()}
+        found = replace(found, config=config)
+        path = FOLDER / file_name(kind, found.config["seed"])
+        path.parent.mkdir(exist_ok=True)
+        found.save(path)
+    except (HloError, OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{path.name}, {path.stat().st_size:,} bytes: {training_cost(found)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(tyro.cli(main, description=__doc__))

@@ -1,0 +1,177 @@
+"""Has egglog find what is equal to a program, within limits."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from experiments.search.rewriting.egraph.hlo_text import Shape
+from experiments.search.rewriting.egraph.rules import PROGRAM
+from experiments.search.rewriting.egraph.terms import Terms
+from hlograph.errors import HloError
+
+_TERMS = ("Op", "Prod", "Bin", "Un", "Concat", "Slice", "Bcast", "Transp", "Reshape")
+_ATTRIBUTES = ("Plain", "Coded")
+_VECTORS = ("vec-of", "vec-empty")
+
+
+@dataclass(frozen=True)
+class SaturationLimits:
+    """When to stop finding equal terms."""
+
+    rounds: int = 10
+    """Rounds in which all rules are applied wherever they match."""
+    merging_rounds: int = 1
+    """The first so many, in which rules of two patterns are, too (`k_multi` of Tensat)."""
+    nodes: int = 6_000
+    """A round that leads to more is taken back, and was the last."""
+    seconds: float = 20.0
+    """After so long no further round is begun."""
+
+
+@dataclass(frozen=True)
+class ENode:
+    """One way to compute a class."""
+
+    op: str
+    values: tuple[object, ...]
+    """Arguments that are no terms: numbers, strings, tuples of numbers."""
+    children: tuple[str, ...]
+    """Classes of the operands."""
+
+
+@dataclass
+class EGraph:
+    """What was found equal.
+
+    Attributes:
+        root: Class of the program's result.
+        nodes: By class, the ways to compute it.
+        shapes: By class; those of tuples and the like are left out.
+        rounds: Rounds done.
+        saturated: Whether the last one found nothing new.
+    """
+
+    root: str
+    nodes: dict[str, list[ENode]] = field(default_factory=dict)
+    shapes: dict[str, Shape] = field(default_factory=dict)
+    rounds: int = 0
+    saturated: bool = False
+
+    def __len__(self) -> int:
+        return sum(map(len, self.nodes.values()))
+
+
+def saturated(terms: Terms, limits: SaturationLimits) -> EGraph:
+    """What the rules find equal to a program's terms.
+
+    Args:
+        terms: The program.
+        limits: When to stop.
+
+    Raises:
+        HloError: egglog is not installed; or rules found terms of different shapes equal, which
+            they must not.
+    """
+    bindings = _bindings()
+    graph = bindings.EGraph()
+
+    def run(text: str) -> list[Any]:
+        try:
+            return graph.run_program(*graph.parse_program(text))
+        except bindings.EggSmolError as error:
+            raise HloError(f"egglog: {error}") from error
+
+    def size() -> int:
+        (printed,) = run("(print-size)")
+        return sum(rows for name, rows in printed.sizes if name in _TERMS)
+
+    run(PROGRAM)
+    run("\n".join([*terms.commands, *_originals(terms), "(run-schedule (saturate (run shapes)))"]))
+    begun, rounds, changed = time.perf_counter(), 0, True
+    while changed and rounds < limits.rounds and time.perf_counter() - begun < limits.seconds:
+        merging = "(run merging) " if rounds < limits.merging_rounds else ""
+        run("(push 1)")
+        (done,) = run(f"(run-schedule (seq (run rewriting) {merging}(saturate (run shapes))))")
+        if size() > limits.nodes:
+            run("(pop 1)")
+            break
+        rounds, changed = rounds + 1, done.report.updated
+    root = bindings.Var(bindings.PanicSpan(), terms.root)
+    found = _read(json.loads(graph.serialize([root]).to_json()))
+    found.rounds, found.saturated = rounds, not changed
+    return found
+
+
+def _bindings() -> Any:
+    try:
+        return import_module("egglog.bindings")
+    except ModuleNotFoundError as error:
+        if error.name != "egglog":
+            raise
+        raise HloError(
+            "equality saturation needs egglog, which is not installed: "
+            "pip install 'hlograph[paper]'"
+        ) from error
+
+
+def _originals(terms: Terms) -> Iterable[str]:
+    """Products of the program, numbered: what may be merged with one that comes later."""
+    for number, command in enumerate(terms.commands):
+        if command.startswith("(let ") and " (Prod " in command:
+            yield f"(original {command.split()[1]} {number})"
+
+
+def _read(content: dict[str, Any]) -> EGraph:
+    """An e-graph as egglog serializes it."""
+    nodes = content["nodes"]
+    (root,) = content["root_eclasses"]
+    graph, reader = EGraph(root), _Reader(nodes)
+    found: dict[str, dict[str, Any]] = {"dims": {}, "type": {}}
+    for node in nodes.values():
+        if node["op"] in _TERMS:
+            graph.nodes.setdefault(node["eclass"], []).append(reader.enode(node))
+        elif node["op"] in found:
+            term = nodes[node["children"][0]]["eclass"]
+            found[node["op"]][term] = reader.value(node["eclass"])
+    for term, dims in found["dims"].items():
+        if term in found["type"]:
+            graph.shapes[term] = Shape(found["type"][term], dims)
+    return graph
+
+
+class _Reader:
+    """Reads the arguments of nodes."""
+
+    def __init__(self, nodes: dict[str, Any]) -> None:
+        self._nodes = nodes
+        self._values = {
+            node["eclass"]: node
+            for key, node in nodes.items()
+            if key.startswith("primitive-") or node["op"] in _ATTRIBUTES
+        }
+
+    def enode(self, node: dict[str, Any]) -> ENode:
+        """A node of a term's class."""
+        values: list[object] = []
+        children: list[str] = []
+        for child in (self._nodes[key] for key in node["children"]):
+            if child["op"] in _TERMS:
+                children.append(child["eclass"])
+            elif node["op"] == "Op" and child["op"] in _VECTORS:
+                children += [self._nodes[key]["eclass"] for key in child["children"]]
+            else:
+                values.append(self.value(child["eclass"]))
+        return ENode(node["op"], tuple(values), tuple(children))
+
+    def value(self, eclass: str) -> Any:
+        """A number, a string, a tuple of numbers, or the attributes of a product."""
+        node = self._values[eclass]
+        inside = [self.value(self._nodes[key]["eclass"]) for key in node["children"]]
+        if node["op"] in _VECTORS:
+            return tuple(inside)
+        return (node["op"], *inside) if inside else json.loads(node["op"])

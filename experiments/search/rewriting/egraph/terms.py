@@ -1,0 +1,278 @@
+"""A program as terms of the e-graph, and a term as an instruction.
+
+Products, pointwise operations, concatenations, slices of one dimension, broadcasts, transposes and
+reshapes of arrays are terms of their own. Everything else is opaque: an operation of a number that
+stands for its opcode, shape and attributes, with its operands. Equal ones are one term.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from experiments.search.rewriting.egraph.hlo_text import Instruction, Program, Shape
+from hlograph.errors import HloError
+
+BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
+UNARY = ("negate", "exponential", "tanh", "rsqrt", "sqrt", "logistic", "log", "abs")
+RANKS = range(1, 6)
+"""Of transposes that are terms; rules are written out for each rank."""
+_FLOATS = ("f16", "bf16", "f32", "f64")
+_LIST = re.compile(r"(\w+)=\{([\d,]*)\}")
+_RANDOM = ("rng", "rng-get-and-update-state", "custom-call")
+"""What two calls may give two results of, so that equal ones are not one."""
+_EFFECTS = ("infeed(", "outfeed(", "send(", "recv(", "custom_call_has_side_effect=true")
+
+
+@dataclass
+class Terms:
+    """The terms of a program.
+
+    Attributes:
+        commands: egglog commands that make them: `$t0`, `$t1`, … one for each instruction.
+        root: Name of the term that is the result.
+        opaque: Instructions by number of the opaque operation.
+        products: Attributes of products by number.
+    """
+
+    commands: list[str] = field(default_factory=list)
+    root: str = ""
+    opaque: list[Instruction] = field(default_factory=list)
+    products: list[str] = field(default_factory=list)
+    _numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
+    _codes: dict[tuple[object, ...], int] = field(default_factory=dict)
+    _random_inside: bool = False
+
+    @classmethod
+    def of(cls, program: Program) -> Terms:
+        """The terms of a program.
+
+        Raises:
+            HloError: It does something beside giving a result, which its terms would not tell.
+        """
+        everything = program.before + "".join(
+            f" {i.rewritten('', ())}" for i in program.instructions
+        )
+        effects = [effect for effect in _EFFECTS if effect in everything]
+        if effects:
+            raise HloError(f"expected a program without side effects, got one with {effects[0]}")
+        terms = cls()
+        terms._random_inside = any(f" {opcode}(" in program.before for opcode in _RANDOM)
+        names: dict[str, str] = {}
+        by_name = {one.name: one for one in program.instructions}
+        for number, one in enumerate(program.instructions):
+            operands = [names[name] for name in one.operands]
+            shapes = [by_name[name].array for name in one.operands]
+            names[one.name] = term = f"$t{number}"
+            structured = terms._structured(one, operands, shapes)
+            terms.commands.append(f"(let {term} {structured or terms._opaque(one, operands)})")
+            terms.commands += terms._facts(one, term, structured is None)
+        terms.root = names[program.root]
+        return terms
+
+    def _facts(self, one: Instruction, term: str, opaque: bool) -> list[str]:
+        shape, found = one.array, []
+        if shape is None:
+            return []
+        if opaque:
+            found = [
+                f"(set (dims {term}) {vector(shape.dims)})",
+                f'(set (type {term}) "{shape.type}")',
+            ]
+        if one.opcode == "constant" and not shape.dims and one.payload in ("0", "1"):
+            found.append(f"({'zero' if one.payload == '0' else 'one'} {term})")
+        return found
+
+    def _opaque(self, one: Instruction, operands: Sequence[str]) -> str:
+        key = (one.opcode, one.shape, one.payload, one.attributes)
+        if one.opcode in _RANDOM or (self._random_inside and one.calls):
+            key = (*key, one.name)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.opaque)
+            self.opaque.append(one)
+        number = self._numbers[key]
+        return (
+            f"(Op {number} {'(vec-of ' + ' '.join(operands) + ')' if operands else '(vec-empty)'})"
+        )
+
+    def _structured(
+        self, one: Instruction, operands: list[str], shapes: list[Shape | None]
+    ) -> str | None:
+        """The term of an instruction of which rules know; None of others."""
+        result = one.array
+        if result is None or any(shape is None for shape in shapes):
+            return None
+        arrays = [shape for shape in shapes if shape is not None]
+        if any(shape.type != result.type for shape in arrays):
+            return None
+        if not one.attributes:
+            if one.opcode in BINARY:
+                return f'(Bin "{one.opcode}" {operands[0]} {operands[1]})'
+            if one.opcode in UNARY:
+                return f'(Un "{one.opcode}" {operands[0]})'
+            if one.opcode == "reshape":
+                return f"(Reshape {operands[0]} {vector(result.dims)})"
+        if one.opcode in ("dot", "convolution"):
+            return self._product(one, operands, arrays, result)
+        return _rearranged(one, operands, arrays, result)
+
+    def _product(
+        self, one: Instruction, operands: list[str], shapes: list[Shape], result: Shape
+    ) -> str | None:
+        if result.type not in _FLOATS:
+            return None
+        left, right = shapes
+        if one.opcode == "dot":
+            lists = {name: _numbers(text) for name, text in _LIST.findall(one.attributes)}
+            plain = lists.keys() == {"lhs_contracting_dims", "rhs_contracting_dims"}
+            sides = [lists[name] for name in sorted(lists)] if plain else []
+            if plain and len(right.dims) == 2 and all(len(dims) == 1 for dims in sides):
+                (lhs,), (rhs,) = sides
+                if _without_lists(one.attributes):
+                    return None
+                return f"(Prod (Plain {lhs} {rhs} {len(left.dims)}) {operands[0]} {operands[1]})"
+            if _without_lists(one.attributes):
+                return None
+            number = self._code(one.attributes, (left, right))
+            self._fact(f"(fixed (Coded {number}) {vector(result.dims)})")
+        else:
+            labels = re.fullmatch(
+                r"(?:window=\{[^}]*\}, )?dim_labels=(\w+)_(\w+)->(\w+)(, feature_group_count=\d+)?",
+                one.attributes,
+            )
+            if labels is None:
+                return None
+            spatial = [
+                size for size, sign in zip(left.dims, labels[1], strict=True) if sign.isdigit()
+            ]
+            number = self._code(one.attributes, (right.type, *spatial))
+            batch, out, kernel = labels[1].index("b"), labels[3].index("f"), labels[2].index("o")
+            self._fact(
+                f"(convolved (Coded {number}) {batch} {kernel} {labels[3].index('b')} {out} "
+                f"{vector(result.dims)})"
+            )
+            self._fact(f"(free-left (Coded {number}) {batch} {labels[3].index('b')})")
+            self._fact(f"(scaled-right (Coded {number}) {kernel} {out})")
+            if labels[4] is None:
+                self._fact(f"(free-right (Coded {number}) {kernel} {out})")
+        return f"(Prod (Coded {number}) {operands[0]} {operands[1]})"
+
+    def _fact(self, command: str) -> None:
+        if command not in self.commands:
+            self.commands.append(command)
+
+    def _code(self, attributes: str, more: tuple[object, ...]) -> int:
+        key = (attributes, *more)
+        if key not in self._codes:
+            self._codes[key] = len(self.products)
+            self.products.append(attributes)
+        return self._codes[key]
+
+
+def _rearranged(
+    one: Instruction, operands: list[str], shapes: list[Shape], result: Shape
+) -> str | None:
+    if one.opcode == "slice":
+        return _slice(one, operands[0], shapes[0])
+    lists = {name: _numbers(text) for name, text in _LIST.findall(one.attributes)}
+    if lists.keys() != {"dimensions"} or _without_lists(one.attributes):
+        return None
+    dims = lists["dimensions"]
+    if one.opcode == "broadcast":
+        return f"(Bcast {operands[0]} {vector(dims)} {vector(result.dims)})"
+    if one.opcode == "transpose" and len(dims) in RANKS:
+        return f"(Transp {operands[0]} {vector(dims)})"
+    if one.opcode == "concatenate" and len(operands) == 2:
+        return f"(Concat {dims[0]} {operands[0]} {operands[1]})"
+    return None
+
+
+def _slice(one: Instruction, operand: str, shape: Shape) -> str | None:
+    """A slice of one dimension, without strides."""
+    match = re.fullmatch(r"slice=\{([^}]*)\}", one.attributes)
+    if match is None:
+        return None
+    bounds = [tuple(map(int, part.split(":"))) for part in re.findall(r"\[([\d:]+)\]", match[1])]
+    if any(len(each) > 2 and each[2] != 1 for each in bounds) or len(bounds) != len(shape.dims):
+        return None
+    cut = [n for n, each in enumerate(bounds) if each[:2] != (0, shape.dims[n])]
+    if len(cut) != 1:
+        return None
+    return f"(Slice {cut[0]} {bounds[cut[0]][0]} {bounds[cut[0]][1]} {operand})"
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in text.split(",") if number)
+
+
+def _without_lists(attributes: str) -> str:
+    """What of attributes is no list of dimensions."""
+    return _LIST.sub("", attributes).strip(", ")
+
+
+def vector(numbers: Sequence[int]) -> str:
+    """Numbers as an egglog vector."""
+    return f"(vec-of {' '.join(map(str, numbers))})" if numbers else "(vec-empty)"
+
+
+def written(
+    terms: Terms,
+    op: str,
+    values: Sequence[object],
+    shape: Shape | None,
+    shapes: Sequence[Shape | None],
+) -> Instruction:
+    """The instruction that a node of the e-graph is, with operands `0`, `1`, ….
+
+    Args:
+        terms: What it is made of.
+        op: Constructor of the node.
+        values: Its arguments that are no terms: numbers, strings and tuples of numbers.
+        shape: Of its result.
+        shapes: Of its operands.
+    """
+    names = tuple(str(number) for number in range(len(shapes)))
+    if op == "Op":
+        (number,) = values
+        assert isinstance(number, int)
+        one = terms.opaque[number]
+        return Instruction("", one.shape, one.opcode, names, one.payload, one.attributes)
+    opcode, attributes = _opcode_and_attributes(terms, op, values, shapes)
+    assert shape is not None
+    return Instruction("", str(shape), opcode, names, "", attributes)
+
+
+def _opcode_and_attributes(
+    terms: Terms, op: str, values: Sequence[object], shapes: Sequence[Shape | None]
+) -> tuple[str, str]:
+    if op in ("Bin", "Un"):
+        return str(values[0]), ""
+    if op == "Reshape":
+        return "reshape", ""
+    if op == "Bcast":
+        return "broadcast", f"dimensions={_braced(values[0])}"
+    if op == "Transp":
+        return "transpose", f"dimensions={_braced(values[0])}"
+    if op == "Concat":
+        return "concatenate", f"dimensions={{{values[0]}}}"
+    if op == "Slice":
+        (operand,) = shapes
+        assert operand is not None
+        bounds = [(0, size) for size in operand.dims]
+        dim, begin, end = (value for value in values if isinstance(value, int))
+        bounds[dim] = (begin, end)
+        return "slice", f"slice={{{', '.join(f'[{a}:{b}]' for a, b in bounds)}}}"
+    (attributes,) = values
+    assert isinstance(attributes, tuple)
+    kind, *numbers = attributes
+    if kind == "Plain":
+        lhs, rhs, _ = numbers
+        return "dot", f"lhs_contracting_dims={{{lhs}}}, rhs_contracting_dims={{{rhs}}}"
+    text = terms.products[numbers[0]]
+    return ("convolution" if "dim_labels" in text else "dot"), text
+
+
+def _braced(values: object) -> str:
+    assert isinstance(values, tuple)
+    return f"{{{','.join(map(str, values))}}}"

@@ -1,0 +1,1 @@
+"""Training of one policy or several, from the command line to the final table."""

@@ -1,0 +1,159 @@
+"""What training writes for TensorBoard."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch.utils.tensorboard.summary import hparams
+from torch.utils.tensorboard.writer import SummaryWriter
+
+from experiments.outcomes.evaluation import Measure, Outcome, speedup
+from experiments.workers.collecting import RolloutStats
+from models.cloning import CloningStats
+from models.ppo import UpdateStats
+
+LOSSES = ("crashed", "timed_out", "out_of_memory", "killed")
+"""What may become of a worker."""
+
+
+@dataclass(frozen=True)
+class IterationReport:
+    """All that is written of one iteration."""
+
+    steps: int
+    """Pass calls done, this iteration's included."""
+    action_counts: np.ndarray
+    """int64 [A]"""
+    rollout: RolloutStats
+    update: UpdateStats
+    distinct_states: int
+    worker_seconds: Mapping[str, float]
+    """By section (pass, featurisation, inference), added up over the workers."""
+    rollout_seconds: float
+    """That went by while the workers played."""
+    update_seconds: float
+    """That went by while the policy learned."""
+    lost_workers: Mapping[str, int]
+    """By what became of them: crashed, timed_out, out_of_memory, killed."""
+    in_quarantine: int
+    """Pairs of a state and a pass, or a benchmark and a rewrite, that are no longer tried."""
+
+
+class TrainingLog:
+    """Writes the scalars, histograms and texts of one learner.
+
+    Args:
+        folder: Where the event file goes.
+        action_names: Name of each action.
+        measure: What results come to, by reference; above 1 they are better.
+        after: Pass calls done: what was written of later ones, by a run that did not come to save
+            its state, is hidden.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        action_names: Sequence[str],
+        measure: Measure,
+        after: int,
+    ) -> None:
+        self._writer = SummaryWriter(str(folder), purge_step=after + 1 if after else None)
+        self._action_names = action_names
+        self._measure = measure
+
+    def close(self) -> None:
+        """Flushes and closes the event file."""
+        self._writer.close()
+
+    def cloning(self, stats: CloningStats) -> None:
+        """Writes one epoch of learning from demonstrations."""
+        scalars = {f"cloning/{name}": value for name, value in asdict(stats).items()}
+        del scalars["cloning/epoch"]
+        self._write(scalars, stats.epoch)
+
+    def iteration(self, report: IterationReport) -> dict[str, float]:
+        """Writes one iteration; returns the train ratios by reference."""
+        episodes = report.rollout.episodes
+        calls = int(report.action_counts.sum())
+        scalars: dict[str, float] = {
+            "rollout/no_op_rate": report.rollout.unchanged / calls,
+            "rollout/error_rate": report.rollout.errors / calls,
+            "rollout/distinct_state_rate": report.distinct_states / calls,
+        }
+        ratios = {}
+        if episodes:
+            scalars["rollout/episode_return"] = float(np.mean([e.reward for e in episodes]))
+            scalars["rollout/episode_steps"] = float(np.mean([e.steps for e in episodes]))
+            ratios = self._measure.of(episodes)
+            scalars |= self._ratios("train", ratios)
+        scalars |= {f"update/{name}": value for name, value in asdict(report.update).items()}
+        scalars |= _speed(calls, report)
+        scalars |= {f"workers/{kind}": report.lost_workers.get(kind, 0) for kind in LOSSES}
+        scalars["workers/passes_in_quarantine"] = report.in_quarantine
+        for name, count in zip(self._action_names, report.action_counts, strict=True):
+            scalars[f"actions/{name}"] = count / calls
+        self._write(scalars, report.steps)
+        actions = np.repeat(np.arange(len(report.action_counts)), report.action_counts)
+        self._writer.add_histogram("actions", actions, report.steps, bins="auto")
+        return ratios
+
+    def validation(self, outcomes: Sequence[Outcome], steps: int) -> dict[str, float]:
+        """Writes an evaluation on the validation benchmarks; returns ratios by reference."""
+        ratios = self._measure.of(outcomes)
+        self._write(self._ratios("validation", ratios), steps)
+        self._speedup(outcomes, "validation", steps)
+        return ratios
+
+    def test(self, outcomes: Sequence[Outcome], steps: int, settings: Mapping[str, Any]) -> None:
+        """Writes the held-out ratios, and the settings that led to them for the hparams tab."""
+        ratios = self._measure.of(outcomes)
+        self._write(self._ratios("held_out", ratios), steps)
+        self._speedup(outcomes, "held_out", steps)
+        metrics = {f"hparam/held_out_{name}": value for name, value in ratios.items()}
+        # SummaryWriter.add_hparams would open a second run; this writes into this one.
+        file_writer = self._writer._get_file_writer()
+        for summary in hparams(dict(settings), metrics):
+            file_writer.add_summary(summary)
+        for name, value in metrics.items():
+            self._writer.add_scalar(name, value)
+
+    def _ratios(self, split: str, ratios: Mapping[str, float]) -> dict[str, float]:
+        return {f"{self._measure.name}_ratio_{split}/{k}": v for k, v in ratios.items()}
+
+    def _speedup(self, outcomes: Sequence[Outcome], split: str, steps: int) -> None:
+        found = speedup(outcomes)
+        if found is not None:
+            self._write({f"run_time_before_after/{split}": found}, steps)
+
+    def _write(self, scalars: Mapping[str, float], steps: int) -> None:
+        for name, value in scalars.items():
+            self._writer.add_scalar(name, value, steps)
+
+
+def write_text(folder: Path, tag: str, text: str) -> None:
+    """Writes preformatted text into an event file of its own."""
+    with SummaryWriter(str(folder)) as writer:
+        # Markdown shows what is indented by four as it is.
+        writer.add_text(tag, "\n".join("    " + line for line in text.splitlines()))
+
+
+def _speed(calls: int, report: IterationReport) -> dict[str, float]:
+    """Steps per second of an iteration, and milliseconds a step by section."""
+    seconds = {**report.worker_seconds, "update": report.update_seconds}
+    speed = {f"speed/{name}_ms_per_step": 1e3 * s / calls for name, s in seconds.items()}
+    whole = report.rollout_seconds + report.update_seconds
+    return speed | {"speed/steps_per_second": calls / max(whole, 1e-9)}
+
+
+def flat_settings(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings as one level of names, as the hparams tab wants them."""
+    flat: dict[str, Any] = {}
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            flat |= flat_settings(value, f"{prefix}{name}.")
+        else:
+            plain = isinstance(value, int | float | str | bool)
+            flat[prefix + name] = value if plain else str(value)
+    return flat

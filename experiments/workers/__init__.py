@@ -1,0 +1,1 @@
+"""Worker processes that collect experience, play policies and check results."""

@@ -1,0 +1,209 @@
+"""Collects one iteration of experience from environments in lockstep."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from experiments.policies.states import STOP, State, size, stacked, step_name, step_seconds
+from experiments.workers.lockstep import Lockstep, Transition
+from experiments.workers.stopwatch import Stopwatch
+from models.actor_critic import ActorCritic, sample
+from models.rollout import Rollout, StateTable
+
+
+@dataclass
+class Episode:
+    """What became of one episode."""
+
+    benchmark: str
+    start_op_count: int
+    op_count: int
+    reward: float = 0.0
+    steps: int = 0
+
+
+@dataclass
+class RolloutStats:
+    """What happened in one iteration."""
+
+    episodes: list[Episode] = field(default_factory=list)
+    """Those that ended in it."""
+    unchanged: int = 0
+    """Pass calls that changed nothing."""
+    errors: int = 0
+    """Pass calls that XLA refused."""
+
+    def add(self, other: "RolloutStats") -> None:
+        """Adds what happened elsewhere in the same iteration."""
+        self.episodes += other.episodes
+        self.unchanged += other.unchanged
+        self.errors += other.errors
+
+
+class Deck:
+    """Deals benchmarks, each once before any twice, in an order of its own seed.
+
+    Args:
+        benchmarks: Names to deal.
+        seed: Seed of the order.
+        player: Number of who is dealt to, from 0.
+        players: How many share the deck: together they are dealt each benchmark once before
+            any twice, as long as they take equally many.
+    """
+
+    def __init__(
+        self, benchmarks: Sequence[str], seed: int, player: int = 0, players: int = 1
+    ) -> None:
+        self._benchmarks = benchmarks
+        self._random = np.random.default_rng(seed)
+        self._next, self._players = player, players
+        self._order: list[int] = []
+
+    def deal(self) -> str:
+        """The next benchmark."""
+        while self._next >= len(self._order):
+            self._order += self._random.permutation(len(self._benchmarks)).tolist()
+        number = self._order[self._next]
+        self._next += self._players
+        return self._benchmarks[number]
+
+
+def collect(
+    envs: Lockstep,
+    policy: ActorCritic,
+    deck: Deck,
+    generator: torch.Generator,
+    steps: int,
+    clock: Stopwatch,
+) -> tuple[Rollout, RolloutStats]:
+    """Plays a policy and writes down what PPO needs.
+
+    All environments start new episodes. With as many steps as the horizon, an episode that
+    does not stop early is played whole; and what is collected depends on nothing but the
+    parameters, the deck and the generator, so that a resumed run repeats it exactly.
+
+    Args:
+        envs: Environments in lockstep.
+        policy: What acts.
+        deck: Gives the benchmark of each episode.
+        generator: Draws the actions.
+        steps: Steps of each environment.
+        clock: Notes the seconds of `pass`, `featurisation` (the rest of stepping) and
+            `inference`.
+    """
+    iteration = _Iteration(envs, policy, deck, StateTable(policy), clock)
+    for step in range(steps):
+        iteration.step(generator, last=step == steps - 1)
+    return iteration.rollout(), iteration.stats
+
+
+class _Iteration:
+    """One iteration as it grows, a row for each step."""
+
+    def __init__(
+        self,
+        envs: Lockstep,
+        policy: ActorCritic,
+        deck: Deck,
+        table: StateTable,
+        clock: Stopwatch,
+    ) -> None:
+        self._envs, self._policy, self._deck = envs, policy, deck
+        self._table, self._clock = table, clock
+        self._device = next(policy.parameters()).device
+        self._rows: list[dict[str, Tensor]] = []
+        self._states: dict[int, State] = {}
+        self._episodes: dict[int, Episode] = {}
+        self.stats = RolloutStats()
+        self._begin_episodes(range(len(envs)))
+
+    def step(self, generator: torch.Generator, last: bool) -> None:
+        """One action in each environment; `last` says that no step will follow."""
+        row, log_probs = self._judge(self._states.values())
+        row["action"] = sample(log_probs, generator)
+        row["log_prob"] = log_probs.gather(1, row["action"].unsqueeze(1)).squeeze(1)
+        with self._clock.section("featurisation"):
+            after = self._envs.step(dict(enumerate(row["action"].tolist())))
+        self._note_pass_time(after.values())
+        row["reward"] = torch.tensor([t.reward for t in after.values()])
+        row["terminated"] = torch.tensor([t.terminated for t in after.values()])
+        row["truncated"] = torch.tensor([t.truncated for t in after.values()])
+        self._fill_next_values(row, after, last)
+        self._rows.append(row)
+        self._states = {n: t.state for n, t in after.items()}
+        for n, transition in after.items():
+            self._note(n, transition)
+        ended = [n for n, t in after.items() if t.terminated or t.truncated]
+        if ended and not last:
+            self._begin_episodes(ended)
+
+    def rollout(self) -> Rollout:
+        """What was collected."""
+        columns = {name: torch.stack([row[name] for row in self._rows]) for name in self._rows[0]}
+        return Rollout(states=self._table.states, keys=self._table.keys, **columns)
+
+    def _begin_episodes(self, numbers: Iterable[int]) -> None:
+        benchmarks = {n: self._deck.deal() for n in numbers}
+        with self._clock.section("featurisation"):
+            begun = self._envs.reset(benchmarks)
+        for n, (state, info) in begun.items():
+            self._states[n] = state
+            self._episodes[n] = Episode(benchmarks[n], size(info), size(info))
+
+    @torch.no_grad()
+    def _judge(self, states: Iterable[State]) -> tuple[dict[str, Tensor], Tensor]:
+        """State, context, mask and value of a row, and log-probabilities [N, A]."""
+        with self._clock.section("inference"):
+            states = list(states)
+            numbers = self._table.numbers([s.key for s in states], [s.item for s in states])
+            context, mask = map(torch.from_numpy, stacked(states))
+            vectors = self._table.vectors(numbers)
+            log_probs, value = self._policy(
+                vectors, context.to(self._device), mask.to(self._device)
+            )
+        row = {
+            "state": torch.tensor(numbers),
+            "context": context,
+            "mask": mask,
+            "value": value.cpu(),
+        }
+        return row, log_probs.cpu()
+
+    def _fill_next_values(
+        self, row: dict[str, Tensor], after: Mapping[int, Transition], last: bool
+    ) -> None:
+        """Values of the states that this row's and the previous row's actions led to.
+
+        Where an episode goes on, that is the value in the next row. The others are judged
+        here, but for those after termination: these have no value, and none is used.
+        """
+        if self._rows:
+            previous = self._rows[-1]
+            ended = previous["terminated"] | previous["truncated"]
+            previous["next_value"] = torch.where(ended, previous["next_value"], row["value"])
+        row["next_value"] = torch.zeros(len(after))
+        left = [n for n, t in after.items() if t.truncated or (last and not t.terminated)]
+        if left:
+            judged, _ = self._judge(after[n].state for n in left)
+            row["next_value"][left] = judged["value"]
+
+    def _note_pass_time(self, after: Iterable[Transition]) -> None:
+        """Moves the passes' part of the time of stepping to a section of their own."""
+        seconds = sum(step_seconds(t.info) for t in after)
+        self._clock.add("pass", seconds)
+        self._clock.add("featurisation", -seconds)
+
+    def _note(self, number: int, transition: Transition) -> None:
+        """Keeps the books of one environment's step."""
+        info, episode = transition.info, self._episodes[number]
+        episode.reward += transition.reward
+        episode.op_count = size(info)
+        episode.steps += 1
+        if step_name(info) != STOP:
+            self.stats.unchanged += not info["changed"]
+            self.stats.errors += info["error"] is not None
+        if transition.terminated or transition.truncated:
+            self.stats.episodes.append(episode)

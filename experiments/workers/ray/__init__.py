@@ -1,0 +1,1 @@
+"""The same workers as actors of a Ray cluster."""

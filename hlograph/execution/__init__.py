@@ -1,0 +1,1 @@
+"""Runs modules: compiled or interpreted, timed, and compared with one another."""

@@ -1,0 +1,77 @@
+"""The two ways to run a module: XLA:CPU's compiler and XLA's reference evaluator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from hlograph._native import native
+from hlograph.errors import HloError
+from hlograph.execution.equivalence.arrays import Array, Signature, from_bytes, to_bytes
+from hlograph.execution.equivalence.obstacles import Limits
+from hlograph.execution.equivalence.verdict import EngineName
+
+if TYPE_CHECKING:
+    from hlograph.module import Module
+
+
+class Runner(Protocol):
+    """A module made ready to run."""
+
+    def __call__(self, inputs: list[Array]) -> list[Array]:
+        """Returns the leaves of the result.
+
+        Raises:
+            HloError: XLA does not run it.
+        """
+        ...
+
+
+def make_runner(engine: EngineName, module: Module, signature: Signature, limits: Limits) -> Runner:
+    """Makes a module ready to run.
+
+    Args:
+        engine: The way.
+        module: The module; unchanged.
+        signature: What it takes and gives.
+        limits: What it may cost.
+
+    Raises:
+        HloError: It would cost more, or XLA does not compile it.
+    """
+    cost = module.cost()
+    most_ops, most_flops = (
+        (limits.compiled_ops, limits.flops)
+        if engine == "compiled"
+        else (limits.evaluated_ops, limits.evaluated_flops)
+    )
+    for what, found, most in (
+        ("instructions", module.op_count, most_ops),
+        ("flops", cost.flops + 16 * cost.transcendentals, most_flops),
+    ):
+        if found > most:
+            raise HloError(f"expected at most {most:.3g} {what} to run {engine}, got {found:.3g}")
+    return (_compiled if engine == "compiled" else _evaluated)(module, signature, limits)
+
+
+def _compiled(module: Module, signature: Signature, limits: Limits) -> Runner:
+    # Strict: no fused multiply-add and no libraries that sum in an order of their own, so that
+    # less hangs on what XLA:CPU fuses. Level 0: half the time of level 1.
+    program = native().Program.compile(
+        module._native, disabled_passes=[], strict=True, optimization_level=0
+    )
+
+    def run(inputs: list[Array]) -> list[Array]:
+        return from_bytes(signature.results, program.run(to_bytes(inputs)))
+
+    return run
+
+
+def _evaluated(module: Module, signature: Signature, limits: Limits) -> Runner:
+    # The evaluator runs the instructions as they are: no pass comes between.
+    def run(inputs: list[Array]) -> list[Array]:
+        outputs = native().evaluate(
+            module._native, to_bytes(inputs), max_seconds=limits.evaluator_seconds
+        )
+        return from_bytes(signature.results, outputs)
+
+    return run

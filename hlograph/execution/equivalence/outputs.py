@@ -1,0 +1,78 @@
+"""What an original gives, and how sensitive that is."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+
+from hlograph.execution.equivalence.arrays import COMPLEX_PARTS, FLOATS, Array, Signature, dtype_of
+from hlograph.execution.equivalence.difference import difference
+from hlograph.execution.equivalence.engines import Runner
+from hlograph.execution.equivalence.inputs import perturbed
+from hlograph.execution.equivalence.judgement import Judgement, Sensitivity, judge, sensitivity
+
+# Runs of the original with its inputs moved, to see how much it magnifies errors.
+_MOVES = 3
+
+
+class Outputs:
+    """What the original gives on each sample, and how much it magnifies errors.
+
+    Attributes:
+        finite: Fraction of the elements of its outputs that are numbers.
+    """
+
+    def __init__(self, signature: Signature, inputs: list[list[Array]], run: Runner) -> None:
+        """Runs the original.
+
+        Args:
+            signature: What it takes and gives.
+            inputs: The inputs of each sample.
+            run: Runs it.
+
+        Raises:
+            HloError: XLA does not run it.
+        """
+        self._signature = signature
+        self._inputs = inputs
+        self._run = run
+        self._outputs = [run(arrays) for arrays in inputs]
+        self._sensitivity: dict[int, list[Sensitivity]] = {}
+        self._epsilon = _largest_epsilon(signature)
+        self.finite = _finite_fraction(self._outputs)
+
+    def judge(self, sample: int, outputs: list[Array], error: float) -> list[Judgement]:
+        """Judges the outputs of another module that are not bitwise equal."""
+        judgements = []
+        for number, spec in enumerate(self._signature.results):
+            expected = self._outputs[sample][number]
+            found = difference(expected, outputs[number], spec.element_type)
+            if not found.bitwise:
+                sensitive = self._sensitive(sample)[number]
+                judgements.append(judge(number, found, sensitive, error, self._epsilon))
+        return judgements
+
+    def _sensitive(self, sample: int) -> list[Sensitivity]:
+        if sample not in self._sensitivity:
+            inputs = self._inputs[sample]
+            moved = [
+                self._run(perturbed(inputs, self._signature.parameters, seed))
+                for seed in range(_MOVES if self._epsilon else 0)
+            ]
+            self._sensitivity[sample] = sensitivity(self._outputs[sample], moved, self._signature)
+        return self._sensitivity[sample]
+
+
+def _largest_epsilon(signature: Signature) -> float:
+    types = {COMPLEX_PARTS.get(s.element_type, s.element_type) for s in signature.parameters}
+    return max((float(ml_dtypes.finfo(dtype_of(name)).eps) for name in types & FLOATS), default=0.0)
+
+
+def _finite_fraction(samples: list[list[Array]]) -> float:
+    """Fraction of the elements of all outputs that are numbers; integers always are."""
+    arrays = [array for outputs in samples for array in outputs]
+    numbers = 0
+    for array in arrays:
+        exact = array.dtype.kind in "iub" or array.dtype.name.lstrip("u").startswith("int")
+        numbers += array.size if exact else int(np.count_nonzero(np.isfinite(array)))
+    return numbers / max(1, sum(array.size for array in arrays))

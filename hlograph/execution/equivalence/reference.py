@@ -1,0 +1,177 @@
+"""Runs modules on the same random inputs as an original, and compares what they give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from hlograph.errors import HloError
+from hlograph.execution.equivalence.arrays import Array, Signature, signature_of
+from hlograph.execution.equivalence.engines import make_runner
+from hlograph.execution.equivalence.flow import Flow
+from hlograph.execution.equivalence.inputs import InputMaker
+from hlograph.execution.equivalence.judgement import Judgement
+from hlograph.execution.equivalence.obstacles import Limits, check_runnable
+from hlograph.execution.equivalence.outputs import Outputs
+from hlograph.execution.equivalence.rounding import rounding_error
+from hlograph.execution.equivalence.verdict import RANK, EngineName, Equivalence, Finding
+
+if TYPE_CHECKING:
+    from hlograph.module import Module
+
+ENGINES: tuple[EngineName, ...] = ("compiled", "evaluator")
+
+
+class SignatureError(HloError):
+    """Two modules take or give different arrays, so that they cannot compute the same."""
+
+
+class Reference:
+    """An original that any number of modules are compared with.
+
+    It is compiled and run once; what each comparison costs is the other module. Inputs, and so
+    results, are determined by the seed.
+
+    Args:
+        module: The original; a copy is kept.
+        samples: Random inputs.
+        seed: Seed of the inputs.
+        engines: Ways to run: ``compiled`` by XLA:CPU, which runs its own passes on both modules
+            before, and XLA's reference ``evaluator``, which runs the instructions as they are.
+        limits: What a comparison may cost.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        *,
+        samples: int = 2,
+        seed: int = 0,
+        engines: Sequence[EngineName] = ENGINES,
+        limits: Limits | None = None,
+    ) -> None:
+        if samples < 1:
+            raise ValueError(f"expected at least 1 sample, got {samples}")
+        if unknown := [engine for engine in engines if engine not in ENGINES] or not engines:
+            raise ValueError(f"expected engines of {ENGINES}, got {unknown or 'none'}")
+        self._module = module.clone()
+        self._samples = samples
+        self._seed = seed
+        self._engines = tuple(engines)
+        self._limits = limits or Limits()
+        self._ready: dict[EngineName, Outputs | HloError] = {}
+
+    @cached_property
+    def _flow(self) -> Flow:
+        return Flow(self._module.graph())
+
+    @cached_property
+    def _signature(self) -> Signature:
+        return signature_of(self._module)
+
+    @cached_property
+    def _error(self) -> float:
+        return rounding_error(self._flow)
+
+    @cached_property
+    def _maker(self) -> InputMaker:
+        return InputMaker(self._flow, self._signature.parameters)
+
+    def inputs(self, sample: int) -> list[Array]:
+        """Returns the inputs of a sample, one array for each leaf of the parameters."""
+        return self._maker.make(self._seed, sample)
+
+    def compare(self, other: Module) -> Equivalence:
+        """Compares a module with the original.
+
+        Args:
+            other: The module; unchanged.
+
+        Raises:
+            SignatureError: It takes or gives other arrays.
+            VerificationError: XLA's verifier rejects one of the two; it is not run, for what
+                the verifier makes sure of XLA relies on.
+        """
+        self._module.verify()
+        other.verify()
+        if other.fingerprint() == self._module.fingerprint():
+            return Equivalence("equal", "they are the same module", self._seed)
+        try:
+            signatures = self._signature, signature_of(other)
+        except HloError as error:
+            return Equivalence("not comparable", str(error), self._seed)
+        _check_signatures(*signatures)
+        flow = Flow(other.graph())
+        error = max(self._error, rounding_error(flow))
+        findings: list[Finding] = []
+        reasons: list[str] = []
+        for engine in self._engines:
+            try:
+                check_runnable(self._flow, engine, self._limits)
+                check_runnable(flow, engine, self._limits)
+                findings.append(self._find(engine, other, error))
+            except HloError as failure:
+                reasons.append(str(failure))
+        if not findings:
+            unique = dict.fromkeys(reasons)
+            return Equivalence("not comparable", "; ".join(unique), self._seed)
+        return Equivalence.of(tuple(findings), self._seed)
+
+    def _find(self, engine: EngineName, other: Module, error: float) -> Finding:
+        original = self._original(engine)
+        run = make_runner(engine, other, self._signature, self._limits)
+        worst: Judgement | None = None
+        for sample in range(self._samples):
+            outputs = run(self.inputs(sample))
+            for judgement in original.judge(sample, outputs, error):
+                if worst is None or _badness(judgement) > _badness(worst):
+                    worst = judgement
+        if original.finite == 0.0 and (worst is None or worst.verdict == "close"):
+            reason = "all that the original gives is NaN or infinite"
+            return Finding(engine, "not comparable", reason, samples=self._samples)
+        if worst is None:
+            reason = "every bit is the same"
+            return Finding(engine, "equal", reason, samples=self._samples, finite=original.finite)
+        return Finding(
+            engine,
+            worst.verdict,
+            worst.reason,
+            worst.output,
+            worst.difference.ulp,
+            worst.difference.relative,
+            self._samples,
+            original.finite,
+        )
+
+    def _original(self, engine: EngineName) -> Outputs:
+        if engine not in self._ready:
+            try:
+                run = make_runner(engine, self._module, self._signature, self._limits)
+                self._ready[engine] = Outputs(
+                    self._signature, [self.inputs(n) for n in range(self._samples)], run
+                )
+            except HloError as failure:
+                self._ready[engine] = failure
+        ready = self._ready[engine]
+        if isinstance(ready, HloError):
+            raise HloError(f"the original: {ready}")
+        return ready
+
+
+def _check_signatures(original: Signature, other: Signature) -> None:
+    for what, expected, came in zip(original._fields, original, other, strict=True):
+        if expected != came:
+            raise SignatureError(
+                f"expected a module with the same {what}, {_list(expected)}, got {_list(came)}: "
+                "only modules that take and give the same arrays can be compared"
+            )
+
+
+def _list(specs: Sequence[object]) -> str:
+    shown = ", ".join(map(str, specs[:8]))
+    return f"({shown}, ... {len(specs)} in all)" if len(specs) > 8 else f"({shown})"
+
+
+def _badness(judgement: Judgement) -> tuple[int, float]:
+    return RANK.index(judgement.verdict), judgement.difference.relative

@@ -1,0 +1,204 @@
+"""What the parameters of a module are used for, as far as its graph tells.
+
+A parameter is followed through what keeps its elements (reshape, broadcast, transpose, slice,
+select, concatenate, converts), through a few steps of arithmetic, and across calls, loops and
+conditionals, to the operations that expect something of their operand: indices to gathers, a
+positive argument to a logarithm, a positive definite matrix to a Cholesky decomposition. XLA's
+own tests make arguments in this way for indices alone (``MakeFakeArguments`` in
+``xla/tests/test_utils.cc``).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from hlograph.execution.equivalence.arrays import FLOATS
+from hlograph.execution.equivalence.flow import Flow, Value
+from hlograph.execution.equivalence.index_bounds import index_bound, iota_bound
+
+# Arithmetic steps that a value is followed through: an optimizer's second moment takes four
+# from the parameter to the square root. More would reach everything.
+_ARITHMETIC_STEPS = 6
+
+# Operand positions through which elements pass as they are.
+_KEEPS: dict[str, tuple[int, ...]] = {
+    "reshape": (0,),
+    "broadcast": (0,),
+    "transpose": (0,),
+    "slice": (0,),
+    "dynamic-slice": (0,),
+    "dynamic-update-slice": (0, 1),
+    "gather": (0,),
+    "reverse": (0,),
+    "pad": (0,),
+    "copy": (0,),
+    "convert": (0,),
+    "reduce-precision": (0,),
+    "opt-barrier": (0,),
+    "select": (1, 2),
+    "clamp": (1,),
+    "maximum": (0, 1),
+    "minimum": (0, 1),
+}
+_KEEPS_ALL = frozenset({"concatenate", "sort"})
+_ARITHMETIC = frozenset({"add", "subtract", "multiply", "divide", "and", "or", "remainder"})
+
+# (opcode, position) whose operand has to be positive, and for some below one.
+_UNIT = frozenset(
+    {
+        ("log", 0),
+        ("log-plus-one", 0),
+        ("sqrt", 0),
+        ("rsqrt", 0),
+        ("power", 0),
+        ("divide", 1),
+        ("acos", 0),
+        ("asin", 0),
+        ("atanh", 0),
+    }
+)
+_BITS = frozenset(
+    {
+        "shift-left",
+        "shift-right-logical",
+        "xor",
+        "popcnt",
+        "count-leading-zeros",
+        "bitcast-convert",
+        "rng-bit-generator",
+    }
+)
+
+
+@dataclass
+class Uses:
+    """What an array is used for.
+
+    Attributes:
+        bounds: It is an index, in each use below one of these numbers.
+        bits: Its bits are used (a random key), not its value.
+        unit: A logarithm, a square root, a division and the like take it.
+        positive_definite: A Cholesky decomposition takes it.
+        triangular: A triangular solve takes it as its matrix.
+        contracted: Largest number of products that a dot or convolution sums with it.
+    """
+
+    bounds: list[int] = field(default_factory=list)
+    bits: bool = False
+    unit: bool = False
+    positive_definite: bool = False
+    triangular: bool = False
+    contracted: int = 0
+
+
+def uses_of(flow: Flow, value: Value) -> Uses:
+    """Follows an array of a parameter to what it is used for.
+
+    Args:
+        flow: Data flow of the module.
+        value: The parameter's node and the tuple indices of the array in it.
+    """
+    uses = Uses()
+    steps_to = {value: 0}
+    queue = deque([value])
+    while queue:
+        current = queue.popleft()
+        node, path = current
+        if not path:
+            for user, position in flow.users[node]:
+                _note(flow, uses, node, user, position)
+        for after, cost in _onwards(flow, node, path):
+            steps = steps_to[current] + cost
+            if steps <= _ARITHMETIC_STEPS and steps < steps_to.get(after, steps + 1):
+                steps_to[after] = steps
+                queue.append(after)
+    return uses
+
+
+def _note(flow: Flow, uses: Uses, node: int, user: int, position: int) -> None:
+    opcode = flow.opcodes[user]
+    bound = index_bound(flow, user, position)
+    if bound is None and opcode == "compare":
+        bound = iota_bound(flow, flow.operands[user][1 - position])
+    if bound is not None:
+        uses.bounds.append(bound)
+    uses.bits |= opcode in _BITS
+    uses.unit |= (opcode, position) in _UNIT
+    uses.positive_definite |= opcode == "cholesky"
+    uses.triangular |= opcode == "triangular-solve" and position == 0
+    if opcode == "dot":
+        side = "lhs_contracting_dims" if position == 0 else "rhs_contracting_dims"
+        product = 1
+        for dim in flow.attribute(user, side, ()):
+            product *= flow.dims(node)[dim]
+        uses.contracted = max(uses.contracted, product)
+    elif opcode == "convolution" and position == 1:
+        outputs = flow.dims(node)[flow.attribute(user, "conv_kernel")[1]]
+        uses.contracted = max(uses.contracted, int(flow.graph.elements[node]) // max(outputs, 1))
+
+
+def _onwards(flow: Flow, node: int, path: tuple[int, ...]) -> Iterator[tuple[Value, int]]:
+    """Yields where a value goes next, and how many arithmetic steps that takes."""
+    for user, position in flow.users[node]:
+        opcode = flow.opcodes[user]
+        if opcode == "tuple":
+            yield (user, (position, *path)), 0
+        elif opcode == "get-tuple-element":
+            if path[:1] == (flow.attribute(user, "tuple_index"),):
+                yield (user, path[1:]), 0
+        elif opcode in ("call", "fusion", "while", "conditional"):
+            for parameter in _entered(flow, user, position):
+                yield (parameter, path), 0
+            if opcode == "while":  # the result, should the loop not change it
+                yield (user, path), 0
+        elif opcode == "opt-barrier":
+            yield (user, path), 0
+        elif not path and _is_same_kind(flow, node, user):
+            if position in _KEEPS.get(opcode, ()) or opcode in _KEEPS_ALL:
+                yield (user, ()), 0
+            elif opcode in _ARITHMETIC and _is_linear(flow, user, opcode, position):
+                yield (user, ()), 1
+    computation = int(flow.graph.computation[node])
+    if flow.roots[computation] == node:
+        for caller in flow.callers[computation]:
+            yield from ((after, 0) for after in _left(flow, caller, computation, path))
+
+
+def _entered(flow: Flow, caller: int, position: int) -> Iterator[int]:
+    """Yields the parameters that an operand of a call becomes."""
+    called = flow.called[caller]
+    if flow.opcodes[caller] == "while":
+        yield from (flow.parameters[computation][0] for computation in called)
+    elif flow.opcodes[caller] == "conditional":
+        if position:
+            yield flow.parameters[called[position - 1]][0]
+    elif position in flow.parameters[called[0]]:
+        yield flow.parameters[called[0]][position]
+
+
+def _left(flow: Flow, caller: int, computation: int, path: tuple[int, ...]) -> Iterator[Value]:
+    """Yields what the root of a called computation becomes."""
+    opcode = flow.opcodes[caller]
+    if opcode in ("call", "fusion", "conditional"):
+        yield caller, path
+    elif opcode == "while" and path:  # not the condition, whose root is a predicate
+        yield caller, path
+        for other in flow.called[caller]:
+            yield flow.parameters[other][0], path
+
+
+def _is_same_kind(flow: Flow, node: int, user: int) -> bool:
+    """Whether both are floats, or both are not: what is known of an integer ends at a float."""
+    return (flow.element_type(node) in FLOATS) == (flow.element_type(user) in FLOATS)
+
+
+def _is_linear(flow: Flow, user: int, opcode: str, position: int) -> bool:
+    """Whether the sign of the operand is still seen in the result: not in its square."""
+    first, second = flow.operands[user]
+    if opcode == "multiply":
+        return first != second
+    if opcode in ("divide", "subtract", "remainder"):
+        return position == 0
+    return True

@@ -1,0 +1,108 @@
+"""The attributes of a node as Python values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from hlograph.graph.vocabulary import ATTRIBUTES, ELEMENT_TYPES, TEXT_ATTRIBUTES
+
+if TYPE_CHECKING:
+    from hlograph.graph.hlo_graph import HloGraph
+
+
+class WindowDimension(NamedTuple):
+    """One dimension of a window (``xla.WindowDimension``)."""
+
+    size: int
+    stride: int
+    padding_low: int
+    padding_high: int
+    base_dilation: int
+    window_dilation: int
+    reversal: int
+
+
+class PaddingDimension(NamedTuple):
+    """One dimension of a pad (``xla.PaddingConfig``)."""
+
+    low: int
+    high: int
+    interior: int
+
+
+AttributeValue: TypeAlias = (
+    str
+    | bool
+    | int
+    | tuple[int, ...]
+    | tuple[float, ...]
+    | tuple[WindowDimension, ...]
+    | tuple[PaddingDimension, ...]
+)
+
+_FLAGS = frozenset({"is_stable", "indices_are_sorted", "unique_indices", "literal_is_splat"})
+_NUMBERS = frozenset(
+    {
+        "inferred_dimension",
+        "feature_group_count",
+        "batch_group_count",
+        "parameter_number",
+        "tuple_index",
+        "index_vector_dim",
+    }
+)
+_RECORDS = {"window": WindowDimension, "padding": PaddingDimension}
+
+
+def decode_attributes(graph: HloGraph, node: int) -> dict[str, AttributeValue]:
+    """Returns the attributes of a node.
+
+    Keys are those of ``vocabulary.ATTRIBUTES``, with their values as text, bool, number or tuple
+    of numbers, but for these: ``window`` and ``padding`` are tuples of records by dimension;
+    ``literal_ints`` and ``literal_floats`` are both named ``literal``: a tuple of ints, floats or
+    (of a pred) bools with all elements in row-major order, or with the one value that all have
+    if ``literal_is_splat``.
+
+    Args:
+        graph: The graph.
+        node: The node, from 0.
+    """
+    attributes: dict[str, AttributeValue] = {}
+    begin, end = graph.attribute_offsets[node : node + 2].tolist()
+    element_type = ELEMENT_TYPES[graph.element_type[node]]
+    for i in range(begin, end):
+        name = ATTRIBUTES[graph.attribute_key[i]]
+        first, last = graph.value_offsets[i : i + 2].tolist()
+        values = graph.attribute_values[first:last]
+        if name == "literal_floats":
+            attributes["literal"] = tuple(values.view(np.float64).tolist())
+        elif name == "literal_ints":
+            attributes["literal"] = _literal(values.tolist(), element_type)
+        else:
+            attributes[name] = _decode(name, values.tolist(), graph.strings)
+    return attributes
+
+
+def _literal(values: list[int], element_type: str) -> tuple[int, ...]:
+    if element_type == "pred":
+        return tuple(value != 0 for value in values)
+    if element_type == "u64":
+        return tuple(value % 2**64 for value in values)
+    return tuple(values)
+
+
+def _decode(name: str, values: list[int], strings: Sequence[str]) -> AttributeValue:
+    if name in TEXT_ATTRIBUTES:
+        return strings[values[0]]
+    if name in _FLAGS:
+        return values[0] != 0
+    if name in _NUMBERS:
+        return values[0]
+    if name in _RECORDS:
+        record = _RECORDS[name]
+        size = len(record._fields)
+        return tuple(record(*values[i : i + size]) for i in range(0, len(values), size))
+    return tuple(values)

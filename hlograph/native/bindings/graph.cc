@@ -1,0 +1,140 @@
+#include "hlograph/native/graph/graph.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstddef>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "hlograph/native/bindings/bind.h"
+#include "hlograph/native/bindings/errors.h"
+#include "hlograph/native/bindings/numpy_array.h"
+#include "hlograph/native/graph/features.h"
+#include "hlograph/native/graph/instruction_attributes.h"
+#include "hlograph/native/graph/traits.h"
+#include "hlograph/native/module/abort_guard.h"
+#include "hlograph/native/module/module.h"
+
+namespace nb = nanobind;
+
+namespace hlograph {
+namespace {
+
+// The two rows of edge_index.
+nb::object EdgeIndex(std::vector<int64_t> values) {
+  const size_t edges = values.size() / 2;
+  return nb::cast(ToNumpy(std::move(values))).attr("reshape")(2, edges);
+}
+
+nb::list Strings(const std::vector<std::string>& values) {
+  nb::list list;
+  for (const std::string& value : values) {
+    // Custom-call targets and backend configs are bytes to XLA.
+    list.append(nb::steal(PyUnicode_DecodeUTF8(value.data(), value.size(), "replace")));
+  }
+  return list;
+}
+
+// Lets `build(const xla::HloModule&)` look at a module without the GIL.
+template <typename Build>
+void LookAt(const Module& module, Build build) {
+  bool built = false;
+  {
+    nb::gil_scoped_release release;
+    // Inside of Read, so that the module's lock is not left held by what is dropped.
+    built =
+        module.Read([&](const xla::HloModule& hlo) { return SurvivesAbort([&] { build(hlo); }); });
+  }
+  if (!built) {
+    throw StatusError(ErrorKind::kParse,
+                      "XLA gave up on a failed check as it was asked for the attributes of an "
+                      "instruction: they contradict each other; Module.verify() may say more");
+  }
+}
+
+nb::typed<nb::dict, std::string, nb::object> Graph(const Module& module) {
+  GraphColumns columns;
+  LookAt(module, [&](const xla::HloModule& hlo) { columns = BuildGraph(hlo, Columns::kAll); });
+  nb::dict result;
+  result["node_type"] = ToNumpy(std::move(columns.node_type));
+  result["opcode"] = ToNumpy(std::move(columns.opcode));
+  result["element_type"] = ToNumpy(std::move(columns.element_type));
+  result["elements"] = ToNumpy(std::move(columns.elements));
+  result["bytes"] = ToNumpy(std::move(columns.bytes));
+  result["computation"] = ToNumpy(std::move(columns.computation));
+  result["is_root"] = ToNumpy(std::move(columns.is_root));
+  result["is_entry"] = ToNumpy(std::move(columns.is_entry));
+  result["traits"] = ToNumpy(std::move(columns.traits));
+  result["dim_offsets"] = ToNumpy(std::move(columns.dim_offsets));
+  result["dim_size"] = ToNumpy(std::move(columns.dim_size));
+  result["dim_layout"] = ToNumpy(std::move(columns.dim_layout));
+  result["dim_is_dynamic"] = ToNumpy(std::move(columns.dim_is_dynamic));
+  result["attribute_offsets"] = ToNumpy(std::move(columns.attribute_offsets));
+  result["attribute_key"] = ToNumpy(std::move(columns.attribute_key));
+  result["value_offsets"] = ToNumpy(std::move(columns.value_offsets));
+  result["attribute_values"] = ToNumpy(std::move(columns.attribute_values));
+  result["strings"] = Strings(columns.strings);
+  result["edge_index"] = EdgeIndex(std::move(columns.edge_index));
+  result["edge_type"] = ToNumpy(std::move(columns.edge_type));
+  result["edge_position"] = ToNumpy(std::move(columns.edge_position));
+  result["name_offsets"] = ToNumpy(std::move(columns.name_offsets));
+  result["name_text"] = ToNumpy(std::move(columns.name_text));
+  return result;
+}
+
+using FloatMatrix = nb::ndarray<nb::numpy, float, nb::shape<-1, -1>, nb::c_contig>;
+using LinkMatrix = nb::ndarray<nb::numpy, int64_t, nb::shape<-1, 2>>;
+
+FloatMatrix Matrix(std::vector<float> values, size_t columns) {
+  const size_t rows = values.size() / columns;
+  return ToNumpy<FloatMatrix>(std::move(values), {rows, columns});
+}
+
+// The transpose of the two rows, which is how environments hand out links.
+LinkMatrix Links(std::vector<int64_t> values) {
+  const size_t edges = values.size() / 2;
+  return ToNumpy<LinkMatrix>(std::move(values), {edges, 2}, {1, static_cast<int64_t>(edges)});
+}
+
+std::tuple<FloatMatrix, FloatMatrix, LinkMatrix> Features(const Module& module) {
+  GraphFeatures features;
+  LookAt(module, [&](const xla::HloModule& hlo) {
+    features = FeaturesOf(BuildGraph(hlo, Columns::kForFeatures));
+  });
+  return {Matrix(std::move(features.nodes), kNodeFeatures),
+          Matrix(std::move(features.edges), kEdgeFeatures), Links(std::move(features.links))};
+}
+
+nb::typed<nb::list, std::string> AttributeNames() {
+  nb::list names;
+  for (int i = 0; i < static_cast<int>(AttributeKey::kCount); ++i) {
+    names.append(nb::cast(std::string(AttributeName(static_cast<AttributeKey>(i)))));
+  }
+  return names;
+}
+
+nb::typed<nb::list, std::string> TraitNames() {
+  nb::list names;
+  for (const char* name : kTraitNames) names.append(nb::str(name));
+  return names;
+}
+
+}  // namespace
+
+void BindGraph(nb::module_& m) {
+  m.def("graph", &Graph, nb::arg("module"),
+        "The module as arrays; see hlograph.HloGraph for what each column holds.");
+  m.def("features", &Features, nb::arg("module"),
+        "Node features [N, F], edge features [E, 2] and links [E, 2] of the module's graph; see\n"
+        "hlograph.graph.features.");
+  m.def("attribute_names", &AttributeNames, "Names of the attribute keys, in order.");
+  m.def("trait_names", &TraitNames, "Names of the traits, by bit.");
+}
+
+}  // namespace hlograph

@@ -1,0 +1,76 @@
+#include "hlograph/native/rewrites/rewrites.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "hlograph/native/bindings/bind.h"
+#include "hlograph/native/bindings/errors.h"
+#include "hlograph/native/module/module.h"
+#include "hlograph/native/rewrites/rules.h"
+
+namespace nb = nanobind;
+
+namespace hlograph {
+namespace {
+
+std::vector<Rewrite> Propose(const Module& module, const std::vector<const Rule*>& rules) {
+  nb::gil_scoped_release release;
+  return module.Read([&](const xla::HloModule& hlo) { return ProposeRewrites(hlo, rules); });
+}
+
+bool Apply(Module& module, const Rule& rule, const std::string& instruction,
+           const std::string& other) {
+  absl::StatusOr<bool> applied;
+  {
+    nb::gil_scoped_release release;
+    applied = module.Apply(rule, instruction, other);
+  }
+  return ValueOrThrow(std::move(applied), ErrorKind::kPass);
+}
+
+}  // namespace
+
+void BindRewrites(nb::module_& m) {
+  nb::class_<Rule>(m, "Rule", "What is done at one place: XLA's own code, or an identity.")
+      .def_prop_ro("name", &Rule::name)
+      .def_prop_ro("xla_code", &Rule::xla_code)
+      .def_prop_ro("equation", &Rule::equation)
+      .def_prop_ro("description", &Rule::description)
+      .def_prop_ro("for_target", &Rule::for_target);
+  nb::class_<Rewrite>(m, "Rewrite", "A rule at a place, and what it would change.")
+      .def_prop_ro("rule", [](const Rewrite& rewrite) { return rewrite.rule->name(); })
+      .def_ro("instruction", &Rewrite::instruction)
+      .def_ro("other", &Rewrite::other)
+      .def_ro("added", &Rewrite::added)
+      .def_ro("removed", &Rewrite::removed)
+      .def_ro("flops", &Rewrite::flops)
+      .def_ro("bytes", &Rewrite::bytes)
+      .def_ro("gone", &Rewrite::gone);
+  m.def(
+      "rules",
+      [] {
+        nb::list rules;
+        for (const RulePtr& rule : Rules()) {
+          rules.append(nb::cast(rule.get(), nb::rv_policy::reference));
+        }
+        return nb::typed<nb::list, Rule>(rules);
+      },
+      "All rules, in the order of their numbers.");
+  m.def("rewrites", &Module::Rewrites, nb::arg("module"), nb::arg("rules"),
+        nb::call_guard<nb::gil_scoped_release>(), "The rewrites by these rules that apply now.");
+  m.def("rewrites_anew", &Module::RewritesAnew, nb::arg("module"), nb::arg("rules"),
+        nb::arg("alone"), nb::call_guard<nb::gil_scoped_release>(),
+        "The same, whatever is known; alone: each tried on a copy of its own.");
+  m.def("propose", &Propose, nb::arg("module"), nb::arg("rules"),
+        "What rewrites() tries, untried: rules and places alone.");
+  m.def("apply", &Apply, nb::arg("module"), nb::arg("rule"), nb::arg("instruction"),
+        nb::arg("other"), "Applies one; whether it applies.");
+}
+
+}  // namespace hlograph

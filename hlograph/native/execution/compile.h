@@ -1,0 +1,34 @@
+// XLA:CPU's own compilation, for comparison with our replay of it.
+#ifndef HLOGRAPH_NATIVE_EXECUTION_COMPILE_H_
+#define HLOGRAPH_NATIVE_EXECUTION_COMPILE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace xla {
+class HloModule;
+}  // namespace xla
+
+namespace hlograph {
+
+// One pass that XLA ran, in its own words.
+struct PassRecord {
+  std::string pipeline;
+  std::string pass;
+  bool changed = false;
+};
+
+// Runs all HLO passes of XLA:CPU on a copy of the module and has XLA write the
+// module after every pass that changed it, as text, into `directory` (what
+// --xla_dump_to and --xla_dump_hlo_pass_re=.* do). No code is generated.
+// `disabled` names passes to skip, for finding out what one of them does.
+// Returns what ran.
+absl::StatusOr<std::vector<PassRecord>> DumpCpuPasses(const xla::HloModule& module,
+                                                      const std::string& directory,
+                                                      const std::vector<std::string>& disabled);
+
+}  // namespace hlograph
+
+#endif  // HLOGRAPH_NATIVE_EXECUTION_COMPILE_H_

@@ -1,0 +1,41 @@
+// The attribute columns of a graph.
+#ifndef HLOGRAPH_NATIVE_GRAPH_ATTRIBUTES_H_
+#define HLOGRAPH_NATIVE_GRAPH_ATTRIBUTES_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "hlograph/native/graph/graph.h"
+#include "hlograph/native/graph/instruction_attributes.h"
+
+namespace xla {
+class HloInstruction;
+}  // namespace xla
+
+namespace hlograph {
+
+// Literals of more elements are kept only if all elements are equal.
+inline constexpr int64_t kMaxLiteralElements = 16;
+
+// Appends the attributes of one instruction after the other.
+class AttributeColumns : public AttributeSink {
+ public:
+  explicit AttributeColumns(GraphColumns& columns) : columns_(columns) {}
+
+  void AddInstruction(const xla::HloInstruction& instruction);
+  void Ints(AttributeKey key, absl::Span<const int64_t> values) override;
+  void Text(AttributeKey key, absl::string_view text) override;
+
+ private:
+  void AddLiteral(const xla::HloInstruction& instruction);
+
+  GraphColumns& columns_;
+  absl::flat_hash_map<std::string, int64_t> string_index_;
+};
+
+}  // namespace hlograph
+
+#endif  // HLOGRAPH_NATIVE_GRAPH_ATTRIBUTES_H_

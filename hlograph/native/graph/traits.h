@@ -1,0 +1,97 @@
+// What a rewrite would look for in an instruction, as bits.
+#ifndef HLOGRAPH_NATIVE_GRAPH_TRAITS_H_
+#define HLOGRAPH_NATIVE_GRAPH_TRAITS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "hlograph/native/graph/graph.h"
+
+namespace hlograph {
+
+// The order is part of the HloGraph file format: hlograph/graph/traits.py lists the
+// names in the same order and tells what each means, and a test compares the two.
+enum class Trait : uint8_t {
+  kDynamic,
+  kHasSideEffect,
+  kHasControl,
+  kIsSharded,
+  kDead,
+  kDuplicate,
+  kLikeOperand,
+  kUnitDimsOnly,
+  kSameOpcodeAsOperand,
+  kRepeatedOperand,
+  kOneElementOperand,
+  kConstantOperands,
+  kConstantIndices,
+  kZeroOperand,
+  kOneOperand,
+  kUniform,
+  kZero,
+  kOne,
+  kPrependsDims,
+  kSwapsMinorDims,
+  kNarrows,
+  kStrided,
+  kDilated,
+  kPadded,
+  kGrouped,
+  kBatched,
+  kTouchesMinorDim,
+  kUniqueIndices,
+  kSortedIndices,
+  kComparesLess,
+  kComparesGreater,
+  kComparesEqual,
+  kCount,
+};
+static_assert(static_cast<int>(Trait::kCount) <= 32, "traits are bits of a uint32");
+
+constexpr uint32_t Bit(Trait trait) { return 1u << static_cast<int>(trait); }
+
+inline constexpr std::array<const char*, static_cast<size_t>(Trait::kCount)> kTraitNames = {
+    "dynamic",
+    "has_side_effect",
+    "has_control",
+    "is_sharded",
+    "dead",
+    "duplicate",
+    "like_operand",
+    "unit_dims_only",
+    "same_opcode_as_operand",
+    "repeated_operand",
+    "one_element_operand",
+    "constant_operands",
+    "constant_indices",
+    "zero_operand",
+    "one_operand",
+    "uniform",
+    "zero",
+    "one",
+    "prepends_dims",
+    "swaps_minor_dims",
+    "narrows",
+    "strided",
+    "dilated",
+    "padded",
+    "grouped",
+    "batched",
+    "touches_minor_dim",
+    "unique_indices",
+    "sorted_indices",
+    "compares_less",
+    "compares_greater",
+    "compares_equal",
+};
+
+// Completes `columns.traits`, which has the traits that only XLA can tell
+// (kHasSideEffect of the instruction itself, kIsSharded), from the other columns.
+// The edges of node i, but for control edges, are [first_edge[i], first_edge[i + 1]).
+void AddTraits(const std::vector<int64_t>& first_edge, GraphColumns& columns);
+
+}  // namespace hlograph
+
+#endif  // HLOGRAPH_NATIVE_GRAPH_TRAITS_H_

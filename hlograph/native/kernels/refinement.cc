@@ -1,0 +1,134 @@
+#include "hlograph/native/kernels/refinement.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+namespace hlograph {
+namespace {
+
+// The multiply-and-fold step of wyhash (Wang Yi, public domain).
+uint64_t Fold(uint64_t a, uint64_t b) {
+  const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+uint64_t Hash(const uint64_t* words, size_t count) {
+  uint64_t hash = 0x9e3779b97f4a7c15ull ^ count;
+  for (size_t i = 0; i < count; ++i) {
+    hash = Fold(hash ^ 0xa0761d6478bd642full, words[i] ^ 0xe7037ed1a0b428dbull);
+  }
+  return hash;
+}
+
+}  // namespace
+
+bool WordTable::IsAt(int32_t number, uint64_t hash, const uint64_t* words, size_t count) const {
+  if (hashes_[number] != hash) return false;
+  const int64_t begin = offsets_[number];
+  return static_cast<size_t>(offsets_[number + 1] - begin) == count &&
+         std::memcmp(words_.data() + begin, words, count * sizeof(uint64_t)) == 0;
+}
+
+int32_t WordTable::Intern(const uint64_t* words, size_t count) {
+  const uint64_t hash = Hash(words, count);
+  size_t slot = hash & (slots_.size() - 1);
+  while (slots_[slot] >= 0) {
+    if (IsAt(slots_[slot], hash, words, count)) return slots_[slot];
+    slot = (slot + 1) & (slots_.size() - 1);
+  }
+  if (hashes_.size() == INT32_MAX) throw std::length_error("more than 2^31 - 1 colours");
+  const int32_t number = static_cast<int32_t>(hashes_.size());
+  slots_[slot] = number;
+  hashes_.push_back(hash);
+  words_.insert(words_.end(), words, words + count);
+  offsets_.push_back(static_cast<int64_t>(words_.size()));
+  if (hashes_.size() * 2 > slots_.size()) Grow();
+  return number;
+}
+
+void WordTable::Grow() {
+  slots_.assign(slots_.size() * 2, -1);
+  for (size_t number = 0; number < hashes_.size(); ++number) {
+    size_t slot = hashes_[number] & (slots_.size() - 1);
+    while (slots_[slot] >= 0) slot = (slot + 1) & (slots_.size() - 1);
+    slots_[slot] = static_cast<int32_t>(number);
+  }
+}
+
+Neighbours NeighboursOf(int64_t nodes, const int64_t* links, const int32_t* labels, int64_t edges,
+                        int32_t reverse_label) {
+  Neighbours result;
+  result.offsets.assign(nodes + 1, 0);
+  for (int64_t e = 0; e < edges; ++e) {
+    const int64_t source = links[2 * e], target = links[2 * e + 1];
+    if (source < 0 || source >= nodes || target < 0 || target >= nodes || labels[e] < 0) {
+      throw std::out_of_range("an edge to a node that there is not, or with a negative label");
+    }
+    ++result.offsets[source + 1];
+    ++result.offsets[target + 1];
+  }
+  for (int64_t n = 0; n < nodes; ++n) result.offsets[n + 1] += result.offsets[n];
+  result.node.resize(2 * edges);
+  result.label.resize(2 * edges);
+  std::vector<int64_t> next(result.offsets.begin(), result.offsets.end() - 1);
+  const auto add = [&](int64_t at, int64_t neighbour, int32_t label) {
+    const int64_t place = next[at]++;
+    result.node[place] = static_cast<int32_t>(neighbour);
+    result.label[place] = label;
+  };
+  for (int64_t e = 0; e < edges; ++e) {
+    add(links[2 * e + 1], links[2 * e], labels[e]);
+    add(links[2 * e], links[2 * e + 1], labels[e] + reverse_label);
+  }
+  return result;
+}
+
+std::vector<int32_t> Refinement::AddRows(const uint64_t* rows, int64_t count, size_t row_words) {
+  std::vector<int32_t> colours(count);
+  for (int64_t i = 0; i < count; ++i) {
+    colours[i] = tables_[0].Intern(rows + i * row_words, row_words);
+  }
+  return colours;
+}
+
+std::vector<int32_t> Refinement::AddRound(int round, const std::vector<int32_t>& own,
+                                          const Neighbours& neighbours) {
+  std::vector<int32_t> colours(own.size());
+  for (size_t n = 0; n < own.size(); ++n) {
+    scratch_.assign(1, static_cast<uint64_t>(own[n]));
+    for (int64_t e = neighbours.offsets[n]; e < neighbours.offsets[n + 1]; ++e) {
+      scratch_.push_back(PackEdge(neighbours.label[e], own[neighbours.node[e]]));
+    }
+    std::sort(scratch_.begin() + 1, scratch_.end());
+    colours[n] = tables_[round].Intern(scratch_.data(), scratch_.size());
+  }
+  return colours;
+}
+
+std::vector<int32_t> Refinement::AddForeign(int round, const int64_t* offsets,
+                                            const uint64_t* words, int64_t count,
+                                            const int32_t* known, int64_t known_count) {
+  const auto translated = [&](uint64_t colour) {
+    if (colour >= static_cast<uint64_t>(known_count)) {
+      throw std::out_of_range("a colour that the round before has not");
+    }
+    return known[colour];
+  };
+  std::vector<int32_t> colours(count);
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t* word = words + offsets[i];
+    const uint64_t* end = words + offsets[i + 1];
+    if (word == end) throw std::out_of_range("a colour without one of its own before");
+    scratch_.assign(1, static_cast<uint64_t>(translated(*word)));
+    for (++word; word != end; ++word) {
+      scratch_.push_back((*word >> 32) << 32 |
+                         static_cast<uint32_t>(translated(static_cast<uint32_t>(*word))));
+    }
+    std::sort(scratch_.begin() + 1, scratch_.end());
+    colours[i] = tables_[round].Intern(scratch_.data(), scratch_.size());
+  }
+  return colours;
+}
+
+}  // namespace hlograph

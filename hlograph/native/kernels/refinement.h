@@ -1,0 +1,83 @@
+// Colour refinement (Weisfeiler and Leman) of many graphs into one table.
+//
+// Knows neither XLA nor Python.
+#ifndef HLOGRAPH_NATIVE_KERNELS_REFINEMENT_H_
+#define HLOGRAPH_NATIVE_KERNELS_REFINEMENT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace hlograph {
+
+// Numbers distinct sequences of 64-bit words in the order in which they come.
+class WordTable {
+ public:
+  WordTable() : offsets_{0}, slots_(kFirstSlots, -1) {}
+
+  // Number of a sequence; a new one is stored.
+  int32_t Intern(const uint64_t* words, size_t count);
+  int64_t size() const { return static_cast<int64_t>(hashes_.size()); }
+  // Sequence i is words()[offsets()[i]] up to words()[offsets()[i + 1]].
+  const std::vector<int64_t>& offsets() const { return offsets_; }
+  const std::vector<uint64_t>& words() const { return words_; }
+
+ private:
+  static constexpr size_t kFirstSlots = 1024;
+  bool IsAt(int32_t number, uint64_t hash, const uint64_t* words, size_t count) const;
+  void Grow();
+
+  std::vector<int64_t> offsets_;
+  std::vector<uint64_t> words_;
+  std::vector<uint64_t> hashes_;
+  std::vector<int32_t> slots_;  // open addressing; a power of two, -1 where free
+};
+
+// A graph's edges by the node that sees them: each edge in both directions.
+struct Neighbours {
+  std::vector<int64_t> offsets;  // [nodes + 1]
+  std::vector<int32_t> node;
+  std::vector<int32_t> label;
+};
+
+// Label of edge e, seen from its target, is labels[e]; from its source,
+// labels[e] + reverse_label. `links` is [edges, 2], source and target.
+// Throws std::out_of_range if a link is to no node or a label is negative.
+Neighbours NeighboursOf(int64_t nodes, const int64_t* links, const int32_t* labels, int64_t edges,
+                        int32_t reverse_label);
+
+// One edge of a colour: label in the upper half of a word, colour of the
+// neighbour in the round before in the lower.
+inline uint64_t PackEdge(int32_t label, int32_t colour) {
+  return static_cast<uint64_t>(label) << 32 | static_cast<uint32_t>(colour);
+}
+
+// Colours of round 0 are distinct rows; a colour of round r is the node's own
+// colour in round r - 1 with the multiset of labels and colours around it.
+// Stored and compared as they are: equal colours mean equal neighbourhoods.
+class Refinement {
+ public:
+  explicit Refinement(int rounds) : tables_(rounds + 1) {}
+
+  int rounds() const { return static_cast<int>(tables_.size()) - 1; }
+  // Round 0: one word sequence a row. Round r: own colour, then packed edges, sorted.
+  const WordTable& table(int round) const { return tables_[round]; }
+
+  // Colours of rows of `row_words` words each.
+  std::vector<int32_t> AddRows(const uint64_t* rows, int64_t count, size_t row_words);
+  // Colours in a round of nodes with these colours in the round before.
+  std::vector<int32_t> AddRound(int round, const std::vector<int32_t>& own,
+                                const Neighbours& neighbours);
+  // Colours in a round of what another refinement has there; colours of the
+  // round before are translated by `known`. `edges` are packed.
+  std::vector<int32_t> AddForeign(int round, const int64_t* offsets, const uint64_t* words,
+                                  int64_t count, const int32_t* known, int64_t known_count);
+
+ private:
+  std::vector<WordTable> tables_;
+  std::vector<uint64_t> scratch_;
+};
+
+}  // namespace hlograph
+
+#endif  // HLOGRAPH_NATIVE_KERNELS_REFINEMENT_H_

@@ -1,0 +1,42 @@
+// A structural hash that names a module's state.
+#ifndef HLOGRAPH_NATIVE_MODULE_FINGERPRINT_H_
+#define HLOGRAPH_NATIVE_MODULE_FINGERPRINT_H_
+
+#include <cstdint>
+#include <string>
+
+namespace xla {
+class HloModule;
+}  // namespace xla
+
+namespace hlograph {
+
+// 128 bits.
+struct Fingerprint {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  bool operator==(const Fingerprint& other) const { return low == other.low && high == other.high; }
+  bool operator!=(const Fingerprint& other) const { return !(*this == other); }
+  std::string ToHex() const;
+};
+
+// Hashes what the module computes and how: opcodes, shapes, layouts that are
+// not the default, attributes, literals, operand and control edges, calls,
+// entry layout, aliasing. Independent of names,
+// ids, metadata, and of the order in which instructions and computations are
+// stored; equal for a module, its clone, its reparsed text and its proto round
+// trip, in every process.
+Fingerprint FingerprintOf(const xla::HloModule& module);
+
+// Hashes opcodes and edges alone (operands with their positions, control
+// dependencies, calls): equal for modules that differ in shapes, element types,
+// literals and attributes only.
+Fingerprint StructureOf(const xla::HloModule& module);
+
+// Hashes what passes may go by and FingerprintOf leaves out, because HloModuleProto does not carry
+// it: replicas, partitions and how they are made, and the module's own frontend attributes.
+Fingerprint SurroundingsOf(const xla::HloModule& module);
+
+}  // namespace hlograph
+
+#endif  // HLOGRAPH_NATIVE_MODULE_FINGERPRINT_H_

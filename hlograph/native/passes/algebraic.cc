@@ -1,0 +1,132 @@
+// The algebraic simplifier and its variants.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "hlograph/native/passes/registry.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+#include "xla/hlo/transforms/simplifiers/algebraic_simplifier.h"
+#include "xla/hlo/transforms/simplifiers/hlo_dce.h"
+
+namespace hlograph {
+namespace {
+
+using Options = xla::AlgebraicSimplifierOptions;
+
+// The simplifier takes the indices of a dynamic slice for scalars, and reads beyond the operands
+// of one that has them in a vector, the older form.
+constexpr char kSplitter[] = "dynamic-index-splitter";
+
+void Add(std::vector<Pass>& passes, const std::string& variant, const std::string& description,
+         std::vector<std::pair<std::string, std::string>> shown,
+         std::function<void(Options&)> set) {
+  Pass pass;
+  pass.name = variant.empty() ? "algsimp" : "algsimp:" + variant;
+  pass.xla_class = "AlgebraicSimplifier";
+  pass.description = description;
+  pass.options = std::move(shown);
+  pass.requires_pass = kSplitter;
+  pass.make = [set = std::move(set)] {
+    Options options;
+    set(options);
+    return std::make_unique<xla::AlgebraicSimplifier>(options);
+  };
+  passes.push_back(std::move(pass));
+}
+
+// Raises slices and reductions through dots, and clears away what that leaves.
+//
+// XLA builds the new dot before it decides against it, and then neither removes it nor reports a
+// change; the next visit builds another one (AlgebraicSimplifierVisitor::HandleSlice). With no dead
+// code to begin with, all that is dead afterwards is of this kind.
+class RaiseThroughDot : public xla::HloModulePass {
+ public:
+  absl::string_view name() const override { return "algsimp"; }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      xla::HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override {
+    Options options;
+    options.set_raise_slice_and_reduce_through_dot(true);
+    options.set_raise_slice_and_reduce_through_dot_threshold(1.5);
+    absl::StatusOr<bool> had_dead = xla::HloDCE().Run(module, execution_threads);
+    if (!had_dead.ok()) return had_dead;
+    const int64_t before = module->instruction_count();
+    absl::StatusOr<bool> changed = xla::AlgebraicSimplifier(options).Run(module, execution_threads);
+    if (!changed.ok()) return changed;
+    absl::StatusOr<bool> cleared = xla::HloDCE().Run(module, execution_threads);
+    if (!cleared.ok()) return cleared;
+    return *had_dead || *changed || module->instruction_count() != before;
+  }
+};
+
+}  // namespace
+
+void AddAlgebraicPasses(std::vector<Pass>& passes) {
+  Add(passes, "", "Algebraic rewrites with XLA's default options.", {}, [](Options&) {});
+  Add(passes, "cpu", "Algebraic rewrites with XLA:CPU's options.",
+      {{"enable_dot_strength_reduction", "false"},
+       {"minmax_propagate_nan", "false"},
+       {"supports_non_canonical_dots", "false"},
+       {"executing_on_cpu", "true"}},
+      [](Options& options) {
+        options.set_enable_dot_strength_reduction(false);
+        options.set_minmax_propagate_nan(false);
+        options.set_supports_non_canonical_dots(false);
+        options.set_executing_on_cpu(true);
+      });
+  Add(passes, "no-dot-strength-reduction", "Keeps dots: no rewrite into multiply and reduce.",
+      {{"enable_dot_strength_reduction", "false"}, {"enable_dot_to_multiply_rewrite", "false"}},
+      [](Options& options) {
+        options.set_enable_dot_strength_reduction(false);
+        options.set_enable_dot_to_multiply_rewrite(false);
+      });
+  Add(passes, "no-sink-broadcast", "Does not move broadcasts below elementwise operations.",
+      {{"enable_sink_broadcast", "false"}},
+      [](Options& options) { options.set_enable_sink_broadcast(false); });
+  Add(passes, "no-reduce-of-reshape", "Keeps reshapes below reductions.",
+      {{"enable_reduce_of_reshape", "false"}},
+      [](Options& options) { options.set_enable_reduce_of_reshape(false); });
+  // use_associative_reordering is left out: XLA's pass then changes the module
+  // while it reports that it did not, and adds instructions on every run.
+  passes.push_back({"algsimp:raise-through-dot",
+                    "AlgebraicSimplifier",
+                    "Also raises slices and reductions through dots, and removes dead code.",
+                    {{"raise_slice_and_reduce_through_dot", "true"},
+                     {"raise_slice_and_reduce_through_dot_threshold", "1.5"}},
+                    [] { return std::make_unique<RaiseThroughDot>(); },
+                    kSplitter});
+  Add(passes, "unconditional-reduce",
+      "Also simplifies reduce of transpose or reshape where those have other users.",
+      {{"unconditionally_simplify_reduce_of_transpose_or_reshape", "true"}}, [](Options& options) {
+        options.set_unconditionally_simplify_reduce_of_transpose_or_reshape(true);
+      });
+  Add(passes, "scalar-multiply", "Also moves scalar multiplies to the smallest side of a dot.",
+      {{"enable_scalar_multiply_reduction", "true"}},
+      [](Options& options) { options.set_enable_scalar_multiply_reduction(true); });
+  Add(passes, "conv-add-multiply", "Also reorders convolution, add and multiply.",
+      {{"enable_conv_add_multiply_reorder", "true"}},
+      [](Options& options) { options.set_enable_conv_add_multiply_reorder(true); });
+  Add(passes, "convert-folding", "Also folds converts into constants.",
+      {{"use_convert_constant_folding", "true"}},
+      [](Options& options) { options.set_use_convert_constant_folding(true); });
+  Add(passes, "reduce-precision", "Also removes reduce-precisions that change nothing.",
+      {{"enable_remove_no_op_reduce_precision", "true"}},
+      [](Options& options) { options.set_enable_remove_no_op_reduce_precision(true); });
+  Add(passes, "conditional", "Also simplifies conditionals of known predicate.",
+      {{"enable_conditional_simplification", "true"}},
+      [](Options& options) { options.set_enable_conditional_simplification(true); });
+  Add(passes, "one-pass", "Visits each computation once instead of to a fixed point.",
+      {{"run_to_fixed_point", "false"}},
+      [](Options& options) { options.set_run_to_fixed_point(false); });
+}
+
+}  // namespace hlograph

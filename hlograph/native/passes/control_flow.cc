@@ -1,0 +1,131 @@
+// Passes over calls, loops and conditionals.
+#include <memory>
+#include <vector>
+
+#include "hlograph/native/passes/registry.h"
+#include "xla/hlo/transforms/simplifiers/conditional_canonicalizer.h"
+#include "xla/hlo/transforms/simplifiers/flatten_call_graph.h"
+#include "xla/hlo/transforms/while_loop_trip_count_annotator.h"
+#include "xla/service/call_inliner.h"
+#include "xla/service/conditional_simplifier.h"
+#include "xla/service/conditional_to_select.h"
+#include "xla/service/map_inliner.h"
+#include "xla/service/while_loop_constant_sinking.h"
+#include "xla/service/while_loop_invariant_code_motion.h"
+#include "xla/service/while_loop_simplifier.h"
+
+namespace hlograph {
+namespace {
+
+void AddCalls(std::vector<Pass>& passes) {
+  passes.push_back({"call-inliner",
+                    "CallInliner",
+                    "Inlines calls.",
+                    {},
+                    [] { return std::make_unique<xla::CallInliner>(); },
+                    ""});
+  passes.push_back({"call-inliner:single-call-site",
+                    "CallInliner",
+                    "Inlines computations that are called once.",
+                    {{"single_call_site", "true"}},
+                    [] { return std::make_unique<xla::CallInliner>(/*single_call_site=*/true); },
+                    ""});
+  passes.push_back({"map-inline",
+                    "MapInliner",
+                    "Replaces maps of one operation by it.",
+                    {},
+                    [] { return std::make_unique<xla::MapInliner>(); },
+                    ""});
+  passes.push_back({"flatten-call-graph",
+                    "FlattenCallGraph",
+                    "Copies computations that are called from several places.",
+                    {},
+                    [] { return std::make_unique<xla::FlattenCallGraph>(); },
+                    ""});
+}
+
+void AddLoops(std::vector<Pass>& passes) {
+  passes.push_back({"simplify-while-loops",
+                    "WhileLoopSimplifier",
+                    "Removes loops of known trip count and what loops carry in vain.",
+                    {},
+                    [] { return std::make_unique<xla::WhileLoopSimplifier>(); },
+                    ""});
+  passes.push_back({"simplify-while-loops:compare",
+                    "WhileLoopSimplifier",
+                    "Also replaces comparisons of the loop counter of known result.",
+                    {{"simplify_compare_instrs", "true"}},
+                    [] { return std::make_unique<xla::WhileLoopSimplifier>(true); },
+                    ""});
+  passes.push_back({"while-loop-constant-sinking",
+                    "WhileLoopConstantSinking",
+                    "Moves constants that a loop carries into its body.",
+                    {},
+                    [] { return std::make_unique<xla::WhileLoopConstantSinking>(); },
+                    ""});
+  passes.push_back({"while-loop-constant-sinking:broadcast",
+                    "WhileLoopConstantSinking",
+                    "Also moves broadcasts of constants.",
+                    {{"sink_broadcast_of_constants", "true"}},
+                    [] { return std::make_unique<xla::WhileLoopConstantSinking>(true); },
+                    ""});
+  passes.push_back({"while-loop-constant-sinking:scalar",
+                    "WhileLoopConstantSinking",
+                    "Moves scalar constants only.",
+                    {{"sink_only_scalar_constants", "true"}},
+                    [] { return std::make_unique<xla::WhileLoopConstantSinking>(false, true); },
+                    ""});
+  passes.push_back({"while-loop-invariant-code-motion",
+                    "WhileLoopInvariantCodeMotion",
+                    "Moves what does not change between iterations out of loops.",
+                    {},
+                    [] { return std::make_unique<xla::WhileLoopInvariantCodeMotion>(); },
+                    ""});
+  passes.push_back({"while-loop-invariant-code-motion:all",
+                    "WhileLoopInvariantCodeMotion",
+                    "Also moves constants and reshapes.",
+                    {{"hoist_constants", "true"}, {"hoist_reshapes", "true"}},
+                    [] {
+                      return std::make_unique<xla::WhileLoopInvariantCodeMotion>(
+                          /*hoist_constants=*/true,
+                          /*hoist_reshapes=*/true);
+                    },
+                    ""});
+  passes.push_back({"while-loop-trip-count-annotator",
+                    "WhileLoopTripCountAnnotator",
+                    "Writes known trip counts into the loops' backend config.",
+                    {},
+                    [] { return std::make_unique<xla::WhileLoopTripCountAnnotator>(); },
+                    ""});
+}
+
+void AddConditionals(std::vector<Pass>& passes) {
+  passes.push_back({"simplify-conditional",
+                    "ConditionalSimplifier",
+                    "Removes conditionals of known predicate and what they pass in vain.",
+                    {},
+                    [] { return std::make_unique<xla::ConditionalSimplifier>(); },
+                    ""});
+  passes.push_back({"conditional-canonicalizer",
+                    "ConditionalCanonicalizer",
+                    "Gives conditionals tuple results.",
+                    {},
+                    [] { return std::make_unique<xla::ConditionalCanonicalizer>(); },
+                    ""});
+  passes.push_back({"conditional-to-select",
+                    "ConditionalToSelect",
+                    "Turns conditionals inside maps and reductions into selects.",
+                    {},
+                    [] { return std::make_unique<xla::ConditionalToSelect>(); },
+                    ""});
+}
+
+}  // namespace
+
+void AddControlFlowPasses(std::vector<Pass>& passes) {
+  AddCalls(passes);
+  AddLoops(passes);
+  AddConditionals(passes);
+}
+
+}  // namespace hlograph

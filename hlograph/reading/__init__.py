@@ -1,0 +1,1 @@
+"""Reads modules from whatever holds them, without ever ending the process."""

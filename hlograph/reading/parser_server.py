@@ -1,0 +1,154 @@
+"""The server of ``hlograph.reading.isolated_parser``: parses each module in a child of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import os
+import re
+import resource
+import select
+import signal
+import sys
+from typing import IO, Any
+
+from hlograph._native import native
+from hlograph.errors import HloParseError
+from hlograph.reading.isolated_parser import REQUEST, RESPONSE, read_exactly
+
+_PR_SET_PDEATHSIG = 1
+# Memory that a child may take for each byte of input, and for any: 16 times what XLA takes for
+# modules in use, which is 60 bytes a byte of text.
+_MEMORY_A_BYTE = 1024
+_MEMORY = 8 << 30
+_CHECK = re.compile(r"\S+\.(?:cc|h):\d+\] ([^\n]{1,300})")
+_COUNTS = re.compile(rb"\b(?:replica_count|num_partitions)=")
+_MLIR = b"m"
+_PROTO, _ERROR = b"p", b"e"
+
+
+def serve() -> None:
+    """Answers requests on stdin until it is closed."""
+    requests, responses = sys.stdin.buffer, sys.stdout.buffer
+    # Ctrl-C reaches every process of the terminal: it is the client's to handle.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    native()
+    while True:
+        try:
+            kind, seconds, length = REQUEST.unpack(read_exactly(requests, REQUEST.size))
+            data = read_exactly(requests, length)
+        except EOFError:
+            return
+        if kind == _MLIR:
+            _mlir()  # imported here, for this child and those to come
+        what, answer = _parse_in_child(kind, data, seconds)
+        responses.write(RESPONSE.pack(what, len(answer)))
+        responses.write(answer)
+        responses.flush()
+
+
+def _parse_in_child(kind: bytes, data: bytes, seconds: float) -> tuple[bytes, bytes]:
+    """What became of one module: what it is, and a proto or a message."""
+    with _memory_file("result") as result, _memory_file("stderr") as stderr:
+        child = os.fork()
+        if child == 0:
+            _be_child(kind, data, result, stderr)
+        status = _wait(child, seconds)
+        if status == 0:
+            result.seek(0)
+            answer = result.read()
+            return answer[:1], answer[1:]
+        stderr.seek(0)
+        message = _last_words(stderr.read().decode("utf-8", "replace"))
+    if status is None:
+        return _ERROR, b"XLA's parser did not end within %.0f s" % seconds
+    if not message:
+        how = signal.Signals(-status).name if status < 0 else f"status {status}"
+        message = f"it ended by {how}, so the module contradicts itself in some way"
+    return _ERROR, f"XLA's parser gave up: {message}".encode()
+
+
+def _be_child(kind: bytes, data: bytes, result: IO[bytes], stderr: IO[bytes]) -> None:
+    """Parses, writes what came of it, and ends."""
+    try:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        os.dup2(stderr.fileno(), 2)
+        limit = _address_space() + _MEMORY + _MEMORY_A_BYTE * len(data)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        try:
+            answer = _PROTO + _parse(kind, data)
+        except HloParseError as error:
+            answer = _ERROR + str(error).encode("utf-8", "replace")
+        except MemoryError:
+            answer = _ERROR + b"the module takes more memory than there is"
+        result.write(answer)
+        result.flush()
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def _parse(kind: bytes, data: bytes) -> bytes:
+    """Returns the module as a proto, or as text where a proto would lose something."""
+    if kind == _MLIR:
+        return _converted(data)
+    module_type = native().Module
+    if kind == b"t":
+        module = module_type.from_text(data, alone=True)
+    else:
+        module = module_type.from_proto(data, alone=True)
+    assert module is not None
+    # The client reads the answer in its own process: it must be one that XLA survives.
+    if kind == b"t" and _COUNTS.search(data):
+        # A proto does not hold for how many devices the module is.
+        text = module.to_text(metadata=True).encode()
+        module_type.from_text(text, alone=True)
+        return text
+    proto = module.to_proto()
+    module_type.from_proto(proto, alone=True)
+    return proto
+
+
+def _mlir() -> Any:
+    return importlib.import_module("jaxlib._jax").mlir
+
+
+def _converted(data: bytes) -> bytes:
+    try:
+        computation = _mlir().mlir_module_to_xla_computation(data)
+        return computation.as_serialized_hlo_module_proto()
+    except Exception as error:  # of classes that jaxlib does not export
+        raise HloParseError(str(error).splitlines()[0]) from error
+
+
+def _wait(child: int, seconds: float) -> int | None:
+    """The exit code of a child, negative for a signal; None if it had to be killed."""
+    descriptor = os.pidfd_open(child)
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        in_time = bool(poll.poll(seconds * 1000))
+        if not in_time:
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+    finally:
+        os.close(descriptor)
+    return os.waitstatus_to_exitcode(status) if in_time else None
+
+
+def _memory_file(name: str) -> contextlib.AbstractContextManager[IO[bytes]]:
+    return os.fdopen(os.memfd_create(name), "w+b")
+
+
+def _last_words(output: str) -> str:
+    """What a failed check of XLA's says, without the place in its sources."""
+    found = _CHECK.search(output)
+    return found.group(1) if found else output.strip()[:300]
+
+
+def _address_space() -> int:
+    """Bytes of address space that this process has already."""
+    with open("/proc/self/statm") as file:  # noqa: PTH123 - no Path after a fork
+        return int(file.read().split()[0]) * resource.getpagesize()

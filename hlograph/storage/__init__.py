@@ -1,0 +1,1 @@
+"""Files: locations and URLs, atomic writes, checksums."""

@@ -1,0 +1,1 @@
+"""What changes modules: the registry of passes, pipelines, and single rewrites."""

@@ -1,0 +1,197 @@
+"""Reference pipelines: fixed orders of registry passes to compare with.
+
+``hlograph.pipelines["xla-cpu"]`` is the order in which XLA:CPU itself runs its
+target-independent passes, up to layout assignment, read off the pass metadata
+that XLA's compiler records. ``xla-cpu-unexpanded`` is the same order without what
+rewrites instructions only because the target cannot run them. ``xla-simplify`` is a
+fixed point of the passes that shrink a module. All are sequences over
+``hlograph.passes``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from hlograph.errors import UnknownNameError
+from hlograph.names import unknown
+from hlograph.transforms.registry import Pass, passes
+
+# xla::HloPassFix gives up after as many iterations.
+FIXED_POINT_LIMIT = 25
+
+
+@dataclass(frozen=True, slots=True)
+class FixedPoint:
+    """Passes run in turn, again and again, until a round changes nothing.
+
+    Source: ``xla::HloPassFix``, with its limit of 25 rounds.
+    """
+
+    steps: tuple[Pass, ...]
+
+    def __str__(self) -> str:
+        return "fixed point of (" + ", ".join(step.name for step in self.steps) + ")"
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A named order of passes and fixed-point groups.
+
+    Attributes:
+        name: Name in ``hlograph.pipelines``.
+        description: What it is, in one line.
+        steps: Passes and groups, in order.
+    """
+
+    name: str
+    description: str
+    steps: tuple[Pass | FixedPoint, ...]
+
+    def run(self, step: Callable[[Pass], bool]) -> list[Pass]:
+        """Runs the pipeline through a function that runs one pass.
+
+        Args:
+            step: Runs one pass and returns whether it changed the module.
+
+        Returns:
+            Every pass that was called, in order, with fixed points unrolled:
+            replaying them one by one gives the same module.
+        """
+        called: list[Pass] = []
+
+        def call(entry: Pass) -> bool:
+            called.append(entry)
+            return step(entry)
+
+        for item in self.steps:
+            if isinstance(item, Pass):
+                call(item)
+                continue
+            for _ in range(FIXED_POINT_LIMIT):
+                # A list, not a generator: every pass of a round runs.
+                changed = [call(entry) for entry in item.steps]
+                if not any(changed):
+                    break
+        return called
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {self.description}"]
+        return "\n".join(
+            lines
+            + [f"  {step if isinstance(step, FixedPoint) else step.name}" for step in self.steps]
+        )
+
+
+class Pipelines(Mapping[str, Pipeline]):
+    """The reference pipelines by name; an unknown name lists the known ones."""
+
+    def __init__(self, *pipelines: Pipeline) -> None:
+        self._by_name = MappingProxyType({pipeline.name: pipeline for pipeline in pipelines})
+
+    def __getitem__(self, name: str) -> Pipeline:
+        try:
+            return self._by_name[name]
+        except KeyError:
+            raise UnknownNameError(unknown("pipeline", name, list(self._by_name))) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+
+def _passes(names: str) -> tuple[Pass, ...]:
+    return tuple(passes[name] for name in names.split())
+
+
+_CPU_SIMPLIFICATION = FixedPoint(
+    _passes(
+        "algsimp:cpu simplify-sorts dce gather_expander:simple gather_simplifier "
+        "tree_reduction_rewriter zero_sized_hlo_elimination while-loop-invariant-code-motion "
+        "tuple-simplifier while-loop-constant-sinking simplify-while-loops dce reshape-mover "
+        "constant_folding simplify-conditional"
+    )
+)
+
+_XLA_CPU = Pipeline(
+    "xla-cpu",
+    "XLA:CPU's own order up to layout assignment",
+    (
+        *_passes(
+            "flatten-call-graph sharding-remover dce "
+            "batched_gather_scatter_normalizer result_caster dot_decomposer operand_upcaster "
+            "rng-expander rng-bit-generator-expander zero_sized_hlo_elimination "
+            "dynamic-index-splitter conditional-to-select map-inline topk-decomposer:operation "
+            "comparison-expander cholesky_expander qr_expander eigh_expander "
+            "triangular_solve_expander all_to_all_decomposer stochastic_convert_decomposer "
+            "call-inliner:single-call-site batch-dot-simplification dot_decomposer "
+            "all-reduce-promotion float-normalization-bf16 batch-dot-simplification "
+            "convolution-group-converter:batch convolution-group-converter:cpu "
+            "batchnorm_expander logistic-expander conditional-canonicalizer "
+            "dynamic-dimension-simplifier reduce-window-rewriter reduce-window-resizer "
+            "dynamic_padder change-op-data-type:f16-f32"
+        ),
+        _CPU_SIMPLIFICATION,
+        *_passes("select_and_scatter_expander scatter_expander:simple scatter_simplifier"),
+        _CPU_SIMPLIFICATION,
+        *_passes(
+            "bitcast_dtypes_expander topk-rewriter transpose-folding:dot cse "
+            "cse_barrier_expander tuple-simplifier while-loop-trip-count-annotator "
+            "flatten-call-graph"
+        ),
+    ),
+)
+
+_XLA_SIMPLIFY = Pipeline(
+    "xla-simplify",
+    "fixed point of inlining, simplification and cse",
+    (
+        FixedPoint(
+            _passes(
+                "call-inliner algsimp simplify-sorts dce tuple-simplifier "
+                "while-loop-invariant-code-motion while-loop-constant-sinking "
+                "simplify-while-loops reshape-mover constant_folding simplify-conditional cse dce"
+            )
+        ),
+    ),
+)
+
+_FOR_THE_TARGET = frozenset(
+    _passes(
+        "result_caster dot_decomposer operand_upcaster rng-expander rng-bit-generator-expander "
+        "dynamic-index-splitter topk-decomposer:operation comparison-expander cholesky_expander "
+        "qr_expander eigh_expander triangular_solve_expander all_to_all_decomposer "
+        "stochastic_convert_decomposer all-reduce-promotion float-normalization-bf16 "
+        "convolution-group-converter:batch convolution-group-converter:cpu batchnorm_expander "
+        "logistic-expander reduce-window-rewriter dynamic_padder change-op-data-type:f16-f32 "
+        "gather_expander:simple tree_reduction_rewriter select_and_scatter_expander "
+        "scatter_expander:simple bitcast_dtypes_expander"
+    )
+)
+
+
+def _without(pipeline: Pipeline, left_out: frozenset[Pass], name: str, text: str) -> Pipeline:
+    def kept(steps: tuple[Pass | FixedPoint, ...]) -> Iterator[Pass | FixedPoint]:
+        for step in steps:
+            if isinstance(step, FixedPoint):
+                yield FixedPoint(tuple(p for p in step.steps if p not in left_out))
+            elif step not in left_out:
+                yield step
+
+    return Pipeline(name, text, tuple(kept(pipeline.steps)))
+
+
+_XLA_CPU_UNEXPANDED = _without(
+    _XLA_CPU,
+    _FOR_THE_TARGET,
+    "xla-cpu-unexpanded",
+    "XLA:CPU's own order without the expansions that only the target asks for",
+)
+
+pipelines = Pipelines(
+    _XLA_CPU, _XLA_CPU_UNEXPANDED, _XLA_SIMPLIFY, Pipeline("none", "leaves the module as it is", ())
+)
+"""The reference pipelines by name."""

@@ -1,0 +1,164 @@
+"""The registry of XLA passes.
+
+``hlograph.passes`` is the registry itself: a sequence whose index is the action
+number of the environments, and a lookup by name::
+
+    >>> import hlograph
+    >>> hlograph.passes["algsimp"].xla_class
+    'AlgebraicSimplifier'
+    >>> print(hlograph.passes)  # the whole table
+
+Every entry is a real XLA pass object with fixed options, under the name that
+XLA gives it; an entry that differs in options has a variant behind a colon
+(``gather_expander:simple``). Passes that only make sense for one target
+(layout assignment, fusion, copy insertion, scheduling) and passes that need
+assigned layouts (reshape and reduce decomposition) are not in it.
+
+Walks over the corpus (``tests.campaigns.fuzz_passes``) hold every entry to this: an
+error leaves the module as it was, a report of no change is true, XLA's verifier
+accepts what comes out, and the same passes give the same module everywhere.
+Where XLA's pass does not, the entry
+
+* runs another pass first (``Pass.requires``), as ``algsimp`` and the gather and
+  scatter passes do,
+* or mends it: ``algsimp:raise-through-dot`` removes the dots that XLA builds in
+  vain, ``topk-decomposer`` leaves alone what it would turn into an invalid sort,
+  ``rng-expander`` has a fixed key instead of one of the process's generator, the
+  float normalizations report the computations that they clone,
+* or is not there: ``algsimp`` with ``use_associative_reordering`` (adds
+  instructions on every run and reports no change), ``constant_folding`` of level
+  ``kAggressive`` (evaluates loops that do not end, and arrays of any size).
+
+A report of a change is not held to that: ``while-loop-trip-count-annotator``
+writes what is there already and calls it a change, among others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlograph._native import native
+from hlograph.graph.vocabulary import OPCODES
+from hlograph.transforms.named import Named
+
+if TYPE_CHECKING:
+    from hlograph import _xla
+
+
+Numerics = Literal["exact", "reassociating", "approximate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One entry of the registry.
+
+    Attributes:
+        name: XLA's name of the pass, with ``:variant`` where options differ.
+        description: What it does, in one line.
+        xla_class: The C++ class, in namespace ``xla``.
+        options: Options that differ from XLA's default, as (name, value) texts.
+        requires: Name of the entry that is run first because XLA's pass would
+            fail or abort on some valid modules without it; None for most.
+        numerics: What it does to the bits of what a module computes. ``exact``: nothing; the
+            same operations on the same numbers. ``reassociating``: the same expression over
+            the reals with its sums in another order, on some modules at least; results
+            differ by rounding. ``approximate``: another function, algorithm or precision. Held
+            against the modules of docs/numerics.md.
+        acts_on: Opcodes without any of which in a module the pass changes nothing; empty if it
+            may act on any module. Held against the corpus by the tests.
+        index: Position in the registry: the action number.
+    """
+
+    name: str
+    description: str
+    xla_class: str
+    options: tuple[tuple[str, str], ...]
+    requires: str | None
+    numerics: Numerics
+    acts_on: tuple[str, ...]
+    index: int
+    _native: _xla.Pass = field(repr=False, compare=False)
+
+    def __str__(self) -> str:
+        options = ", ".join(f"{name}={value}" for name, value in self.options)
+        return f"{self.name}: {self.description} [{self.xla_class}({options}); {self.numerics}]"
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        # The native handle stays in its process; the name finds it again.
+        return _entry, (self.name,)
+
+
+class Registry(Named[Pass]):
+    """All passes, in the order of their action numbers; also found by name."""
+
+    def index(self, value: Pass | str, start: int = 0, stop: int | None = None) -> int:
+        """Returns the action number of an entry or a name, as ``list.index`` does."""
+        entry = self[value] if isinstance(value, str) else value
+        return self._entries.index(entry, start, len(self) if stop is None else stop)
+
+    @property
+    def exact(self) -> tuple[str, ...]:
+        """Names of the passes that change no bit of what a module computes (``Pass.numerics``).
+
+        ``PassOrderingEnv(actions=hlograph.passes.exact)`` chooses from them only. They are
+        exact where instructions run as they are, as in XLA's reference evaluator; a compiler
+        may still fuse or order what they leave in another way, and so round otherwise.
+        """
+        return tuple(entry.name for entry in self if entry.numerics == "exact")
+
+    def may_act(self, op_counts: NDArray[np.number]) -> NDArray[np.bool_]:
+        """Returns which passes find an opcode that they act on (``Pass.acts_on``).
+
+        Args:
+            op_counts: Instructions by opcode, ``[len(hlograph.OPCODES)]``, as
+                ``Module.op_counts`` gives them.
+
+        Returns:
+            bool ``[len(self)]``; where it is False the pass changes nothing.
+        """
+        return op_counts @ self._acts_on > 0
+
+    @cached_property
+    def _acts_on(self) -> NDArray[np.float32]:
+        """1 where a pass acts on an opcode, ``[len(hlograph.OPCODES), len(self)]``."""
+        numbers = {opcode: number for number, opcode in enumerate(OPCODES)}
+        acts_on = np.zeros((len(OPCODES), len(self)), np.float32)
+        for entry in self:
+            acts_on[[numbers[opcode] for opcode in entry.acts_on or OPCODES], entry.index] = 1
+        return acts_on
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} XLA passes: {', '.join(self.names[:4])}, ...>"
+
+
+def _entry(name: str) -> Pass:
+    return passes[name]
+
+
+def _load() -> Registry:
+    return Registry(
+        "pass",
+        [
+            Pass(
+                name=entry.name,
+                description=entry.description,
+                xla_class=entry.xla_class,
+                options=tuple(entry.options),
+                requires=entry.requires_pass or None,
+                numerics=cast(Numerics, entry.numerics),
+                acts_on=tuple(entry.acts_on),
+                index=index,
+                _native=entry,
+            )
+            for index, entry in enumerate(native().registry())
+        ],
+    )
+
+
+passes = _load()
+"""The registry of the linked XLA."""

@@ -1,0 +1,163 @@
+"""Rules held against the passes that they are a part of."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import hlograph
+from hlograph import Module, UnknownNameError
+from hlograph.transforms.rewriting import Rule
+from tests.campaigns.rule_fixed_points import FixedPointsConfig, main, run
+from tests.campaigns.rules.module import (
+    compare,
+    pass_of,
+    rewrite_until_none_is_left,
+    run_to_fixed_point,
+)
+from tests.campaigns.rules.report import write_report
+from tests.hlograph import rare_modules
+from tests.hlograph.transforms.small_programs import small_programs
+
+RULES = [rule for rule in hlograph.rules if pass_of(rule) is not None]
+# These run dce, or more, on the whole module behind themselves; one rewrite does not.
+CLEARING = ("inline", "simplify-while-loops", "while-loop-invariant-code-motion")
+# These rules end in other programs, for the reasons in docs/rule-fixed-points.md.
+OTHER_PROGRAMS = ("algebraic", "constant_folding", "sharding-remover")
+# On these modules only: parameters without elements, and branches that two conditionals share.
+OTHER_RARE = {
+    ("EMPTY_ARRAYS", "zero_sized_hlo_elimination"): -2,
+    ("CONDITIONALS", "conditional-canonicalizer"): 12,
+}
+
+
+@pytest.fixture(scope="module")
+def programs() -> list[Module]:
+    return [benchmark.load() for benchmark in small_programs(30)]
+
+
+def _sums(module: Module) -> int:
+    """Computations of a sum that the simplifier made."""
+    return sum(line.startswith("scalar_add_") for line in module.to_text().splitlines())
+
+
+def test_all_rules_of_xla_have_their_pass_but_those_of_fusion():
+    without = {rule.name for rule in hlograph.rules if rule.xla_code} - {r.name for r in RULES}
+    assert without == {"fusion", "multi-output-fusion"}
+    entries = [pass_of(rule) for rule in RULES]
+    assert len({entry.name for entry in entries if entry is not None}) == len(RULES)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_until_none_is_left_is_its_pass_at_its_fixed_point(rule: Rule, programs):
+    for module in programs:
+        found = compare(module, rule)
+        if found is None:
+            continue
+        if rule.name == "reshape-mover" and not found.ended:
+            continue  # it moves transposes for ever
+        assert found.ended
+        assert found.by_rule <= found.by_pass or rule.name in (*CLEARING, *OTHER_PROGRAMS)
+        if rule.name not in OTHER_PROGRAMS:
+            assert found.same
+        if found.same:
+            assert found.cleared_by_rule == found.cleared_by_pass
+        else:
+            assert found.verdict in ("equal", "close", "not comparable")
+
+
+def test_simplified_one_by_one_only_the_computations_of_sums_are_more(programs):
+    rule = hlograph.rules["algebraic"]
+    differences = []
+    for module in programs:
+        one = module.clone()
+        one.run("dynamic-index-splitter")  # as algsimp does
+        other = one.clone()
+        rewrite_until_none_is_left(one, rule, 5_000)
+        run_to_fixed_point(other, hlograph.passes["algsimp"])
+        for result in (one, other):
+            result.run("dce")
+        assert one.op_count - 3 * _sums(one) == other.op_count - 3 * _sums(other), module.name
+        differences.append(one.op_count - other.op_count)
+    assert max(differences) > 0
+
+
+def test_constants_folded_one_by_one_differ_only_by_those_that_several_callers_pass(programs):
+    rule = hlograph.rules["constant_folding"]
+    found = [compare(module, rule) for module in programs]
+    same = [one.same for one in found if one is not None]
+    assert sum(same) >= 0.7 * len(same)
+    inlined = []
+    for module in programs:
+        module = module.clone()
+        module.run("call-inliner")
+        inlined.append(compare(module, rule))
+    assert all(one is None or one.same for one in inlined)
+
+
+@pytest.mark.parametrize("name", rare_modules.ALL)
+def test_rules_of_operations_that_the_corpus_lacks(name: str):
+    module = Module.from_text(rare_modules.ALL[name])
+    for rule in RULES:
+        try:
+            found = compare(module, rule)
+        except hlograph.PassError:
+            continue  # the pass refuses the module, as test_pass_regressions.py has it
+        if found is None or (rule.name == "reshape-mover" and not found.ended):
+            continue
+        more = found.cleared_by_rule - found.cleared_by_pass
+        assert more == OTHER_RARE.get((name, rule.name), 0), rule.name
+        assert found.same == (more == 0), rule.name
+        assert found.verdict in ("", "equal")
+
+
+def test_a_rule_that_is_given_up_says_so():
+    module = Module.from_text(rare_modules.ALL["ELEMENTWISE"])
+    found = compare(module, hlograph.rules["algebraic"], max_rewrites=0)
+    assert found is None or not found.ended
+
+
+def test_the_program_writes_lines_and_a_table(tmp_path):
+    page = tmp_path / "page.md"
+    arguments = ["--out", str(tmp_path / "out"), "--page", str(page), "--max-ops", "60"]
+    main([*arguments, "--rules", "merge", "algebraic", "eigh_expander", "--workers", "0"])
+    lines = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
+    assert {json.loads(line)["rule"] for line in lines} == {"merge", "algebraic"}
+    text = page.read_text()
+    assert "| `merge` | `cse` |" in text
+    assert "does anything in these modules: `eigh_expander`." in text
+    assert "--max-ops 60" in text
+    assert str(tmp_path) not in text
+
+
+def test_workers_find_the_same(tmp_path):
+    config = FixedPointsConfig(
+        out=tmp_path, rules=("merge",), max_ops=80, per_family=1, prepare=("call-inliner",)
+    )
+    assert run(config) == run(FixedPointsConfig(**{**vars(config), "workers": 0}))
+
+
+def test_what_did_not_end_and_what_differs_is_told(tmp_path):
+    line = {
+        "benchmark": "a", "rule": "algebraic", "start": 9, "rewrites": 7, "runs": 1, "ended": True,
+        "by_rule": 12, "by_pass": 9, "cleared_by_rule": 12, "cleared_by_pass": 9, "same": False,
+        "verdict": "close",
+    }  # fmt: skip
+    other = {"benchmark": "b", "rule": "merge", "error": "crashed: SIGABRT"}
+    endless = line | {"rule": "reshape-mover", "ended": False}
+    report = write_report([line, other, endless], ["algebraic", "merge"], [], FixedPointsConfig())
+    assert "| `algebraic` | `algsimp` | 1 | 7 | 0 | 0 | 0 |  | 1 (by 3) |" in report
+    assert "`reshape-mover` or its pass did not come to an end" in report
+    assert "`merge` on `b`: crashed: SIGABRT" in report
+    assert "| `algebraic` | `a` | 9 | 12 | 9 | +3 |" in report
+    assert "beside the module as it was: 1 close." in report
+
+
+def test_names_are_checked_before_anything_runs(tmp_path):
+    with pytest.raises(UnknownNameError, match="merge"):
+        run(FixedPointsConfig(out=tmp_path, rules=("merg",)))
+    with pytest.raises(ValueError, match="have a pass, got factor-dots"):
+        run(FixedPointsConfig(out=tmp_path, rules=("factor-dots",)))
+    with pytest.raises(UnknownNameError):
+        run(FixedPointsConfig(out=tmp_path, prepare=("no-such-pass",)))

@@ -1,0 +1,69 @@
+"""A shipped policy is the one that validation chose, and nothing of its training."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+import hlograph
+from experiments.policies import ship, shipped
+from experiments.policies.checkpoint import Best, Checkpoint, load_policy
+from experiments.policies.config import GNNTrainConfig
+from experiments.policies.learner import learner_of, new_policy
+from hlograph.isolation import Quarantine
+from models.ppo import PPO
+
+
+def test_what_was_kept_is_shipped(tmp_path, monkeypatch, capsys):
+    config = GNNTrainConfig(
+        benchmarks=("here/a.hlo",),
+        out=tmp_path / "run",
+        resume="here",
+        known_no_ops=tmp_path / "known",
+        baseline="here/b",
+        ray_address="here:6379",
+    )
+    learner = learner_of("op_counts", config)
+    last, best = (PPO(new_policy(learner, config), learner.ppo) for _ in range(2))
+    with torch.no_grad():
+        for parameter in best.policy.parameters():
+            parameter.add_(1.0)
+    kept = Best(1.0, 640, best.policy.state_dict())
+    trained = Checkpoint.take(learner, config, last, 3, 1_920, 477, Quarantine(), kept)
+    trained.save(tmp_path / "checkpoint.pt")
+    monkeypatch.setattr(ship, "FOLDER", tmp_path / "shipped")
+    assert ship.main(str(tmp_path / "checkpoint.pt")) == 0
+    cost = "trained on 1,920 pass calls, kept after 640, imitating 477 searched orders"
+    assert cost in capsys.readouterr().out
+    found = shipped.one_of_each(tmp_path / "shipped")["op-counts"]
+    assert found.stat().st_size < (tmp_path / "checkpoint.pt").stat().st_size
+    assert "here" not in str(Checkpoint.load(found).config)
+    assert str(tmp_path) not in str(Checkpoint.load(found).config)
+    _, policy = load_policy(found)
+    expected = best.policy.state_dict()
+    assert all(torch.equal(expected[k], v) for k, v in policy.state_dict().items())
+
+
+def test_what_is_no_checkpoint_is_refused(tmp_path, capsys):
+    (tmp_path / "other").write_bytes(b"something else")
+    assert ship.main(str(tmp_path / "other")) == 2
+    assert "other" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"passes": ("one", *hlograph.passes.names[1:])}, "made with other passes"),
+        ({"config": {"seed": 0, "train_op_limit": 9, "op_counts": {"width": 3}}}, "another shape"),
+    ],
+)
+def test_what_cannot_be_played_is_refused(changes, message, tmp_path, monkeypatch, capsys):
+    config = GNNTrainConfig()
+    learner = learner_of("op_counts", config)
+    ppo = PPO(new_policy(learner, config), learner.ppo)
+    trained = Checkpoint.take(learner, config, ppo, 3, 1_920, None, Quarantine(), None)
+    replace(trained, **changes).save(tmp_path / "checkpoint.pt")
+    monkeypatch.setattr(ship, "FOLDER", tmp_path / "shipped")
+    assert ship.main(str(tmp_path / "checkpoint.pt")) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "shipped").exists()

@@ -1,0 +1,101 @@
+"""What is shown for imitation is what an environment would have shown on the same way."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import hlograph
+from envs import PassOrderingEnv
+from experiments.outcomes import best_known
+from experiments.outcomes.best_known import BestKnown
+from experiments.policies.config import GNNTrainConfig
+from experiments.policies.learner import NUM_ACTIONS
+from experiments.policies.states import state_of
+from experiments.training.demonstrations import Demonstrate, known_ways
+from experiments.workers.worker import RolloutWorker
+from hlograph import corpus
+from hlograph.isolation import FlightRecorder
+
+WAY = ("call-inliner", "algsimp", "dce", "cse")
+
+
+@pytest.fixture(scope="module")
+def small() -> corpus.Benchmark:
+    few = corpus.load("diverse", split="train", max_op_count=200)
+    return max(few, key=lambda b: (b.op_count - (b.op_count_xla_simplify or 0), b.name))
+
+
+@pytest.fixture
+def worker(tmp_path) -> RolloutWorker:
+    config = GNNTrainConfig(out=tmp_path, reward="op-count-drop")
+    return RolloutWorker(config, FlightRecorder())
+
+
+@pytest.mark.parametrize("learner", ["gnn", "op_counts"])
+def test_first_looks_are_the_environments(small, worker, learner):
+    shown = Demonstrate(learner=learner, ways={small.name: WAY}, seed=0, visits=3).do(worker)
+    kind = "graph" if learner == "gnn" else "op_counts"
+    env = PassOrderingEnv(small.name, observation=kind, costs=False)
+    observation, info = env.reset()
+    seen, actions, drops = [state_of(observation, info)], [], []
+    for name in WAY:
+        observation, reward, _, _, info = env.step(hlograph.passes.index(name))
+        if info["changed"]:
+            actions.append(hlograph.passes.index(name))
+            drops.append(reward)
+            seen.append(state_of(observation, info))
+    actions.append(NUM_ACTIONS - 1)
+    # Ways are written down from their ends.
+    assert shown.keys == [state.key for state in reversed(seen)]
+    taught = shown.demonstrations()
+    assert len(taught) == 3 * len(seen)
+    assert taught.action.tolist() == [a for a in reversed(actions) for _ in range(3)]
+    sizes = [float(state.context[-1]) for state in reversed(seen)]
+    assert taught.context[::3, -1].tolist() == pytest.approx(sizes)
+    assert taught.mask[::3].tolist() == [state.mask.tolist() for state in reversed(seen)]
+    returned, expected = 0.0, [0.0]
+    for drop in reversed(drops):
+        returned = 0.1 * drop + 0.9 * returned
+        expected.append(returned)
+    assert taught.returns[::3].tolist() == pytest.approx(expected, rel=1e-5)
+
+
+def test_what_is_masked_changes_nothing(small, worker):
+    shown = Demonstrate(learner="op_counts", ways={small.name: WAY}, seed=1, visits=6, tries=30).do(
+        worker
+    )
+    taught = shown.demonstrations()
+    assert not bool(taught.mask.all())
+    assert bool(taught.mask.gather(1, taught.action.unsqueeze(1)).all())
+    module = small.load()
+    changed = [module.run(name) for name in WAY]
+    states = {shown.keys[0]: module}
+    assert any(changed)
+    for key, mask in zip([shown.keys[n] for n in shown.numbers], taught.mask.tolist(), strict=True):
+        if key in states:
+            masked = [hlograph.passes[n] for n, allowed in enumerate(mask[:-1]) if not allowed]
+            assert not any(states[key].clone().run(entry) for entry in masked)
+
+
+def test_parts_are_joined(small, worker):
+    other = sorted(corpus.load("diverse", split="train", max_op_count=60), key=lambda b: b.name)[0]
+    ways = {small.name: WAY, other.name: WAY[:2]}
+    whole = Demonstrate(learner="op_counts", ways=ways, seed=0).do(worker)
+    joined = Demonstrate(learner="op_counts", ways={small.name: WAY}, seed=0).do(worker)
+    joined.extend(Demonstrate(learner="op_counts", ways={other.name: WAY[:2]}, seed=0).do(worker))
+    one, two = whole.demonstrations(), joined.demonstrations()
+    for name in ("state", "episode", "context", "mask", "action", "returns"):
+        assert torch.equal(getattr(one, name), getattr(two, name)), name
+    counts = [d.states.stacked(range(len(d.states))) for d in (one, two)]
+    assert np.array_equal(*counts)
+
+
+def test_ways_are_of_benchmarks_as_they_are(small, monkeypatch):
+    right = BestKnown(small.name, small.fingerprint, 1, "local", WAY)
+    monkeypatch.setattr(best_known, "read", lambda *_: {small.name: right})
+    assert known_ways([small.name, "own/module"]) == {small.name: WAY}
+    changed = replace(right, fingerprint="0" * 32)
+    monkeypatch.setattr(best_known, "read", lambda *_: {small.name: changed})
+    assert known_ways([small.name]) == {}

@@ -1,0 +1,193 @@
+"""What is on disk survives: kills at any point, full disks, damaged files, a second run."""
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from experiments.outcomes.run_folder import RunFolderError, run_folder
+from experiments.policies.checkpoint import Checkpoint
+from experiments.policies.checkpoint_files import DAMAGED, PREVIOUS, CheckpointFiles
+from experiments.policies.config import GNN_PRESETS
+from experiments.training.cli import parse
+from experiments.training.program import REFUSED, train
+from hlograph.errors import DamagedFileError
+from tests.experiments.tiny_run import results, same_policies, tiny_config
+from tests.experiments.training.mortal_run import POINTS
+
+ROOT = Path(__file__).parents[3]
+
+
+def _run(folder, point, **options):
+    command = [sys.executable, "-m", "tests.experiments.training.mortal_run", str(folder), point]
+    return subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
+    )
+
+
+def _ended(process):
+    said, _ = process.communicate(timeout=600)
+    return process.returncode, said
+
+
+def test_a_run_killed_again_and_again_ends_as_if_it_never_was(finished, tmp_path):
+    folder = tmp_path / "run"
+    for point in ("a rollout", "a checkpoint", "the other learner"):
+        status, said = _ended(_run(folder, point))
+        assert status == -signal.SIGKILL, said
+    status, said = _ended(_run(folder, "none"))
+    assert status == 0, said
+    assert same_policies(finished, folder)
+    assert results(finished) == results(folder)
+    assert not list(folder.rglob(".*.tmp"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("point", POINTS)
+def test_a_run_killed_at_a_point(finished, tmp_path, point):
+    folder = tmp_path / "run"
+    _ended(_run(folder, point))
+    status, said = _ended(_run(folder, "none"))
+    assert status == 0, said
+    assert same_policies(finished, folder)
+    assert results(finished) == results(folder)
+
+
+@pytest.mark.slow
+def test_a_run_killed_at_random_moments(finished, tmp_path):
+    folder = tmp_path / "run"
+    generator = random.Random(0)
+    for _ in range(20):
+        process = _run(folder, "none")
+        try:
+            process.wait(generator.uniform(2, 12))
+        except subprocess.TimeoutExpired:
+            process.kill()
+        process.communicate()
+    status, said = _ended(_run(folder, "none"))
+    assert status == 0, said
+    assert same_policies(finished, folder)
+    assert results(finished) == results(folder)
+
+
+def test_a_full_disk_ends_a_run_that_can_go_on(finished, tmp_path):
+    folder = tmp_path / "run"
+    # The kernel refuses to write files beyond this size, as it does on a full disk.
+    smallest = min(path.stat().st_size for path in finished.rglob("checkpoint.pt"))
+    limit = (smallest // 2, smallest // 2)
+    process = _run(
+        folder, "none", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    )
+    status, said = _ended(process)
+    assert status == 3, said
+    assert "OSError" in said
+    assert f"experiments.train_gnn --resume {folder}" in said
+    assert "Traceback" not in said
+    status, said = _ended(_run(folder, "none"))
+    assert status == 0, said
+    assert results(finished) == results(folder)
+
+
+def test_where_nothing_can_be_written_no_run_begins(tmp_path, capsys):
+    (tmp_path / "file").touch()
+    for folder in (Path("/proc/run"), tmp_path / "file" / "run"):
+        assert train(tiny_config(out=folder), "train_gnn") == REFUSED
+        assert f"cannot write to {folder}" in capsys.readouterr().err
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path):
+    folder = tmp_path / "run"
+    with run_folder(folder):
+        before = sorted(folder.iterdir())
+        process = _run(folder, "none")
+        status, said = _ended(process)
+        assert status == REFUSED
+        assert f"process {os.getpid()} is at work in {folder}" in said
+        assert sorted(folder.iterdir()) == before
+    with run_folder(folder):
+        pass
+
+
+def test_a_lock_ends_with_its_process(tmp_path):
+    folder = tmp_path / "run"
+    process = _run(folder, "none")
+    while not (folder / "config.json").exists() and process.poll() is None:
+        time.sleep(0.05)
+    with pytest.raises(RunFolderError, match=f"process {process.pid}"), run_folder(folder):
+        pass
+    process.kill()
+    process.communicate()
+    with run_folder(folder):
+        pass
+
+
+@pytest.fixture
+def files(finished, tmp_path):
+    """Checkpoint files of a learner with two generations, and the checkpoint."""
+    made = CheckpointFiles(tmp_path)
+    checkpoint = Checkpoint.load(finished / "gnn" / "checkpoint.pt")
+    made.save(checkpoint)
+    made.save(checkpoint)
+    return made
+
+
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(files, tmp_path, capsys):
+    newest = tmp_path / "checkpoint.pt"
+    newest.write_bytes(newest.read_bytes()[:-1])
+    found = files.load()
+    assert found is not None
+    assert found.steps == 48
+    assert "cut off" in capsys.readouterr().out
+    assert (tmp_path / DAMAGED).exists()
+    assert not newest.exists()
+    # The damaged one does not take the place of the good one.
+    files.save(found)
+    newest.write_bytes(b"")
+    assert files.load() is not None
+
+
+def test_without_a_good_checkpoint_it_says_so(files, tmp_path):
+    for path in (tmp_path / "checkpoint.pt", tmp_path / PREVIOUS):
+        path.write_bytes(b"PK something else")
+    with pytest.raises(DamagedFileError, match="is no checkpoint of hlograph"):
+        files.load()
+
+
+def test_no_checkpoint_is_none(tmp_path):
+    assert CheckpointFiles(tmp_path).load() is None
+
+
+def test_a_checkpoint_executes_nothing(tmp_path):
+    import io
+    import pickle
+
+    import torch
+
+    from hlograph.storage.checked_file import write_checked
+
+    class Evil:
+        def __reduce__(self):
+            return os.system, (f"touch {tmp_path}/executed",)
+
+    buffer = io.BytesIO()
+    torch.save({"learner": Evil()}, buffer)
+    for data in (buffer.getvalue(), pickle.dumps(Evil(), protocol=2), b""):
+        write_checked(tmp_path / "evil.pt", "checkpoint", 3, data)
+        with pytest.raises(DamagedFileError, match="something else than a checkpoint"):
+            Checkpoint.load(tmp_path / "evil.pt")
+    assert not (tmp_path / "executed").exists()
+
+
+def test_damaged_settings_are_named(finished, tmp_path):
+    config = json.loads((finished / "config.json").read_text())
+    config["config"]["seed"] = 7
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(SystemExit, match="was altered"):
+        parse(GNN_PRESETS, "train_gnn", "", ["--resume", str(tmp_path)])

@@ -1,0 +1,165 @@
+"""Training to decide about fusions: what a run leaves, that it repeats, and that it survives."""
+
+import json
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from envs import PassDecisionsEnv
+from experiments.policies.checkpoint import Checkpoint, load_policy
+from experiments.policies.config import FUSION_PRESETS, FusionTrainConfig
+from experiments.policies.fusion_envs import FusionActions
+from experiments.policies.learner import learner_of, new_policy
+from experiments.policies.states import FUSION_FEATURES, state_of
+from experiments.training.program import train
+from experiments.workers.crew import QUARANTINE
+from experiments.workers.lockstep import Lockstep
+from experiments.workers.run_events import EVENTS
+from hlograph import Module, rules
+from hlograph.isolation import Reproducer
+from hlograph.storage.checked_file import read_checked_json
+from models.config import CandidateConfig
+from models.pointer import PointerActorCritic
+from tests.experiments.tiny_run import tiny_config
+from tests.experiments.workers.saboteur import make_cursed_worker
+from tests.hlograph.transforms.test_fusion_rules import DIAMOND
+
+
+def tiny_fusion_config(**changes) -> FusionTrainConfig:
+    """Two iterations on one small benchmark, compared on another."""
+    like = tiny_config()
+    same = ("train_op_limit", "num_envs", "envs_per_task", "gat")
+    config = replace(
+        FUSION_PRESETS["quick"],
+        benchmarks=("loss/fenchel-young/grad",),
+        test_op_limit=80,
+        workers="in-process",
+        threads=1,
+        evaluations=1,
+        total_steps=64,
+        horizon=8,
+        validation_count=1,
+        test_count=1,
+        samples=1,
+        pairs=2,
+        sample_seconds=0.0,
+        checkpoint_every=1,
+        candidates=CandidateConfig(width=8, score_width=8),
+        **{name: getattr(like, name) for name in same},
+    )
+    return replace(config, **changes)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fusion") / "run"
+    assert train(tiny_fusion_config(out=folder), "train_fusion") == 0
+    return folder
+
+
+def results(folder):
+    return read_checked_json(folder / "results.json", "fusion results", 1)
+
+
+def test_a_run_is_compared_with_xla_and_the_heuristics(finished):
+    found = results(finished)
+    assert found["lost"] == {}
+    (row,) = found["benchmarks"]
+    for method in ("xla", "policy", "pick first", "uniform", "greedy"):
+        assert row[method]["kernels"] >= 1
+        assert row[method]["bytes_accessed"] > 0
+        assert row[method]["speed"] > 0
+        assert row[method]["verdict"] in ("equal", "close")
+    assert row["xla"]["speed"] == 1
+    assert row["benchmark"] in (finished / "table.txt").read_text()
+    assert len(list(finished.glob("**/events.out.tfevents.*"))) == 2
+
+
+def test_same_seed_same_policy(finished, tmp_path):
+    again = tmp_path / "again"
+    assert train(tiny_fusion_config(out=again), "train_fusion") == 0
+    policies = [Checkpoint.load(f / "fusion" / "checkpoint.pt").policy for f in (finished, again)]
+    assert policies[0].keys() == policies[1].keys()
+    assert all(np.array_equal(policies[0][key], policies[1][key]) for key in policies[0])
+
+
+def test_its_checkpoint_is_a_policy_that_decides(finished):
+    learner, policy = load_policy(finished / "fusion" / "checkpoint.pt")
+    assert isinstance(policy, PointerActorCritic)
+    assert (learner.name, learner.actions) == ("fusion", ("apply", "keep"))
+    assert learner.steps == ("fusion", "multi-output-fusion")
+
+
+def test_the_pair_in_question_is_the_one_candidate():
+    env = FusionActions(PassDecisionsEnv(Module.from_text(DIAMOND)))
+    observation, info = env.reset()
+    state = state_of(observation, info)
+    assert state.item.links.tolist() == [
+        [0, observation["decision"][0], 0],
+        [0, observation["decision"][1], 1],
+    ]
+    row = dict(zip(FUSION_FEATURES, state.item.features[0], strict=True))
+    assert row["rule"] == rules["fusion"].index
+    # The exponential has two users.
+    assert row["log_users"] == pytest.approx(np.log2(3) / 4)
+    assert state.mask.tolist() == [True, True]
+    *_, info = env.step(1)
+    assert info["decided"] == "keep fusion(right, wave)"
+    *_, info = env.step(0)
+    assert info["decided"] == "apply fusion(sum, row)"
+    ended = False
+    while not ended:
+        observation, _, ended, _, info = env.step(1)
+    state = state_of(observation, info)
+    assert len(state.item.features) == 0
+    assert state.mask.tolist() == [False, True]
+
+
+def test_a_policy_judges_states_with_and_without_a_decision():
+    config = tiny_fusion_config()
+    policy = new_policy(learner_of("fusion", config), config)
+    envs = Lockstep([FusionActions(PassDecisionsEnv(Module.from_text(DIAMOND))) for _ in range(2)])
+    name = envs.envs[0].unwrapped.benchmarks[0]  # pyright: ignore[reportAttributeAccessIssue]
+    states = [state for state, _ in envs.reset({0: name, 1: name}).values()]
+    while not (after := envs.step({1: 1})[1]).terminated:
+        pass
+    vectors = policy.encoder.encode_items([states[0].item, after.state.item])
+    assert vectors.shape == (2, policy.encoder.width)
+    assert vectors[1, -config.candidates.width :].abs().max() == 0
+
+
+def test_run_time_can_be_the_reward(tmp_path):
+    folder = tmp_path / "run"
+    config = tiny_fusion_config(
+        out=folder, reward="final-run-time", total_steps=16, num_envs=2, validation_count=0
+    )
+    assert train(config, "train_fusion") == 0
+    assert len(results(folder)["benchmarks"]) == 1
+
+
+def test_fusions_that_abort_are_left_out_on_that_benchmark(tmp_path):
+    config = tiny_fusion_config(
+        out=tmp_path / "run",
+        workers="processes",
+        num_workers=1,
+        num_envs=1,
+        total_steps=8,
+        horizon=4,
+        validation_count=0,
+        test_count=0,
+    )
+    worker = partial(make_cursed_worker, [], ["fusion"])
+    assert train(config, "train_fusion", worker) == 0
+    events = [json.loads(line) for line in (config.out / EVENTS).read_text().splitlines()]
+    assert {event["event"] for event in events} == {"crashed"}
+    saved = [Reproducer.load(path) for path in (config.out / QUARANTINE).iterdir()]
+    assert saved
+    for reproducer in saved:
+        assert reproducer.call.name.startswith("fusion(")
+        module = Module.from_text(reproducer.module)
+        assert module.fingerprint() == reproducer.call.fingerprint
+        module.apply(reproducer.call.name)
+    pairs = Checkpoint.load(config.out / "fusion" / "checkpoint.pt").quarantine
+    assert {reproducer.call.pair for reproducer in saved} >= set(pairs)

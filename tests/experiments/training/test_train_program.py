@@ -1,0 +1,144 @@
+"""The whole program, on two small benchmarks: results, repetition, interruption, resumption."""
+
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from experiments.policies.checkpoint import Checkpoint, load_policy
+from experiments.policies.config import GNN_PRESETS, OP_COUNT_PRESETS
+from experiments.training import program as train_module
+from experiments.training.cli import CONFIG, CONFIG_KIND, CONFIG_VERSION, parse
+from hlograph.storage.checked_file import read_checked_json
+from tests.experiments.tiny_run import checkpoints, results, same_policies, tiny_config
+
+ROOT = Path(__file__).parents[3]
+FILES = ("results.json", "results.csv", "table.txt", "config.json")
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    return tiny_config()
+
+
+def test_a_run_leaves_results_checkpoints_and_logs(finished):
+    for name in FILES:
+        assert (finished / name).stat().st_size > 0
+    assert len(list(finished.glob("**/events.out.tfevents.*"))) == 3
+    result = results(finished)
+    for checks in result["checks"].values():
+        assert {check["problem"] for check in checks.values()} == {None}
+    assert len(result["benchmarks"]) == 2
+    for name, checkpoint in checkpoints(finished).items():
+        assert (checkpoint.learner, checkpoint.steps, checkpoint.iteration) == (name, 48, 2)
+    start = read_checked_json(finished / CONFIG, CONFIG_KIND, CONFIG_VERSION)["starts"][0]
+    assert "torch" in start["versions"]
+
+
+def test_same_seed_same_result(finished, tiny, tmp_path):
+    assert train_module.train(replace(tiny, out=tmp_path / "again"), "train_gnn") == 0
+    assert same_policies(finished, tmp_path / "again")
+    for name in ("results.json", "table.txt"):
+        assert (finished / name).read_text() == (tmp_path / "again" / name).read_text()
+
+
+def test_a_resumed_run_ends_like_one_that_was_never_interrupted(
+    finished, tiny, tmp_path, monkeypatch, capsys
+):
+    folder = tmp_path / "interrupted"
+    from experiments.training.loop import Training
+
+    iterate = Training._iterate
+    calls = []
+
+    def interrupt(self):
+        calls.append(self)
+        ratios = iterate(self)
+        if len(calls) == 2:
+            # Parameters have moved on, the iteration is not over.
+            raise KeyboardInterrupt
+        return ratios
+
+    monkeypatch.setattr(Training, "_iterate", interrupt)
+    assert train_module.train(replace(tiny, out=folder), "train_gnn") == 130
+    assert f"experiments.train_gnn --resume {folder}" in capsys.readouterr().err
+    assert Checkpoint.load(folder / "gnn" / "checkpoint.pt").iteration == 1
+    monkeypatch.undo()
+    config = parse(GNN_PRESETS, "train_gnn", "", ["--resume", str(folder)])
+    assert train_module.train(config, "train_gnn") == 0
+    assert same_policies(finished, folder)
+    assert (finished / "results.json").read_text() == (folder / "results.json").read_text()
+    assert len(read_checked_json(folder / CONFIG, CONFIG_KIND, CONFIG_VERSION)["starts"]) == 2
+
+
+def test_a_run_is_not_written_over(finished, tiny, capsys):
+    assert train_module.train(replace(tiny, out=finished), "train_gnn") == 2
+    assert "--resume" in capsys.readouterr().err
+
+
+def test_baseline_takes_the_place_of_training(finished, tiny, tmp_path):
+    baseline = finished / "op_counts" / "checkpoint.pt"
+    config = replace(tiny, total_steps=24, out=tmp_path / "run", baseline=baseline)
+    assert train_module.train(config, "train_gnn") == 0
+    assert not (tmp_path / "run" / "op_counts").exists()
+    rows, before = results(tmp_path / "run")["benchmarks"], results(finished)["benchmarks"]
+    assert [r["op_counts"] for r in rows] == [r["op_counts"] for r in before]
+
+
+def test_policy_of_a_checkpoint(finished):
+    learner, policy = load_policy(finished / "gnn" / "checkpoint.pt")
+    assert learner.observation == "graph"
+    checkpoint = Checkpoint.load(finished / "gnn" / "checkpoint.pt")
+    assert checkpoint.best is not None
+    assert checkpoint.imitated == 2
+    stored = checkpoint.kept()
+    for key, value in policy.state_dict().items():
+        assert torch.equal(value, stored[key])
+
+
+def test_what_was_imitated_is_not_imitated_again(tiny, tmp_path, capsys):
+    config = replace(tiny, total_steps=0, out=tmp_path / "run")
+    assert train_module.train(config, "train_gnn") == 0
+    assert capsys.readouterr().out.count("imitates what searches found on 2") == 2
+    before = checkpoints(tmp_path / "run")
+    assert train_module.train(replace(config, resume=str(tmp_path / "run")), "train_gnn") == 0
+    assert "imitates" not in capsys.readouterr().out
+    for name, checkpoint in checkpoints(tmp_path / "run").items():
+        for key, value in checkpoint.policy.items():
+            assert torch.equal(value, before[name].policy[key])
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(tiny, tmp_path):
+    folder = tmp_path / "run"
+    command = [sys.executable, "-m", "experiments.train_op_counts", "--out", str(folder)]
+    command += ["--total-steps", "100000000", "--num-envs", "4", "--horizon", "6"]
+    command += ["--benchmarks", *tiny.benchmarks, "--test-op-limit", str(tiny.test_op_limit)]
+    command += ["--checkpoint-every", "1", "--threads", "1", "--cloning.epochs", "0"]
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell starts what it runs in the background with interrupts ignored.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )
+    checkpoint = folder / "op_counts" / "checkpoint.pt"
+    while not checkpoint.exists() and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    try:
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, errors
+    assert f"python -m experiments.train_op_counts --resume {folder}" in errors
+    assert "Traceback" not in errors
+    assert Checkpoint.load(checkpoint).steps > 0
+    config = parse(OP_COUNT_PRESETS, "train_op_counts", "", ["--resume", str(folder)])
+    assert config.num_envs == 4

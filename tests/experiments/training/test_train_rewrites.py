@@ -1,0 +1,97 @@
+"""Training to rewrite: what a run leaves, that it repeats, and that its results stand."""
+
+from dataclasses import replace
+
+import pytest
+
+from experiments.evaluate import EvaluateConfig, evaluate, table
+from experiments.outcomes.benchmarks import load
+from experiments.policies.checkpoint import Checkpoint, load_policy
+from experiments.policies.learner import learner_of
+from experiments.search.guide import TrainedPolicy
+from experiments.search.methods import check_guided
+from experiments.training.program import train
+from models.pointer import PointerActorCritic
+from tests.experiments.tiny_run import RULES, results, tiny_rewrite_config
+
+NOWHERE = """HloModule n
+ENTRY e {
+  x = f32[4] parameter(0)
+  y = f32[4] add(x, x)
+  ROOT c = f32[4] custom-call(y), custom_call_target="nowhere"
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rewrites") / "run"
+    assert train(replace(tiny_rewrite_config(), out=folder), "train_rewrites") == 0
+    return folder
+
+
+def test_a_run_leaves_results_that_can_be_rewritten_again(finished):
+    found = results(finished)
+    changed = 0
+    for row in found["benchmarks"]:
+        places = found["passes"]["rewrites"][row["benchmark"]]
+        module = load(row["benchmark"])
+        for place in places:
+            module.apply(place)
+        assert module.op_count == row["rewrites"]
+        changed += len(places)
+    assert changed
+    checks = found["checks"]["rewrites"].values()
+    assert {check["problem"] for check in checks} == {None}
+    assert len(list(finished.glob("**/events.out.tfevents.*"))) == 2
+
+
+def test_same_seed_same_result(finished, tmp_path):
+    again = tmp_path / "again"
+    assert train(replace(tiny_rewrite_config(), out=again), "train_rewrites") == 0
+    assert (again / "results.json").read_text() == (finished / "results.json").read_text()
+
+
+def test_its_checkpoint_is_a_policy_that_rewrites(finished):
+    path = finished / "rewrites" / "checkpoint.pt"
+    learner, policy = load_policy(path)
+    assert isinstance(policy, PointerActorCritic)
+    assert learner.steps == RULES
+    with pytest.raises(ValueError, match="orders passes, got rewrites"):
+        check_guided("mcts", TrainedPolicy.load(path))
+
+
+def test_its_checkpoint_is_evaluated(finished, tmp_path):
+    path = str(finished / "rewrites" / "checkpoint.pt")
+    name = results(finished)["benchmarks"][0]["benchmark"]
+    config = EvaluateConfig(path, corpus=(name,), workers="in-process", checks=1)
+    study = evaluate(config, tmp_path)
+    (outcome,) = study.trials[0].outcomes
+    assert outcome.op_count == results(finished)["benchmarks"][0]["rewrites"]
+    assert study.trials[0].checks[0].problem is None
+    assert f"GNN on rewrites: {outcome.calls} rewrites" in table(study)
+    assert any("on rewrites, seed 1: trained on" in note for note in study.notes)
+
+
+@pytest.mark.parametrize("reward", ["run-time", "final-run-time"])
+def test_run_time_can_be_the_reward(reward, tmp_path, capsys):
+    stranger = tmp_path / "nowhere.hlo"
+    stranger.write_text(NOWHERE)
+    config = replace(tiny_rewrite_config(), reward=reward, total_steps=24, num_envs=2)
+    config = replace(config, benchmarks=(*config.benchmarks, str(stranger)), out=tmp_path / "run")
+    assert train(config, "train_rewrites") == 0
+    said = capsys.readouterr().out
+    assert f"left out: {stranger} does not run: " in said
+    assert "run time before / after rewrites, geometric mean: " in said
+    for row in results(tmp_path / "run")["benchmarks"]:
+        assert row["rewrites_run_time"] > 0
+        assert row["rewrites_passes"] or row["rewrites_run_time"] == 1
+
+
+def test_a_checkpoint_of_other_rules_is_refused(finished):
+    checkpoint = Checkpoint.load(finished / "rewrites" / "checkpoint.pt")
+    config = replace(tiny_rewrite_config(), rules=("merge", "remove"))
+    learner = learner_of("rewrites", config)
+    assert learner.steps == ("merge", "remove")
+    with pytest.raises(ValueError, match=r"made with other rules; different: .*algebraic"):
+        checkpoint.restore(learner, None)  # pyright: ignore[reportArgumentType]

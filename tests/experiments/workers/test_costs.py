@@ -1,0 +1,55 @@
+"""Costs reach rewards and the value head where a run asks for them, and nobody otherwise."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from envs import Shaped
+from envs.rewards import LogDrop
+from experiments.policies.learner import NUM_ACTIONS, learner_of, new_policy, reward_of
+from experiments.policies.states import COST_WIDTH, context_width
+from experiments.workers.lockstep import lockstep
+from experiments.workers.worker import RolloutWorker
+from hlograph import passes
+from hlograph.isolation import FlightRecorder, Quarantine
+from tests.experiments.tiny_run import tiny_config
+
+
+def test_shaping_has_the_discount_of_who_learns():
+    config = tiny_config(reward="shaped")
+    config = replace(config, gat_ppo=replace(config.gat_ppo, gamma=0.7))
+    gammas = []
+    for name in ("gnn", "op_counts"):
+        reward = reward_of(learner_of(name, config), config)
+        assert isinstance(reward, Shaped)
+        gammas.append(reward.gamma)
+    assert gammas == [0.7, config.op_counts_ppo.gamma]
+    assert reward_of(learner_of("gnn", config), tiny_config(reward="op-count")) == "op-count"
+
+
+def test_calls_cost_what_the_settings_say():
+    config = tiny_config(reward="log-drop", call_cost=0.3)
+    assert reward_of(learner_of("gnn", config), config) == LogDrop(call_cost=0.3)
+
+
+@pytest.mark.parametrize("value_costs", [False, True])
+def test_contexts_have_the_width_that_policies_expect(value_costs, tmp_path):
+    config = tiny_config(value_costs=value_costs, reward="shaped", out=tmp_path)
+    learner = learner_of("op_counts", config)
+    worker = RolloutWorker(config, FlightRecorder())
+    (name, *_) = config.benchmarks
+    with lockstep(worker.env_maker(learner, [name], Quarantine()), 1) as envs:
+        envs.reset({0: name})
+        after = envs.step({0: passes["algsimp"].index})[0]
+    assert len(after.state.context) == context_width(NUM_ACTIONS) + COST_WIDTH * value_costs
+    assert ("flops" in after.info) == value_costs
+    if value_costs:
+        costs = torch.tensor(after.info["cost_changes"])
+        assert torch.equal(torch.from_numpy(after.state.context[-COST_WIDTH:]), costs)
+    policy = new_policy(learner, config)
+    encoded = policy.encoder.encode_items([after.state.item])
+    context, mask = (torch.from_numpy(x)[None] for x in (after.state.context, after.state.mask))
+    log_probs, value = policy(encoded, context, mask)
+    assert log_probs.shape == (1, NUM_ACTIONS)
+    assert value.isfinite().all()

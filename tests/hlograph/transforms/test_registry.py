@@ -1,0 +1,203 @@
+"""The registry of passes."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hlograph
+from hlograph import Module, UnknownNameError
+from tests.hlograph import rare_modules, samples
+
+
+def test_at_least_sixty_entries_with_unique_names():
+    assert len(hlograph.passes) >= 60
+    assert len(set(hlograph.passes.names)) == len(hlograph.passes)
+
+
+def test_every_entry_is_described():
+    for index, entry in enumerate(hlograph.passes):
+        assert entry.index == index
+        assert entry.description.endswith(".")
+        assert entry.xla_class
+        # A variant differs from its base in an option.
+        if ":" in entry.name:
+            assert entry.options, entry.name
+        if entry.requires is not None:
+            assert entry.requires in hlograph.passes
+
+
+def test_variants_belong_to_the_class_of_their_base():
+    for entry in hlograph.passes:
+        base = entry.name.split(":")[0]
+        if base in hlograph.passes:
+            assert hlograph.passes[base].xla_class == entry.xla_class
+
+
+def test_is_a_sequence_that_looks_up_by_name():
+    dce = hlograph.passes["dce"]
+    assert hlograph.passes[dce.index] is dce
+    assert hlograph.passes.index("dce") == hlograph.passes.index(dce) == dce.index
+    assert "dce" in hlograph.passes
+    assert dce in hlograph.passes
+    assert "layout-assignment" not in hlograph.passes
+    assert hlograph.passes[:2] == tuple(hlograph.passes)[:2]
+    with pytest.raises(UnknownNameError, match="call-inliner"):
+        hlograph.passes["call-inline"]
+    with pytest.raises(IndexError):
+        hlograph.passes[1000]
+
+
+def test_prints_as_a_table():
+    lines = str(hlograph.passes).splitlines()
+    assert len(lines) == len(hlograph.passes)
+    assert "algsimp" in lines[0]
+    assert "AlgebraicSimplifier" in lines[0]
+
+
+def test_numerics():
+    exact = hlograph.passes.exact
+    assert all(hlograph.passes[name].numerics == "exact" for name in exact)
+    assert hlograph.passes["dce"].numerics == "exact"
+    assert hlograph.passes["tree_reduction_rewriter"].numerics == "reassociating"
+    assert {entry.numerics for entry in hlograph.passes if entry.name.startswith("algsimp")} == {
+        "approximate"
+    }
+    assert len(exact) >= 30
+
+
+def test_every_classified_name_is_an_entry():
+    """The classes are a list by name: a name that is misspelt there would classify nothing."""
+    source = Path(hlograph.__file__).parent / "native" / "passes_numerics.cc"
+    names = re.findall(r'^ +"([^"]+)",$', source.read_text(), re.M)
+    assert len(names) == len(set(names)) >= 50
+    assert set(names) <= set(hlograph.passes.names)
+
+
+def test_opcodes_that_passes_act_on():
+    acts_on = {entry.name: entry.acts_on for entry in hlograph.passes}
+    assert acts_on["call-inliner"] == ("call",)
+    assert acts_on["gather_expander"] == ("gather", "scatter")
+    assert not acts_on["algsimp"]
+    assert {opcode for opcodes in acts_on.values() for opcode in opcodes} <= set(hlograph.OPCODES)
+    source = Path(hlograph.__file__).parent / "native" / "passes_opcodes.cc"
+    named = set(re.findall(r'"([^"]+)"', source.read_text()))
+    # A name that is misspelt there would set nothing.
+    needy = {name for name, opcodes in acts_on.items() if opcodes}
+    assert named - needy <= set(hlograph.OPCODES) | {"hlograph/native/passes/registry.h"}
+
+
+@pytest.mark.parametrize("opcode", ["call", "gather", "add"])
+def test_may_act(opcode):
+    counts = np.zeros(len(hlograph.OPCODES))
+    counts[hlograph.OPCODES.index(opcode)] = 3
+    for entry, may_act in zip(hlograph.passes, hlograph.passes.may_act(counts), strict=True):
+        assert may_act == (not entry.acts_on or opcode in entry.acts_on)
+
+
+def test_passes_without_their_opcodes_change_nothing():
+    """Over one module of each family, as it begins and once simplified, and over rare ones."""
+    tried = set()
+    for module in _modules_of_all_kinds():
+        fingerprint = module.fingerprint()
+        may_act = hlograph.passes.may_act(module.op_counts())
+        idle = [entry for entry in hlograph.passes if not may_act[entry.index]]
+        tried |= {entry.name for entry in idle}
+        for entry in idle:
+            assert not module.run(entry), entry.name
+            assert module.fingerprint() == fingerprint, entry.name
+    assert tried == {entry.name for entry in hlograph.passes if entry.acts_on}
+
+
+def _modules_of_all_kinds() -> Iterator[Module]:
+    for text in {**samples.ALL, **rare_modules.ALL}.values():
+        yield Module.from_text(text)
+    smallest: dict[str, hlograph.corpus.Benchmark] = {}
+    for benchmark in sorted(hlograph.corpus.load(max_op_count=400), key=lambda b: -b.op_count):
+        smallest[benchmark.family] = benchmark
+    for benchmark in smallest.values():
+        module = benchmark.load().clone()
+        yield module
+        hlograph.pipelines["xla-simplify"].run(module.run)
+        yield module
+
+
+def test_entries_survive_pickling():
+    entry = hlograph.passes["gather_expander:simple"]
+    assert pickle.loads(pickle.dumps(entry)) == entry
+
+
+SCATTER_WITH_BATCH_DIMS = """
+HloModule m
+add { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b) }
+ENTRY e {
+  operand = f32[2,8] parameter(0)
+  indices = s32[2,3,1] parameter(1)
+  updates = f32[2,3] parameter(2)
+  ROOT s = f32[2,8] scatter(operand, indices, updates), update_window_dims={},
+    inserted_window_dims={1}, scatter_dims_to_operand_dims={1}, input_batching_dims={0},
+    scatter_indices_batching_dims={0}, index_vector_dim=2, to_apply=add
+}
+"""
+
+GATHER_WITH_BATCH_DIMS = """
+HloModule m
+ENTRY e {
+  operand = f32[2,8] parameter(0)
+  indices = s32[2,3,1] parameter(1)
+  ROOT g = f32[2,3] gather(operand, indices), offset_dims={}, collapsed_slice_dims={1},
+    start_index_map={1}, operand_batching_dims={0}, start_indices_batching_dims={0},
+    index_vector_dim=2, slice_sizes={1,1}
+}
+"""
+
+
+@pytest.mark.parametrize("name", [n for n in hlograph.passes.names if "scatter" in n])
+def test_scatters_with_batching_dims_do_not_abort(name):
+    module = Module.from_text(SCATTER_WITH_BATCH_DIMS)
+    module.verify()
+    module.run(name)
+    module.verify()
+
+
+@pytest.mark.parametrize("name", [n for n in hlograph.passes.names if "gather" in n])
+def test_gathers_with_batching_dims_are_no_error(name):
+    module = Module.from_text(GATHER_WITH_BATCH_DIMS)
+    module.verify()
+    module.run(name)
+    module.verify()
+
+
+def test_no_pass_of_a_target_is_an_action():
+    for name in ("fusion", "copy-insertion", "layout-assignment", "reshape-decomposer"):
+        assert name not in hlograph.passes
+
+
+LONG_SCAN = """
+HloModule scan
+sum { a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  ROOT s = s32[] add(a, b) }
+ENTRY main {
+  p = s32[729] parameter(0)
+  zero = s32[] constant(0)
+  ROOT r = s32[729] reduce-window(p, zero), window={size=729 pad=728_0}, to_apply=sum
+}
+"""
+
+
+def test_long_scans_are_split_until_all_are_short():
+    """As XLA:CPU has it: what splitting a scan leaves may be too long again."""
+    module = Module.from_text(LONG_SCAN)
+    assert module.run("reduce-window-rewriter")
+    sizes = re.findall(r"window=\{size=([0-9x]+)", module.to_text())
+    assert len(sizes) > 1
+    assert all(int(size) <= 16 for window in sizes for size in window.split("x"))
+    assert not module.run("reduce-window-rewriter")
