@@ -1,7 +1,7 @@
 # make train   set up, build, and run the main job on the shipped corpus
 # make test    set up, build, and run the test suite
 # make check   lint, format, types, import directions
-# make results the experiments of docs/results at their quick presets, and its page: two hours
+# make results the experiments of docs/results at their quick presets, and its pages: two hours
 #
 # Set-up happens once: a second run of any target does none of it again, until
 # the lock file or the C++ sources change.
@@ -39,8 +39,10 @@ results: $(BUILT)
 	set -e; for name in $(EXPERIMENTS); do \
 	  $(BIN)/python -m experiments.paper $$name --out runs/results/$$name; \
 	  mkdir -p docs/results/studies/$$name; \
+	  rm -f docs/results/studies/$$name/study.json.gz; \
 	  cp runs/results/$$name/study.json docs/results/studies/$$name; done
-	$(BIN)/python -m experiments.report docs/results/studies/* --out docs/results
+	find docs/results/studies -name study.json -size +1000k -exec gzip -9nf {} +
+	$(BIN)/python -m experiments.report docs/results/studies --out docs/results
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .

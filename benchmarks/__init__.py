@@ -1,1 +1,1 @@
-"""Programs that measure and compare; no other code but tests imports them."""
+"""Measures and compares; only tests import these programs."""

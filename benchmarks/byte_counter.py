@@ -14,14 +14,14 @@ class ByteCounter(TorchDispatchMode):
     """Adds up what each operation would move if nothing stayed in a cache.
 
     An operation reads each tensor that it is given once and writes each that it returns once;
-    views move nothing. What an operation keeps to itself in between is not seen, so the sum is
-    what the operations have to move, not what a profiler would see them move.
+    views move nothing. Memory that an operation uses internally is not seen, so the sum is a
+    lower bound of what a profiler would see.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.total = 0
-        """Bytes so far."""
+        """Bytes counted so far."""
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -40,7 +40,7 @@ class ByteCounter(TorchDispatchMode):
 
 
 def _tensors(tree: Any) -> Iterable[torch.Tensor]:
-    """The dense tensors in arguments or results; a sparse one is its indices and values."""
+    """Yields the dense tensors in arguments or results; a sparse one is its indices and values."""
     for leaf in tree_leaves(tree):
         if not isinstance(leaf, torch.Tensor):
             continue

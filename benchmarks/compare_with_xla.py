@@ -1,4 +1,4 @@
-"""Holds the pipeline xla-cpu against XLA:CPU's own compilation, benchmark by benchmark.
+"""Compares the pipeline xla-cpu with XLA:CPU's own compilation, benchmark by benchmark.
 
 Writes docs/reference-pipelines.md:
 
@@ -8,6 +8,7 @@ Writes docs/reference-pipelines.md:
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,67 +16,73 @@ from tqdm import tqdm
 
 import hlograph
 from hlograph import corpus
+from hlograph.storage.atomic_write import write_text_atomically
 from hlograph.transforms.xla_cpu import before_layout_assignment
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference-pipelines.md"
 
-# XLA:CPU's pass for its own convolution code: it puts transposes around
-# convolutions. A pass of one target, so not an entry of the registry.
+# XLA:CPU's pass for its own convolution code, which puts transposes around
+# convolutions. Only this target needs it, so it is not in the registry.
 CONVOLUTIONS = "convolution-canonicalization"
 
-# Passes whose options XLA:CPU derives from what its libraries (oneDNN, XNNPACK)
-# take on the machine: it leaves such dots in their types, the registry's do not.
+# Passes whose options depend on what XLA:CPU's libraries (oneDNN, XNNPACK) support on the
+# machine: XLA:CPU leaves such dots in their types, the registry's passes do not.
 LIBRARY_DOTS = ("operand_upcaster", "change-op-data-type", "float-normalization-bf16")
 
 TEXT = """# Reference pipelines
 
-`hlograph.pipelines["xla-cpu"]` runs, over the entries of the registry, what XLA:CPU of the linked
-version runs before layout assignment, in its order: the order and the names are those that XLA's
-compiler records of itself, and `tests/hlograph/transforms/test_pipelines.py` compares them.
-`hlograph.pipelines["xla-simplify"]` is a fixed point of inlining, simplification and cse.
+`hlograph.pipelines["xla-cpu"]` runs the passes that XLA:CPU of the linked version runs before
+layout assignment, in the same order, as entries of the registry. XLA's compiler records the order
+and the names of its passes; `tests/hlograph/transforms/test_pipelines.py` compares the pipeline
+with that record. `hlograph.pipelines["xla-cpu-unexpanded"]` leaves out the expansions that only
+this target asks for. `hlograph.pipelines["xla-simplify"]` is a fixed point of inlining,
+simplification and common-subexpression elimination.
 
-```
+```text
 {pipelines}
 ```
 
-Left out of `xla-cpu`, and why:
+These passes of XLA:CPU are not in `xla-cpu`:
 
-| pass of XLA:CPU | why it is not in the pipeline | effect on the corpus |
+| pass of XLA:CPU | reason | effect on the corpus |
 |---|---|---|
-| `convolution-canonicalization` | of that target: transposes for convolutions | table below |
-| `float-normalization` of 8- and 4-bit types | no module of the corpus has them | none |
+| `convolution-canonicalization` | adds transposes for this target's convolutions | table below |
+| `float-normalization` of 8- and 4-bit types | no module of the corpus has these types | none |
 | `sub-byte-size-setter` | the same | none |
 
-In it with other options: `operand_upcaster`, `change-op-data-type` and `float-normalization-bf16`,
-which XLA:CPU keeps from dots that its libraries (oneDNN, XNNPACK) take as they are on the machine
-that it runs on.
+These are in it with other options: `operand_upcaster`, `change-op-data-type` and
+`float-normalization-bf16`. XLA:CPU does not apply them to dots that its libraries (oneDNN, XNNPACK)
+support on the machine that it runs on.
 
-## Held against XLA's own dump
+## Comparison with XLA's own dump
 
-On {equal} of the {total} benchmarks of the corpus the module after `xla-cpu` has as many
-instructions as XLA's own dump right before layout assignment (columns of the manifest).
-Once XLA skips `{convolutions}`, {explained} of the other {different} are equal, so
-that pass is the whole difference there: leaving it out makes the reference `xla-cpu` harder to beat
-than what XLA:CPU does. Once both skip the three passes on dots, too, {dots} more are equal.
+On {equal} of the {total} benchmarks of the corpus, the module after `xla-cpu` has as many
+instructions as XLA's own dump right before layout assignment (both are columns of the manifest).
+The comparison was then repeated on the other {different}. With `{convolutions}` disabled in XLA,
+{explained} of them are equal: this pass is the whole difference there, and leaving it out makes the
+reference `xla-cpu` harder to beat than XLA:CPU itself. With the three passes on dots disabled on
+both sides as well, {dots} more are equal.
 
 {rest}
 
-Made by `python -m benchmarks.compare_with_xla`; a sample is checked by
-`python -m pytest tests/hlograph/transforms/test_pipelines.py`, and all of it with `-m slow`.
+Made by `python -m benchmarks.compare_with_xla`. `python -m pytest
+tests/hlograph/transforms/test_pipelines.py` checks a sample, and with `-m slow` all benchmarks. The
+columns are: number of benchmarks, equal at once, equal with the convolution pass disabled, equal
+with the passes on dots disabled as well, and not equal.
 
-| family | benchmarks | equal | but for convolutions | but for dots | neither |
+| family | benchmarks | equal | without convolution pass | without passes on dots | not equal |
 |---|---|---|---|---|---|
 {rows}
 """
 
-UNEXPLAINED = """Not explained: {names}.
-In the two looked into, `pipeline-parallel/mixer-m8-pp8/grad` and
-`vgg/keras-short-vgg19-steps/per-example-grad-b2`, XLA:CPU's `tree_reduction_rewriter` leaves one
-reduction whole that the registry's splits; why is not known."""
+UNEXPLAINED = """The difference is not explained for {names}.
+In two of them, `pipeline-parallel/mixer-m8-pp8/grad` and
+`vgg/keras-short-vgg19-steps/per-example-grad-b2`, XLA:CPU's `tree_reduction_rewriter` does not
+split one reduction that the registry's pass splits; the reason is not known."""
 
 
 class Comparison(NamedTuple):
-    """One benchmark after `xla-cpu` and in XLA's dump.
+    """Op counts of one benchmark after `xla-cpu` and in XLA's dump, compared.
 
     Attributes:
         equal: Both have as many instructions.
@@ -89,12 +96,12 @@ class Comparison(NamedTuple):
 
     @property
     def explained(self) -> bool:
-        """Whether the counts are equal, or it is known why not."""
+        """True if the counts are equal, or the passes that make the difference are known."""
         return self.equal or self.convolutions or self.dots
 
 
 def compare(benchmark: corpus.Benchmark) -> Comparison:
-    """Holds the pipeline against XLA's own dump on one benchmark."""
+    """Compares the pipeline with XLA's own dump on one benchmark."""
     module = benchmark.load()
     ours = module.clone()
     ours.run(hlograph.pipelines["xla-cpu"])
@@ -113,10 +120,33 @@ def compare(benchmark: corpus.Benchmark) -> Comparison:
 
 
 def compare_recorded(benchmark: corpus.Benchmark) -> Comparison:
-    """As `compare`, but compiles nothing where the counts of the manifest are equal."""
+    """Compares as `compare` does, but compiles nothing if the manifest's counts are equal."""
     if benchmark.op_count_xla_cpu == benchmark.op_count_xla_dump:
         return Comparison(equal=True)
     return compare(benchmark)
+
+
+def page(by_family: Mapping[str, Sequence[Comparison]], unexplained: Sequence[str]) -> str:
+    """Returns the page: the pipelines as they are now, and the comparisons.
+
+    Args:
+        by_family: Comparisons of all benchmarks, by family.
+        unexplained: Names of the benchmarks whose difference is not explained.
+    """
+    every = [result for results in by_family.values() for result in results]
+    equal, convolutions, dots = _sums(every)
+    names = ", ".join(f"`{name}`" for name in unexplained)
+    return TEXT.format(
+        pipelines="\n\n".join(map(str, hlograph.pipelines.values())),
+        convolutions=CONVOLUTIONS,
+        equal=equal,
+        total=len(every),
+        explained=convolutions,
+        dots=dots,
+        different=len(every) - equal,
+        rest=UNEXPLAINED.format(names=names) if names else "All differences are explained.",
+        rows="\n".join(_row(family, results) for family, results in by_family.items()),
+    )
 
 
 def main() -> None:
@@ -129,35 +159,18 @@ def main() -> None:
         by_family[benchmark.family].append(result)
         if not result.explained:
             unexplained.append(benchmark.name)
-    every = [result for results in by_family.values() for result in results]
-    equal, convolutions, dots = _sums(every)
-    names = ", ".join(f"`{name}`" for name in unexplained)
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(
-        TEXT.format(
-            pipelines="\n\n".join(map(str, hlograph.pipelines.values())),
-            convolutions=CONVOLUTIONS,
-            equal=equal,
-            total=len(every),
-            explained=convolutions,
-            dots=dots,
-            different=len(every) - equal,
-            rest=UNEXPLAINED.format(names=names) if names else "All are explained.",
-            rows="\n".join(_row(family, results) for family, results in by_family.items()),
-        ),
-        encoding="utf-8",
-    )
-    print(f"{equal} of {len(every)} equal, {len(unexplained)} not explained: {PAGE}")
+    write_text_atomically(PAGE, page(by_family, unexplained))
+    print(f"{len(unexplained)} of {len(benchmarks)} are not explained: {PAGE}")
 
 
-def _row(family: str, results: list[Comparison]) -> str:
+def _row(family: str, results: Sequence[Comparison]) -> str:
     equal, convolutions, dots = _sums(results)
     neither = len(results) - equal - convolutions - dots
     cells = (family, len(results), equal, convolutions, dots, neither)
     return f"| {' | '.join(map(str, cells))} |"
 
 
-def _sums(results: list[Comparison]) -> list[int]:
+def _sums(results: Sequence[Comparison]) -> list[int]:
     return [sum(column) for column in zip(*results, strict=True)]
 
 

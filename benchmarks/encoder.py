@@ -1,4 +1,4 @@
-"""The GNN's encoder alone, on recorded batches: nodes a second, and how near the limits.
+"""Measures the GNN's encoder on recorded batches: nodes per second, and share of the roofline.
 
 `python -m benchmarks.run --groups encoder --device cuda` measures it on a GPU.
 """
@@ -13,12 +13,13 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.byte_counter import ByteCounter
 from benchmarks.loops import Loop, config_of
+from benchmarks.progress import tracked
 from benchmarks.results import Figure
 from benchmarks.roofline import Peaks, peaks_of, seconds_of
 from benchmarks.settings import Settings
 from benchmarks.subjects import described, names_near
 from benchmarks.timing import Spread
-from experiments.policies.learner import learner_of, new_policy
+from experiments.policies.kinds import policy_kind
 from models.encoder import Encoder, StateStore
 
 TITLE = "The encoder alone"
@@ -26,7 +27,7 @@ _BATCHES = 8  # of one size: enough that no single graph decides
 
 
 class Recorded(NamedTuple):
-    """Batches of states.
+    """Holds recorded batches of states.
 
     Attributes:
         states: The store that they are in.
@@ -48,8 +49,8 @@ def measure(settings: Settings) -> Iterator[Figure]:
     yield Figure.of(f"peak of a large copy {at}", first, peaks.bandwidth / 1e9, "GB/s")
     yield Figure.of(f"peak of a large matmul {at}", first, peaks.arithmetic / 1e9, "GFLOP/s")
     config = config_of(settings)
-    encoder = new_policy(learner_of("gnn", config), config).encoder
-    for size in settings.learning_sizes:
+    encoder = policy_kind("gnn", config).new_policy().encoder
+    for size in tracked(settings.learning_sizes):
         recorded = record(size, settings)
         for what, run in _runs(encoder, recorded).items():
             found = seconds_of(run, device, settings.rounds)
@@ -57,7 +58,7 @@ def measure(settings: Settings) -> Iterator[Figure]:
 
 
 def subjects(settings: Settings) -> dict[str, str]:
-    """What stands behind the columns."""
+    """Describes the columns."""
     return {
         f"{size:,}": f"distinct states of a rollout on "
         f"{described(names_near(size, settings.modules))}, in batches of the node budget"
@@ -66,7 +67,7 @@ def subjects(settings: Settings) -> dict[str, str]:
 
 
 def record(size: int, settings: Settings) -> Recorded:
-    """Distinct states that a new policy comes to, in batches as the update forms them."""
+    """Records distinct states that a new policy visits, in batches as the update forms them."""
     with Loop("gnn", names_near(size, settings.modules), 1, settings) as loop:
         states = loop.collect().rollout.states
     budget = config_of(settings).gat_ppo.node_budget
@@ -76,7 +77,7 @@ def record(size: int, settings: Settings) -> Recorded:
 
 
 def _runs(encoder: Encoder, recorded: Recorded) -> dict[str, Callable[[], None]]:
-    """Forward, and forward with backward, over all batches, from a store in memory."""
+    """Returns functions that run forward, and forward and backward, over all batches."""
 
     @torch.no_grad()
     def forward() -> None:
@@ -114,5 +115,5 @@ def _figures(
 
 
 def _rate(count: int, seconds: Spread) -> Spread:
-    """So many in so many seconds; the slowest quartile is the lowest rate."""
+    """Returns a count per second; the slowest quartile gives the lowest rate."""
     return Spread(count / seconds.median, count / seconds.high, count / seconds.low)

@@ -1,10 +1,11 @@
-"""Parsing and graphs against XLA's parser, and against jaxlib with a walk in Python."""
+"""Compares parsing and graphs with XLA's parser, and with jaxlib and a walk in Python."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import hlograph
+from benchmarks.progress import tracked
 from benchmarks.protobuf_walk import parse_to_proto, parse_with_jaxlib, walk
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
@@ -15,12 +16,12 @@ from hlograph.module import Module
 TITLE = "Parsing and graphs"
 PROGRAML_NODES = 581
 PROGRAML_MS = 10.7
-"""ProGraML's published time for a graph of so many nodes (Cummins et al. 2021), elsewhere."""
+"""Milliseconds that ProGraML published for such a graph (Cummins et al. 2021), elsewhere."""
 
 
 def measure(settings: Settings) -> Iterator[Figure]:
     """Measures parsing, graphs and conversions, size by size."""
-    for size in settings.sizes:
+    for size in tracked(settings.sizes):
         of = subject(size)
         found = interleaved(_calls(of), settings.rounds, settings.budget)
         yield from _ratios(of, found)
@@ -29,7 +30,7 @@ def measure(settings: Settings) -> Iterator[Figure]:
 
 
 def subjects(settings: Settings) -> dict[str, str]:
-    """What stands behind the columns."""
+    """Describes the columns."""
     of = [subject(size) for size in (*settings.sizes, PROGRAML_NODES)]
     return {one.column: one.description for one in of}
 
@@ -82,7 +83,7 @@ def _times(of: Subject, found: Timings) -> Iterator[Figure]:
 
 
 def _programl(settings: Settings) -> Iterator[Figure]:
-    """An orientation only: other graphs, of other programs, on another machine."""
+    """Compares with ProGraML's figure, which is of other programs and another machine."""
     of = subject(PROGRAML_NODES)
     calls = {
         "parse": Call(lambda _: hlograph.parse(of.text)),

@@ -1,7 +1,7 @@
-"""How times grow with the size of synthetic modules; exponents are slopes between logarithms.
+"""Measures how times grow with the size of synthetic modules.
 
-Times are of the processor: sizes are measured one after the other, minutes apart for the largest,
-and what else the machine does meanwhile must not pass for growth.
+Exponents are slopes between logarithms. Times are processor times: sizes are measured minutes
+apart, and other load on the machine must not pass for growth.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import hlograph
 from benchmarks.labels import EXPONENT, LAST_DECADE
+from benchmarks.progress import tracked
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import chain
@@ -24,7 +25,7 @@ LINEAR = Aim(1.1)
 
 
 def sizes_to(largest: int) -> list[int]:
-    """Powers of ten from 1,000."""
+    """Returns the powers of ten from 1,000 on."""
     return [10**power for power in range(3, 10) if 10**power <= largest]
 
 
@@ -32,7 +33,7 @@ def measure(settings: Settings) -> Iterator[Figure]:
     """Measures all sizes, then fits."""
     sizes = sizes_to(settings.growth_limit)
     medians: dict[str, list[float]] = {}
-    for size in sizes:
+    for size in tracked(sizes):
         found = interleaved(_calls(size), settings.rounds, settings.budget, time.process_time)
         for name in found.seconds:
             times = found.of(name, 1e3)
@@ -45,7 +46,7 @@ def measure(settings: Settings) -> Iterator[Figure]:
 
 
 def subjects(settings: Settings) -> dict[str, str]:
-    """What stands behind the columns."""
+    """Describes the columns."""
     return {
         "all": "synthetic chains of element-wise instructions in layers of eight; "
         "milliseconds of processor time; exponents over all sizes and between the two largest"

@@ -1,4 +1,4 @@
-"""What one would do without hlograph to run a pass: a jaxlib compile, stopped before codegen."""
+"""Compiles with jaxlib up to code generation, as one would without hlograph to run a pass."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _NAME = "stop-before-codegen"
 
 
 class StopBeforeCodegenError(Exception):
-    """Ends a compile from within."""
+    """Raised inside a compile to end it."""
 
 
 @contextmanager
 def compiles_of(module: Module) -> Iterator[Callable[[], None]]:
-    """A function that compiles a module with jaxlib, up to where code generation would begin.
+    """Yields a function that compiles a module with jaxlib, up to code generation.
 
     All of XLA:CPU's passes run, those on the way to code generation, too.
     """

@@ -1,4 +1,4 @@
-"""One PPO training loop as the trainer runs it: collect with workers, update, again."""
+"""Runs the PPO training loop of the trainer with a clock: collect with workers, update."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ import numpy as np
 import torch
 
 from benchmarks.settings import Settings
-from experiments.policies.config import GNN_PRESETS, GNNTrainConfig
-from experiments.policies.learner import LearnerName, learner_of, new_policy
-from experiments.workers.crew import PRELOADED, Crew
-from experiments.workers.crew import Iteration as Collection
+from experiments.policies.config import GNNTrainConfig, PolicyName
+from experiments.policies.kinds import policy_kind
+from experiments.training.presets import GNN_PRESETS
+from experiments.workers.task_runner import PRELOADED, TaskRunner
+from experiments.workers.task_runner import Iteration as Collection
 from experiments.workers.worker import make_rollout_worker
 from hlograph.isolation import WorkerPool
 from models.ppo import PPO
@@ -26,44 +27,44 @@ from models.ppo import PPO
 
 @dataclass(frozen=True)
 class Timed:
-    """One iteration on the clock."""
+    """Durations of one iteration."""
 
     frames: int
     collect: float
-    """Seconds of collecting, as the trainer sees it."""
+    """Seconds of collecting, by the trainer's clock."""
     update: float
     """Seconds of the update; 0 if there was none."""
     sections: dict[str, float]
-    """Seconds by section; they sum to all seconds."""
+    """Seconds of each section; together they are all seconds."""
 
     @property
     def seconds(self) -> float:
-        """All of it."""
+        """Seconds of the whole iteration."""
         return self.collect + self.update
 
     @property
     def frames_per_second(self) -> float:
-        """Pass calls by the seconds that playing and learning from them took."""
+        """Pass calls per second of collecting and updating."""
         return self.frames / self.seconds
 
 
 class Loop:
-    """Collects with worker processes of its own, and learns.
+    """Collects with worker processes of its own, and updates a policy.
 
     Args:
-        name: The learner.
+        name: The kind.
         benchmarks: Names of the modules to play.
         workers: Number of processes.
         settings: Device, threads and seed.
     """
 
     def __init__(
-        self, name: LearnerName, benchmarks: Sequence[str], workers: int, settings: Settings
+        self, name: PolicyName, benchmarks: Sequence[str], workers: int, settings: Settings
     ) -> None:
-        self.name: LearnerName = name
+        self.name: PolicyName = name
         self.workers, self._benchmarks = workers, benchmarks
         self._config = config_of(settings)
-        self._learner = learner_of(name, self._config)
+        self._learner = policy_kind(name, self._config)
         self._iteration = 0
         self._stack = ExitStack()
 
@@ -72,10 +73,8 @@ class Loop:
         with ExitStack() as stack:
             pool = stack.enter_context(WorkerPool(make_worker, self.workers, preloaded=PRELOADED))
             folder = stack.enter_context(tempfile.TemporaryDirectory())
-            self._crew = Crew(self._config, pool, Path(folder))
-            self._ppo = PPO(
-                new_policy(self._learner, self._config), self._learner.ppo, self._config.threads
-            )
+            self._runner = TaskRunner(self._config, pool, Path(folder))
+            self._ppo = PPO(self._learner.new_policy(), self._learner.ppo, self._config.threads)
             self._stack = stack.pop_all()
         return self
 
@@ -86,12 +85,12 @@ class Loop:
         """Does one iteration.
 
         Args:
-            learn: Whether to update; otherwise the policy stays what it was.
+            learn: True to update; otherwise the policy stays unchanged.
         """
         seed = [self._config.seed, self._iteration]
         self._iteration += 1
         start = time.perf_counter()
-        collected = self._crew.collect(self.name, self._ppo.policy, self._benchmarks, seed)
+        collected = self._runner.collect(self.name, self._ppo.policy, self._benchmarks, seed)
         middle = time.perf_counter()
         if learn:
             self._update(collected, seed)
@@ -99,8 +98,8 @@ class Loop:
         return self._timed(collected, middle - start, end - middle if learn else 0.0)
 
     def collect(self) -> Collection:
-        """One rollout, to look at what is in it."""
-        return self._crew.collect(
+        """Collects one rollout without learning from it."""
+        return self._runner.collect(
             self.name, self._ppo.policy, self._benchmarks, [self._config.seed]
         )
 
@@ -121,7 +120,7 @@ class Loop:
 
 
 def config_of(settings: Settings) -> GNNTrainConfig:
-    """The trainer's settings: of the quick preset, 16 environments and 40 steps an iteration."""
+    """Returns the trainer's quick preset: 16 environments, 40 steps per iteration."""
     return replace(
         GNN_PRESETS["quick"],
         seed=settings.seed,

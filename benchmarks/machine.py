@@ -1,4 +1,4 @@
-"""What a result was measured on and with."""
+"""Describes the machine and the software of a measurement."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 import psutil
 
 from benchmarks.settings import Settings
-from experiments.outcomes.provenance import provenance
+from hlograph.storage.provenance import provenance
 
 _PACKAGES = ("jax", "jaxlib", "protobuf", "networkx", "matplotlib")
 
 
 def made_with(settings: Settings) -> dict[str, Any]:
-    """Machine, versions, commit, command, date and settings, as JSON."""
+    """Returns machine, versions, commit, command, date and settings, as JSON."""
     found = provenance()
     found["versions"] |= _versions()
     found["processor"] = _processor()
@@ -41,7 +41,7 @@ def _versions() -> dict[str, str]:
 
 
 def _processor() -> str:
-    """Name of the processor, as Linux has it."""
+    """Returns the name of the processor, as Linux has it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -51,7 +51,7 @@ def _processor() -> str:
 
 
 def _device(name: str) -> str:
-    """Name of the GPU, or what was asked for."""
+    """Returns the name of the GPU, or the device's own name."""
     if not name.startswith("cuda"):
         return name
     import torch

@@ -1,4 +1,4 @@
-"""Peak memory against the size of the module."""
+"""Measures peak memory against the size of the module."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import psutil
 
 from benchmarks.growth import LINEAR, sizes_to
 from benchmarks.labels import BYTES, EXPONENT
+from benchmarks.progress import tracked
 from benchmarks.results import Figure
 from benchmarks.settings import Settings
 from benchmarks.timing import exponent as fitted
@@ -20,7 +21,7 @@ from hlograph.errors import HloError
 
 TITLE = "Peak memory"
 _MOST_BYTES = 12_000
-"""More than one instruction was ever seen to take at the peak, its text included."""
+"""Upper bound of the peak memory of one instruction, its text included."""
 _LABELS = {
     "parse": "parse to a module",
     "graph": "its graph beside it",
@@ -32,7 +33,7 @@ def measure(settings: Settings) -> Iterator[Figure]:
     """Runs a process for each size, several times, and fits."""
     sizes = sizes_to(settings.growth_limit)
     medians: dict[str, list[float]] = {}
-    for size in sizes:
+    for size in tracked(sizes):
         runs = [peaks_of(size) for _ in range(max(1, settings.rounds // 4))]
         for name, label in _LABELS.items():
             found = spread(run[name] for run in runs)
@@ -49,7 +50,7 @@ def measure(settings: Settings) -> Iterator[Figure]:
 
 
 def subjects(settings: Settings) -> dict[str, str]:
-    """What stands behind the columns."""
+    """Describes the columns."""
     return {
         "all": "a new process for each; MiB beyond what it takes with all loaded and the text in "
         "memory; exponents from 10,000 instructions on",
@@ -57,7 +58,7 @@ def subjects(settings: Settings) -> dict[str, str]:
 
 
 def peaks_of(size: int) -> dict[str, float]:
-    """MiB by stage of one new process.
+    """Returns the peak MiB of each stage of one new process.
 
     Raises:
         HloError: The machine has not the memory, or the process failed.

@@ -1,4 +1,4 @@
-"""Parses, graphs and steps one synthetic module, and says how much memory it took.
+"""Parses, graphs and steps one synthetic module, and prints the peak memory.
 
     python -m benchmarks.peak_memory INSTRUCTIONS
 
@@ -21,7 +21,7 @@ _PEAK, _NOW = "VmHWM", "VmRSS"
 
 
 def memory(line: str) -> float:
-    """MiB of one line of the process's status."""
+    """Returns the MiB in one line of the process's status."""
     for text in _STATUS.read_text(encoding="ascii").splitlines():
         name, _, value = text.partition(":")
         if name == line:
@@ -30,7 +30,7 @@ def memory(line: str) -> float:
 
 
 def peaks(instructions: int) -> dict[str, float]:
-    """MiB beyond what the process takes before there is a module.
+    """Returns peak MiB beyond those of the process before it has a module.
 
     Returns:
         `parse`: highest by the time that the module is there; `graph`: that its graph is there,

@@ -1,4 +1,4 @@
-"""Pictures of results: where the time goes, and how times and memory grow."""
+"""Draws results: the time of each section, and the growth of times and memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SUMMARIES = (EXPONENT, LAST_DECADE)
 
 
 def draw(results: Results, folder: Path) -> list[Path]:
-    """Draws what there are results for; returns the files."""
+    """Draws the groups that have results, and returns the files."""
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -37,7 +37,7 @@ def draw(results: Results, folder: Path) -> list[Path]:
 
 
 def _where_time_goes(result: GroupResult) -> Any:
-    """A stacked bar for each policy, size of module and number of workers."""
+    """Draws a stacked bar for each policy, size of module and number of workers."""
     from matplotlib import pyplot as plt
 
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained", sharey=True)
@@ -62,7 +62,7 @@ def _where_time_goes(result: GroupResult) -> Any:
 
 
 def _bars(result: GroupResult, label: str) -> dict[tuple[str, int], list[float]]:
-    """Milliseconds a frame of each section, by size and number of workers."""
+    """Returns milliseconds per frame of each section, by size and number of workers."""
     bars = {}
     for size in dict.fromkeys(figure.column for figure in result.figures):
         for workers in _WORKERS:
@@ -74,7 +74,7 @@ def _bars(result: GroupResult, label: str) -> dict[tuple[str, int], list[float]]
 
 
 def _growth(results: Results) -> Any:
-    """Times and memory against instructions, both on logarithmic axes."""
+    """Draws times and memory against instructions, on logarithmic axes."""
     from matplotlib import pyplot as plt
 
     figure, panels = plt.subplots(1, 2, figsize=(14, 4.5), layout="constrained")

@@ -1,18 +1,18 @@
-"""Steps a second of the policies while they only play: rollouts, no updates."""
+"""Measures steps per second of policies that play and do not learn."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import get_args
+from itertools import product
 
 from benchmarks.labels import LEARNERS, workers_label
 from benchmarks.learning import iterations, loops_of
+from benchmarks.progress import tracked
 from benchmarks.results import Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import learning_subjects, names_near
 from benchmarks.throughput import TWO_OVER_ONE
 from benchmarks.timing import over_fewest, spread
-from experiments.policies.learner import LearnerName
 
 TITLE = "Steps a second of policies that play"
 subjects = learning_subjects
@@ -20,15 +20,13 @@ subjects = learning_subjects
 
 def measure(settings: Settings) -> Iterator[Figure]:
     """Measures both policies with numbers of workers that take turns."""
-    for size in settings.learning_sizes:
+    parts = list(product(settings.learning_sizes, LEARNERS))
+    for size, kind in tracked(parts, "policy"):
         names = names_near(size, settings.modules)
-        for learner in get_args(LearnerName):
-            with loops_of(learner, names, settings) as loops:
-                timed = iterations(loops, settings.iterations, learn=False)
-            speeds = {
-                count: [t.frames / t.collect for t in found] for count, found in timed.items()
-            }
-            yield from _figures(LEARNERS[learner], f"{size:,}", speeds)
+        with loops_of(kind, names, settings) as loops:
+            timed = iterations(loops, settings.iterations, learn=False)
+        speeds = {count: [t.frames / t.collect for t in found] for count, found in timed.items()}
+        yield from _figures(LEARNERS[kind], f"{size:,}", speeds)
 
 
 def _figures(label: str, column: str, speeds: dict[int, list[float]]) -> Iterator[Figure]:

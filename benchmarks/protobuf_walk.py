@@ -1,7 +1,7 @@
-"""What one would write without hlograph: jaxlib's parser, its proto, a walk over it in Python.
+"""Builds a graph as one would without hlograph: jaxlib's parser, its proto, a walk in Python.
 
-The message classes are made of the descriptors that TensorFlow's wheel has in its generated
-files. These are read, not imported: importing any of them imports all of TensorFlow.
+The message classes are made from the descriptors in the generated files of TensorFlow's wheel.
+These files are read, not imported: importing any of them imports all of TensorFlow.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from hlograph.errors import HloError
 
 _PROTO = "xla/service/hlo.proto"
 _MESSAGE = "xla.HloModuleProto"
-# What protobuf itself brings of what they depend on.
+# Dependencies that protobuf itself brings.
 _BROUGHT = {file.DESCRIPTOR.name: file for file in (any_pb2, duration_pb2, timestamp_pb2)}
 
 
 class WalkedGraph(NamedTuple):
-    """The columns that a graph needs at least, of N instructions and E edges.
+    """The least columns of a graph, with N instructions and E edges.
 
     Attributes:
         opcode: int64 [N].
@@ -97,7 +97,7 @@ def walk(serialized: bytes) -> WalkedGraph:
 
 @cache
 def message_class() -> Any:
-    """The class of ``xla.HloModuleProto``.
+    """Returns the class of ``xla.HloModuleProto``.
 
     Raises:
         HloError: TensorFlow's wheel has no such descriptor.
@@ -123,7 +123,7 @@ def _add(pool: descriptor_pool.DescriptorPool, folder: Path, name: str, known: s
 
 
 def _descriptor(folder: Path, name: str) -> descriptor_pb2.FileDescriptorProto:
-    """The descriptor of a .proto file, out of the Python file that was generated of it."""
+    """Reads the descriptor of a .proto file from the Python file generated from it."""
     if name in _BROUGHT:
         return descriptor_pb2.FileDescriptorProto.FromString(
             _BROUGHT[name].DESCRIPTOR.serialized_pb

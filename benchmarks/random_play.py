@@ -1,4 +1,4 @@
-"""Random policies, for workers and threads: steps done in a given time."""
+"""Plays random policies for a given time, in workers and threads."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ HORIZON = 40
 
 @dataclass(frozen=True)
 class RandomPlay:
-    """Uniformly random passes, episode after episode, resets included."""
+    """Task of playing uniformly random passes, episode after episode, resets included."""
 
     benchmarks: Sequence[str]
     observation: ObservationKind
     forget: bool
-    """Whether each reset forgets what is known of passes that do nothing."""
+    """True if each reset forgets which passes are known to change nothing."""
     seconds: float
     seed: int
 
 
 class RandomPlayer:
-    """Plays; keeps its environments, so that modules are read once."""
+    """Plays tasks, and keeps its environments so that each module is read once."""
 
     def __init__(self) -> None:
         self._envs: dict[tuple[tuple[str, ...], ObservationKind], PassOrderingEnv] = {}
 
     def __call__(self, play: RandomPlay) -> int:
-        """Returns the steps done; the step that the time ends in is one of them."""
+        """Plays until the time is over, and returns the number of steps."""
         env = self._env(play)
         rng = np.random.default_rng(play.seed)
         seed = play.seed if play.forget else None
@@ -50,7 +50,7 @@ class RandomPlayer:
                     return steps
 
     def warm_up(self, play: RandomPlay) -> None:
-        """Reads all modules."""
+        """Loads all modules."""
         env = self._env(play)
         for name in play.benchmarks:
             env.reset(seed=play.seed, options={"benchmark": name})
@@ -69,7 +69,7 @@ class RandomPlayer:
 
 
 def make_player(recorder: FlightRecorder) -> Callable[[RandomPlay], int]:
-    """What a worker process does."""
+    """Returns the function that a worker process runs on each task."""
     player = RandomPlayer()
 
     def work(play: RandomPlay) -> int:

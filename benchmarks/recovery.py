@@ -1,4 +1,4 @@
-"""Measures what isolation costs, and how soon a lost worker is replaced.
+"""Measures the cost of isolation, and the time until a lost worker is replaced.
 
 python -m benchmarks.recovery
 """
@@ -13,9 +13,9 @@ import time
 from dataclasses import dataclass
 from functools import partial
 
-from experiments.policies.config import GNN_PRESETS
-from experiments.policies.learner import learner_of, new_policy
-from experiments.workers.crew import PRELOADED, parameters_of
+from experiments.policies.kinds import policy_kind
+from experiments.training.presets import GNN_PRESETS
+from experiments.workers.task_runner import PRELOADED, parameters_of
 from experiments.workers.tasks import Play
 from experiments.workers.worker import Task, make_rollout_worker
 from hlograph import corpus
@@ -28,7 +28,7 @@ LOSSES = 10
 
 @dataclass(frozen=True)
 class Pid(Task):
-    """Says which process the worker is."""
+    """Task that returns the worker's process id."""
 
     def do(self, worker: object) -> int:
         """Returns the process's number."""
@@ -50,11 +50,11 @@ def note_microseconds() -> float:
 def recoveries() -> tuple[list[float], list[float]]:
     """Returns seconds from a kill to its report, and to the next worker's first episode."""
     config = GNN_PRESETS["quick"]
-    learner = learner_of("gnn", config)
+    kind = policy_kind("gnn", config)
     benchmark = min(corpus.load(split="train"), key=lambda b: abs(b.op_count - 300)).name
     play = Play(
-        learner="gnn",
-        parameters=parameters_of(new_policy(learner, config)),
+        kind="gnn",
+        parameters=parameters_of(kind.new_policy()),
         benchmarks=[benchmark],
     )
     reported, recovered = [], []

@@ -1,4 +1,4 @@
-"""Figures, the aims beside them, and the file that they are kept in."""
+"""Holds measured figures and their aims, and keeps them in a file."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Aim:
-    """What a figure should come to."""
+    """Bound that a figure should keep."""
 
     limit: float
     at_most: bool = True
-    """Whether it should be the limit or less; otherwise the limit or more."""
+    """True if the limit is the largest value that reaches the aim, False if it is the smallest."""
 
     def reached(self, value: float) -> bool:
-        """Whether a figure is as it should be."""
+        """Returns True if a value keeps the bound."""
         return value <= self.limit if self.at_most else value >= self.limit
 
     def __str__(self) -> str:
@@ -33,7 +33,7 @@ class Aim:
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured number: a row and a column of its group's table."""
+    """One measured number, at a row and a column of its group's table."""
 
     what: str
     """The row, such as "env step / pass alone, op counts"."""
@@ -42,7 +42,7 @@ class Figure:
     value: float
     """Median of the repeats."""
     unit: str
-    """"x" for a ratio, "ms", "1/s" …"""
+    """Unit, such as "ms", "1/s", or "x" for a ratio."""
     low: float
     """First quartile of the repeats."""
     high: float
@@ -53,32 +53,32 @@ class Figure:
     def of(
         cls, what: str, column: str, found: Spread | float, unit: str, aim: Aim | None = None
     ) -> Figure:
-        """Figure from repeats, or from a number that has none."""
+        """Makes a figure from repeats, or from one number."""
         if not isinstance(found, Spread):
             found = Spread(found, found, found)
         return cls(what, column, found.median, unit, found.low, found.high, aim)
 
     @property
     def missed(self) -> bool:
-        """Whether there is an aim that was not reached."""
+        """True if the figure has an aim and does not reach it."""
         return self.aim is not None and not self.aim.reached(self.value)
 
 
 @dataclass(frozen=True)
 class GroupResult:
-    """What one group measured."""
+    """Figures of one group, with the conditions of their measurement."""
 
     title: str
     figures: tuple[Figure, ...]
     subjects: Mapping[str, str] = field(default_factory=dict)
-    """What stands behind a column, such as the name of the module."""
+    """Description of each column, such as the name of the module."""
     seconds: float = 0.0
-    """How long it took."""
+    """Duration of the measurement in seconds."""
     made_with: Mapping[str, Any] = field(default_factory=dict)
     """Machine, versions, commit, settings, date."""
 
     def named(self, what: str) -> dict[str, Figure]:
-        """One row, by column."""
+        """Returns one row, by column."""
         return {figure.column: figure for figure in self.figures if figure.what == what}
 
 

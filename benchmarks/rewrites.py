@@ -1,4 +1,4 @@
-"""Listing rewrites: from nothing, after one was applied, and as a step of the environment."""
+"""Measures listing rewrites: from nothing, after one was applied, and as an environment's step."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from benchmarks.progress import tracked
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import Subject, subject
@@ -23,19 +24,19 @@ _LISTING_AIM = Aim(100.0)  # milliseconds, of one rule at the largest size
 
 def measure(settings: Settings) -> Iterator[Figure]:
     """Measures listings, what applies one, and steps, size by size."""
-    for size in settings.rewrite_sizes:
+    for size in tracked(settings.rewrite_sizes):
         aim = _LISTING_AIM if size == max(settings.rewrite_sizes) else None
         yield from _listings(subject(size), settings, aim)
         yield from _steps(subject(size), settings)
 
 
 def subjects(settings: Settings) -> dict[str, str]:
-    """What stands behind the columns."""
+    """Describes the columns."""
     return {subject(size).column: subject(size).description for size in settings.rewrite_sizes}
 
 
 class Rewritten:
-    """Copies of a module of which all is known, each with another rewrite applied to it.
+    """Makes copies of a module whose rewrites are listed, each with another rewrite applied.
 
     Args:
         module: The module; it is not changed.
@@ -50,12 +51,12 @@ class Rewritten:
         self._random = np.random.default_rng(seed)
 
     def draw(self) -> tuple[Module, Rewrite]:
-        """The next copy, and the rewrite that is to be applied to it."""
+        """Returns the next copy, and the rewrite to apply to it."""
         offered = self._by_rule[str(self._random.choice(sorted(self._by_rule)))]
         return self._module.clone(), offered[int(self._random.integers(len(offered)))]
 
     def next(self) -> Module:
-        """The next copy, rewritten."""
+        """Returns the next copy, rewritten."""
         module, rewrite = self.draw()
         module.apply(rewrite)
         return module
@@ -95,12 +96,12 @@ def _listings(of: Subject, settings: Settings, aim: Aim | None) -> Iterator[Figu
     again, anew, applied = (Rewritten(module, settings.seed) for _ in range(3))
     calls = {
         "clone": Call(lambda _: changed.clone()),
-        "rule": Call(lambda _: find_rewrites(module._native, _RULE, anew=True)),
-        "alone": Call(lambda _: find_rewrites(module._native, _RULE, alone=True)),
-        "all": Call(lambda _: find_rewrites(module._native, None, anew=True)),
+        "rule": Call(lambda _: find_rewrites(module._native, _RULE, reuse=False)),
+        "alone": Call(lambda _: find_rewrites(module._native, _RULE, shared_copies=False)),
+        "all": Call(lambda _: find_rewrites(module._native, None, reuse=False)),
         "again": Call(lambda ready: ready.rewrites(), prepare=again.next),
         "anew": Call(
-            lambda ready: find_rewrites(ready._native, None, anew=True), prepare=anew.next
+            lambda ready: find_rewrites(ready._native, None, reuse=False), prepare=anew.next
         ),
         "apply": Call(lambda drawn: drawn[0].apply(drawn[1]), prepare=applied.draw),
     }

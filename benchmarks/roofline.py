@@ -1,4 +1,4 @@
-"""What a device can do at most, found out on the device: bandwidth and arithmetic."""
+"""Measures the largest bandwidth and arithmetic rate of a device."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from benchmarks.timing import Spread, spread
 
 @dataclass(frozen=True)
 class Peaks:
-    """Rates of one device, of float32."""
+    """Largest rates of one device with float32."""
 
     bandwidth: float
-    """Bytes a second that a large copy reads and writes."""
+    """Bytes per second that a large copy reads and writes."""
     arithmetic: float
-    """Floating-point operations a second of a large matrix product."""
+    """Floating-point operations per second of a large matrix product."""
 
     def share(self, bytes_moved: float, flops: float, seconds: float) -> float:
-        """Least time that the device could take, over the time that was taken.
+        """Returns the shortest possible time of the device over the measured time.
 
         The roofline model (Williams, Waterman, Patterson 2009): no faster than its bytes can be
         moved, and no faster than its arithmetic can be done.
@@ -43,13 +43,13 @@ def seconds_of(run: Callable[[], object], device: torch.device, repeats: int) ->
 
 
 def synchronize(device: torch.device) -> None:
-    """Waits until the device has done all that it was given."""
+    """Waits until the device has finished all operations."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
 
 def peaks_of(device: torch.device, repeats: int) -> Peaks:
-    """Measures a device with what does nothing but copy, and what does little but multiply."""
+    """Measures a device with a large copy and a large matrix product."""
     on_gpu = device.type == "cuda"
     source = torch.zeros(1 << (28 if on_gpu else 26), dtype=torch.float32, device=device)
     target = torch.empty_like(source)

@@ -1,4 +1,4 @@
-"""Settings of the measurements, and their presets.
+"""Defines the settings of the measurements, and their presets.
 
 Nothing here imports torch or the engine, so that `--help` answers at once.
 """
@@ -25,20 +25,20 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 
 @dataclass(frozen=True)
 class Settings:
-    """What is measured, how often, and where it is written."""
+    """Settings of a run: groups, sizes, repeats, and files."""
 
     preset: Literal["quick", "full"] = "quick"
-    """Defaults for all the rest: quick takes about three minutes, full less than an hour."""
+    """Defaults of all other settings: quick takes about four minutes, full less than an hour."""
     groups: tuple[Group, ...] = GROUPS
-    """What to measure; without any, only tables and pictures are made anew from --out."""
+    """Groups to measure; with none, tables and pictures are made again from --out."""
     sizes: tuple[int, ...] = (100, 1_000, 8_000)
-    """Instructions of the modules of steps and graphs; the nearest of the corpus are taken."""
+    """Instructions of the modules of steps and graphs; the corpus' nearest modules are used."""
     rewrite_sizes: tuple[int, ...] = (100, 500, 1_580)
-    """The same for the listing of rewrites."""
+    """Instructions of the modules whose rewrites are listed."""
     rounds: int = 5
     """Interleaved repeats of each measurement."""
     budget: float = 6.0
-    """Seconds after which the repeats of one size end early, after two at least."""
+    """Seconds after which the repeats of one size end early; there are at least two."""
     growth_limit: int = 100_000
     """Instructions of the largest synthetic module, from 1,000 in powers of ten."""
     learning_sizes: tuple[int, ...] = (300, 1_000)
@@ -58,9 +58,9 @@ class Settings:
     seed: int = 0
     """Seed of actions and parameters."""
     out: Path = Path("runs/benchmarks.json")
-    """Where results go; groups in it that are not measured now stay as they are."""
+    """File of results; it keeps the groups that are not measured now."""
     page: Path | None = None
-    """Markdown page whose tables are written anew; pictures go beside it."""
+    """Markdown page whose tables are replaced; pictures are written into its folder."""
 
 
 PRESETS: dict[str, Settings] = {

@@ -37,7 +37,7 @@ class SoakConfig:
     seed: int = 0
     """Seed of benchmarks and actions."""
     op_limit: int = 10**9
-    """Benchmarks with more instructions are left out."""
+    """Largest number of instructions of a benchmark."""
     horizon: int = 40
     """Pass calls in an episode."""
     module_cache_mib: int = 256
@@ -47,13 +47,13 @@ class SoakConfig:
     sample_every: int = 500
     """Steps from one sample of memory to the next."""
     limit_mib: float = 64.0
-    """Growth that is still called flat."""
+    """Largest growth that counts as flat."""
     out: Path = Path("runs/soak")
-    """The files' name without the suffix."""
+    """Name of the files without the suffix."""
 
 
 Sample = tuple[int, float, float]
-"""Steps done, resident MiB, MiB in the module cache by its own estimate."""
+"""Steps done, resident MiB, and MiB in the module cache by its own estimate."""
 
 
 def soak(config: SoakConfig) -> list[Sample]:
@@ -80,7 +80,7 @@ def soak(config: SoakConfig) -> list[Sample]:
 
 
 def growth(samples: list[Sample]) -> float:
-    """MiB from the second quarter's median to the last quarter's."""
+    """Returns the growth in MiB from the second quarter's median to the last quarter's."""
     quarter = max(len(samples) // 4, 1)
     early, late = samples[quarter : 2 * quarter] or samples, samples[-quarter:]
     return median(s[1] for s in late) - median(s[1] for s in early)

@@ -1,4 +1,4 @@
-"""Steps of the environment against the passes alone, and against a compile by jaxlib."""
+"""Compares steps of the environment with the passes alone, and with a compile by jaxlib."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 import hlograph
 from benchmarks.jaxlib_compile import compiles_of
+from benchmarks.progress import tracked
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import Subject, subject
@@ -27,7 +28,7 @@ _COMPILES = 3  # of one module; each takes as long as thousands of steps
 
 
 class Episode(NamedTuple):
-    """Seconds of one random episode, by step on average.
+    """Mean seconds per step of one random episode.
 
     Attributes:
         env: Through the environment.
@@ -40,13 +41,13 @@ class Episode(NamedTuple):
 
 def measure(settings: Settings) -> Iterator[Figure]:
     """Measures steps, reset, fork and replay, size by size."""
-    for size in settings.sizes:
+    for size in tracked(settings.sizes):
         yield from _steps(subject(size), settings)
         yield from _around_steps(subject(size), settings)
 
 
 def subjects(settings: Settings) -> dict[str, str]:
-    """What stands behind the columns."""
+    """Describes the columns."""
     return {subject(size).column: subject(size).description for size in settings.sizes}
 
 
@@ -126,7 +127,7 @@ def _step_figures(
 
 
 def _around_steps(of: Subject, settings: Settings) -> Iterator[Figure]:
-    """Reset, fork and replay."""
+    """Measures reset, fork and replay."""
     env = PassOrderingEnv(of.module, observation="graph", horizon=STEPS, costs=False)
     env.reset(seed=settings.seed)
     rng = np.random.default_rng(settings.seed)

@@ -1,4 +1,4 @@
-"""The modules that are measured: of the corpus where one is near, synthetic ones elsewhere."""
+"""Chooses the modules to measure: from the corpus where one is near, synthetic ones elsewhere."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hlograph.errors import HloError
 from hlograph.module import Module
 
 NEAR = 1.25
-"""A module of the corpus stands for a size that is at most so many times larger or smaller."""
+"""Largest factor between the size asked for and the size of a module of the corpus."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A module to measure on."""
+    """Module to measure on."""
 
     size: int
     """Instructions asked for."""
@@ -26,7 +26,7 @@ class Subject:
 
     @cached_property
     def module(self) -> Module:
-        """The module, not to be changed."""
+        """The module, which must not be changed."""
         if self.benchmark is not None:
             return self.benchmark.load()
         return Module.from_text(chain(self.size))
@@ -38,28 +38,28 @@ class Subject:
 
     @property
     def column(self) -> str:
-        """Heading of its column."""
+        """Heading of the module's column."""
         return f"{self.size:,}"
 
     @property
     def description(self) -> str:
-        """What it is."""
+        """Name, instructions and size of the text."""
         name = f"`{self.benchmark.name}`" if self.benchmark else "synthetic"
         return f"{name}, {self.module.op_count:,} instructions, {len(self.text) / 1e3:,.0f} KB"
 
 
 @cache
 def subject(size: int) -> Subject:
-    """The module for a size."""
+    """Returns the module for a size."""
     nearest = min(corpus.load(), key=lambda benchmark: _distance(benchmark, size))
     return Subject(size, nearest if _distance(nearest, size) <= math.log(NEAR) else None)
 
 
 def names_near(size: int, count: int) -> list[str]:
-    """Names of the corpus' training modules that are nearest in size.
+    """Returns the names of the corpus' training modules that are nearest in size.
 
     Raises:
-        HloError: There are not so many within the factor `NEAR`.
+        HloError: The corpus has fewer within the factor `NEAR`.
     """
     train = sorted(corpus.load(split="train"), key=lambda b: (_distance(b, size), b.name))[:count]
     if len(train) < count or _distance(train[-1], size) > math.log(NEAR):
@@ -71,13 +71,13 @@ def names_near(size: int, count: int) -> list[str]:
 
 
 def described(names: list[str]) -> str:
-    """What a set of modules is, in a few words."""
+    """Describes a set of modules in a few words."""
     counts = sorted(corpus.benchmark(name).op_count for name in names)
     return f"{len(names)} training modules of {counts[0]:,} to {counts[-1]:,} instructions"
 
 
 def learning_subjects(settings: Settings) -> dict[str, str]:
-    """What stands behind the columns of groups that play on several modules of each size."""
+    """Describes the columns of groups that play on several modules of each size."""
     return {
         f"{size:,}": described(names_near(size, settings.modules))
         for size in settings.learning_sizes
@@ -85,7 +85,7 @@ def learning_subjects(settings: Settings) -> dict[str, str]:
 
 
 def chain(instructions: int) -> str:
-    """Returns the text of a module of so many instructions, in layers of eight."""
+    """Returns the text of a synthetic module with instructions in layers of eight."""
     lines = ["HloModule chain", "ENTRY e {", "  x0 = f32[8,8] parameter(0)"]
     for index in range(1, instructions - 1):
         operand = max(0, index - 1 - index % 8)

@@ -1,4 +1,4 @@
-"""Results as tables: for a terminal, and in a Markdown page between marks."""
+"""Writes results as tables, on a terminal and between the marks of a Markdown page."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hlograph.storage.atomic_write import write_text_atomically
 
 _AIM = "aim"
 MISSED = "missed"
-"""Name of the mark for the table of what was not reached."""
+"""Name of the mark for the table of aims that were not reached."""
 
 
 def number(value: float) -> str:
-    """Three significant digits, without powers of ten."""
+    """Formats a number with about three significant digits, without powers of ten."""
     if abs(value) >= 100 or value == 0:
         return f"{value:,.0f}"
     digits = 2 if abs(value) < 10 else 1
@@ -28,7 +28,7 @@ def number(value: float) -> str:
 
 
 def rows_of(result: GroupResult) -> tuple[list[str], list[list[str]]]:
-    """A group's table: headings and rows of text; figures that miss their aim in bold."""
+    """Returns headings and rows of a group's table; figures that miss their aim are bold."""
     columns = list(dict.fromkeys(figure.column for figure in result.figures))
     rows: dict[str, dict[str, Figure]] = {}
     for figure in result.figures:
@@ -44,7 +44,7 @@ def rows_of(result: GroupResult) -> tuple[list[str], list[list[str]]]:
 
 
 def terminal_table(result: GroupResult) -> Table:
-    """A group's table for a terminal."""
+    """Returns a group's table for a terminal."""
     headings, rows = rows_of(result)
     table = Table(title=result.title)
     for place, heading in enumerate(headings):
@@ -55,14 +55,14 @@ def terminal_table(result: GroupResult) -> Table:
 
 
 def markdown_table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A table in Markdown, numbers to the right."""
+    """Returns a table in Markdown, with numbers aligned right."""
     headings = list(headings)
     lines = [f"| {' | '.join(headings)} |", f"|---|{'---:|' * (len(headings) - 1)}"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
 def markdown(result: GroupResult) -> str:
-    """A group in Markdown: its table, and what its columns stand for."""
+    """Returns a group in Markdown: its table and the description of its columns."""
     notes = [
         f"- {text}" if column == "all" else f"- {column}: {text}"
         for column, text in result.subjects.items()
@@ -71,7 +71,7 @@ def markdown(result: GroupResult) -> str:
 
 
 def missed(results: Results) -> str:
-    """All aims that were not reached, in Markdown."""
+    """Returns a table in Markdown of all aims that were not reached."""
     rows = [
         [result.title, figure.what, figure.column, number(figure.value), str(figure.aim)]
         for result in results.values()
@@ -84,7 +84,7 @@ def missed(results: Results) -> str:
 
 
 def write_page(results: Results, page: Path) -> None:
-    """Writes the tables of a page anew, between `<!-- begin: GROUP -->` and `<!-- end -->`.
+    """Replaces the tables of a page, between `<!-- begin: GROUP -->` and `<!-- end -->`.
 
     Raises:
         HloError: The page is not there, or has no marks for a group.
@@ -110,7 +110,7 @@ def _cell(figure: Figure | None) -> str:
 
 
 def _aims(figures: Mapping[str, Figure]) -> str:
-    """The aims of a row, with the columns that have them if not all do."""
+    """Returns the aims of a row, with their columns if not all columns have them."""
     by_aim: dict[str, list[str]] = {}
     for column, figure in figures.items():
         if figure.aim is not None:
@@ -123,7 +123,7 @@ def _aims(figures: Mapping[str, Figure]) -> str:
 
 
 def _made_with(result: GroupResult) -> str:
-    """Where and when a group was measured, in one line."""
+    """Returns date, machine and duration of a group's measurement, in one line."""
     made = result.made_with
     if not made:
         return ""

@@ -1,4 +1,4 @@
-"""Steps a second of a random policy, of worker processes and of threads."""
+"""Measures steps per second of a random policy in worker processes and in threads."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 
+from benchmarks.progress import tracked
 from benchmarks.random_play import RandomPlay, RandomPlayer, make_player
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import learning_subjects, names_near
 from benchmarks.timing import over_fewest, spread, without_collector
-from experiments.workers.crew import PRELOADED
+from experiments.workers.task_runner import PRELOADED
+from hlograph.errors import WorkerLostError
 from hlograph.isolation import WorkerPool
 
 TITLE = "Steps a second of a random policy"
@@ -29,7 +31,7 @@ def measure(settings: Settings) -> Iterator[Figure]:
             count: stack.enter_context(WorkerPool(make_player, count, preloaded=PRELOADED))
             for count in settings.workers
         }
-        for size in settings.learning_sizes:
+        for size in tracked(settings.learning_sizes):
             names = names_near(size, settings.modules)
             for label, play in _plays(names, settings).items():
                 speeds = _speeds_of_pools(pools, play, settings.rounds)
@@ -54,7 +56,7 @@ def _plays(names: Sequence[str], settings: Settings) -> dict[str, RandomPlay]:
 def _speeds_of_pools(
     pools: Mapping[int, WorkerPool], play: RandomPlay, rounds: int
 ) -> dict[int, list[float]]:
-    """Steps a second by number of processes, round by round."""
+    """Returns steps per second by number of processes, round by round."""
     for count, pool in pools.items():
         list(pool.map([replace(play, seconds=0.0)] * count * 2))
     speeds: dict[int, list[float]] = {count: [] for count in pools}
@@ -62,15 +64,22 @@ def _speeds_of_pools(
         for count, pool in pools.items():
             tasks = [replace(play, seed=play.seed + number * 97 + n) for n in range(count)]
             start = time.perf_counter()
-            steps = sum(done for _, done in pool.map(tasks))
+            steps = sum(_completed(done) for _, done in pool.map(tasks))
             speeds[count].append(steps / (time.perf_counter() - start))
     return speeds
+
+
+def _completed(done: int | WorkerLostError) -> int:
+    """Returns the steps of a task; raises what ended its worker."""
+    if isinstance(done, WorkerLostError):
+        raise done
+    return done
 
 
 def _speeds_of_threads(
     counts: Sequence[int], play: RandomPlay, rounds: int
 ) -> dict[int, list[float]]:
-    """Steps a second by number of threads of this process, round by round."""
+    """Returns steps per second by number of threads, round by round."""
     players = [RandomPlayer() for _ in range(max(counts))]
     for player in players:
         player.warm_up(play)

@@ -1,4 +1,4 @@
-"""Times calls against each other: rounds in which each has its turn, medians, ratios by round.
+"""Times calls that take turns in rounds, and compares them round by round.
 
 A machine is faster at one moment than at the next. Two calls that take turns meet the same
 moments, so the ratio of their times within a round holds where the times themselves do not.
@@ -19,7 +19,7 @@ Clock = Callable[[], float]
 
 
 class Spread(NamedTuple):
-    """What repeats of a measurement came to: their median, and their quartiles."""
+    """Median and quartiles of the repeats of a measurement."""
 
     median: float
     low: float
@@ -27,7 +27,7 @@ class Spread(NamedTuple):
 
 
 def spread(values: Iterable[float]) -> Spread:
-    """Median and quartiles of at least one value."""
+    """Returns the median and the quartiles of at least one value."""
     low, median, high = np.quantile(list(values), (0.25, 0.5, 0.75))
     return Spread(float(median), float(low), float(high))
 
@@ -35,7 +35,7 @@ def spread(values: Iterable[float]) -> Spread:
 def over_fewest(
     speeds: Mapping[int, Sequence[float]],
 ) -> Iterator[tuple[int, int, Spread]]:
-    """Speeds of larger numbers of workers over those of the smallest, round by round.
+    """Yields ratios of speeds to that of the smallest number of workers, round by round.
 
     Yields:
         The number, the smallest one, and the ratio.
@@ -48,28 +48,28 @@ def over_fewest(
 
 @dataclass(frozen=True)
 class Call:
-    """Something to time."""
+    """Call to time."""
 
     run: Callable[[Any], object]
-    """Is timed; takes what `prepare` made."""
+    """Function that is timed; its argument is the result of `prepare`."""
     prepare: Callable[[], Any] = lambda: None
-    """Makes ready what one call uses up; is not timed."""
+    """Function that makes the argument of one measurement; it is not timed."""
     number: int = 1
-    """Calls in one measurement, for those that a clock hardly sees; all with one `prepare`."""
+    """Calls in one measurement, more than 1 for very short calls; all share one `prepare`."""
 
 
 @dataclass(frozen=True)
 class Timings:
-    """Seconds of calls, round by round."""
+    """Seconds of calls, by name and round."""
 
     seconds: Mapping[str, Sequence[float]]
 
     def of(self, name: str, scale: float = 1.0) -> Spread:
-        """Seconds of one call, times `scale`."""
+        """Returns the seconds of one call, times `scale`."""
         return spread(scale * value for value in self.seconds[name])
 
     def ratio(self, name: str, over: str) -> Spread:
-        """Time of one call over that of another, round by round."""
+        """Returns the ratio of two calls' times, round by round."""
         return spread(_quotients(self.seconds[name], self.seconds[over]))
 
 
@@ -110,7 +110,7 @@ def interleaved(
 
 
 def _seconds(call: Call, clock: Clock) -> float:
-    """Seconds of one call."""
+    """Returns the seconds of one call."""
     prepared = call.prepare()
     start = clock()
     for _ in range(call.number):
@@ -132,7 +132,7 @@ def without_collector() -> Iterator[None]:
 
 
 def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
-    """Slope of the line through the logarithms: 1 is linear growth, 2 quadratic.
+    """Fits the exponent of a power law: 1 is linear growth, 2 quadratic.
 
     Raises:
         ValueError: There are fewer than two sizes, or a size or value is not positive.

@@ -1,4 +1,4 @@
-"""What is checked and measured of every module of the corpus."""
+"""Checks and measures every module of the corpus."""
 
 from __future__ import annotations
 

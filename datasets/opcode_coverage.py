@@ -1,4 +1,4 @@
-"""How often each of XLA's opcodes occurs in the corpus, kept in `opcodes.csv`."""
+"""Counts XLA's opcodes in the corpus, for `opcodes.csv`."""
 
 from __future__ import annotations
 

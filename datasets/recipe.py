@@ -1,4 +1,4 @@
-"""What a source yields: recipes of graphs; and the abstract arrays that they are lowered for."""
+"""Recipes of graphs, which sources yield, and the abstract arrays that they are lowered for."""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
@@ -13,7 +13,7 @@ Tree = Any
 """A pytree; JAX has no narrower type for one."""
 
 Scope = Literal["training-step", "model", "algorithm", "layer"]
-"""How much of a program a graph is.
+"""Scope of a graph: the part of a program that it covers.
 
 `training-step`: gradient and optimizer update of a whole model, once or in a loop. `model`: a whole
 model's forward pass, loss, gradient or decoding. `algorithm`: a whole computation that is no

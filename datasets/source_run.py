@@ -29,7 +29,7 @@ ENVIRONMENT = {
 
 
 class Options(NamedTuple):
-    """How sources are run.
+    """Settings with which sources are run.
 
     Attributes:
         folder: The corpus that modules are written to.

@@ -1,4 +1,4 @@
-"""What the files in `sources/` have in common: a model's task, and the programs made from one.
+"""Code that the files in `sources/` share: a model's task, and the programs made from one.
 
 A source describes a model once, as a `Task` (abstract parameters, abstract batch, forward and
 loss), and asks for programs by kind: the forward pass, loss and gradient, or a whole training step

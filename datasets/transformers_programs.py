@@ -1,4 +1,4 @@
-"""What the sources of transformers share: text tasks, and names that spell out programs."""
+"""Code that the sources of transformers share: text tasks, and names that spell out programs."""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
@@ -182,7 +182,7 @@ MARKS: dict[str, dict[str, Any]] = {
     "recompute-all-but-products": {"policy": "dots_saveable"},
     "recompute-batched-products": {"policy": "dots_with_no_batch_dims_saveable"},
 }
-"""What the words at the end of a variant mean for a task."""
+"""Meaning of the words at the end of a variant for a task."""
 
 
 def configured(

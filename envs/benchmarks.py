@@ -1,4 +1,4 @@
-"""Turns what a user names as benchmarks into modules."""
+"""Resolves the benchmarks that a user names, and chooses among them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,24 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+
+import numpy as np
 
 from envs.module_cache import MODULES
 from hlograph import corpus
+from hlograph.errors import UnknownNameError
 from hlograph.module import Module
 from hlograph.storage.locations import is_url
 
 
 @dataclass(frozen=True, slots=True)
 class NamedModule:
-    """A benchmark: its name and how to get its module.
+    """Benchmark that has a name and a function that loads its module.
 
     Attributes:
         name: Corpus name, path, URL, or the name and fingerprint of a user's module.
-        load: Returns the module, which is not to be changed.
+        load: Returns the module, which must not be changed.
     """
 
     name: str
@@ -28,13 +32,64 @@ class NamedModule:
 
 
 BenchmarkSource = str | os.PathLike[str] | Module | corpus.Benchmark | NamedModule
-"""A name of the corpus, a path or URL of an HLO file, a module, or what was made of one."""
+"""A name of the corpus, a path or URL of an HLO file, a module, or a resolved benchmark."""
+
+Selection = Literal["uniform", "round-robin"]
+"""Order in which ``reset`` chooses benchmarks."""
+
+
+class BenchmarkChoice:
+    """Chooses the benchmark of each episode.
+
+    Args:
+        benchmarks: The benchmarks.
+        selection: ``"uniform"`` or ``"round-robin"``.
+    """
+
+    def __init__(self, benchmarks: Sequence[NamedModule], selection: Selection) -> None:
+        if selection not in ("uniform", "round-robin"):
+            raise UnknownNameError.of("selection", selection, ("uniform", "round-robin"))
+        self._benchmarks = tuple(benchmarks)
+        self._by_name = {benchmark.name: benchmark for benchmark in self._benchmarks}
+        self._selection = selection
+        self._next = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the benchmarks."""
+        return tuple(benchmark.name for benchmark in self._benchmarks)
+
+    def restart(self) -> None:
+        """Begins the round of ``"round-robin"`` again."""
+        self._next = 0
+
+    def named(self, name: str) -> NamedModule:
+        """Returns the benchmark of that name.
+
+        Raises:
+            UnknownNameError: There is none.
+        """
+        if name not in self._by_name:
+            raise UnknownNameError.of("benchmark", name, self._by_name)
+        return self._by_name[name]
+
+    def draw(self, generator: np.random.Generator) -> NamedModule:
+        """Returns the next benchmark.
+
+        Args:
+            generator: Source of randomness for ``"uniform"``.
+        """
+        if self._selection == "uniform":
+            return self._benchmarks[int(generator.integers(len(self._benchmarks)))]
+        chosen = self._benchmarks[self._next % len(self._benchmarks)]
+        self._next += 1
+        return chosen
 
 
 def resolve_benchmarks(
     sources: Sequence[BenchmarkSource] | BenchmarkSource | None,
 ) -> tuple[NamedModule, ...]:
-    """Returns the benchmarks that a user names; files are read on first use.
+    """Returns the benchmarks that a user names; files are read when they are first loaded.
 
     Args:
         sources: One or several; None for the training split of the corpus.

@@ -1,4 +1,4 @@
-"""The rewrites that a module's state offers, as actions and as arrays."""
+"""Chooses the rewrites that are offered as actions, and describes them in arrays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlograph.graph.hlo_graph import HloGraph
-from hlograph.transforms.rewriting import Rewrite, rules
+from hlograph.transforms.rewriting import Rewrite
+from hlograph.transforms.rules import rules
 
 CANDIDATE_FEATURES: tuple[str, ...] = (
     "rule",
@@ -17,28 +18,28 @@ CANDIDATE_FEATURES: tuple[str, ...] = (
     "log_flops",
     "log_bytes",
 )
-"""Columns of what is observed of a candidate. ``rule`` is a number of ``hlograph.rules``; added
-and removed instructions are log2(1 + x) / 4, changes of flops and bytes
-sign(x) * log2(1 + |x|) / 16."""
+"""Features of a candidate. ``rule`` is a number of ``hlograph.rules``; added and removed
+instructions are log2(1 + x) / 4, changes of flops and bytes sign(x) * log2(1 + |x|) / 16."""
 
 ROLES: tuple[str, ...] = ("instruction", "other", "gone")
-"""How a candidate is tied to a node of the graph: it is applied there, the node is the second of
-the pair, or is removed."""
+"""Roles of a node in a candidate: the rewrite is applied to it, it is the second instruction of
+the pair, or it is removed."""
 
 
 def chosen(found: Sequence[Rewrite], limit: int) -> list[Rewrite]:
-    """Those of the rewrites that are offered where there are more than actions.
+    """Returns the rewrites that are offered, where more apply than there are actions.
 
-    Every rule has its turn, so that none with many places hides the others: first the best of each
-    rule, then the second best of each, and so on. Of one rule those are best that leave the fewest
-    instructions, then the fewest bytes to be read and written, then those found first.
+    Rules take turns, so that a rule with many places does not hide the others: first the best
+    rewrite of each rule, then the second best of each, and so on. The best rewrites of one rule
+    are those that leave the fewest instructions, then the fewest bytes to be read and written,
+    then those found first.
 
     Args:
         found: Rewrites, as ``Module.rewrites`` lists them.
-        limit: How many are offered at most.
+        limit: Largest number of rewrites to return.
 
     Returns:
-        Them, in the order in which they were found.
+        The chosen rewrites, in the order in which they were found.
     """
     if len(found) <= limit:
         return list(found)
@@ -55,7 +56,7 @@ def chosen(found: Sequence[Rewrite], limit: int) -> list[Rewrite]:
 
 
 def features(candidates: Sequence[Rewrite]) -> NDArray[np.float32]:
-    """What is observed of candidates: float32 ``[len(candidates), len(CANDIDATE_FEATURES)]``."""
+    """Returns features of candidates, float32 ``[len(candidates), len(CANDIDATE_FEATURES)]``."""
     rows = np.array(
         [(rules[c.rule].index, c.added, c.removed, c.flops, c.bytes_accessed) for c in candidates],
         dtype=np.float64,
@@ -67,14 +68,14 @@ def features(candidates: Sequence[Rewrite]) -> NDArray[np.float32]:
 
 
 def links(candidates: Sequence[Rewrite], graph: HloGraph) -> NDArray[np.int64]:
-    """How candidates are tied to the graph.
+    """Returns the nodes that candidates touch.
 
     Args:
         candidates: The candidates.
-        graph: The graph of the module, whose instructions have names.
+        graph: Graph of the module, whose instructions have names.
 
     Returns:
-        int64 ``[L, 3]``: candidate, node, number of the role in ``ROLES``.
+        int64 ``[L, 3]``: candidate, node, and index of the role in ``ROLES``.
     """
     node_of = {name: node for node, name in enumerate(graph.names()[: -graph.num_computations])}
     found: list[tuple[int, int, int]] = []

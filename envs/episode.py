@@ -1,4 +1,4 @@
-"""The state of one episode."""
+"""State of one episode, as all environments keep it."""
 
 from __future__ import annotations
 
@@ -11,87 +11,94 @@ from envs.benchmarks import NamedModule
 from envs.rewards import ModuleState
 from envs.run_times import RunTime, Start
 from envs.trajectory import Trajectory
-from hlograph.module import Cost, Module, Snapshot
+from hlograph.inspection.module_view import Cost, Snapshot
+from hlograph.module import Module
 
 
 class Episode:
-    """A module on its way through an episode, and what is known of its present state.
+    """State of an episode: a module that steps change, and what is known of it now.
 
     Attributes:
         benchmark: Name of the benchmark.
-        module: The module, changed by each pass.
-        fingerprint: Its fingerprint now.
-        start_fingerprint: Its fingerprint as the episode began.
-        state: What rewards see of it now.
-        start: What rewards saw of it as the episode began.
-        steps: Steps taken, stopping included.
-        done: Whether the episode has ended.
-        applied: Names of the passes run, those without effect included.
-        op_counts: Op count after each of them.
-        counts: Its instructions by opcode, float32 ``[len(OPCODES)]``; not to be written to.
-        mask: Action mask of the present state, int8 ``[num_actions]``; replaced, not written to.
-        known: Passes known to change nothing in it, as ``KnownNoOps.at`` gives them.
-        known_before: Those that were known as the episode came into it.
-        seen: What the observation sees of the module; None until asked for.
+        module: The module, changed by each step.
+        fingerprint: Fingerprint of the module.
+        start_fingerprint: Its fingerprint at the start.
+        op_count: Number of instructions in all computations.
+        start_op_count: The same at the start.
+        op_counts_by_opcode: Instructions by opcode, float32 ``[len(OPCODES)]``; read-only.
         cost: XLA's cost analysis; None in an episode without costs.
-        run_time: What came of running it; None until it is timed.
+        state: Numbers that rewards are computed from.
+        start: The same at the start.
+        run_time: Measured run time; None until the state is timed.
+        seen: Observation of the module without the mask; None until it is made.
+        mask: Action mask of the present state, int8 ``[num_actions]``; replaced, never written to.
+        step_names: Names of the steps that a replay repeats: all but stopping.
+        op_counts: Op count after each of them.
+        num_steps: Number of steps, stopping included.
+        done: True if the episode has ended.
 
     Args:
-        benchmark: What the episode begins with.
-        costs: Whether XLA's cost analysis is run on each state.
+        benchmark: The benchmark.
+        start: Its module at the start of the episode; not changed.
+        costs: True to run XLA's cost analysis on each state.
     """
 
-    def __init__(self, benchmark: NamedModule, costs: bool) -> None:
+    def __init__(self, benchmark: NamedModule, start: Module, costs: bool) -> None:
         self.benchmark = benchmark.name
-        self._load, self._costs = benchmark.load, costs
-        start = benchmark.load()
+        self._source, self._costs = benchmark, costs
         self.module = start.clone()
-        # Of the start itself, which keeps its fingerprint for the next episode.
+        # The snapshot of the start itself: it keeps its fingerprint for the next episode.
         self.enter(start.snapshot())
-        self._surroundings = int(start.surroundings(), 16)
-        self.start_fingerprint = self.fingerprint
         self.start = self.state
-        self.steps = 0
-        self.done = False
-        self.applied: list[str] = []
-        self.op_counts: list[int] = []
+        self.start_op_count, self.start_fingerprint = self.op_count, self.fingerprint
         self.mask: NDArray[np.int8] = np.zeros(0, np.int8)
-        self.known = self.known_before = 0
+        self.step_names: list[str] = []
+        self.op_counts: list[int] = []
+        self.num_steps = 0
+        self.done = False
 
     @property
     def start_module(self) -> Module:
-        """The module as the episode began; not to be changed."""
-        return self._load()
+        """The module at the start of the episode; not to be changed."""
+        return self._source.load()
 
     @property
-    def timed_beside(self) -> Start:
-        """What its states are timed beside."""
+    def baseline(self) -> Start:
+        """The program whose run time is the unit of the states' run times."""
         return Start(self.start_module, self.start_module)
 
     @property
-    def key(self) -> int:
-        """The present state, as ``KnownNoOps`` tells states apart."""
-        return int(self.fingerprint, 16) ^ self._surroundings
+    def applied(self) -> list[str]:
+        """Names of the passes, or places of the rewrites, that led to the present state."""
+        return self.step_names
 
     def enter(self, snapshot: Snapshot) -> None:
-        """Goes on to the state that the module is in now."""
-        self.fingerprint = snapshot.fingerprint
-        self.state = ModuleState(snapshot.op_count)
-        self.cost: Cost | None = None
-        if self._costs:
-            self.cost = self.module.cost()
-            self.state = ModuleState(snapshot.op_count, *self.cost)
-        self.counts = snapshot.op_counts
+        """Updates all that is known after the module has changed.
+
+        Args:
+            snapshot: Snapshot of the module.
+        """
+        self.fingerprint, self.op_count = snapshot.fingerprint, snapshot.op_count
+        self.op_counts_by_opcode = snapshot.op_counts
+        self.cost: Cost | None = self.module.cost() if self._costs else None
+        self.state = ModuleState(self._size())
+        if self.cost is not None:
+            self.state = self.state._replace(**self.cost._asdict())
         self.run_time: RunTime | None = None
         self.seen: Any = None
 
+    def note(self, step_name: str) -> None:
+        """Adds a step to the trajectory."""
+        self.step_names.append(step_name)
+        self.op_counts.append(self.op_count)
+
     def trajectory(self) -> Trajectory:
-        """Returns what the episode did so far."""
+        """Returns the steps of the episode so far."""
         return Trajectory(
             benchmark=self.benchmark,
             start_fingerprint=self.start_fingerprint,
-            start_op_count=self.start.op_count,
-            passes=tuple(self.applied),
+            start_op_count=self.start_op_count,
+            passes=tuple(self.step_names),
             op_counts=tuple(self.op_counts),
             fingerprint=self.module.fingerprint(),
         )
@@ -101,6 +108,9 @@ class Episode:
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         copy.module = self.module.clone()
-        copy.applied = list(self.applied)
-        copy.op_counts = list(self.op_counts)
+        copy.step_names, copy.op_counts = list(self.step_names), list(self.op_counts)
         return copy
+
+    def _size(self) -> int:
+        """Returns the count that rewards call op count."""
+        return self.op_count

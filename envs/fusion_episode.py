@@ -1,155 +1,129 @@
-"""The state of one episode of fusion decisions."""
+"""State of one episode of fusion decisions."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Self
+from typing import Self
 
 from envs.benchmarks import NamedModule
+from envs.episode import Episode
 from envs.fusion_walk import FusionWalk
-from envs.rewards import ModuleState
-from envs.run_times import RunTime, Start
-from envs.trajectory import Trajectory
-from hlograph import HloGraph
+from envs.run_times import Start
+from envs.step_result import StepResult
+from hlograph import HloGraph, Place
 from hlograph.errors import RewriteError
-from hlograph.module import Cost, Module
+from hlograph.inspection.module_view import Snapshot
+from hlograph.module import Module
 from hlograph.transforms.xla_cpu import before_fusion, count_kernels
 
 _KEPT_MODULES = 32
-_APPLY = "apply "
+
+KEPT = "keep "
+"""Prefix of the name of a step that kept a pair apart; a fusion's name is its place alone."""
 
 
-class FusionEpisode:
-    """A lowered module on its way through its decisions, and what is known of its present state.
+class FusionEpisode(Episode):
+    """State of an episode: a lowered module, and the decision about it that is offered.
 
     Attributes:
-        benchmark: Name of the benchmark.
-        walk: The module, and the decision that is offered.
-        state: What rewards see of it now; its op count is the number of kernels.
-        start: What rewards saw of it as the episode began.
-        start_op_count: Instructions then, those inside of fusions among them.
-        op_count: Instructions now.
-        kernels: Kernels now.
-        start_kernels: Kernels as the episode began.
-        counts: Its instructions by opcode, float32 ``[len(OPCODES)]``; not to be written to.
-        fingerprint: Its fingerprint now.
-        cost: XLA's cost analysis; None in an episode without costs.
-        run_time: What came of running it; None until it is timed.
-        seen: What the observation sees of the module; None until asked for.
-        steps: Decisions made.
-        done: Whether the episode has ended.
+        walk: Lists the decisions.
+        kernels: Number of kernels; the op count of ``state`` is the same, at least 1.
+        start_kernels: The same at the start.
 
     Args:
-        benchmark: What the episode begins with.
-        passes: The passes to walk.
-        costs: Whether XLA's cost analysis is run on each state.
+        benchmark: The benchmark.
+        passes: The fusion passes to decide about.
+        costs: True to run XLA's cost analysis on each state.
     """
 
     def __init__(self, benchmark: NamedModule, passes: Sequence[str], costs: bool) -> None:
-        self.benchmark = benchmark.name
-        self._source, self._costs = benchmark, costs
-        self.walk = FusionWalk(_lower(benchmark).clone(), passes)
-        self._enter()
-        self.start = self.state
+        super().__init__(benchmark, _lowered(benchmark), costs)
+        self.walk = FusionWalk(self.module, passes)
         self.start_kernels = self.kernels
-        self.start_op_count, self._start_fingerprint = self.op_count, self.fingerprint
-        self.steps = 0
-        self.done = False
-        self._taken: list[str] = []
-        self._op_counts: list[int] = []
 
     @property
-    def module(self) -> Module:
-        """The module, changed by each decision to fuse."""
-        return self.walk.module
+    def start_module(self) -> Module:
+        """The lowered module at the start of the episode; not to be changed."""
+        return _lowered(self._source)
+
+    @property
+    def baseline(self) -> Start:
+        """The lowered module without any fusion, whose run time is the unit of run times."""
+        return Start(self.start_module, self._source.load(), lowered=True)
 
     @property
     def applied(self) -> list[str]:
         """Places of the pairs that were fused."""
-        return [t.removeprefix(_APPLY) for t in self._taken if t.startswith(_APPLY)]
+        return [name for name in self.step_names if not name.startswith(KEPT)]
 
-    @property
-    def timed_beside(self) -> Start:
-        """What its states are timed beside: the module before any decision."""
-        return Start(_lower(self._source), self._source.load(), lowered=True)
-
-    def decide(self, choice: str) -> str | None:
-        """Keeps or applies the decision that is offered.
+    def keep(self, decision: Place) -> StepResult:
+        """Keeps the pair that is offered apart.
 
         Args:
-            choice: ``"keep"`` or ``"apply"``.
-
-        Returns:
-            XLA's message if fusing failed, which counts as kept; None otherwise.
+            decision: The pair.
         """
-        decision, error = self.walk.decision, None
-        self.steps += 1
-        if decision is None:
-            return None
-        if choice == "apply":
-            try:
-                self.walk.apply()
-                self._enter()
-            except RewriteError as failure:
-                error = str(failure)
-                choice = "keep"
-        if choice == "keep":
-            self.walk.keep()
-        self._taken.append(f"{choice} {decision}")
-        self._op_counts.append(self.op_count)
-        return error
+        begin = time.perf_counter()
+        self.walk.keep()
+        seconds = time.perf_counter() - begin
+        self.note(f"{KEPT}{decision}")
+        return StepResult(self.step_names[-1], seconds=seconds)
+
+    def fuse(self, decision: Place) -> StepResult:
+        """Fuses the pair that is offered; keeps it apart if that fails.
+
+        Args:
+            decision: The pair.
+        """
+        begin = time.perf_counter()
+        try:
+            self.walk.apply()
+        except RewriteError as failure:
+            seconds = time.perf_counter() - begin
+            kept = self.keep(decision)
+            return kept._replace(seconds=seconds + kept.seconds, error=str(failure))
+        seconds = time.perf_counter() - begin
+        self.enter(self.module.snapshot())
+        self.note(str(decision))
+        return StepResult(self.step_names[-1], changed=True, seconds=seconds)
 
     def graph(self) -> HloGraph:
-        """The module's graph, made once for each state."""
+        """Returns the module's graph, made once for each state."""
         if self._graph is None:
-            self._graph = self.walk.module.graph()
+            self._graph = self.module.graph()
         return self._graph
 
     def nodes(self) -> dict[str, int]:
-        """The graph's nodes by name; instructions hide computations of their name."""
+        """Returns the graph's nodes by name; instructions hide computations of the same name."""
         if self._nodes is None:
             names = self.graph().names()
             self._nodes = {names[node]: node for node in reversed(range(len(names)))}
         return self._nodes
 
-    def trajectory(self) -> Trajectory:
-        """What was decided so far."""
-        return Trajectory(
-            benchmark=self.benchmark,
-            start_fingerprint=self._start_fingerprint,
-            start_op_count=self.start_op_count,
-            passes=tuple(self._taken),
-            op_counts=tuple(self._op_counts),
-            fingerprint=self.fingerprint,
-        )
+    def enter(self, snapshot: Snapshot) -> None:
+        """Updates all that is known after the module has changed.
 
-    def copy(self) -> Self:
-        """Returns an independent copy."""
-        copy = object.__new__(type(self))
-        copy.__dict__.update(self.__dict__)
-        copy.walk = self.walk.copy()
-        copy._taken, copy._op_counts = list(self._taken), list(self._op_counts)
-        return copy
-
-    def _enter(self) -> None:
-        module = self.walk.module
-        snapshot = module.snapshot()
-        self.fingerprint, self.op_count = snapshot.fingerprint, snapshot.op_count
-        self.counts = snapshot.op_counts
-        self.cost: Cost | None = module.cost() if self._costs else None
-        self.kernels = count_kernels(module)
-        # Rewards divide by it; a program that only names data has none.
-        self.state = ModuleState(max(self.kernels, 1))
-        if self.cost is not None:
-            self.state = self.state._replace(**self.cost._asdict())
-        self.run_time: RunTime | None = None
-        self.seen: Any = None
+        Args:
+            snapshot: Snapshot of the module.
+        """
+        self.kernels = count_kernels(self.module)
+        super().enter(snapshot)
         self._graph: HloGraph | None = None
         self._nodes: dict[str, int] | None = None
 
+    def copy(self) -> Self:
+        """Returns an independent copy."""
+        copy = super().copy()
+        copy.walk = self.walk.copy(copy.module)
+        return copy
+
+    def _size(self) -> int:
+        # Rewards divide by it, and a program that only names data has no kernel.
+        return max(self.kernels, 1)
+
 
 @lru_cache(maxsize=_KEPT_MODULES)
-def _lower(benchmark: NamedModule) -> Module:
-    # Takes seconds where a pass does; the modules of a training set come again and again.
+def _lowered(benchmark: NamedModule) -> Module:
+    # Lowering takes seconds, and training plays the same benchmarks many times.
     return before_fusion(benchmark.load())

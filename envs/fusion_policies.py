@@ -1,4 +1,4 @@
-"""Baselines that decide about fusions without learning: HloEnv's heuristics.
+"""HloEnv's heuristics, which decide about fusions without learning.
 
 env = gymnasium.make("hlograph/PassDecisions-v0", benchmarks=["step.hlo"])
 env.reset()
@@ -14,11 +14,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from envs.pass_decisions import APPLY, KEEP, PassDecisionsEnv
-from hlograph.module import Cost
+from hlograph.inspection.module_view import Cost
 
 
 class FusionPolicy(Protocol):
-    """Decides about the pair that an environment offers."""
+    """Function that decides about the pair that an environment offers."""
 
     def __call__(self, env: PassDecisionsEnv) -> int:
         """Returns the action, 0 (keep) or 1 (apply)."""
@@ -26,7 +26,7 @@ class FusionPolicy(Protocol):
 
 
 class PickFirst:
-    """Fuses whatever may be fused, in the order in which it is offered."""
+    """Policy that fuses every pair, in the order in which they are offered."""
 
     def __call__(self, env: PassDecisionsEnv) -> int:
         """Returns 1."""
@@ -34,10 +34,10 @@ class PickFirst:
 
 
 class Uniform:
-    """Fuses every second pair, by chance.
+    """Policy that fuses pairs at random.
 
     Args:
-        seed: Decides which.
+        seed: Seed of the choice.
         share: Probability of fusing.
     """
 
@@ -52,16 +52,16 @@ class Uniform:
 
 @dataclass(frozen=True, slots=True)
 class Greedy:
-    """Fuses a pair if that lowers the module's cost by XLA's cost analysis.
+    """Policy that fuses a pair if that lowers the module's cost by XLA's cost analysis.
 
-    The cost is bytes read and written, and arithmetic in bytes that could be moved meanwhile, so
-    that computing a value again for each of its users has a price.
+    The cost is the number of bytes read and written, plus the arithmetic, expressed in bytes that
+    could be moved meanwhile. So recomputing a value for each of its users has a price.
 
     Attributes:
-        bytes_per_flop: What one floating-point operation weighs: a machine that does four in the
-            time that it moves a byte.
-        bytes_per_transcendental: What one exponential, logarithm or the like weighs: some 20
-            operations.
+        bytes_per_flop: Cost of one floating-point operation, in bytes; the default is that of a
+            machine that does four in the time in which it moves a byte.
+        bytes_per_transcendental: Cost of one exponential, logarithm or the like, in bytes; the
+            default is that of 20 operations.
     """
 
     bytes_per_flop: float = 0.25
@@ -76,7 +76,7 @@ class Greedy:
         return APPLY if self.cost(fused.cost()) < self.cost(env.module.cost()) else KEEP
 
     def cost(self, cost: Cost) -> float:
-        """The one number that decides, in bytes."""
+        """Returns the cost of a module, in bytes."""
         return (
             cost.bytes_accessed
             + self.bytes_per_flop * cost.flops
@@ -85,16 +85,17 @@ class Greedy:
 
 
 def play(env: PassDecisionsEnv, policy: FusionPolicy) -> dict[str, Any]:
-    """Plays the episode that an environment is in to its end.
+    """Plays the present episode of an environment to its end.
 
     Args:
         env: The environment, reset.
-        policy: What decides.
+        policy: The policy. A pair that it may not fuse, by the action mask, is kept apart.
 
     Returns:
-        The info of the last step.
+        Info of the last step.
     """
     while True:
-        _, _, terminated, truncated, info = env.step(policy(env))
+        action = policy(env)
+        _, _, terminated, truncated, info = env.step(action if env.action_masks()[action] else KEEP)
         if terminated or truncated:
             return info

@@ -1,49 +1,45 @@
-"""Which passes change nothing in which state: what no episode has to find out again."""
+"""Table of the passes that change nothing in a state, which saves running them again."""
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import mmap
 import os
-import uuid
 from pathlib import Path
 
-from hlograph._native import native
-from hlograph.errors import DamagedFileError
+from envs.no_op_file import file_header, map_file
 from hlograph.transforms.registry import passes
 
-_MAGIC = b"hlograph known no-ops 1\n"
 _KEY_BYTES = 16
 _CHECK_BYTES = 8
-_WINDOW = 8  # slots that a state may be in, one behind the other
+_WINDOW = 8  # number of consecutive slots that a state may be in
 
 
 class KnownNoOps:
-    """Passes known to leave a state untouched, so that XLA need not be asked again.
+    """Table of the passes that leave a state untouched, so that XLA need not run them.
 
-    Unlike ``NoOpTable``, which is what an agent is shown as the mask and what ``reset(seed=...)``
-    forgets, this shows nowhere: episodes are the same with it and without it, only sooner. So one
-    table serves all environments of a process, all workers of a machine, and, in a file, later
-    runs.
+    Unlike ``NoOpTable``, which action masks are made of and ``reset(seed=...)`` forgets, this table
+    does not show: episodes are the same with it and without it, only faster. So one table serves
+    all environments of a process, all workers of a machine, and, in a file, later runs.
 
-    A state is a fingerprint together with what a fingerprint leaves out and passes may go by
-    (``Module.surroundings``). Known is a pass that reported no change; one that reports a change
-    and leaves the fingerprint as it was may have put instructions in another order, and one that
-    fails has a message to give, so both are run again.
+    A state is a fingerprint together with what the fingerprint leaves out but passes may depend on
+    (``Module.context_fingerprint``). A pass is known if it reported no change. A pass that reports
+    a change and leaves the fingerprint as it was may have reordered instructions, and a pass
+    that fails has a message to return; both are run again.
 
     The table is an array of slots in memory that processes share without locks. Each slot ends
-    with a checksum: one half written, or written by two at once, is no known state. What two add
-    to one slot at once may be half lost, and is then found out again. A full table forgets.
+    with a checksum: one that is half written, or was written by two processes at once, counts as
+    empty. Of what two processes add to one slot at once a part may be lost, and is then learned
+    again. A full table forgets.
 
     Args:
-        path: A file to keep it in, made if it is missing; None for memory of this process. A file
-            of another engine is begun anew, for other passes may do other things.
-        max_bytes: Size of the table. A file has it at once, memory takes it as it fills.
+        path: File to keep the table in, created if it is missing; None for memory of this process.
+            A file of another engine is started over, for its passes may do other things.
+        max_bytes: Size of the table. A file has this size at once; memory is taken as it fills.
 
     Raises:
         DamagedFileError: The file is something else.
-        OSError: The file cannot be made, or there is no space for it.
+        OSError: The file cannot be created, or there is no space for it.
         ValueError: The size is less than one window of slots.
     """
 
@@ -53,7 +49,8 @@ class KnownNoOps:
         self._bits_bytes = 8 * -(-len(passes) // 64)
         self._slot_bytes = _KEY_BYTES + self._bits_bytes + _CHECK_BYTES
         self._window_bytes = _WINDOW * self._slot_bytes
-        header = _header(max_bytes)
+        # Memory needs no header, which takes reading the extension.
+        header = b"" if path is None else file_header(max_bytes)
         self._homes = (max_bytes - len(header)) // self._slot_bytes - _WINDOW + 1
         if self._homes < 1:
             least = len(header) + self._window_bytes
@@ -61,7 +58,7 @@ class KnownNoOps:
         self._first = len(header)
         self.path = None if path is None else Path(path).absolute()
         self.max_bytes = max_bytes
-        self._memory = _private(max_bytes) if self.path is None else _map(self.path, header)
+        self._memory = _private(max_bytes) if self.path is None else map_file(self.path, header)
 
     def at(self, fingerprint: int) -> int:
         """Returns the passes that are known to change nothing in a state.
@@ -94,7 +91,7 @@ class KnownNoOps:
         self._memory[begin : begin + self._slot_bytes] = state + _check(state)
 
     def _read(self, key: bytes) -> tuple[int, bytes]:
-        """Where the window of a key begins, and a copy of it."""
+        """Returns the offset of a key's window, and a copy of the window."""
         number = int.from_bytes(key[:8], "little") % self._homes
         home = self._first + number * self._slot_bytes
         return home, self._memory[home : home + self._window_bytes]
@@ -109,22 +106,26 @@ class KnownNoOps:
         return int.from_bytes(state[_KEY_BYTES:], "little")
 
     def _free(self, window: bytes, key: bytes) -> int:
-        """A place in a window: the first that is empty, else one by the key."""
+        """Returns the place of the first empty slot of a window, or else one chosen by the key."""
         empty = bytes(_KEY_BYTES)
         for place in range(0, self._window_bytes, self._slot_bytes):
             if window[place : place + _KEY_BYTES] == empty:
                 return place
         return key[-1] % _WINDOW * self._slot_bytes
 
+    def __deepcopy__(self, memo: dict[int, object]) -> KnownNoOps:
+        # gymnasium.make and vector environments copy their arguments; the table is to be shared.
+        return self
+
     def __reduce__(self) -> tuple[object, tuple[Path | None, int]]:
-        # Another process opens the same file; memory alone begins empty there.
+        # Another process opens the same file; a table in memory starts empty there.
         return KnownNoOps, (self.path, self.max_bytes)
 
 
 def _private(max_bytes: int) -> mmap.mmap:
-    """Memory of this process alone, which it takes as it is written to."""
+    """Returns memory of this process alone, which is taken as it is written to."""
     memory = mmap.mmap(-1, max_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    # States lie scattered: with small pages nearly each of the first ones waits for its own.
+    # States are scattered: with small pages almost each of the first ones faults its own page.
     memory.madvise(mmap.MADV_HUGEPAGE)
     return memory
 
@@ -133,61 +134,5 @@ def _check(state: bytes) -> bytes:
     return hashlib.blake2b(state, digest_size=_CHECK_BYTES).digest()
 
 
-def _header(max_bytes: int) -> bytes:
-    """What a file of this engine begins with.
-
-    The extension's own bytes are part of it: they hold the passes, their options, the fingerprint
-    and the version of XLA. So are XLA's flags, which passes go by.
-    """
-    extension = Path(str(native().__file__)).read_bytes()
-    flags = os.environ.get("XLA_FLAGS", "").encode()
-    engine = hashlib.blake2b(extension + flags, digest_size=24).digest()
-    return _MAGIC + engine + max_bytes.to_bytes(8, "little")
-
-
-def _map(path: Path, header: bytes) -> mmap.mmap:
-    """Maps a file that begins with the header, and makes it if there is none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    while True:
-        with path.open("a+b") as file:
-            # Held while the file is looked at and begun; never while the table is used.
-            fcntl.flock(file, fcntl.LOCK_EX)
-            if not _is_still(path, file.fileno()):
-                continue
-            file.seek(0)
-            found = file.read(len(header))
-            size = int.from_bytes(header[-8:], "little")
-            if found == header and os.fstat(file.fileno()).st_size == size:
-                # The memory keeps the file open, and so would keep the lock.
-                fcntl.flock(file, fcntl.LOCK_UN)
-                return mmap.mmap(file.fileno(), size)
-            if found and not found.startswith(_MAGIC):
-                raise DamagedFileError(
-                    f"{path} is no table of known no-ops: expected it to begin with {_MAGIC!r}, "
-                    f"got {found[: len(_MAGIC)]!r}. Name another file, or delete this one"
-                )
-            # A new file instead of a new content: others may have mapped the old one.
-            _begin(path, header, size)
-
-
-def _is_still(path: Path, descriptor: int) -> bool:
-    try:
-        return os.path.samestat(path.stat(), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
-
-
-def _begin(path: Path, header: bytes, size: int) -> None:
-    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        with unfinished.open("xb") as file:
-            # A write to a hole of a mapped file would end the process if the disk is full.
-            os.posix_fallocate(file.fileno(), 0, size)
-            file.write(header)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
 KNOWN_NO_OPS = KnownNoOps()
-"""The table of this process."""
+"""Table of this process."""

@@ -1,4 +1,4 @@
-"""Modules of benchmarks as they were read, shared by all environments of a process."""
+"""Cache of the modules of benchmarks, shared by all environments of a process."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from hlograph.module import Module
 from hlograph.storage.locations import Location
 
 _INSTRUCTION_BYTES = 1024
-"""What XLA holds for an instruction: 540 to 1,010 bytes, measured over the corpus."""
+"""Memory of one instruction in XLA: 540 to 1,010 bytes, measured over the corpus."""
 
 
 class ModuleCache:
-    """Keeps modules while they fit into a limit; those longest unused go first.
+    """Cache that keeps modules up to a limit; those longest unused are dropped first.
 
-    A module that was never changed is cloned at no cost, so one copy serves every episode.
+    Cloning a module that was never changed costs nothing, so one copy serves all episodes.
 
     Args:
-        max_bytes: Memory that the modules may take, by estimate; one module is kept anyway.
+        max_bytes: Estimated memory that the modules may take; one module is always kept.
     """
 
     def __init__(self, max_bytes: int = 1 << 30) -> None:
@@ -29,11 +29,11 @@ class ModuleCache:
 
     @property
     def size(self) -> int:
-        """Estimate of the bytes that the modules take."""
+        """Estimated memory of the modules, in bytes."""
         return sum(self._sizes.values())
 
     def read(self, source: Location | bytes) -> Module:
-        """Returns the module of a source, which is not to be changed.
+        """Returns the module of a source, which must not be changed.
 
         Args:
             source: As for ``Module.read``.
@@ -57,4 +57,4 @@ class ModuleCache:
 
 
 MODULES = ModuleCache()
-"""The cache of this process."""
+"""Cache of this process."""

@@ -1,4 +1,4 @@
-"""Remembers which passes change nothing in which state."""
+"""Table of the passes that change nothing in a state, of which action masks are made."""
 
 from __future__ import annotations
 
@@ -7,25 +7,23 @@ from collections import OrderedDict
 import numpy as np
 from numpy.typing import NDArray
 
-# What a state takes beside its mask: the array's header, the key, and the dictionary's links.
+# Memory of a state beside its mask: the array's header, the key, and the dictionary's links.
 _STATE_BYTES = 400
 
 
 class NoOpTable:
-    """Masks of the actions not yet known to be no-ops, by module fingerprint.
+    """Masks of the actions that are not known to be no-ops, by module fingerprint.
 
-    Passes are deterministic, so what was learned once about a state holds for
-    every episode. Bounded: the states longest unused are forgotten. What need not be run again,
-    whatever masks show, is in ``KnownNoOps``.
+    Passes are deterministic, so what was learned once about a state holds for every episode. The
+    table is bounded: the states longest unused are forgotten. ``KnownNoOps`` is another table,
+    which saves time and does not show in masks.
+
+    Args:
+        num_actions: Length of a mask.
+        max_bytes: Memory that the table may take; at least that of one state.
     """
 
     def __init__(self, num_actions: int, max_bytes: int = 32 << 20) -> None:
-        """Makes an empty table.
-
-        Args:
-            num_actions: Length of a mask.
-            max_bytes: Memory that the table may take, at least one state's.
-        """
         if max_bytes < num_actions + _STATE_BYTES:
             raise ValueError(
                 f"expected at least {num_actions + _STATE_BYTES} bytes, the size of one state, "
@@ -33,13 +31,14 @@ class NoOpTable:
             )
         self._num_actions = num_actions
         self._capacity = max_bytes // (num_actions + _STATE_BYTES)
+        # Arrays are replaced, never written to: copies of the table share them.
         self._masks: OrderedDict[str, NDArray[np.int8]] = OrderedDict()
 
     def mask(self, fingerprint: str) -> NDArray[np.int8]:
-        """Returns a copy of the mask of a state.
+        """Returns a new copy of the mask of a state.
 
         Args:
-            fingerprint: The state.
+            fingerprint: Fingerprint of the state.
 
         Returns:
             int8 ``[num_actions]``; 0 where the action is known to change nothing.
@@ -52,12 +51,19 @@ class NoOpTable:
 
     def add(self, fingerprint: str, action: int) -> None:
         """Records that an action changes nothing in a state."""
-        known = self._masks.get(fingerprint)
-        if known is None:
-            known = self._masks[fingerprint] = np.ones(self._num_actions, dtype=np.int8)
-            if len(self._masks) > self._capacity:
-                self._masks.popitem(last=False)
-        known[action] = 0
+        mask = self.mask(fingerprint)
+        mask[action] = 0
+        self._masks[fingerprint] = mask
+        if len(self._masks) > self._capacity:
+            self._masks.popitem(last=False)
+
+    def copy(self) -> NoOpTable:
+        """Returns a copy; what either of the two learns later is unknown to the other."""
+        copy = object.__new__(NoOpTable)
+        copy.__dict__.update(self.__dict__)
+        copy._masks = self._masks.copy()
+        return copy
 
     def __len__(self) -> int:
+        """Returns the number of states."""
         return len(self._masks)

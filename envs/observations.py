@@ -1,4 +1,4 @@
-"""Observations of the pass-ordering environment and their spaces."""
+"""Observations of modules, and their spaces."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from hlograph.errors import UnknownNameError
 from hlograph.graph.features import EDGE_FEATURES, NODE_FEATURES
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.module import Module
@@ -22,7 +23,7 @@ _MAX_FEATURE = 1e6
 
 
 class Observation(Protocol):
-    """Turns a module into what the agent sees."""
+    """Interface that turns a module into an observation."""
 
     @property
     def space(self) -> spaces.Space[Any]:
@@ -30,21 +31,21 @@ class Observation(Protocol):
         ...
 
     def observe(self, module: Module, counts: NDArray[np.float32]) -> Any:
-        """Returns what is seen of the module itself, to be kept while it does not change.
+        """Returns the part that depends on the module only, to be kept while it does not change.
 
         Args:
             module: The module.
-            counts: Its instructions by opcode, float32 ``[len(OPCODES)]``.
+            counts: Instructions by opcode, float32 ``[len(OPCODES)]``.
         """
         ...
 
     def compose(self, seen: Any, mask: NDArray[np.int8], *, share: bool) -> Any:
-        """Returns the observation: what is seen of the module, and the action mask.
+        """Returns the observation: the part of the module, and the action mask.
 
         Args:
             seen: Result of ``observe``.
             mask: Action mask, copied where it is part of the observation.
-            share: Whether the arrays of ``seen`` may be handed out, not copies.
+            share: True to return the arrays of ``seen`` instead of copies.
         """
         ...
 
@@ -54,7 +55,7 @@ def _counts_space() -> spaces.Box:
 
 
 class OpCountsObservation:
-    """The paper's vector: instructions by opcode, float32 ``[len(OPCODES)]``."""
+    """Observation of the paper: instructions by opcode, float32 ``[len(OPCODES)]``."""
 
     def __init__(self, num_actions: int) -> None:
         self.space = _counts_space()
@@ -66,14 +67,14 @@ class OpCountsObservation:
     def compose(
         self, seen: NDArray[np.float32], mask: NDArray[np.int8], *, share: bool
     ) -> NDArray[np.float32]:
-        """Returns the counts; they hold no mask (info does)."""
+        """Returns the counts. The mask is in info only."""
         return seen if share else seen.copy()
 
 
 class GraphObservation:
-    """The typed graph, with the op counts and the action mask beside it.
+    """Observation of the typed graph, the op counts and the action mask.
 
-    A dict of ``graph`` (nodes float32 ``[N, len(NODE_FEATURES)]``, edges float32
+    It is a dict of ``graph`` (nodes float32 ``[N, len(NODE_FEATURES)]``, edges float32
     ``[E, len(EDGE_FEATURES)]``, edge_links int64 ``[E, 2]`` as source and target),
     ``op_counts`` (float32 ``[len(OPCODES)]``) and ``action_mask`` (int8
     ``[num_actions]``).
@@ -122,3 +123,18 @@ OBSERVATIONS: dict[str, type[GraphObservation] | type[OpCountsObservation]] = {
     "op_counts": OpCountsObservation,
 }
 """Kinds of observation, by name."""
+
+
+def observation_of_kind(kind: ObservationKind, num_actions: int) -> Observation:
+    """Returns an observation.
+
+    Args:
+        kind: A name of ``OBSERVATIONS``.
+        num_actions: Length of the action mask.
+
+    Raises:
+        UnknownNameError: There is no such kind.
+    """
+    if kind not in OBSERVATIONS:
+        raise UnknownNameError.of("observation", kind, OBSERVATIONS)
+    return OBSERVATIONS[kind](num_actions)

@@ -1,66 +1,92 @@
-"""The pass-ordering environment."""
+"""Environment that chooses which pass runs next."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy as shallow_copy
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
-from envs.benchmark_env import Selection
+from envs.benchmark_env import BenchmarkEnv
 from envs.benchmarks import BenchmarkSource, NamedModule
-from envs.episode import Episode
 from envs.known_no_ops import KNOWN_NO_OPS, KnownNoOps
-from envs.module_env import ModuleEnv
-from envs.observations import OBSERVATIONS, Observation, ObservationKind
+from envs.observations import ObservationKind, observation_of_kind
+from envs.pass_episode import PassEpisode
 from envs.pass_runner import PassRunner
 from envs.rewards import Reward
-from envs.run_times import RunTimes
+from envs.settings import EnvSettings
 from envs.step_result import StepResult
 from hlograph.errors import UnknownNameError
-from hlograph.isolation.flight_recorder import FlightRecorder
-from hlograph.isolation.quarantine import Quarantine
-from hlograph.names import unknown
 from hlograph.transforms.registry import Pass, passes
 
 
-class PassOrderingEnv(ModuleEnv[Episode]):
-    """Chooses which XLA pass to run next on an HLO module.
+class PassOrderingEnv(BenchmarkEnv[PassEpisode]):
+    """Environment that chooses which XLA pass to run next on an HLO module.
 
-    Action: ``Discrete(number of passes + 1)``. Action i runs ``env.passes[i]``;
-    the last one stops.
+    ## Action space
+    ``Discrete(number of passes + 1)``. Action i runs ``env.passes[i]``; the last action stops. The
+    mask is 0 where an action is known to change nothing: it was tried in this state, or the module
+    has none of the opcodes that the pass acts on. A pass that fails counts as one that changes
+    nothing.
 
-    Observation: ``op_counts``, the paper's vector of instructions by opcode
-    (a Box), or ``graph``, a dict of the typed graph, the same counts and the
-    action mask (see ``envs.observations``).
+    ## Observation space
+    With ``observation="op_counts"`` the paper's vector of instructions by opcode, a ``Box`` of
+    float32 ``[len(OPCODES)]``. With ``observation="graph"`` a ``Dict``:
 
-    Reward: see ``envs.rewards``. ``op-count-drop`` (the default) is the drop in
-    percent of the start and sums to the episode's total reduction.
+    ===============  ==============================================================================
+    Key              Value
+    ===============  ==============================================================================
+    ``graph``        Typed graph: nodes float32 ``[N, len(NODE_FEATURES)]``, edges float32
+                     ``[E, len(EDGE_FEATURES)]``, links int64 ``[E, 2]`` as source and target.
+    ``op_counts``    The vector of instructions by opcode.
+    ``action_mask``  int8 ``[num_actions]``.
+    ===============  ==============================================================================
 
-    End: stopping terminates the episode; the horizon truncates it. Nothing else
-    ends it: a pass that fails leaves the module as it was and is reported in
-    ``info["error"]``.
+    ## Reward
+    One of ``envs.rewards``. ``op-count-drop`` (the default) is the drop of the number of
+    instructions, in percent of the start. It sums to the total reduction of an episode.
 
-    Info of reset and step: ``benchmark``, ``start_op_count``, ``op_count``,
-    ``fingerprint``, ``pass_name`` (None after reset, "stop" for the last
-    action), ``changed``, ``error`` (None or XLA's message), ``action_mask``
-    (int8, 0 where an action is known to change nothing: it was tried in this
-    state, or the module has none of the opcodes that the pass acts on), with
-    ``costs`` also ``flops``, ``transcendentals`` and ``bytes_accessed``, and with
-    ``timings`` also ``pass_time`` (seconds in XLA).
+    ## Episode end
+    Stopping terminates the episode; the horizon truncates it (terminates it with
+    ``final-run-time``). A pass that fails leaves the module as it was and does not end the episode.
+    A masked action changes nothing; it counts as a step.
 
-    With ``costs`` there is also ``cost_changes``: logarithms of flops and of transcendentals now
-    over those at the start (``envs.rewards.cost_changes``).
+    ## Info
+    The keys of ``envs.info``. For this environment:
 
-    Episodes are deterministic: the same trajectory gives the same fingerprint
-    in every process. What masks show of no-ops is kept from episode to episode;
-    ``reset(seed=...)`` forgets it, so that a seed determines masks too. A pass known
-    to change nothing is not run again, whatever masks show (``envs.KnownNoOps``): that
-    shows in ``pass_time`` alone.
+    ===============  ==============================================================================
+    Key              Value
+    ===============  ==============================================================================
+    ``step_name``    Name of the pass, also of one that was masked.
+    ``step_time``    Seconds of the pass in XLA; 0.0 if it did not run because it is known to
+                     change nothing.
+    ``size``         Number of instructions, the same as ``op_count``.
+    ===============  ==============================================================================
 
-    Version history: v0, the first.
+    ## Determinism
+    The same trajectory gives the same fingerprint in every process. The no-ops that masks are made
+    of are kept from episode to episode; ``reset(seed=...)`` forgets them, so that a seed determines
+    the masks too. A pass known to change nothing is not run again (``envs.KnownNoOps``), which
+    shows in ``step_time`` only.
+
+    ## Version history
+    * v0: First version.
+
+    Args:
+        benchmarks: Names of the corpus, paths of HLO files, or Modules; one or several. None: the
+            training split of the corpus. Modules are read when they are first chosen.
+        observation: ``"graph"`` or ``"op_counts"``.
+        reward: A name of ``envs.rewards.REWARDS`` or a callable.
+        horizon: Number of steps after which an episode is truncated.
+        share_observations: True if observations of the same state share their arrays, which saves
+            copying a graph after each step that changes nothing; the caller must not write to
+            them.
+        actions: Names of the passes to choose from; None: all. With ``hlograph.passes.exact`` the
+            outputs of the module stay bitwise equal.
+        no_op_bytes: Memory for the no-ops that masks are made of.
+        known: Table of passes that are not run because they are known to change nothing; by
+            default all environments of the process share a table of 8 MiB. None runs every pass
+            that the mask allows, in order to time passes.
+        **settings: See ``envs.settings.EnvSettings``.
     """
-
-    _step_name, _step_time = "pass_name", "pass_time"
 
     def __init__(
         self,
@@ -69,98 +95,57 @@ class PassOrderingEnv(ModuleEnv[Episode]):
         observation: ObservationKind = "graph",
         reward: str | Reward = "op-count-drop",
         horizon: int = 40,
-        selection: Selection = "uniform",
-        costs: bool = True,
-        timings: bool = False,
         share_observations: bool = False,
         actions: Sequence[str] | None = None,
         no_op_bytes: int = 32 << 20,
         known: KnownNoOps | None = KNOWN_NO_OPS,
-        quarantine: Quarantine | None = None,
-        recorder: FlightRecorder | None = None,
-        run_times: RunTimes | None = None,
-        render_mode: str | None = None,
+        **settings: Unpack[EnvSettings],
     ) -> None:
-        """Makes the environment; modules are read when they are first chosen.
-
-        Args:
-            benchmarks: Names of the corpus, paths of HLO files, or Modules; one
-                or several. None: the training split of the corpus.
-            observation: ``"graph"`` or ``"op_counts"``.
-            reward: A name of ``envs.rewards.REWARDS`` or a callable.
-            horizon: Steps after which an episode is truncated.
-            selection: How reset picks a benchmark: ``"uniform"`` or ``"round-robin"``.
-            costs: Whether info holds XLA's cost analysis, which takes about as
-                long as a pass after each step that changed the module. A reward that
-                reads costs has them whatever is said here.
-            timings: Whether info holds the time of each pass. Off by default:
-                infos of equal episodes are equal then.
-            share_observations: Whether observations of the same state share their
-                arrays, which saves copying a graph after each step that changes
-                nothing; the caller must not write to them.
-            actions: Names of the passes to choose from; None: all. With
-                ``hlograph.passes.exact`` what is computed stays the same bit by bit.
-            no_op_bytes: Memory for what masks show of passes that change nothing.
-            known: Passes that are not run because they are known to change nothing; by
-                default all environments of the process share a table of 8 MiB. None runs
-                every pass that the mask allows: to time passes, not to be quick.
-            quarantine: States and passes not to be tried, because they ended a process.
-            recorder: Flight recorder of the worker that the environment runs in.
-            run_times: Takes and keeps run times where the reward needs them; None: all
-                environments of the process share one ``envs.RunTimes``.
-            render_mode: ``"ansi"`` or None.
-        """
-        if observation not in OBSERVATIONS:
-            raise UnknownNameError(unknown("observation", observation, OBSERVATIONS))
         self.passes: tuple[Pass, ...] = (
             tuple(passes) if actions is None else tuple(passes[name] for name in actions)
         )
+        num_actions = len(self.passes) + 1
         super().__init__(
-            benchmarks,
-            len(self.passes) + 1,
-            reward=reward,
-            horizon=horizon,
-            selection=selection,
-            costs=costs,
-            timings=timings,
-            run_times=run_times,
-            quarantine=quarantine,
-            recorder=recorder,
-            render_mode=render_mode,
+            benchmarks, num_actions, stops=True, reward=reward, horizon=horizon, **settings
         )
         self._share_observations = share_observations
-        self._observation: Observation = OBSERVATIONS[observation](self._stop + 1)
+        self._observation = observation_of_kind(observation, num_actions)
         self.observation_space = self._observation.space
-        self._runner = PassRunner(self.passes, no_op_bytes, known, self._quarantine, recorder)
+        self._runner = PassRunner(self.passes, no_op_bytes, known, self._quarantine, self._recorder)
 
     def fork(self) -> Self:
         """Returns an independent copy of the environment in the middle of its episode."""
-        copy = super().fork()
-        copy._runner = shallow_copy(self._runner)
-        return copy
+        fork = super().fork()
+        fork._runner = self._runner.copy()
+        return fork
 
-    def _begin(self, benchmark: NamedModule) -> Episode:
-        episode = Episode(benchmark, costs=self._needs_costs)
+    def _begin(self, benchmark: NamedModule) -> PassEpisode:
+        episode = PassEpisode(benchmark, self._needs_costs)
         self._runner.arrive(episode)
         return episode
 
-    def _act(self, episode: Episode, action: int) -> tuple[str, StepResult]:
-        return self.passes[action].name, self._runner.run(episode, action)
+    def _act(self, episode: PassEpisode, action: int) -> StepResult:
+        return self._runner.run(episode, action)
 
-    def _action_of(self, name: str) -> int:
+    def _skip(self, episode: PassEpisode, action: int) -> StepResult:
+        name = self.passes[action].name
+        episode.note(name)
+        return StepResult(name)
+
+    def _action_of(self, episode: PassEpisode, name: str) -> int:
         names = [entry.name for entry in self.passes]
         if name not in names:
-            raise UnknownNameError(unknown("action", name, names))
+            raise UnknownNameError.of("action", name, names)
         return names.index(name)
 
-    def _leave(self, episode: Episode) -> None:
+    def _leave(self, episode: PassEpisode) -> None:
         self._runner.leave(episode)
 
     def _forget(self) -> None:
         self._runner.forget()
 
-    def _observe(self) -> Any:
-        episode = self._current
+    def _observe(self, episode: PassEpisode) -> Any:
         if episode.seen is None:
-            episode.seen = self._observation.observe(episode.module, episode.counts)
+            counts = episode.op_counts_by_opcode
+            episode.seen = self._observation.observe(episode.module, counts)
         return self._observation.compose(episode.seen, episode.mask, share=self._share_observations)

@@ -1,4 +1,4 @@
-"""Runs passes on an episode's module, and remembers which have no effect where."""
+"""Runs passes on an episode's module, and remembers which of them change nothing in which state."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.episode import Episode
 from envs.known_no_ops import KnownNoOps
 from envs.no_op_table import NoOpTable
-from envs.step_result import NOTHING, StepResult
+from envs.pass_episode import PassEpisode
+from envs.step_result import StepResult
 from hlograph.errors import PassError
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.pass_call import note
@@ -20,15 +20,15 @@ from hlograph.transforms.registry import Pass, passes
 
 
 class PassRunner:
-    """The passes of an environment.
+    """Runs the passes of an environment and makes its action masks.
 
     Args:
         actions: The passes, by action number.
-        no_op_bytes: Memory for what masks show of passes without effect.
-        known: What need not be run again, whatever masks show; None to run all.
+        no_op_bytes: Memory for the table of no-ops that masks are made of.
+        known: Passes that are not run because they are known to change nothing; None to run all
+            that the mask allows.
         quarantine: States and passes that are not to be tried.
-        recorder: Where each pass is noted before it runs; None in a process that is nobody's
-            worker.
+        recorder: Records each pass before it runs; None outside of worker processes.
     """
 
     def __init__(
@@ -39,72 +39,76 @@ class PassRunner:
         quarantine: Quarantine,
         recorder: FlightRecorder | None,
     ) -> None:
-        self._quarantine = quarantine
         self._passes = tuple(actions)
         self._indices = [entry.index for entry in self._passes]
-        self._numbers = {entry.name: number for number, entry in enumerate(self._passes)}
+        self._actions = {entry.name: action for action, entry in enumerate(self._passes)}
         self._no_op_bytes = no_op_bytes
         self._known = known
-        self._recorder = recorder
+        self._quarantine, self._recorder = quarantine, recorder
         self.forget()
 
     def forget(self) -> None:
-        """Forgets all that masks show of passes without effect."""
-        self.no_ops = NoOpTable(len(self._passes) + 1, self._no_op_bytes)
+        """Forgets the no-ops that masks are made of."""
+        self._no_ops = NoOpTable(len(self._passes) + 1, self._no_op_bytes)
 
-    def mask(self, episode: Episode) -> NDArray[np.int8]:
-        """Returns the action mask of an episode's state, int8 ``[passes + 1]``, the caller's."""
-        mask = self.no_ops.mask(episode.fingerprint)
-        mask[:-1] *= passes.may_act(episode.counts)[self._indices]
+    def copy(self) -> PassRunner:
+        """Returns a copy that learns no-ops of its own from here on; ``known`` stays shared."""
+        copy = object.__new__(PassRunner)
+        copy.__dict__.update(self.__dict__)
+        copy._no_ops = self._no_ops.copy()
+        return copy
+
+    def mask(self, episode: PassEpisode) -> NDArray[np.int8]:
+        """Returns a new action mask of an episode's state, int8 ``[passes + 1]``."""
+        mask = self._no_ops.mask(episode.fingerprint)
+        mask[:-1] *= passes.may_act(episode.op_counts_by_opcode)[self._indices]
         for name in self._quarantine.passes_at(episode.fingerprint):
-            if name in self._numbers:
-                mask[self._numbers[name]] = 0
+            if name in self._actions:
+                mask[self._actions[name]] = 0
         return mask
 
-    def arrive(self, episode: Episode) -> None:
-        """Looks up what is known of the state that an episode is in now."""
+    def arrive(self, episode: PassEpisode) -> None:
+        """Looks up what is known of the state that an episode has entered."""
         episode.mask = self.mask(episode)
         if self._known is not None:
             episode.known = episode.known_before = self._known.at(episode.key)
 
-    def leave(self, episode: Episode) -> None:
-        """Records what an episode found out about the state that it is in, all of it at once."""
+    def leave(self, episode: PassEpisode) -> None:
+        """Records the no-ops that an episode found in its state, all at once."""
         if self._known is not None and episode.known != episode.known_before:
             self._known.add(episode.key, episode.known)
             episode.known_before = episode.known
 
-    def run(self, episode: Episode, action: int) -> StepResult:
-        """Runs a pass on the module of an episode, and keeps the episode's books.
+    def run(self, episode: PassEpisode, action: int) -> StepResult:
+        """Runs a pass on the module of an episode, and adds the step to its trajectory.
 
         Args:
             episode: The episode.
             action: Number of the pass.
         """
         entry = self._passes[action]
-        result = NOTHING
-        if episode.mask[action]:
-            if self._known is None or not episode.known >> entry.index & 1:
-                result = self._call(episode, entry)
-            if result.changed:
-                self.arrive(episode)
-            else:
-                self.no_ops.add(episode.fingerprint, action)
-                episode.mask = self.mask(episode)
-        episode.applied.append(entry.name)
-        episode.op_counts.append(episode.state.op_count)
+        result = StepResult(entry.name)
+        if self._known is None or not episode.known >> entry.index & 1:
+            result = self._call(episode, entry)
+        if result.changed:
+            self.arrive(episode)
+        else:
+            self._no_ops.add(episode.fingerprint, action)
+            episode.mask = self.mask(episode)
+        episode.note(entry.name)
         return result
 
-    def _call(self, episode: Episode, entry: Pass) -> StepResult:
+    def _call(self, episode: PassEpisode, entry: Pass) -> StepResult:
         recorder = self._recorder
         if recorder is not None:
-            recorder.begin(
-                note(entry.name, episode.fingerprint, episode.benchmark, episode.applied)
-            )
+            about = (episode.fingerprint, episode.benchmark, episode.applied)
+            recorder.begin(note(entry.name, *about))
         start = time.perf_counter()
         try:
-            reported, seconds, snapshot = episode.module.run_and_look(entry)
+            reported, seconds, snapshot = episode.module.run_with_snapshot(entry)
         except PassError as failure:
-            return StepResult(False, time.perf_counter() - start, str(failure))
+            seconds = time.perf_counter() - start
+            return StepResult(entry.name, seconds=seconds, error=str(failure))
         finally:
             if recorder is not None:
                 recorder.end()
@@ -113,4 +117,4 @@ class PassRunner:
             episode.enter(snapshot)
         elif not reported:
             episode.known |= 1 << entry.index
-        return StepResult(snapshot is not None, seconds, None)
+        return StepResult(entry.name, snapshot is not None, seconds)

@@ -1,4 +1,4 @@
-"""Episodes as text."""
+"""Renders episodes as text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from envs.trajectory import Trajectory
 
 
 def render_trajectory(trajectory: Trajectory) -> str:
-    """Returns a table of an episode: pass, op count and change, step by step.
+    """Returns a table of an episode with step name, op count and change of each step.
 
     Args:
         trajectory: The episode so far.

@@ -1,4 +1,4 @@
-"""How long modules run beside what they began as: measured in turn, and each state once."""
+"""Measures run times of modules in units of their start's, each state once."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hlograph.module import Module
 
 
 class Start(NamedTuple):
-    """What the states of an episode are timed beside.
+    """Program whose run time is the unit of the run times of an episode's states.
 
     Attributes:
-        module: The module as the episode began; not to be changed.
-        source: The module whose use of its parameters the random inputs fit; it takes the same.
-        lowered: Whether modules are compiled with the fusions that they have
+        module: The module at the start of the episode; not to be changed.
+        source: The module that random inputs are made for; it has the same parameters.
+        lowered: True if modules are compiled with exactly the fusions that they have
             (``hlograph.execution.executable.Executable``).
     """
 
@@ -33,11 +33,11 @@ class Start(NamedTuple):
 
 
 class RunTime(NamedTuple):
-    """What came of running a module.
+    """Result of running a module.
 
     Attributes:
         ratio: Seconds of one run over those of the start; inf if it does not run.
-        error: Why it does not, or None.
+        error: Reason why it does not run, or None.
     """
 
     ratio: float
@@ -53,28 +53,28 @@ class _How(NamedTuple):
 
 
 class RunTimes:
-    """Run times of states in units of their start's, each measured when it is first asked for.
+    """Table of run times of states, in units of their start's; each is measured on first use.
 
-    A state is compiled by XLA:CPU as it compiles when it is asked for nothing, and run in turn
-    with the start on the same random inputs; kept is the median of the ratios, pair by pair, so
-    that what slows the machine for a while slows both. The start itself is 1 and is not measured.
-    States are known again by their fingerprint: where two ways meet they have one run time, and
-    with all states known an episode's are the same each time.
+    A state is compiled by XLA:CPU with default options, and its runs are interleaved with runs of
+    the start on the same random inputs. The result is the median of the ratios, pair by pair, so
+    that a load which slows the machine for a while slows both. The start itself is 1 and is not
+    measured. States are identified by their fingerprint: two paths to one state have the same run
+    time, and once all states of an episode are known, its run times are the same each time.
 
-    One measurement at a time in a process; other processes that use the same cores make for noise,
-    the more the shorter a run is.
+    A process measures one state at a time. Other processes on the same cores add noise, and the
+    more the shorter a run is.
 
     Args:
-        pairs: Pairs of samples.
-        sample_seconds: Time of a sample, over whose runs the median is taken.
-        max_seconds: After so long no further pair is begun.
+        pairs: Number of pairs of samples.
+        sample_seconds: Time of a sample, which is the median over its runs.
+        max_seconds: Time after which no further pair is begun.
         seed: Seed of the inputs.
-        limits: What a module may take to run; a flop too many and it does not run.
-        max_states: States that are kept; those longest unused go first.
-        max_starts: Compiled starts that are kept, with their inputs, likewise.
+        limits: Limits of running a module; a module that exceeds them does not run.
+        max_states: Number of states that are kept; those longest unused are forgotten first.
+        max_starts: Number of compiled starts that are kept, with their inputs, likewise.
 
     Raises:
-        ValueError: There is no room for a single state, start or pair.
+        ValueError: A number of pairs, states or starts is less than 1.
     """
 
     def __init__(
@@ -99,11 +99,11 @@ class RunTimes:
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """How many states are known."""
+        """Returns the number of known states."""
         return len(self._states)
 
     def check(self, start: Start) -> None:
-        """Compiles and runs a start, if that was not done before.
+        """Compiles and runs a start, unless it was run before.
 
         Raises:
             HloError: It does not run on one CPU within the limits.
@@ -112,11 +112,11 @@ class RunTimes:
             self._compiled(start)
 
     def of(self, start: Start, module: Module) -> RunTime:
-        """The run time of a state.
+        """Returns the run time of a state.
 
         Args:
-            start: What it is timed beside.
-            module: The state; takes and gives what the start does.
+            start: Start of the episode.
+            module: The state; its parameters and outputs have the start's shapes.
 
         Raises:
             HloError: The start does not run.
@@ -135,7 +135,7 @@ class RunTimes:
         return known
 
     def again(self, start: Start) -> RunTime:
-        """The run time of a start that is compiled again, which is 1 but for noise; not kept.
+        """Returns the run time of a start that is compiled again: 1, up to noise; not kept.
 
         Raises:
             HloError: It does not run.
@@ -162,18 +162,18 @@ class RunTimes:
         try:
             second = Executable(module, self._limits, lowered=lowered)
             if second.signature != first.signature:
-                return RunTime(math.inf, "it takes or gives other arrays than the start")
+                return RunTime(math.inf, "its parameters or outputs differ from the start's")
             times = time_in_turn(first, second, inputs, **self._how._asdict())
         except HloError as error:
             return RunTime(math.inf, str(error))
         return RunTime(float(np.median(times[:, 1] / times[:, 0])))
 
     def __deepcopy__(self, memo: dict[int, object]) -> RunTimes:
-        # gymnasium.make copies what it is given; what is known is there to be shared.
+        # gymnasium.make and vector environments copy their arguments; the table is to be shared.
         return self
 
     def __reduce__(self) -> tuple[object, tuple[()]]:
-        # Another process begins with nothing known.
+        # The table starts empty in another process.
         settings = {
             **self._how._asdict(),
             "seed": self._seed,
@@ -189,4 +189,4 @@ def _key(start: Start) -> tuple[str, bool]:
 
 
 RUN_TIMES = RunTimes()
-"""Those of this process."""
+"""Table of this process."""

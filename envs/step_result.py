@@ -1,23 +1,29 @@
-"""What came of one step of an episode."""
+"""Outcome of one step of an episode."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+STOP = "stop"
+"""Name of a step that stops an episode, and of one where nothing is left to decide."""
+
+MASKED = "masked"
+"""Name of a step whose action was masked and stands for no pass."""
+
 
 class StepResult(NamedTuple):
-    """What a pass or a rewrite did.
+    """Outcome of one step.
 
     Attributes:
-        changed: Whether the module is in another state.
-        seconds: Time in XLA; 0 if it was known that nothing would change.
-        error: XLA's message if it failed, or None.
+        name: Name of the pass, place of the rewrite, or decision; None after a reset.
+        changed: True if the module changed.
+        seconds: Time in XLA; 0.0 where XLA did not run.
+        error: XLA's message if the step failed, or None.
+        stopped: True if the step terminates the episode.
     """
 
-    changed: bool
-    seconds: float
-    error: str | None
-
-
-NOTHING = StepResult(changed=False, seconds=0.0, error=None)
-"""Of a pass that need not be run, and of what is no pass."""
+    name: str | None = None
+    changed: bool = False
+    seconds: float = 0.0
+    error: str | None = None
+    stopped: bool = False

@@ -1,54 +1,33 @@
-"""Run times of an episode's states, for rewards that ask for them."""
+"""Times the states of an episode, for rewards that need run times."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any
 
-from envs.rewards import ModuleState
-from envs.run_times import RunTime, RunTimes, Start
+from envs.episode import Episode
+from envs.rewards import Reward, timed_states
+from envs.run_times import RUN_TIMES, RunTime, RunTimes
 from hlograph.errors import HloError, NotExecutableError
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.pass_call import RUN, RUN_LOWERED, noted
 from hlograph.isolation.quarantine import Quarantine
-from hlograph.module import Module
 
-
-class TimedEpisode(Protocol):
-    """What is asked of an episode whose states are timed."""
-
-    benchmark: str
-    fingerprint: str
-    state: ModuleState
-    start: ModuleState
-    run_time: RunTime | None
-
-    @property
-    def module(self) -> Module:
-        """The module now."""
-        ...
-
-    @property
-    def applied(self) -> Sequence[str]:
-        """Passes, or places of rewrites, that led to its state."""
-        ...
-
-    @property
-    def timed_beside(self) -> Start:
-        """What its states are timed beside."""
-        ...
+_ENDED = "compiling or running it ended a process before"
 
 
 class Timing:
-    """Enters run times into what a reward sees of an episode.
+    """Enters measured run times into the states that a reward sees.
+
+    Attributes:
+        at_end: True if only the last state of an episode is timed.
 
     Args:
-        times: Takes and keeps them.
-        at_end: Whether an episode's last state alone is timed.
-        quarantine: States not to be run, because they ended a process.
-        recorder: Where each state is noted before it is compiled and run.
+        times: Measures and keeps run times.
+        at_end: See above.
+        quarantine: States that are not to be run, because they ended a process.
+        recorder: Records each state before it is compiled and run.
     """
 
     def __init__(
@@ -58,64 +37,82 @@ class Timing:
         quarantine: Quarantine,
         recorder: FlightRecorder | None,
     ) -> None:
-        self._times, self._at_end = times, at_end
+        self._times, self.at_end = times, at_end
         self._quarantine, self._recorder = quarantine, recorder
 
-    def begin(self, episode: TimedEpisode) -> None:
-        """Makes sure that the start runs, which is what the states are timed beside.
+    @staticmethod
+    def of(
+        reward: Reward,
+        times: RunTimes | None,
+        quarantine: Quarantine,
+        recorder: FlightRecorder | None,
+    ) -> Timing | None:
+        """Returns the timing that a reward needs, or None if it needs none.
+
+        Args:
+            reward: The reward.
+            times: Measures and keeps run times; None: ``RUN_TIMES``.
+            quarantine: States that are not to be run.
+            recorder: Records each state before it is compiled and run.
+        """
+        states = timed_states(reward)
+        if states == "none":
+            return None
+        times = RUN_TIMES if times is None else times
+        return Timing(times, states == "last", quarantine, recorder)
+
+    def begin(self, episode: Episode) -> None:
+        """Checks that the start of an episode runs, which its states are compared with.
 
         Raises:
-            NotExecutableError: It does not.
+            NotExecutableError: It does not run.
         """
         try:
             if self._is_quarantined(episode):
                 raise HloError(_ENDED)
             with self._noted(episode):
-                self._times.check(episode.timed_beside)
+                self._times.check(episode.baseline)
         except HloError as error:
             raise NotExecutableError(
-                f"{episode.benchmark} cannot be run here, so its run time can be no reward; "
+                f"{episode.benchmark} cannot be run here, so its run time cannot be a reward; "
                 f"leave it out, or choose another reward: {error}"
             ) from error
         self._enter(episode, RunTime(1.0))
         episode.start = episode.state
 
-    def measure(self, episode: TimedEpisode, done: bool) -> None:
-        """Times the present state, if that is asked for and was not done before.
+    def measure(self, episode: Episode, done: bool) -> None:
+        """Times the present state of an episode, if it has to be and was not timed before.
 
         Args:
             episode: The episode.
-            done: Whether it ends here.
+            done: True if it ends here.
         """
-        if episode.run_time is not None or (self._at_end and not done):
+        if episode.run_time is not None or (self.at_end and not done):
             return
         if self._is_quarantined(episode):
             self._enter(episode, RunTime(math.inf, _ENDED))
             return
         with self._noted(episode):
-            self._enter(episode, self._times.of(episode.timed_beside, episode.module))
+            self._enter(episode, self._times.of(episode.baseline, episode.module))
 
     @staticmethod
-    def info(episode: TimedEpisode) -> dict[str, Any]:
-        """What infos tell of the run time; see ``BenchmarkEnv``."""
+    def info(episode: Episode) -> dict[str, Any]:
+        """Returns the entries of info about run time; see ``envs.info``."""
         ratio, error = episode.run_time or (None, None)
         return {"run_time": ratio, "run_time_error": error}
 
     @staticmethod
-    def _enter(episode: TimedEpisode, run_time: RunTime) -> None:
+    def _enter(episode: Episode, run_time: RunTime) -> None:
         episode.run_time = run_time
         episode.state = episode.state._replace(run_time=run_time.ratio)
 
-    def _is_quarantined(self, episode: TimedEpisode) -> bool:
+    def _is_quarantined(self, episode: Episode) -> bool:
         return self._name(episode) in self._quarantine.passes_at(episode.fingerprint)
 
     @staticmethod
-    def _name(episode: TimedEpisode) -> str:
-        return RUN_LOWERED if episode.timed_beside.lowered else RUN
+    def _name(episode: Episode) -> str:
+        return RUN_LOWERED if episode.baseline.lowered else RUN
 
-    def _noted(self, episode: TimedEpisode) -> AbstractContextManager[None]:
+    def _noted(self, episode: Episode) -> AbstractContextManager[None]:
         about = (episode.fingerprint, episode.benchmark, episode.applied)
         return noted(self._recorder, self._name(episode), *about)
-
-
-_ENDED = "compiling or running it ended a process before"

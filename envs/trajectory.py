@@ -1,4 +1,4 @@
-"""What an episode did: enough to do it again."""
+"""Trajectories: records of episodes that can be replayed."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from hlograph.errors import HloError
 
 
 class ReplayError(HloError):
-    """A trajectory does not lead where it led when it was recorded."""
+    """Raised when a trajectory cannot be read, or when its replay differs from it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """A benchmark, the passes applied to it, and the op count after each.
+    """Record of an episode: a benchmark, the steps taken on it, and the op count after each.
 
     Attributes:
         benchmark: Name of the benchmark.
         start_fingerprint: Fingerprint of its module.
         start_op_count: Its op count.
-        passes: Names of the passes, in order, those without effect included.
+        passes: Names of the passes, places of the rewrites, or decisions, in order. Steps without
+            effect are included; stopping is not.
         op_counts: Op count after each of them.
         fingerprint: Fingerprint of the resulting module.
     """
@@ -38,14 +39,14 @@ class Trajectory:
 
     @classmethod
     def from_json(cls, text: str) -> Trajectory:
-        """Reads what ``to_json`` wrote.
+        """Returns the trajectory that ``to_json`` wrote.
 
         Raises:
             ReplayError: The text is not a trajectory.
         """
         try:
             fields = json.loads(text)
-            return cls(
+            trajectory = cls(
                 benchmark=str(fields["benchmark"]),
                 start_fingerprint=str(fields["start_fingerprint"]),
                 start_op_count=int(fields["start_op_count"]),
@@ -55,3 +56,27 @@ class Trajectory:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ReplayError(f"expected the JSON of a trajectory: {error!r}") from error
+        if len(trajectory.passes) != len(trajectory.op_counts):
+            raise ReplayError(
+                f"expected an op count for each of {len(trajectory.passes)} passes, got "
+                f"{len(trajectory.op_counts)}"
+            )
+        return trajectory
+
+
+def check_replay(where: str, expected: object, found: object) -> None:
+    """Compares a replay with its trajectory.
+
+    Args:
+        where: Place in the trajectory, for the message.
+        expected: Value in the trajectory.
+        found: Value in the replay.
+
+    Raises:
+        ReplayError: The two differ.
+    """
+    if expected != found:
+        raise ReplayError(
+            f"at the {where} the trajectory has {expected}, the replay {found}: the benchmark or "
+            "the linked XLA is another one"
+        )

@@ -1,4 +1,4 @@
-"""Whether what an episode made of a module is valid and computes the same."""
+"""Validates the module that an episode produced."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hlograph.module import Module
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What ``PassOrderingEnv.validate`` found.
+    """Result of ``validate``.
 
-    As a condition it is true if XLA's verifier accepts the module and its outputs are equal or
-    close to the start module's. Where they could not be compared, ``NotComparableError`` is raised
-    instead, as by ``Equivalence``.
+    It is true if XLA's verifier accepts the module and its outputs are equal or close to those of
+    the start module. If they could not be compared, ``bool()`` raises ``NotComparableError``, as
+    that of ``Equivalence`` does.
 
     Attributes:
-        verifier_error: What ``xla::HloVerifier`` says against the module; None if nothing.
+        verifier_error: Message of ``xla::HloVerifier``; None if it accepts the module.
         equivalence: Comparison with the start module; None if the verifier rejects the module,
             which is not run then.
     """
@@ -43,14 +43,14 @@ def validate(
     seed: int = 0,
     limits: Limits | None = None,
 ) -> Validation:
-    """Verifies a module and compares it with the one that it was made of.
+    """Verifies a module and compares its outputs with those of its start.
 
     Args:
-        start: The module that the episode began with.
-        module: What its passes made of it.
-        samples: Random inputs to run both on.
+        start: The module at the start of the episode.
+        module: The module that the episode produced.
+        samples: Number of random inputs to run both on.
         seed: Seed of the inputs.
-        limits: What the comparison may cost.
+        limits: Limits of the comparison.
     """
     try:
         module.verify()

@@ -1,10 +1,10 @@
-"""Plays the policy of a checkpoint on benchmarks, and shows what it makes of them.
+"""Plays the policy of a checkpoint on benchmarks, and shows the results.
 
     python -m experiments.evaluate gnn
     python -m experiments.evaluate runs/NAME/gnn/checkpoint.pt --corpus-set gpt2-train --samples 16
     python -m experiments.evaluate gnn --stop-above 0.2
-    python -m experiments.evaluate gnn --corpus 'rnn/*' --split validation --count 5
-    python -m experiments.evaluate op-counts --corpus dump/
+    python -m experiments.evaluate gnn --benchmarks 'rnn/*' --split validation --count 5
+    python -m experiments.evaluate op-counts --benchmarks dump/
 
 Every result is run again on a fresh module, verified, and compared with its original on random
 inputs before it counts.
@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from experiments.policies.config import CorpusSet
 from experiments.policies.config_json import to_json
-from hlograph.corpus.shipped import Split
+from hlograph.corpus.shipped import CorpusSet, Split
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
     from experiments.outcomes.study import Study
+    from experiments.policies.checkpoint import Checkpoint
 
 REFUSED = 2
 _OP_LIMIT, _COUNT = 3_000, 36
@@ -40,40 +40,50 @@ class EvaluateConfig:
     checkpoint: Annotated[str, tyro.conf.Positional]
     """Path or URL, or the name of one that comes with the project: gnn, gnn-brief, op-counts,
     rewrites or rewrites-cost."""
+    benchmarks: tuple[str, ...] = ()
+    """Modules to play on: globs, which select in the split, or names, files, folders and URLs,
+    which are taken whatever the split. None is the whole split."""
     split: Split | None = None
-    """Split of the corpus that benchmarks are of; None is test-unseen."""
+    """Split of the corpus; None is test-unseen."""
     corpus_set: CorpusSet | None = None
-    """Set of the corpus that they are of; None is all sets."""
-    corpus: tuple[str, ...] = ()
-    """Modules: globs, which select among the benchmarks of the split, or benchmarks by name, files,
-    folders and URLs, which are taken as they are; none is the split."""
+    """Set of the corpus; None is all sets."""
     op_limit: int | None = None
-    """Benchmarks of the split with more instructions are left out; None is 3,000, and of a policy
-    that rewrites what it was evaluated on as it was trained."""
+    """Benchmarks of the split with more instructions are left out. None is 3,000, or for a policy
+    that rewrites the limit of the evaluation after its training."""
     count: int | Literal["all"] | None = None
-    """Benchmarks of the split, evenly over families; None is 36."""
+    """Number of benchmarks of the split, evenly over families; None is 36."""
+    seconds: float | None = 60.0
+    """Wall time for each benchmark, after which the best state so far is the result; None is no
+    limit."""
     samples: int = 1
     """Episodes on each benchmark, of which the best is kept; the first is greedy."""
     seed: int = 0
     """Seed of the episodes after the first."""
     stop_above: float = 0.5
-    """Probability of stopping above which an episode that draws nothing ends: with less it makes
-    fewer calls, and may leave more instructions."""
+    """Probability of stopping above which a greedy episode ends. With less it makes fewer calls,
+    and may leave more instructions."""
     beam: int | None = None
-    """Pass calls on each benchmark for a beam search that the policy guides, in place of episodes;
+    """Pass calls on each benchmark for a beam search that the policy guides, instead of episodes;
     None is no search. For policies that order passes."""
     checks: int = 2
-    """Random inputs on which each result is compared with its original; 0 verifies it alone."""
+    """Number of random inputs on which results are compared with their originals; 0 runs XLA's
+    verifier alone."""
     workers: Literal["processes", "in-process"] = "processes"
-    """What plays: processes of this machine or, to debug, this one."""
+    """Processes of this machine, or, to debug, this process."""
     num_workers: int | None = None
-    """Processes that play; None is one a core."""
+    """Number of worker processes; None is one a core."""
+    deterministic: bool = False
+    """True computes the same bits on every x86-64 CPU with AVX2, which takes longer."""
     out: Path | None = None
-    """Folder to save the result in, as a study of which `python -m experiments.report` makes
-    pictures; None saves nothing."""
+    """Folder to save the result in, as a study for `python -m experiments.report`; None saves
+    nothing."""
 
     def __post_init__(self) -> None:
-        """Refuses numbers of episodes that mean nothing."""
+        """Checks the values.
+
+        Raises:
+            ValueError: A value has no meaning.
+        """
         if self.samples < 1:
             raise ValueError(f"--samples: expected at least 1 episode, got {self.samples}")
         if self.beam is not None and (self.beam < 1 or self.samples > 1):
@@ -85,31 +95,34 @@ class EvaluateConfig:
             raise ValueError(
                 f"--stop-above: expected a probability above 0, got {self.stop_above:g}"
             )
-        self._refuse_what_nothing_is_chosen_by()
+        if self.seconds is not None and self.seconds <= 0:
+            raise ValueError(f"--seconds: expected a time above 0, got {self.seconds:g}")
+        self._check_that_flags_choose()
 
-    def _refuse_what_nothing_is_chosen_by(self) -> None:
+    def _check_that_flags_choose(self) -> None:
+        """Refuses flags that select in a split if no benchmark is selected in one."""
         asked = {
             f"--{name.replace('_', '-')}": getattr(self, name)
             for name in ("split", "corpus_set", "op_limit", "count")
         }
         given = [flag for flag, value in asked.items() if value is not None]
-        if not given or not self.corpus:
+        if not given or not self.benchmarks:
             return
-        from experiments.policies.chosen_benchmarks import is_glob
+        from experiments.outcomes.chosen_benchmarks import is_glob
 
-        if not any(map(is_glob, self.corpus)):
+        if not any(map(is_glob, self.benchmarks)):
             raise ValueError(
-                f"{', '.join(given)}: there is no glob in --corpus that would choose by it; names, "
-                "files, folders and URLs are taken as they are"
+                f"{', '.join(given)}: expected a glob in --benchmarks to select from; names, "
+                "files, folders and URLs are taken whatever the split"
             )
 
 
 def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
-    """Plays the checkpoint.
+    """Plays the checkpoint, and returns the results as a study.
 
     Args:
         config: Settings.
-        folder: Where lost workers are written down.
+        folder: Folder for the log of lost workers.
 
     Raises:
         HloError: There is no such checkpoint, it is damaged, or a benchmark cannot be read.
@@ -117,17 +130,15 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
         OSError: It cannot be read.
     """
     # These import torch and the engine: seconds that --help does not have.
+    from experiments.outcomes.best_known import known_of
     from experiments.outcomes.study import Study
-    from experiments.paper.benchmarks import known_of
-    from experiments.policies.checkpoint import Checkpoint
+    from experiments.policies.checkpoint import Checkpoint, training_cost
     from experiments.policies.shipped import checkpoint_location
-    from experiments.workers.player import player, training_cost
+    from experiments.search.beam_trial import beam_trial
+    from experiments.workers.player import player
 
     checkpoint = Checkpoint.load(checkpoint_location(config.checkpoint))
-    rewrites = checkpoint.learner == "rewrites"
-    names, group = _benchmarks(
-        config, checkpoint.config["test_op_limit"] if rewrites else _OP_LIMIT
-    )
+    names, group = _benchmarks(config, checkpoint)
     pool = (config.num_workers, config.workers)
     with player(checkpoint, folder, config.checks, *pool) as play:
         print(f"{play.method()} on {len(names)} benchmarks: {group}")
@@ -136,17 +147,21 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
             raise HloError("no benchmark is left: " + "; ".join(left_out))
         left = list(references)
         if config.beam is None:
-            trial = play.trial(group, left, config.samples, config.seed, config.stop_above)
+            how = (config.samples, config.seed, config.stop_above, config.seconds)
+            trial = play.trial(group, left, *how, keep_losses=True)
         else:
-            trial = play.beam(group, left, config.beam)
+            trial = beam_trial(play, group, left, config.beam)
+    played = {outcome.benchmark: references[outcome.benchmark] for outcome in trial.outcomes}
+    if not played:
+        raise HloError("no benchmark is left: " + "; ".join(left_out))
     return Study(
         name="evaluation",
         preset=_slug(trial.method),
         settings=to_json(config),
-        references=references,
+        references=played,
         trials=[trial],
-        best_known=known_of(references),
-        notes=[training_cost(checkpoint), *left_out],
+        best_known=known_of(played),
+        notes=[training_cost(checkpoint), *left_out, *play.left_out],
     )
 
 
@@ -154,33 +169,38 @@ def _slug(method: str) -> str:
     return re.sub(r"\W+", "-", method.lower())
 
 
-def _benchmarks(config: EvaluateConfig, op_limit: int) -> tuple[list[str], str]:
-    """Names of the benchmarks, and what tables call them."""
-    from experiments.policies.chosen_benchmarks import Part, chosen
+def _benchmarks(config: EvaluateConfig, checkpoint: "Checkpoint") -> tuple[list[str], str]:
+    """Returns the names of the benchmarks, and the name of the group in tables."""
+    from experiments.outcomes.chosen_benchmarks import Part, chosen
 
-    count = _COUNT if config.count is None else config.count
+    limit, count = config.op_limit, config.count
+    if limit is None:
+        # Rewriting takes time by the square of the size, so it is measured on smaller modules.
+        of_training = checkpoint.config["test_op_limit"]
+        limit = of_training if checkpoint.kind == "rewrites" else _OP_LIMIT
     part = Part(
         config.split or "test-unseen",
         config.corpus_set,
-        op_limit if config.op_limit is None else config.op_limit,
-        None if count == "all" else count,
+        limit,
+        _COUNT if count is None else None if count == "all" else count,
     )
-    return chosen(config.corpus, part)
+    return chosen(config.benchmarks, part)
 
 
 def table(study: "Study") -> str:
-    """What `evaluate` prints: op counts, means, checks, and what was spent."""
+    """Returns the text that `evaluate` prints: op counts, means, checks, and costs."""
     from experiments.outcomes.results import Result, table_text
-    from experiments.workers.player import LABELS, step_noun
+    from experiments.policies.kinds import KINDS
 
     (trial,) = study.trials
-    noun = step_noun("rewrites" if trial.method.startswith(LABELS["rewrites"]) else "gnn")
+    played = [kind for kind in KINDS.values() if trial.method.startswith(kind.label)]
+    step_noun = max(played, key=lambda kind: len(kind.label)).step_noun
     result = Result.of(
         study.references, {trial.method: trial.outcomes}, {trial.method: trial.checks}
     )
     lines = [table_text(result), *study.notes]
     calls = sum(outcome.calls for outcome in trial.outcomes)
-    lines.append(f"{trial.method}: {calls:,} {noun}, {sum(trial.seconds):.1f} s in all")
+    lines.append(f"{trial.method}: {calls:,} {step_noun}, {sum(trial.seconds):.1f} s in all")
     references = list(study.references.values())
     for pipeline in references[0].calls:
         calls = sum(reference.calls[pipeline] for reference in references)
@@ -190,7 +210,7 @@ def table(study: "Study") -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Evaluates what a command line asks for, and prints the table.
+    """Runs the evaluation that a command line asks for, and prints the table.
 
     Returns:
         Exit status.
@@ -199,8 +219,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     prog = "python -m experiments.evaluate"
     config = tyro.cli(EvaluateConfig, args=arguments, prog=prog, description=__doc__)
-    prepare_process("cpu")
     try:
+        prepare_process("cpu", config.deterministic)
         with ExitStack() as stack:
             folder = config.out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
             study = evaluate(config, folder)

@@ -10,8 +10,8 @@ XLA's own choice and HloEnv's heuristics.
 
 import sys
 
-from experiments.policies.config import FUSION_PRESETS
 from experiments.training.cli import parse
+from experiments.training.presets import FUSION_PRESETS
 from experiments.training.program import train
 
 if __name__ == "__main__":

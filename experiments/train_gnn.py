@@ -10,8 +10,8 @@ and after each policy.
 
 import sys
 
-from experiments.policies.config import GNN_PRESETS
 from experiments.training.cli import parse
+from experiments.training.presets import GNN_PRESETS
 from experiments.training.program import train
 
 if __name__ == "__main__":

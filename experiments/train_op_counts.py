@@ -10,8 +10,8 @@ benchmarks: op counts at the start, after XLA's own orders, and after the policy
 
 import sys
 
-from experiments.policies.config import OP_COUNT_PRESETS
 from experiments.training.cli import parse
+from experiments.training.presets import OP_COUNT_PRESETS
 from experiments.training.program import train
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ passes, and after the policy's rewrites.
 
 import sys
 
-from experiments.policies.config import REWRITE_PRESETS
 from experiments.training.cli import parse
+from experiments.training.presets import REWRITE_PRESETS
 from experiments.training.program import train
 
 if __name__ == "__main__":

@@ -9,8 +9,14 @@
     module.run("call-inliner")
     module.run(hlograph.pipelines["xla-simplify"])
 
-Names are resolved on first use: reading a saved graph needs numpy alone, not
-the native extension and the XLA libraries that it links.
+Names are resolved on first use: reading a saved graph needs numpy, but neither the native
+extension nor the XLA libraries that it links.
+
+Packages: ``hlograph.corpus`` (benchmarks), ``hlograph.execution`` (running, timing and comparing
+modules), ``hlograph.graph`` (typed graphs, features, files), ``hlograph.inspection`` (facts about
+a module), ``hlograph.isolation`` (worker processes), ``hlograph.kernels`` (numeric kernels),
+``hlograph.reading`` (sources and parsers), ``hlograph.storage`` (files and URLs),
+``hlograph.transforms`` (passes, pipelines, rewrites). ``hlograph.errors`` has all errors.
 """
 
 from __future__ import annotations
@@ -33,9 +39,9 @@ if TYPE_CHECKING:
     from hlograph import corpus as corpus
     from hlograph.execution.equivalence import Equivalence as Equivalence
     from hlograph.graph.hlo_graph import HloGraph as HloGraph
-    from hlograph.module import Cost as Cost
+    from hlograph.inspection.module_view import Cost as Cost
     from hlograph.module import Module as Module
-    from hlograph.reading.sources import parse as parse
+    from hlograph.module import parse as parse
     from hlograph.transforms.pipelines import FixedPoint as FixedPoint
     from hlograph.transforms.pipelines import Pipeline as Pipeline
     from hlograph.transforms.pipelines import pipelines as pipelines
@@ -43,15 +49,15 @@ if TYPE_CHECKING:
     from hlograph.transforms.registry import passes as passes
     from hlograph.transforms.rewriting import Place as Place
     from hlograph.transforms.rewriting import Rewrite as Rewrite
-    from hlograph.transforms.rewriting import Rule as Rule
-    from hlograph.transforms.rewriting import rules as rules
+    from hlograph.transforms.rules import Rule as Rule
+    from hlograph.transforms.rules import rules as rules
 
 __version__ = "0.1.0"
 
-# Where each lazily resolved name lives. No submodule is called like one of these
-# names: importing it would put the submodule in the place of the value.
+# Module of each lazily resolved name. No submodule has one of these names: importing it would
+# replace the value by the submodule.
 _LAZY = {
-    "Cost": "module",
+    "Cost": "inspection.module_view",
     "Equivalence": "execution.equivalence",
     "FixedPoint": "transforms.pipelines",
     "HloGraph": "graph.hlo_graph",
@@ -60,11 +66,11 @@ _LAZY = {
     "Pipeline": "transforms.pipelines",
     "Place": "transforms.rewriting",
     "Rewrite": "transforms.rewriting",
-    "Rule": "transforms.rewriting",
-    "parse": "reading.sources",
+    "Rule": "transforms.rules",
+    "parse": "module",
     "passes": "transforms.registry",
     "pipelines": "transforms.pipelines",
-    "rules": "transforms.rewriting",
+    "rules": "transforms.rules",
 }
 
 __all__ = [

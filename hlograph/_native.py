@@ -1,10 +1,9 @@
-"""Loads the native extensions on first use.
+"""Loader of the native extensions, which are loaded on first use.
 
-The extension ``_xla`` links XLA as the tensorflow-cpu wheel ships it. Its libraries are
-loaded here by absolute path, without importing the Python package
-``tensorflow``; the dynamic loader then matches the extension's dependencies by
-their SONAME. They are loaded with RTLD_LOCAL: with RTLD_GLOBAL a later
-``import torch`` or ``import jax`` would crash on clashing symbols.
+The extension ``_xla`` links the XLA of the tensorflow-cpu wheel. Its libraries are loaded here by
+absolute path, without importing the Python package ``tensorflow``; the dynamic loader then matches
+the extension's dependencies by their SONAME. They are loaded with RTLD_LOCAL: with RTLD_GLOBAL a
+later ``import torch`` or ``import jax`` would crash on clashing symbols.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def native() -> _xla:  # pyright: ignore[reportGeneralTypeIssues]
             than the extension was built against, or the extension was not built.
     """
     directory = _tensorflow_directory()
-    # XLA logs to stderr before its logging is set up. HLOGRAPH_XLA_LOG=1 shows all of it.
+    # Silences XLA, which logs to stderr while it is loaded. HLOGRAPH_XLA_LOG=1 shows the log.
     if os.environ.get("HLOGRAPH_XLA_LOG", "0") == "0":
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")

@@ -37,7 +37,7 @@ def registry() -> list[Pass]:
     """All passes, in the order of their action numbers."""
 
 class Rule:
-    """What is done at one place: XLA's own code, or an identity."""
+    """Rewrite rule: XLA's code, or an identity, applied at one place."""
 
     @property
     def name(self) -> str: ...
@@ -55,7 +55,9 @@ class Rule:
     def for_target(self) -> bool: ...
 
 class Rewrite:
-    """A rule at a place, and what it would change."""
+    """
+    A rule, the place where it applies, and the effect of applying it there.
+    """
 
     @property
     def rule(self) -> str: ...
@@ -85,30 +87,35 @@ def rules() -> list[Rule]:
     """All rules, in the order of their numbers."""
 
 def rewrites(module: Module, rules: Sequence[Rule]) -> list[Rewrite]:
-    """The rewrites by these rules that apply now."""
+    """Returns the rewrites by these rules that apply now."""
 
 def rewrites_anew(module: Module, rules: Sequence[Rule], alone: bool) -> list[Rewrite]:
-    """The same, whatever is known; alone: each tried on a copy of its own."""
+    """
+    The same, without using known outcomes; with alone=True each rewrite is tried on a copy of
+    its own.
+    """
 
 def propose(module: Module, rules: Sequence[Rule]) -> list[Rewrite]:
-    """What rewrites() tries, untried: rules and places alone."""
+    """
+    Returns the candidates of rewrites() without trying them: only rules and places are set.
+    """
 
 def apply(module: Module, rule: Rule, instruction: str, other: str) -> bool:
-    """Applies one; whether it applies."""
+    """Applies one; returns False if it does not apply."""
 
 class Module:
     """An HLO module held by XLA."""
 
     @staticmethod
-    def from_text(text: bytes, alone: bool = False) -> Module | None:
+    def from_text(text: bytes, isolated: bool = False) -> Module | None:
         """
-        None: to be parsed in a process of its own, there with alone=True, where an
-        abort of XLA ends it.
+        Returns None if XLA may end the process on this text: then it is to be parsed in
+        a process that may end, with isolated=True.
         """
 
     @staticmethod
-    def from_proto(serialized: bytes, alone: bool = False) -> Module | None:
-        """As from_text."""
+    def from_proto(serialized: bytes, isolated: bool = False) -> Module | None:
+        """Returns None as from_text does."""
 
     @property
     def name(self) -> str: ...
@@ -142,7 +149,8 @@ class Module:
 
     def run_and_look(self, pass_: Pass) -> tuple[bool, float, tuple[str, int, Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C')]] | None]:
         """
-        Whether the pass reported a change, its seconds, and the state if it is another one.
+        Returns whether the pass reported a change, its seconds, and the state unless it is as
+        before.
         """
 
     def dump_cpu_passes(self, directory: str, disabled: Sequence[str]) -> list[tuple[str, str, bool]]:
@@ -158,9 +166,6 @@ MAX_NESTING: int = 256
 MAX_ELIDED_ELEMENTS: int = 268435456
 
 MAX_DEVICES: int = 16777216
-
-def was_aborted() -> bool:
-    """Whether an abort of XLA's was survived in this process."""
 
 def opcodes() -> list[str]:
     """XLA's opcodes, in the order of op_counts."""

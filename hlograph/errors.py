@@ -1,24 +1,28 @@
-"""The errors that hlograph raises."""
+"""Exceptions of hlograph."""
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Collection
+from typing import Self
 
 # XLA's parser reports "was parsing 3:7: error: ..." with 1-based line and column.
 _POSITION = re.compile(r"was parsing (\d+):(\d+)")
+_LISTED_NAMES = 20
 
 
 class HloError(Exception):
-    """Base class of every error that hlograph raises on purpose."""
+    """Base class of all errors of hlograph."""
 
 
 class HloParseError(HloError, ValueError):
-    """The source is not an HLO module.
+    """Raised when a source is not an HLO module.
 
     Attributes:
-        line: Line of the text where parsing stopped, from 1; None where the
-            source has no lines (a proto, an unreadable file).
-        column: Column in that line, from 1; None likewise.
+        line: Line of the text at which parsing stopped, from 1; None if the source has no lines
+            (a proto, an unreadable file).
+        column: Column in that line, from 1; None if ``line`` is None.
     """
 
     def __init__(self, message: str) -> None:
@@ -29,23 +33,41 @@ class HloParseError(HloError, ValueError):
 
 
 class PassError(HloError):
-    """An XLA pass returned an error; the module is as it was before the pass."""
+    """Raised when an XLA pass returns an error; the module is as it was before the pass."""
 
 
 class RewriteError(HloError):
-    """A rewrite does not apply, or XLA's code returned an error; the module is as it was."""
+    """Raised when a rewrite does not apply or XLA returns an error; the module is as before."""
 
 
 class VerificationError(HloError):
-    """XLA's HloVerifier rejected the module."""
+    """Raised when XLA's HloVerifier rejects a module."""
 
 
 class NotExecutableError(HloError):
-    """A module cannot be compiled and run on this machine's CPU, where that is asked for."""
+    """Raised when a module cannot be compiled for this machine's CPU and run on it."""
 
 
 class UnknownNameError(HloError, KeyError):
-    """No pass, pipeline or benchmark has this name; the message lists near ones."""
+    """Raised when no pass, rule, pipeline, benchmark or option has the given name."""
+
+    @classmethod
+    def of(cls, kind: str, name: str, known: Collection[str]) -> Self:
+        """Returns the error for an unknown name, with a message that lists known names.
+
+        The message suggests up to three similar names. If none is similar, it lists the first 20.
+
+        Args:
+            kind: Kind of the named object, such as "pass".
+            name: The unknown name.
+            known: The names that exist.
+        """
+        message = f"no {kind} is called {name!r}; "
+        if similar := difflib.get_close_matches(name, known, n=3):
+            return cls(f"{message}did you mean {', '.join(similar)}?")
+        listed = ", ".join(list(known)[:_LISTED_NAMES])
+        rest = len(known) - _LISTED_NAMES
+        return cls(f"{message}known: {listed}" + (f" and {rest} more" if rest > 0 else ""))
 
     def __str__(self) -> str:
         # KeyError would print the repr of the message.
@@ -53,22 +75,22 @@ class UnknownNameError(HloError, KeyError):
 
 
 class EngineUnavailableError(HloError, ImportError):
-    """The native extension or the XLA libraries it needs cannot be loaded."""
+    """Raised when the native extension or the XLA libraries it needs cannot be loaded."""
 
 
 class DamagedFileError(HloError):
-    """A file is cut off, altered, of another kind, or of a version that is not read."""
+    """Raised when a file is truncated, altered, of another kind or of an unsupported version."""
 
 
 class WorkerLostError(HloError):
-    """A worker process ended in the middle of a task.
+    """Raised when a worker process ended during a task.
 
     Attributes:
         kind: One word for logs: ``crashed``, ``timed_out``, ``out_of_memory`` or ``killed``.
-        note: What the worker was doing, as it noted in its flight recorder; None if nothing.
-        to_blame: Whether that is what ended the worker, as far as can be told from outside.
-        seconds: How long it had been doing it.
-        output: The end of what the worker wrote to stderr, such as the message of a failed CHECK.
+        note: Note of the operation that the worker's flight recorder held; None without one.
+        to_blame: True if that operation caused the loss, as far as the pool can tell.
+        seconds: Duration of the operation so far, in seconds.
+        output: The last part of the worker's stderr, such as the message of a failed CHECK.
     """
 
     kind = "lost"
@@ -90,24 +112,27 @@ class WorkerLostError(HloError):
 
 
 class WorkerCrashedError(WorkerLostError):
-    """The worker ended itself: a failed CHECK, a bad memory access, an exit."""
+    """Raised when a worker ended by itself: a failed CHECK, a bad memory access, an exit."""
 
     kind = "crashed"
 
 
 class WorkerTimedOutError(WorkerLostError):
-    """The worker did one thing for longer than its limit, or was stopped; it was killed."""
+    """Raised when a worker was killed because an operation exceeded its time limit.
+
+    Also raised for a worker that was stopped by a signal.
+    """
 
     kind = "timed_out"
 
 
 class WorkerOutOfMemoryError(WorkerLostError):
-    """The worker's resident memory exceeded its limit; it was killed."""
+    """Raised when a worker was killed because its resident memory exceeded the limit."""
 
     kind = "out_of_memory"
 
 
 class WorkerKilledError(WorkerLostError):
-    """Somebody else ended the worker: a user, or the kernel when the machine's memory ran out."""
+    """Raised when a worker was killed from outside: by a user, or by the kernel out of memory."""
 
     kind = "killed"

@@ -1,4 +1,4 @@
-"""Encoders, actor-critic heads and PPO: plain torch and torch-geometric.
+"""Contains encoders, actor-critic heads and PPO, in plain torch and torch-geometric.
 
 Nothing here knows gymnasium, an environment or a program that trains: states come in as
 graph arrays or count vectors, transitions as tensors. The graph vocabulary of `hlograph`

@@ -1,4 +1,4 @@
-"""Policy and value heads over an encoder, with invalid actions masked.
+"""Adds policy and value heads to an encoder, and masks invalid actions.
 
 Masking follows Huang and Ontañón 2022 (arXiv:2006.14171): logits of masked actions become
 a large negative number before the softmax, so probabilities and gradients are those of
@@ -15,10 +15,10 @@ MASKED_LOGIT = -1e9
 
 
 class ActorCritic(nn.Module):
-    """An encoder, and two heads that see its vector and a context.
+    """Network of an encoder and two heads, which see its vector and a context.
 
-    The context is what a decision needs beside the state's item to be Markov: it is the
-    same for every encoder, so that a comparison of encoders is one of what they see.
+    The context holds what the decision needs beside the observation to be Markov. It is the same
+    for every encoder, so that encoders are compared by what they see.
 
     Args:
         encoder: Encodes states.
@@ -26,7 +26,7 @@ class ActorCritic(nn.Module):
         num_actions: Number of actions.
         config: Shape of the heads.
         value_width: Number of further context values, which the value head alone sees.
-        seen_width: Length of what the heads see of the encoder's vector; None is all of it.
+        seen_width: Length of the part of the encoder's vector that the heads see; None is all.
     """
 
     def __init__(
@@ -48,11 +48,11 @@ class ActorCritic(nn.Module):
         self.value_head = _head(width + value_width, config.width, 1, final_gain=1.0)
 
     def encode(self, states: StateStore, numbers: Tensor) -> Tensor:
-        """Vectors of states of a store: float32 [len(numbers), encoder.width]."""
+        """Returns vectors of states of a store, float32 [len(numbers), encoder.width]."""
         return self.encoder(states, numbers)
 
     def forward(self, encoded: Tensor, context: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Judges states.
+        """Computes log-probabilities of actions and values of states.
 
         Args:
             encoded: float32 [B, encoder.width].
@@ -68,12 +68,12 @@ class ActorCritic(nn.Module):
 
 
 def masked_log_probs(logits: Tensor, mask: Tensor) -> Tensor:
-    """Log-probabilities over the actions that the mask leaves, [B, A]."""
+    """Returns log-probabilities of logits [B, A], with masked actions at `MASKED_LOGIT`."""
     return torch.where(mask, logits, MASKED_LOGIT).log_softmax(dim=1)
 
 
 def entropy(log_probs: Tensor) -> Tensor:
-    """Entropy in nats of each row of log-probabilities, [B, A] to [B].
+    """Returns the entropy in nats of each row of log-probabilities, [B, A] to [B].
 
     A masked action has probability exactly 0 and a finite logarithm, so it adds nothing,
     also to the gradient.
@@ -90,7 +90,7 @@ def sample(log_probs: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def _head(width: int, hidden: int, outputs: int, final_gain: float) -> nn.Sequential:
-    """One hidden layer; orthogonal weights, zero biases (Engstrom et al. 2020)."""
+    """Builds an MLP of one hidden layer: orthogonal weights, zero biases (Engstrom et al. 2020)."""
     head = nn.Sequential(nn.Linear(width, hidden), nn.Tanh(), nn.Linear(hidden, outputs))
     for layer, gain in ((head[0], 2**0.5), (head[2], final_gain)):
         assert isinstance(layer, nn.Linear)

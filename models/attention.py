@@ -1,4 +1,4 @@
-"""GATv2 attention over one round of distinct neighbourhoods, by torch-geometric's layer."""
+"""Applies torch-geometric's GATv2 layer to one round of distinct neighbourhoods."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def attend(layer: Any, nodes: Tensor, part: Round, labels: Tensor) -> Tensor:
 
 
 def fits_kernel(layer: Any, nodes: Tensor) -> bool:
-    """Whether there is a kernel for a layer's sizes, and for where its input is."""
+    """Returns True if there is a kernel for a layer's head width and for its input's device."""
     is_plain = nodes.device.type == "cpu" and nodes.dtype == torch.float32
     return is_plain and layer.out_channels in attention.HEAD_WIDTHS
 
@@ -42,7 +42,7 @@ def fits_kernel(layer: Any, nodes: Tensor) -> bool:
 def attend_projected(
     layer: Any, source: Tensor, target: Tensor, part: Round, labels: Tensor
 ) -> Tensor:
-    """Applies the layer to nodes that it has projected, on a CPU.
+    """Applies the layer to nodes that it has already projected, on a CPU.
 
     Args:
         layer: A layer that `fits_kernel`.
@@ -63,7 +63,7 @@ def attend_projected(
 
 
 class _Fused(torch.autograd.Function):
-    """The kernels as an operation of torch."""
+    """Differentiable torch function of the kernels."""
 
     @staticmethod
     def forward(

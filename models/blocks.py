@@ -1,4 +1,4 @@
-"""One layer of the graph encoder: x + gelu(f(LayerNorm(x), its neighbours)).
+"""Defines the layers of the graph encoder: x + gelu(f(LayerNorm(x), neighbours)).
 
 Pre-norm residual blocks (Xiong et al. 2020, arXiv:2002.04745). No self-loops are added: the
 residual keeps a node's own vector, and a self-loop would need made-up edge features.
@@ -18,10 +18,10 @@ from models.refined_graphs import Round
 
 
 class GraphBlock(nn.Module, ABC):
-    """A layer, over one round of distinct neighbourhoods.
+    """Layer that works on one round of distinct neighbourhoods.
 
-    It has two halves: what depends on a node alone, which somebody who encodes graph after graph
-    keeps, and what a neighbourhood makes of it.
+    It has two halves: `sources` depends on a node alone, so an incremental encoder keeps it;
+    `gathered` depends on the neighbourhood.
     """
 
     def __init__(self, width: int) -> None:
@@ -29,7 +29,7 @@ class GraphBlock(nn.Module, ABC):
         self.norm = nn.LayerNorm(width)
 
     def forward(self, nodes: Tensor, part: Round, labels: Tensor) -> Tensor:
-        """Vectors after the layer, float32 [C, width], from those before, [C', width].
+        """Maps vectors before the layer, float32 [C', width], to those after it, [C, width].
 
         Args:
             nodes: Vectors of the round before.
@@ -39,21 +39,21 @@ class GraphBlock(nn.Module, ABC):
         return self.onward(nodes, self.sources(nodes), part, labels)
 
     def onward(self, nodes: Tensor, sources: Tensor, part: Round, labels: Tensor) -> Tensor:
-        """The second half: as `forward`, with the `sources` of the same nodes."""
+        """Runs the second half of `forward`, with the `sources` of the same nodes."""
         own = nodes.index_select(0, part.own)
         return self.after(own, self.gathered(own, sources, part, labels))
 
     def after(self, own: Tensor, gathered: Tensor) -> Tensor:
-        """The residual sum."""
+        """Returns the residual sum."""
         return own + nn.functional.gelu(gathered)
 
     @abstractmethod
     def sources(self, nodes: Tensor) -> Tensor:
-        """The first half: float32 [C', P] of vectors [C', width]."""
+        """Runs the first half, which depends on each node alone: [C', width] to float32 [C', P]."""
 
     @abstractmethod
     def gathered(self, own: Tensor, sources: Tensor, part: Round, labels: Tensor) -> Tensor:
-        """What comes from the neighbours: float32 [C, width].
+        """Aggregates over the neighbours: float32 [C, width].
 
         Args:
             own: float32 [C, width], vectors of the colours themselves in the round before.
@@ -63,16 +63,16 @@ class GraphBlock(nn.Module, ABC):
         """
 
     def keeps_sources(self, nodes: Tensor) -> bool:
-        """Whether the halves can be computed apart, where these nodes are."""
+        """Returns True if the halves can be computed separately on the nodes' device."""
         return nodes.device.type == "cpu"
 
 
 class GATBlock(GraphBlock):
-    """GATv2 (Brody, Alon, Yahav 2022, arXiv:2105.14491) with edge features."""
+    """Layer of GATv2 (Brody, Alon, Yahav 2022, arXiv:2105.14491) with edge features."""
 
     def __init__(self, config: GATConfig) -> None:
         super().__init__(config.width)
-        # Importing torch_geometric takes seconds: only who builds an encoder pays them.
+        # Importing torch_geometric takes seconds, so it is imported only to build a layer.
         with warnings.catch_warnings():
             # It scripts functions at import, which torch has deprecated.
             warnings.filterwarnings("ignore", "`torch.jit.script", DeprecationWarning)
@@ -87,42 +87,42 @@ class GATBlock(GraphBlock):
         )
 
     def forward(self, nodes: Tensor, part: Round, labels: Tensor) -> Tensor:
-        """Vectors after the layer; on devices and for sizes without a kernel, too."""
+        """Runs the layer on any device, with a kernel or without one."""
         attended = attend(self.attention, self.norm(nodes), part, labels)
         return self.after(nodes.index_select(0, part.own), attended)
 
     def sources(self, nodes: Tensor) -> Tensor:
-        """Nodes as sources of attention."""
+        """Projects nodes as sources of attention."""
         return self.attention.lin_l(self.norm(nodes))
 
     def gathered(self, own: Tensor, sources: Tensor, part: Round, labels: Tensor) -> Tensor:
-        """What attention gathers, where there is a kernel."""
+        """Aggregates by attention, with a kernel."""
         target = self.attention.lin_r(self.norm(own))
         return attend_projected(self.attention, sources, target, part, labels)
 
     def keeps_sources(self, nodes: Tensor) -> bool:
-        """Whether there is a kernel."""
+        """Returns True if there is a kernel."""
         return fits_kernel(self.attention, nodes)
 
 
 class MessageBlock(GraphBlock):
-    """Another way to gather from neighbours."""
+    """Layer of another kind of message passing."""
 
     def __init__(self, config: GATConfig, messages: MessagePassing) -> None:
         super().__init__(config.width)
         self.messages = messages
 
     def sources(self, nodes: Tensor) -> Tensor:
-        """What the messages need of nodes."""
+        """Computes the per-node inputs of the messages."""
         return self.messages.sources(self.norm(nodes))
 
     def gathered(self, own: Tensor, sources: Tensor, part: Round, labels: Tensor) -> Tensor:
-        """The messages, and what is made of them."""
+        """Computes and aggregates the messages."""
         return self.messages(sources, part, labels)
 
 
 class NodeBlock(GraphBlock):
-    """Two layers of an MLP on each node alone: as many weights as the two sides of GATv2."""
+    """Layer without edges: an MLP on each node, with as many weights as the two sides of GATv2."""
 
     def __init__(self, config: GATConfig) -> None:
         super().__init__(config.width)
@@ -130,16 +130,16 @@ class NodeBlock(GraphBlock):
         self.mlp = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Linear(width, width))
 
     def sources(self, nodes: Tensor) -> Tensor:
-        """What the node adds to itself."""
+        """Computes what each node adds to itself."""
         return self.mlp(self.norm(nodes))
 
     def gathered(self, own: Tensor, sources: Tensor, part: Round, labels: Tensor) -> Tensor:
-        """The same, of the colours of this round."""
+        """Selects the colours of this round."""
         return sources.index_select(0, part.own)
 
 
 def blocks_of(config: GATConfig) -> list[GraphBlock]:
-    """The layers of an encoder; without layers or edges, at least one that sees nodes alone."""
+    """Builds the layers of an encoder; without layers or edges, at least one on nodes alone."""
     if not config.edges or config.layers == 0:
         return [NodeBlock(config) for _ in range(max(config.layers, 1))]
     if config.layer == "gatv2":

@@ -1,9 +1,9 @@
-"""Encoder of a rewriting environment's states: the graph, and every candidate in it.
+"""Encodes states of a rewriting environment: the graph, and every candidate in it.
 
 The meta-graph of the environment has a node for each candidate, tied to the instructions that it
-touches. Messages go one way, from instructions to candidates: what is offered follows from the
-graph, so it has nothing to tell the graph's nodes, and these have the same neighbourhoods, to be
-encoded once, whatever is offered.
+touches. Messages go one way, from instructions to candidates: the candidates follow from the graph,
+so they hold no information for its nodes. The nodes keep the same neighbourhoods, and are encoded
+once, whichever candidates are offered.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from torch import Tensor, nn
 
 from models.candidate_graphs import CandidateGraphs, Candidates
 from models.config import CandidateConfig, GATConfig
-from models.encoder import Encoder, Follower
+from models.encoder import Encoder, IncrementalEncoder
 from models.gat import GATEncoder
-from models.gat_follower import GATFollower
 from models.graph_view import GraphSchema
+from models.incremental_gat import IncrementalGATEncoder
 
 
 class CandidateEncoder(Encoder):
     """Encodes a graph by attention, and each candidate by the nodes that it touches.
 
-    The vector of a state is the graph's, followed by one for each of `slots` candidates; zeros
+    The vector of a state is the graph's, incremental by one for each of `slots` candidates; zeros
     where there are fewer.
 
     Args:
@@ -50,7 +50,7 @@ class CandidateEncoder(Encoder):
         self.slots, self.roles, self.candidate_width = slots, roles, config.width
         self.rule = nn.Embedding(rules, config.width)
         self.features = nn.Linear(features - 1, config.width)
-        # A node says something else of the candidate that is applied there than of one that
+        # A node means something else to a candidate that is applied there than to one that
         # removes it.
         self.touched = nn.Linear(gat.width, roles * config.width, bias=False)
         self.norm = nn.LayerNorm(gat.width)
@@ -60,11 +60,11 @@ class CandidateEncoder(Encoder):
         self.width = self.graph.width + slots * config.width
 
     def store(self) -> CandidateGraphs:
-        """An empty store of graphs and candidates."""
+        """Returns an empty store of graphs and candidates."""
         return CandidateGraphs(self.graph.view, len(self.graph.layers))
 
     def forward(self, states: CandidateGraphs, numbers: Tensor) -> Tensor:
-        """Encodes states of a store: float32 [len(numbers), self.width]."""
+        """Encodes states of a store, float32 [len(numbers), self.width]."""
         device = self.rule.weight.device
         chosen = numbers.tolist()
         block = states.block(chosen, device)
@@ -77,7 +77,7 @@ class CandidateEncoder(Encoder):
     def joined(
         self, graphs: Tensor, candidates: Candidates, nodes: Tensor, place: Tensor
     ) -> Tensor:
-        """Vectors of states from those of their graphs and nodes.
+        """Computes vectors of states from those of their graphs and nodes.
 
         Args:
             graphs: float32 [G, graph width].
@@ -100,7 +100,7 @@ class CandidateEncoder(Encoder):
         return torch.cat([graphs, slots.view(len(graphs), -1)], dim=1)
 
     def _mean_by_role(self, rows: Tensor, candidates: Candidates) -> Tensor:
-        """For each candidate, the sum over roles of the mean over its nodes: [P, width]."""
+        """Sums over roles, for each candidate, the mean over its nodes: [P, width]."""
         count = len(candidates.state) * self.roles
         bucket = candidates.linked * self.roles + candidates.role
         size = rows.new_zeros(count).index_add(0, bucket, rows.new_ones(len(rows)))
@@ -108,33 +108,33 @@ class CandidateEncoder(Encoder):
         sums = rows.new_zeros(len(candidates.state), rows.shape[1])
         return sums.index_add(0, candidates.linked, rows)
 
-    def follow(self, states: CandidateGraphs) -> Follower:
-        """What encodes added states; on a CPU, only the nodes that are new in them."""
-        followed = self.graph.follow(states)
-        if isinstance(followed, GATFollower):
-            return CandidateFollower(self, states, followed)
-        return super().follow(states)
+    def incremental(self, states: CandidateGraphs) -> IncrementalEncoder:
+        """Returns an encoder of added states, which on a CPU encodes only nodes that are new."""
+        incremental = self.graph.incremental(states)
+        if isinstance(incremental, IncrementalGATEncoder):
+            return IncrementalCandidateEncoder(self, states, incremental)
+        return super().incremental(states)
 
 
-class CandidateFollower(Follower):
-    """Follows the graphs, and encodes the candidates of what was added.
+class IncrementalCandidateEncoder(IncrementalEncoder):
+    """Incremental encoder of graphs and their candidates.
 
     Args:
         encoder: The encoder, whose parameters stay as they are.
         states: The store.
-        followed: What follows the graphs.
+        incremental: The incremental encoder of the graphs.
     """
 
     def __init__(
-        self, encoder: CandidateEncoder, states: CandidateGraphs, followed: GATFollower
+        self, encoder: CandidateEncoder, states: CandidateGraphs, incremental: IncrementalGATEncoder
     ) -> None:
         super().__init__(encoder, states)
-        self._whole, self._offered, self._followed = encoder, states, followed
+        self._whole, self._offered, self._graphs = encoder, states, incremental
 
     @torch.inference_mode()
     def new_vectors(self) -> Tensor:
-        """Vectors of the states added since the last call: float32 [G, width]."""
+        """Encodes the states added since the last call, float32 [G, width]."""
         first, self._done = self._done, len(self._offered)
-        graphs = self._followed.new_vectors()
+        graphs = self._graphs.new_vectors()
         candidates = self._offered.candidates(range(first, self._done))
-        return self._whole.joined(graphs, candidates, self._followed.nodes, candidates.colour)
+        return self._whole.joined(graphs, candidates, self._graphs.nodes, candidates.colour)

@@ -1,4 +1,4 @@
-"""Graphs of states together with the candidates that are offered in them."""
+"""Stores graphs of states together with the candidates that are offered in them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from models.refined_graphs import RefinedGraphs
 
 
 class GraphAndCandidates(NamedTuple):
-    """A state of a rewriting environment.
+    """State of a rewriting environment.
 
     Attributes:
         graph: The graph.
@@ -28,7 +28,7 @@ class GraphAndCandidates(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Candidates of some states, one after the other.
+    """Candidates of several states, concatenated.
 
     Attributes:
         state: int64 [P], place of its state among those asked for, ascending.
@@ -47,16 +47,16 @@ class Candidates(NamedTuple):
     role: Tensor
 
     def to(self, device: torch.device) -> Candidates:
-        """The same candidates on another device."""
+        """Returns the same candidates on another device."""
         return Candidates(*(column.to(device) for column in self))
 
 
 class CandidateGraphs(RefinedGraphs):
-    """A store of graphs that also holds what is offered in each.
+    """Store of graphs that also holds the candidates of each.
 
     Args:
-        view: What an encoder sees of the graphs.
-        rounds: Its layers of message passing.
+        view: The parts of graphs that the encoder sees.
+        rounds: The encoder's layers of message passing.
     """
 
     def __init__(self, view: GraphView, rounds: int) -> None:
@@ -88,7 +88,7 @@ class CandidateGraphs(RefinedGraphs):
             self._links.append(links)
 
     def candidates(self, numbers: Sequence[int]) -> Candidates:
-        """The candidates of some states, on the CPU."""
+        """Returns the candidates of some states, on the CPU."""
         features = [self._features[number] for number in numbers]
         sizes = np.array([len(rows) for rows in features])
         first = np.cumsum(sizes) - sizes

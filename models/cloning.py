@@ -1,9 +1,9 @@
-"""Learning from demonstrations, before a policy learns from what it does itself.
+"""Trains a policy on demonstrations, before reinforcement learning.
 
-Behavioural cloning (Pomerleau 1991, "Efficient training of artificial neural networks for
-autonomous navigation"), and the values of the demonstrated states beside it, so that PPO begins
-with a critic that fits the policy. Imitation of a search as the start of reinforcement learning
-is that of AlphaGo (Silver et al. 2016).
+The method is behavioural cloning (Pomerleau 1991, "Efficient training of artificial neural networks
+for autonomous navigation"). It also fits the values of the demonstrated states, so that PPO begins
+with a critic that fits the policy. AlphaGo (Silver et al. 2016) likewise starts reinforcement
+learning from imitation.
 """
 
 from __future__ import annotations
@@ -11,32 +11,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from models.actor_critic import ActorCritic
 from models.config import CloningConfig, PPOConfig
 from models.encoder import StateStore
-from models.gradients import MinibatchGradients
+from models.gradients import MinibatchGradients, NonFiniteGradientError
 
 
 @dataclass(frozen=True)
 class Demonstrations:
-    """B demonstrated transitions over S distinct states; tensors are on the CPU."""
+    """Holds B demonstrated transitions over S distinct states; tensors are on the CPU."""
 
     states: StateStore
-    """S distinct states, as the encoder works on them."""
+    """S distinct states, in the encoder's own form."""
     state: Tensor
     """int64 [B]: number of the state in `states`."""
     episode: Tensor
-    """int64 [B]: what they are part of, from 0; no state is in two of them."""
+    """int64 [B]: episode of the transition, from 0; no state belongs to two episodes."""
     context: Tensor
     """float32 [B, C]"""
     mask: Tensor
     """bool [B, A]: False for actions that could not be taken."""
     action: Tensor
-    """int64 [B]: what was done."""
+    """int64 [B]: the demonstrated action."""
     returns: Tensor
-    """float32 [B]: discounted reward that followed, in scaled reward."""
+    """float32 [B]: discounted reward that incremental, in scaled reward."""
 
     def __len__(self) -> int:
         return len(self.state)
@@ -44,13 +44,15 @@ class Demonstrations:
 
 @dataclass(frozen=True)
 class CloningStats:
-    """What an epoch did; means over its transitions."""
+    """Statistics of one epoch, means over the transitions of its optimizer steps."""
 
     epoch: int
     loss: float
     agreement: float
     """Share of transitions whose likeliest action is the demonstrated one."""
     value_loss: float
+    skipped_minibatches: int
+    """Minibatches without an optimizer step, because their gradient had NaN or infinity in it."""
 
 
 def clone_behaviour(
@@ -61,18 +63,23 @@ def clone_behaviour(
     generator: torch.Generator,
     threads: int = 1,
 ) -> list[CloningStats]:
-    """Teaches a policy to do what was demonstrated.
+    """Trains a policy to take the demonstrated actions.
+
+    A minibatch whose gradient is not finite is skipped and counted.
 
     Args:
-        policy: What learns.
+        policy: The policy that learns.
         shown: The demonstrations.
         config: Hyper-parameters.
-        ppo: Those that the learning after it shares: memory, parts, clipping of gradients.
+        ppo: Hyper-parameters shared with PPO: node budget, parts, clipping of gradients.
         generator: Source of the order of minibatches.
-        threads: Parts of a minibatch that are worked on at the same time.
+        threads: Parts of a minibatch that run at the same time.
 
     Returns:
-        What each epoch did.
+        Statistics of each epoch.
+
+    Raises:
+        NonFiniteGradientError: No minibatch of an epoch had a finite gradient.
     """
     device = next(policy.parameters()).device
     context, mask = shown.context.to(device), shown.mask.to(device)
@@ -84,7 +91,7 @@ def clone_behaviour(
     def loss(rows: Tensor, encoded: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         log_probs, value = policy(encoded, context[rows], mask[rows])
         right = log_probs.gather(1, action[rows].unsqueeze(1)).squeeze(1)
-        # Masked actions have no probability to be given.
+        # Smoothing gives masked actions no probability.
         spread = log_probs.masked_fill(~mask[rows], 0.0).sum(1) / mask[rows].sum(1)
         wrong = -((1.0 - config.smoothing) * right + config.smoothing * spread).sum()
         value_loss = 0.5 * (value - returns[rows]).square().sum()
@@ -94,28 +101,35 @@ def clone_behaviour(
 
     stats = []
     for epoch in range(config.epochs):
-        sums, rows = torch.zeros(3), 0
+        sums, rows, skipped = torch.zeros(3), 0, 0
         taken = _minibatches(shown, config.minibatch, generator)
         for number, chosen in enumerate(taken):
             progress = (epoch + number / len(taken)) / config.epochs
             for group in optimizer.param_groups:
                 group["lr"] = config.learning_rate * (1.0 - progress)
             found = gradients.find(shown.states, state, chosen, loss)
-            nn.utils.clip_grad_norm_(gradients.parameters, ppo.max_grad_norm)
-            optimizer.step()
+            if gradients.step(optimizer, ppo.max_grad_norm) is None:
+                skipped += 1
+                continue
             sums += found.rows * torch.tensor(found.terms)
             rows += found.rows
+        if not rows:
+            raise NonFiniteGradientError(
+                f"expected finite gradients, got NaN or infinity in all {skipped} minibatches of "
+                f"epoch {epoch}; check the returns of the demonstrations, or lower the learning "
+                "rate of imitation"
+            )
         wrong, agreed, value_loss = (sums / rows).tolist()
-        stats.append(CloningStats(epoch, wrong, agreed, value_loss))
+        stats.append(CloningStats(epoch, wrong, agreed, value_loss, skipped))
     return stats
 
 
 def _minibatches(shown: Demonstrations, size: int, generator: torch.Generator) -> list[list[int]]:
-    """States of whole episodes, drawn at random: they share most of what there is to encode.
+    """Draws minibatches of whole episodes, whose states share most of their neighbourhoods.
 
     Args:
         shown: The demonstrations.
-        size: Transitions in a minibatch, about.
+        size: Approximate number of transitions in a minibatch.
         generator: Source of the order.
     """
     rows = shown.episode.bincount()
@@ -123,5 +137,6 @@ def _minibatches(shown: Demonstrations, size: int, generator: torch.Generator) -
     number = torch.empty_like(order)
     number[order] = (rows[order].cumsum(0) - rows[order]) // size
     minibatch = number[shown.episode]
-    parts = [shown.state[minibatch == n].unique().tolist() for n in range(int(number.max()) + 1)]
-    return [part for part in parts if part]
+    in_order = minibatch.argsort(stable=True)
+    parts = shown.state[in_order].split(minibatch.bincount().tolist())
+    return [part.unique().tolist() for part in parts if len(part)]

@@ -1,4 +1,4 @@
-"""Hyper-parameters of the encoders, the heads and PPO.
+"""Defines the hyper-parameters of the encoders, the heads and PPO.
 
 They stand apart from the modules that use them, and import no torch, because every
 program builds its command line from them and `--help` has to answer in a second.
@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from typing import Literal
 
 LOG_COUNT_SCALE = 1.0 / 7.0
-"""Brings logarithms of counts up to a few thousand to order one."""
+"""Factor that brings logarithms of counts up to a few thousand to order one."""
 
 
 @dataclass(frozen=True)
 class GATConfig:
-    """Shape of the graph encoder, and what it sees.
+    """Shape of the graph encoder, and the parts of a graph that it sees.
 
-    The defaults are the encoder as it is meant. Each other setting takes one thing from it, or
-    puts another in its place, to find out what that thing is worth.
+    The defaults are the project's encoder. Each other setting removes or replaces one part of it,
+    for ablations.
     """
 
     layers: int = 3
     """Number of layers: the radius, in edges, of what a node can see. 0 is an MLP over each node's
     own features, pooled."""
     layer: Literal["gatv2", "gat", "sage", "gin"] = "gatv2"
-    """How a layer gathers from neighbours: attention that depends on both ends, attention that
+    """Aggregation over neighbours: attention that depends on both ends, attention that
     ranks neighbours alike for every node, a mean, or a sum."""
     heads: int = 4
     """Attention heads of each layer."""
@@ -34,19 +34,19 @@ class GATConfig:
     counted_kinds: int = 32
     """Learned kinds of node whose number in the graph the pooling counts."""
     edges: bool = True
-    """Gather from neighbours; without, as many layers see each node's own vector alone."""
+    """True if layers aggregate over neighbours; otherwise each sees the node's own vector alone."""
     reverse_edges: bool = True
-    """Let operands see their users, and computations their callers, too."""
+    """True if operands also see their users, and computations their callers."""
     operand_positions: bool = True
-    """Tell apart the first operand from the second."""
+    """True if edges carry the position of the operand."""
     attributes: bool = True
-    """See more of a node than its type and opcode: element type, dimensions, all other features."""
+    """True if nodes have more features than type and opcode: element type, dimensions, others."""
     neighbour_features: bool = True
-    """See features that tell of other nodes without an edge to them: how many operands and users,
+    """True if nodes have features computed from other nodes: how many operands and users,
     whether cse would find another alike (`models.graph_view.NEIGHBOUR_FEATURES`)."""
 
     def __post_init__(self) -> None:
-        """Checks what no network can be built with."""
+        """Checks that a network can be built."""
         if self.layers < 0:
             raise ValueError(f"an encoder has 0 or more layers, got {self.layers}")
 
@@ -58,12 +58,12 @@ class GATConfig:
 
 @dataclass(frozen=True)
 class CandidateConfig:
-    """Shape of what encodes and scores the candidates of a rewriting policy."""
+    """Shape of the encoder and the scores of a rewriting policy's candidates."""
 
     width: int = 32
     """Width of a candidate's vector."""
     score_width: int = 64
-    """Width of the hidden layer in which graph and candidate meet to be scored."""
+    """Width of the hidden layer that combines graph and candidate into a score."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class PPOConfig:
     final_learning_rate: float = 0.1
     """Step size at the end of training, as a share of the first; linear in between."""
     gamma: float = 0.9
-    """Discount of future reward; a low one, for what a pass is worth shows within a few steps."""
+    """Discount of future reward; low, because the worth of a pass shows within a few steps."""
     gae_lambda: float = 0.95
     """Decay of the advantage estimate: 0 trusts the value head, 1 the observed return."""
     reward_scale: float = 0.1
@@ -103,11 +103,11 @@ class PPOConfig:
     minibatches: int = 4
     """Optimizer steps in one pass over the rollout."""
     minibatch_parts: int = 2
-    """Parts of a minibatch that may be worked on at the same time; results depend on it."""
+    """Parts of a minibatch that may run at the same time; results depend on it."""
     clip: float = 0.2
-    """Largest move of the probability ratio away from 1 that is rewarded."""
+    """Largest deviation of the probability ratio from 1 that is rewarded."""
     value_clip: float | None = None
-    """Largest move of a value estimate in one update; None leaves values free."""
+    """Largest change of a value estimate in one update; None does not limit it."""
     value_weight: float = 0.5
     """Weight of the value loss."""
     entropy_weight: float = 0.01
@@ -115,27 +115,27 @@ class PPOConfig:
     final_entropy: float = 1.0
     """Weight of the bonus at the end of training, as a share of the first; linear in between."""
     target_kl: float | None = 0.03
-    """The update stops when the policy has moved 1.5 times as far; None never stops."""
+    """Divergence that stops an update when it is exceeded by the factor 1.5; None never stops."""
     max_grad_norm: float = 0.5
-    """Gradients longer than this are scaled down to it."""
+    """Largest global norm of a gradient; a larger one is scaled down to it."""
     adam_epsilon: float = 1e-5
     """Epsilon of Adam."""
     node_budget: int = 65_536
-    """Distinct nodes encoded at once, which bounds memory; a larger graph is encoded alone."""
+    """Largest number of distinct nodes encoded at once; a larger graph is encoded alone."""
 
 
 @dataclass(frozen=True)
 class CloningConfig:
-    """Hyper-parameters of learning from demonstrations; see `models.cloning`."""
+    """Hyper-parameters of behavioural cloning; see `models.cloning`."""
 
     epochs: int = 15
-    """Passes over the demonstrations; 0 does not learn from any."""
+    """Passes over the demonstrations; 0 skips cloning."""
     minibatch: int = 256
     """Transitions of an optimizer step."""
     learning_rate: float = 2e-3
-    """Step size of Adam at the start, which falls to 0 on a line."""
+    """Step size of Adam at the start; it falls linearly to 0."""
     value_weight: float = 0.25
     """Weight of the value loss."""
     smoothing: float = 0.05
-    """Share of the target's probability that is spread over all actions, so that what follows can
+    """Share of the target's probability that is spread over all actions, so that PPO can
     still explore."""

@@ -1,4 +1,4 @@
-"""What the heads, the rollout and PPO ask of an encoder."""
+"""Defines the interface of encoders to the heads, the rollout and PPO."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from torch import Tensor, nn
 
 
 class StateStore(ABC):
-    """Distinct states in the form in which an encoder works on them; numbered from 0.
+    """Store of distinct states in an encoder's own form, numbered from 0.
 
-    Stores are pickled: what a worker has seen travels as one.
+    Stores are pickled: workers send the states that they visited as a store.
     """
 
     @abstractmethod
     def __len__(self) -> int:
-        """Number of states."""
+        """Returns the number of states."""
 
     @abstractmethod
     def add(self, items: Sequence[Any]) -> None:
-        """Adds states by what is observed of them."""
+        """Adds states by their observations."""
 
     @abstractmethod
     def merge(self, other: Any, numbers: Sequence[int]) -> None:
-        """Adds those states of another store of its kind that have these numbers there."""
+        """Adds states of another store of its kind, by their numbers there."""
 
     @abstractmethod
     def prepare(self, device: torch.device) -> None:
-        """Puts what the states share on a device, before several threads encode them there."""
+        """Moves shared tables to a device, before several threads encode states there."""
 
     @abstractmethod
     def groups(self, numbers: Sequence[int], budget: int) -> list[tuple[list[int], int]]:
-        """Splits states into groups that are encoded within a budget, so bounded in memory.
+        """Splits states into groups that are encoded within a budget, which bounds memory.
 
         Args:
             numbers: States.
@@ -46,14 +46,14 @@ class StateStore(ABC):
 
 
 class Encoder(nn.Module, ABC):
-    """Turns states (graphs, count vectors) into vectors."""
+    """Base class of networks that map states (graphs, count vectors) to vectors."""
 
     width: int
     """Length of a vector."""
 
     @abstractmethod
     def store(self) -> StateStore:
-        """An empty store for this encoder."""
+        """Returns an empty store for this encoder."""
 
     @abstractmethod
     def forward(self, states: Any, numbers: Tensor) -> Tensor:
@@ -67,19 +67,19 @@ class Encoder(nn.Module, ABC):
             float32 [G, width]; a row depends on its state alone.
         """
 
-    def follow(self, states: Any) -> Follower:
-        """What encodes the states of a store as they are added, with the parameters of now."""
-        return Follower(self, states)
+    def incremental(self, states: Any) -> IncrementalEncoder:
+        """Returns an encoder, with the present parameters, of states added to a store."""
+        return IncrementalEncoder(self, states)
 
     def encode_items(self, items: Sequence[Any]) -> Tensor:
-        """Encodes states that are in no store: float32 [len(items), width]."""
+        """Encodes states that are in no store, float32 [len(items), width]."""
         states = self.store()
         states.add(items)
         return self(states, torch.arange(len(states)))
 
 
-class Follower:
-    """Encodes the states of a store as they are added, without gradients.
+class IncrementalEncoder:
+    """Encoder of the states of a store as they are added, without gradients.
 
     Args:
         encoder: The encoder, whose parameters stay as they are.
@@ -92,6 +92,6 @@ class Follower:
 
     @torch.inference_mode()
     def new_vectors(self) -> Tensor:
-        """Vectors of the states added since the last call: float32 [G, width]."""
+        """Encodes the states added since the last call, float32 [G, width]."""
         first, self._done = self._done, len(self._states)
         return self._encoder(self._states, torch.arange(first, self._done))

@@ -1,9 +1,8 @@
-"""Graph attention encoder: typed graphs to one vector each.
+"""Encodes typed graphs by graph attention, to one vector each.
 
-Layers are GATv2, or another of `models.blocks`. Nodes whose neighbourhoods are the same, in
-whatever states, are encoded once (`hlograph.kernels.refinement`): every layer makes of a node what
-its own vector and the multiset of its neighbours' vectors and edge labels say, so the same
-of equal ones.
+Layers are GATv2, or another of `models.blocks`. Nodes with the same neighbourhood, in any state,
+are encoded once (`hlograph.kernels.refinement`). A layer depends only on a node's own vector and on
+the multiset of its neighbours' vectors and edge labels, so such nodes have the same vector.
 """
 
 from __future__ import annotations
@@ -14,17 +13,17 @@ from torch import Tensor, nn
 
 from models.blocks import GraphBlock, blocks_of
 from models.config import GATConfig
-from models.encoder import Encoder, Follower
-from models.gat_follower import GATFollower
+from models.encoder import IncrementalEncoder
 from models.graph_view import POSITION_BUCKETS, GraphSchema, GraphView
+from models.incremental_gat import IncrementalGATEncoder, LayeredEncoder
 from models.pooling import Pooling
 from models.refined_graphs import Block, RefinedGraphs
 
 
-class GATEncoder(Encoder):
-    """Encodes graphs by graph attention, or what the settings put in its place.
+class GATEncoder(LayeredEncoder):
+    """Encoder of graphs by graph attention, or by the layers that the settings name.
 
-    Nothing but the graph goes in, and of it only what the settings leave to see.
+    Its only input is the graph, and of that only the parts that the settings show.
 
     Args:
         schema: The vocabularies of the graphs.
@@ -38,7 +37,7 @@ class GATEncoder(Encoder):
         width = config.width
         self.node_type = nn.Embedding(schema.node_types, width)
         self.opcode = nn.Embedding(schema.opcodes, width)
-        # What is not seen has no parameters.
+        # Parts that are not seen have no parameters.
         self.element_type = self.node_features = None
         if config.attributes:
             self.element_type = nn.Embedding(schema.element_types, width)
@@ -55,11 +54,11 @@ class GATEncoder(Encoder):
         self.width = self.pooling.width
 
     def store(self) -> RefinedGraphs:
-        """An empty store of graphs, refined as far as the layers reach."""
+        """Returns an empty store of graphs, refined as far as the layers reach."""
         return RefinedGraphs(self.view, len(self.layers))
 
     def forward(self, states: RefinedGraphs, numbers: Tensor) -> Tensor:
-        """Encodes graphs of a store: float32 [len(numbers), self.width]."""
+        """Encodes graphs of a store, float32 [len(numbers), self.width]."""
         return self.encode_block(states.block(numbers.tolist(), self.opcode.weight.device))
 
     def encode_block(self, block: Block) -> Tensor:
@@ -67,14 +66,14 @@ class GATEncoder(Encoder):
         return self.pooling(self.encode_nodes(block), block.members)
 
     def encode_nodes(self, block: Block) -> Tensor:
-        """Vectors of a block's nodes by their last colour: float32 [C, config.width]."""
+        """Computes vectors of a block's nodes by their last colour, float32 [C, config.width]."""
         nodes, labels = self.embed(block.rows), self.edge_labels()
         for layer, part in zip(self.blocks(), block.rounds, strict=True):
             nodes = layer(nodes, part, labels)
         return nodes
 
     def embed(self, rows: Tensor) -> Tensor:
-        """Vectors of nodes before the first layer: [N, columns of the view] to [N, width]."""
+        """Embeds nodes before the first layer: [N, columns of the view] to [N, width]."""
         node_type, opcode = rows[:, :2].long().unbind(1)
         nodes = self.node_type(node_type) + self.opcode(opcode)
         if self.element_type is None or self.node_features is None:
@@ -82,7 +81,7 @@ class GATEncoder(Encoder):
         return nodes + self.element_type(rows[:, 2].long()) + self.node_features(rows[:, 3:])
 
     def edge_labels(self) -> Tensor:
-        """Features of edges by label, float32 [directions * schema.edge_labels, edge_width]."""
+        """Embeds edge labels, float32 [directions * schema.edge_labels, edge_width]."""
         if self.edge_type is None:
             return self.opcode.weight.new_empty(0, self.edge_width)
         labels = self.edge_type.weight.unsqueeze(1)
@@ -90,14 +89,14 @@ class GATEncoder(Encoder):
             return labels.expand(-1, POSITION_BUCKETS, -1).flatten(0, 1)
         return (labels + self.edge_position.weight).flatten(0, 1)
 
-    def follow(self, states: RefinedGraphs) -> Follower:
-        """What encodes added states; on a CPU, only what is new in them."""
+    def incremental(self, states: RefinedGraphs) -> IncrementalEncoder:
+        """Returns an encoder of added states, which on a CPU encodes only nodes that are new."""
         if all(layer.keeps_sources(self.opcode.weight) for layer in self.blocks()):
-            return GATFollower(self, states)
-        return super().follow(states)
+            return IncrementalGATEncoder(self, states)
+        return super().incremental(states)
 
     def blocks(self) -> Iterator[GraphBlock]:
-        """The layers, as what they are."""
+        """Yields the layers with their type."""
         for layer in self.layers:
             assert isinstance(layer, GraphBlock)
             yield layer

@@ -1,77 +1,61 @@
-"""Gradients of a minibatch of distinct states, under a bound on memory.
+"""Computes gradients of minibatches of distinct states within bounded memory.
 
-Whatever is learned, of a policy's own experience or of another's: a minibatch is a set of
-distinct states with every transition that visited them. It is worked on in parts, which may go
-on at the same time, and a part in groups that fit a budget of nodes.
+PPO and behavioural cloning share it. A minibatch is a set of distinct states with every transition
+that visited them. It is split into parts, which may run at the same time, and a part into groups
+that fit a budget of nodes.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from hlograph.errors import HloError
 from models.actor_critic import ActorCritic
 from models.encoder import StateStore
 
 Loss = Callable[[Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
-"""From rows, int64 [V], and vectors of their states, float32 [V, width], to the loss and to terms
-of it, float32 [any], both summed over the rows; and to something whose largest value counts."""
+"""Maps rows, int64 [V], and vectors of their states, float32 [V, width], to three tensors: the
+loss and its terms, float32 [any], both summed over the rows, and a value whose maximum is kept."""
+
+
+class NonFiniteGradientError(HloError):
+    """Raised when no minibatch of an update has a finite gradient."""
 
 
 @dataclass(frozen=True)
 class MinibatchTerms:
-    """What is found beside the gradient."""
+    """Values computed together with the gradient of a minibatch."""
 
     terms: list[float]
-    """Means over the minibatch's transitions."""
+    """Terms of the loss, means over the minibatch's transitions."""
     largest: float
-    """Largest value of what the loss gave last."""
+    """Maximum over the minibatch of the third tensor of the loss."""
     rows: int
     """Transitions of the minibatch."""
     nodes: int
     """Nodes encoded."""
 
 
-class _Part(NamedTuple):
-    """What is found for some transitions of a minibatch, summed over them."""
-
-    gradients: Sequence[Tensor]
-    """By parameter."""
-    terms: Tensor
-    largest: Tensor
-    rows: int
-    nodes: int
-
-    @classmethod
-    def sum(cls, found: Sequence[_Part]) -> _Part:
-        """What is found for all of them together."""
-        if len(found) == 1:
-            return found[0]
-        return cls(
-            [torch.stack(each).sum(0) for each in zip(*(g.gradients for g in found), strict=True)],
-            torch.stack([g.terms for g in found]).sum(0),
-            torch.stack([g.largest for g in found]).max(),
-            sum(g.rows for g in found),
-            sum(g.nodes for g in found),
-        )
-
-
 class MinibatchGradients:
-    """Finds gradients of minibatches.
+    """Computes gradients of minibatches and takes steps with them.
 
-    What is found depends neither on the threads nor, but for rounding, on the node budget.
+    Gradients do not depend on the number of threads. They depend on the node budget only by
+    rounding.
 
     Args:
-        policy: Whose gradients.
-        threads: Parts of a minibatch that are worked on at the same time. Most operations are
-            too short to be shared out themselves.
+        policy: The policy that is differentiated.
+        threads: Parts of a minibatch that run at the same time. Most operations are too short to
+            be divided themselves.
         parts: Parts of a minibatch.
-        node_budget: Distinct nodes encoded at once; a larger graph is encoded alone.
+        node_budget: Largest number of distinct nodes to encode at once; a larger graph is encoded
+            alone.
     """
 
     def __init__(self, policy: ActorCritic, threads: int, parts: int, node_budget: int) -> None:
@@ -83,7 +67,7 @@ class MinibatchGradients:
     def find(
         self, store: StateStore, state: Tensor, chosen: Sequence[int], loss: Loss
     ) -> MinibatchTerms:
-        """Leaves the gradient of a minibatch's mean loss in the parameters.
+        """Stores the gradient of a minibatch's mean loss in the parameters' `grad`.
 
         Args:
             store: The states.
@@ -96,12 +80,27 @@ class MinibatchGradients:
         found = _Part.sum(list(self._map(lambda part: self._part(store, state, part, loss), parts)))
         for parameter, gradient in zip(self.parameters, found.gradients, strict=True):
             parameter.grad = gradient / found.rows
-        # Only now is a value asked of the device: once for all parts.
+        # The device is waited for only here, once for all parts.
         means = (found.terms / found.rows).tolist()
         return MinibatchTerms(means, float(found.largest), found.rows, found.nodes)
 
+    def step(self, optimizer: torch.optim.Optimizer, max_norm: float) -> float | None:
+        """Clips the gradient that `find` has stored, and takes a step of the optimizer.
+
+        A gradient with NaN or infinity in it takes no step: it would leave NaN in every
+        parameter and in the state of the optimizer.
+
+        Returns:
+            Global norm of the gradient before clipping, or None if no step was taken.
+        """
+        norm = float(nn.utils.clip_grad_norm_(self.parameters, max_norm))
+        if not math.isfinite(norm):
+            return None
+        optimizer.step()
+        return norm
+
     def _part(self, store: StateStore, state: Tensor, part: Sequence[int], loss: Loss) -> _Part:
-        """Gradients of a part's loss, in groups under the node budget, which bounds memory."""
+        """Sums gradients over groups of states that fit the node budget, which bounds memory."""
         found = []
         for group, nodes in store.groups(part, self._node_budget):
             numbers = torch.tensor(group)
@@ -113,8 +112,32 @@ class MinibatchGradients:
         return _Part.sum(found)
 
 
+class _Part(NamedTuple):
+    """Sums over some transitions of a minibatch."""
+
+    gradients: Sequence[Tensor]
+    """Gradient of each parameter."""
+    terms: Tensor
+    largest: Tensor
+    rows: int
+    nodes: int
+
+    @classmethod
+    def sum(cls, found: Sequence[_Part]) -> _Part:
+        """Adds up several parts."""
+        if len(found) == 1:
+            return found[0]
+        return cls(
+            [torch.stack(each).sum(0) for each in zip(*(g.gradients for g in found), strict=True)],
+            torch.stack([g.terms for g in found]).sum(0),
+            torch.stack([g.largest for g in found]).max(),
+            sum(g.rows for g in found),
+            sum(g.nodes for g in found),
+        )
+
+
 def _visits(state: Tensor, chosen: Tensor, states: int) -> tuple[Tensor, Tensor]:
-    """Rows that visited any of the chosen states, and the place in `chosen` of each row's."""
+    """Returns the rows that visited any of the chosen states, and each row's place in `chosen`."""
     place = state.new_full((states,), -1)
     place[chosen.to(place.device)] = torch.arange(len(chosen), device=place.device)
     rows = (place[state] >= 0).nonzero().squeeze(1)

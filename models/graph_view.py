@@ -1,7 +1,7 @@
-"""What an encoder sees of a graph: all of it, or less, to find out what each part is worth.
+"""Defines which parts of a graph an encoder sees, for ablations.
 
-What is not seen is taken away before anything is computed or compared, so that nothing of it can
-leak, and graphs that differ in nothing else are one and the same.
+Parts that are not seen are removed before anything is computed or compared. Nothing of them can
+leak, and graphs that differ in nothing else are equal.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ NEIGHBOUR_FEATURES = frozenset((
     "uniform", "zero", "one", "prepends_dims", "narrows", "touches_minor_dim",
 ))
 # fmt: on
-"""Those of `hlograph.graph.features.NODE_FEATURES` that are computed from other nodes too."""
+"""Features of `hlograph.graph.features.NODE_FEATURES` that are computed from other nodes too."""
 
 
 class GraphArrays(Protocol):
-    """The arrays of one graph, as `gymnasium.spaces.GraphInstance` has them.
+    """Arrays of one graph, as in `gymnasium.spaces.GraphInstance`.
 
     nodes: float32 [N, F]; the first three columns are the ids of node type, opcode and
         element type, the rest are features of order one.
@@ -45,7 +45,7 @@ class GraphArrays(Protocol):
 
 @dataclass(frozen=True)
 class GraphSchema:
-    """Sizes of the vocabularies that a graph's ids point into."""
+    """Sizes of the vocabularies of a graph's ids."""
 
     node_types: int
     opcodes: int
@@ -54,16 +54,16 @@ class GraphSchema:
     node_features: int
     """Float columns of a node, without the three ids."""
     neighbour_features: frozenset[int] = frozenset()
-    """Places, among the float columns, of those that are computed from other nodes too."""
+    """Indices, among the float columns, of features that are computed from other nodes too."""
 
     @property
     def edge_labels(self) -> int:
-        """Edge types times buckets of positions: what an edge is seen as from its target."""
+        """Number of labels of an edge in one direction: edge types times buckets of positions."""
         return self.edge_types * POSITION_BUCKETS
 
     @classmethod
     def of_hlograph(cls) -> GraphSchema:
-        """The schema of the graphs that `hlograph` makes."""
+        """Returns the schema of the graphs that `hlograph` makes."""
         from hlograph.graph import features, vocabulary
 
         floats = features.NODE_FEATURES[3:]
@@ -80,7 +80,7 @@ class GraphSchema:
 
 @dataclass(frozen=True)
 class GraphView:
-    """What is seen of graphs; each flag is `GATConfig`'s of the same name."""
+    """Parts of a graph that are seen; each flag is that of `GATConfig` with the same name."""
 
     schema: GraphSchema
     edges: bool = True
@@ -91,7 +91,7 @@ class GraphView:
 
     @classmethod
     def of(cls, schema: GraphSchema, config: GATConfig) -> GraphView:
-        """What an encoder of this shape sees; one without layers sees no edges."""
+        """Returns the view of an encoder of this shape; without layers, it has no edges."""
         return cls(
             schema,
             edges=config.edges and config.layers > 0,
@@ -103,7 +103,7 @@ class GraphView:
 
     @property
     def columns(self) -> list[int]:
-        """Columns of a node that are seen: two or three ids, and features."""
+        """Visible columns of a node: two or three ids, and features."""
         if not self.attributes:
             return [0, 1]
         schema = self.schema
@@ -112,11 +112,11 @@ class GraphView:
 
     @property
     def edge_directions(self) -> int:
-        """From how many of its ends an edge is seen: 0, 1 or 2."""
+        """Number of ends from which an edge is seen: 0, 1 or 2."""
         return 0 if not self.edges else 1 + self.reverse_edges
 
     def rows(self, graph: GraphArrays) -> np.ndarray:
-        """Nodes as they are seen: float32 [N, len(self.columns)].
+        """Returns the visible columns of nodes, float32 [N, len(self.columns)].
 
         Raises:
             ValueError: The graph's nodes do not fit the schema.
@@ -128,7 +128,7 @@ class GraphView:
         return nodes if len(columns) == width else nodes[:, columns]
 
     def labelled_edges(self, graph: GraphArrays) -> tuple[np.ndarray, np.ndarray]:
-        """Edges as they are seen: links, int64 [E, 2], and labels, int32 [E].
+        """Returns visible edges: links, int64 [E, 2], and labels, int32 [E].
 
         A label is below `schema.edge_labels`: edge type * POSITION_BUCKETS + bucket.
         """

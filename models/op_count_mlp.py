@@ -1,4 +1,4 @@
-"""The encoder of the paper's baseline: a multi-layer perceptron over op counts."""
+"""Encodes op counts with a multi-layer perceptron, the paper's baseline."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from models.encoder import Encoder, StateStore
 
 
 class CountVectors(StateStore):
-    """Op counts of states."""
+    """Store of op counts."""
 
     def __init__(self) -> None:
         self._vectors: list[np.ndarray] = []
@@ -31,19 +31,19 @@ class CountVectors(StateStore):
         """Does nothing: count vectors share nothing."""
 
     def groups(self, numbers: Sequence[int], budget: int) -> list[tuple[list[int], int]]:
-        """Groups of as many states as the budget has nodes: each counts as one."""
+        """Splits states into groups; each state counts as one node."""
         if budget <= 0:
             raise ValueError(f"the node budget has to be positive, got {budget}")
         parts = [list(numbers[i : i + budget]) for i in range(0, len(numbers), budget)]
         return [(part, len(part)) for part in parts]
 
     def stacked(self, numbers: Sequence[int]) -> np.ndarray:
-        """Count vectors: float32 [len(numbers), num_opcodes]."""
+        """Returns count vectors, float32 [len(numbers), num_opcodes]."""
         return np.stack([self._vectors[number] for number in numbers])
 
 
 class OpCountEncoder(Encoder):
-    """Encodes op counts, on a log scale; nothing but the counts goes in.
+    """Encoder of op counts alone, on a log scale.
 
     Args:
         num_opcodes: Length of a count vector.
@@ -61,11 +61,11 @@ class OpCountEncoder(Encoder):
         self.width = width
 
     def store(self) -> CountVectors:
-        """An empty store of count vectors."""
+        """Returns an empty store of count vectors."""
         return CountVectors()
 
     def forward(self, states: CountVectors, numbers: Tensor) -> Tensor:
-        """Encodes count vectors: float32 [len(numbers), self.width]."""
+        """Encodes count vectors, float32 [len(numbers), self.width]."""
         counts = torch.from_numpy(states.stacked(numbers.tolist()))
         counts = counts.to(next(self.parameters()).device)
         return self.layers(counts.log1p() * LOG_COUNT_SCALE)

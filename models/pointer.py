@@ -1,4 +1,4 @@
-"""A policy that points at one of the candidates of a state, or stops."""
+"""Defines the policy that points at one of the candidates of a state, or stops."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models.config import CandidateConfig, HeadsConfig
 
 
 class PointerActorCritic(ActorCritic):
-    """Scores each candidate by itself and the graph, with the same weights for all of them.
+    """Policy that scores each candidate by itself and the graph, with shared weights.
 
     Additive attention of the graph over its candidates, whose weights are the policy: pointer
     networks (Vinyals et al. 2015, arXiv:1506.03134, equation 3). Stopping has a head of its own.
@@ -41,7 +41,7 @@ class PointerActorCritic(ActorCritic):
         nn.init.orthogonal_(self.score.weight, 0.01)
 
     def forward(self, encoded: Tensor, context: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Judges states.
+        """Computes log-probabilities of actions and values of states.
 
         Args:
             encoded: float32 [B, encoder.width].

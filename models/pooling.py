@@ -1,4 +1,4 @@
-"""From the vectors of a graph's nodes to one of the graph."""
+"""Pools the vectors of a graph's nodes into one of the graph."""
 
 import torch
 from torch import Tensor, nn
@@ -9,11 +9,11 @@ from models.refined_graphs import Members
 SHARPNESS = 2.0
 """Standard deviation of the logits of a new pooling layer."""
 LOGIT_LIMIT = 10.0
-"""What logits of attention are kept below, so that no exponential is too large."""
+"""Bound of the logits of attention, so that no exponential overflows."""
 
 
 class Pooling(nn.Module):
-    """Attention pooling beside soft counts of learned kinds of node.
+    """Attention pooling, concatenated with soft counts of learned kinds of node.
 
     Each head of the attention (as in gated global attention, Li et al. 2016,
     arXiv:1511.05493, normalised over the graph) finds the nodes that matter and averages
@@ -21,8 +21,8 @@ class Pooling(nn.Module):
     worth, so the other part sums memberships in learned kinds, on a log scale. log N is
     the count of the kind that every node belongs to.
 
-    All of it comes from sums over a graph's nodes of what depends on the node alone, so equal
-    nodes need be looked at only once. Logits are bounded smoothly (as in Gemma 2,
+    All outputs come from sums over a graph's nodes of terms that depend on the node alone, so the
+    terms of equal nodes are computed once. Logits are bounded smoothly (as in Gemma 2,
     arXiv:2408.00118, section 2) rather than shifted by each graph's largest.
     """
 
@@ -46,7 +46,7 @@ class Pooling(nn.Module):
 
         Args:
             nodes: float32 [C, width], distinct nodes.
-            members: How many of each a graph has.
+            members: The number of each in each graph.
 
         Returns:
             float32 [G, self.width].
@@ -54,7 +54,7 @@ class Pooling(nn.Module):
         return self.finish(members.sum(self.summands(nodes)))
 
     def summands(self, nodes: Tensor) -> Tensor:
-        """What is summed over a graph's nodes: float32 [C, width + heads + kinds + 1]."""
+        """Returns the per-node terms of the sums, float32 [C, width + heads + kinds + 1]."""
         nodes = self.norm(nodes)
         weight = (LOGIT_LIMIT * (self.gate(nodes) / LOGIT_LIMIT).tanh()).exp()
         value = self.value(nodes).view(len(nodes), self.heads, self.values // self.heads)
@@ -64,7 +64,7 @@ class Pooling(nn.Module):
         )
 
     def finish(self, sums: Tensor) -> Tensor:
-        """Vectors of graphs, float32 [G, self.width], from the sums over their nodes."""
+        """Computes vectors of graphs, float32 [G, self.width], from the sums over their nodes."""
         weighted, weight, counts = sums.split(
             [self.values, self.heads, self.width - self.values], dim=1
         )

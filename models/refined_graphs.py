@@ -1,4 +1,4 @@
-"""Graphs of states, each distinct neighbourhood stored and encoded once.
+"""Stores graphs of states, each distinct neighbourhood once.
 
 The stored graph has every edge once, in the direction of data or control. Attention has
 to run both ways (ProGraML, Cummins et al. 2021, arXiv:2003.10536, section 4: backward
@@ -22,7 +22,7 @@ from models.graph_view import GraphArrays, GraphView
 
 
 class Round(NamedTuple):
-    """One round of message passing, between colours of the round before and of this one.
+    """One round of message passing, from colours of the round before to those of this one.
 
     Attributes:
         own: int64 [C], a colour's own place in the round before.
@@ -37,23 +37,23 @@ class Round(NamedTuple):
     label: Tensor
 
     def to(self, device: torch.device) -> Round:
-        """The same round on another device."""
+        """Returns the same round on another device."""
         return Round(*(column.to(device) for column in self))
 
     def rows(self) -> Tensor:
-        """By edge the colour that it leads to: int64 [M], ascending."""
+        """Returns the target colour of each edge, int64 [M], ascending."""
         rows = torch.arange(len(self.own), device=self.own.device)
         return rows.repeat_interleave(self.offsets.diff(), output_size=len(self.source))
 
     def labelled_below(self, limit: int) -> Round:
-        """The same colours with only those of their edges whose label is below a limit."""
+        """Returns the same colours with only the edges whose label is below a limit."""
         is_kept = self.label < limit
         kept = torch.nn.functional.pad(is_kept.cumsum(0), (1, 0))
         return Round(self.own, kept[self.offsets], self.source[is_kept], self.label[is_kept])
 
 
 class Members(NamedTuple):
-    """How many nodes of each state have each of the last colours.
+    """Number of nodes of each state with each of the last colours.
 
     Attributes:
         state: int64 [P], ascending.
@@ -68,7 +68,7 @@ class Members(NamedTuple):
     num_states: int
 
     def sum(self, values: Tensor) -> Tensor:
-        """Sums over the nodes of each state: float32 [num_states, W], of [C, W] by colour."""
+        """Sums over the nodes of each state: [C, W] by colour to float32 [num_states, W]."""
         if values.device.type != "cpu":
             rows = self.multiplicity.unsqueeze(1) * values.index_select(0, self.place)
             return values.new_zeros(self.num_states, values.shape[1]).index_add(0, self.state, rows)
@@ -82,7 +82,7 @@ class Members(NamedTuple):
 
 
 class Block(NamedTuple):
-    """All that encoding some states takes, each distinct neighbourhood once.
+    """Inputs for encoding some states, with each distinct neighbourhood once.
 
     Attributes:
         rows: float32 [C0, F], distinct nodes.
@@ -98,11 +98,11 @@ class Block(NamedTuple):
 
 
 class RefinedGraphs(StateStore):
-    """Graphs of states, as far as an encoder of so many layers can tell them apart.
+    """Store of graphs, refined as far as the encoder's layers can distinguish nodes.
 
     Args:
-        view: What it sees of them.
-        rounds: Layers of message passing.
+        view: The parts of graphs that the encoder sees.
+        rounds: The encoder's layers of message passing.
     """
 
     def __init__(self, view: GraphView, rounds: int) -> None:
@@ -124,7 +124,7 @@ class RefinedGraphs(StateStore):
             self.add_graph(graph)
 
     def add_graph(self, graph: GraphArrays) -> np.ndarray:
-        """Adds a graph; returns the last colour of each of its nodes, int32 [N].
+        """Adds a graph and returns the last colour of each of its nodes, int32 [N].
 
         Raises:
             ValueError: The graph's arrays do not fit the schema.
@@ -139,7 +139,7 @@ class RefinedGraphs(StateStore):
         self.merge_graphs(other, numbers)
 
     def merge_graphs(self, other: RefinedGraphs, numbers: Sequence[int]) -> np.ndarray:
-        """Adds graphs of another store; returns what its last colours are here, int32."""
+        """Adds graphs of another store; maps its last colours to those here, int32."""
         known = self.refinement.merge(other.refinement)
         for number in numbers:
             colours, counts = other._members[number]
@@ -155,25 +155,28 @@ class RefinedGraphs(StateStore):
         """
         if budget <= 0:
             raise ValueError(f"the node budget has to be positive, got {budget}")
-        groups: list[tuple[list[int], int]] = []
+        groups: list[list[int]] = []
+        nodes: list[int] = []
+        # The last group that has a colour; -1 for colours that no group has.
         group_of = np.full(self.refinement.size(self.refinement.rounds), -1)
         for number in numbers:
             colours, _ = self._members[number]
-            new = int((group_of[colours] < len(groups) - 1).sum()) if groups else budget + 1
-            if not groups or groups[-1][1] + new > budget:
-                groups.append(([], 0))
+            new = np.count_nonzero(group_of[colours] < len(groups) - 1)
+            if not groups or nodes[-1] + new > budget:
+                groups.append([])
+                nodes.append(0)
                 new = len(colours)
             group_of[colours] = len(groups) - 1
-            group, nodes = groups[-1]
-            groups[-1] = ([*group, number], nodes + new)
-        return groups
+            groups[-1].append(number)
+            nodes[-1] += int(new)
+        return list(zip(groups, nodes, strict=True))
 
     def members(self, first: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Last colours, int32 ascending, and how many nodes have them, of each later state."""
+        """Returns each state's last colours, int32 ascending, and their counts, from `first` on."""
         return self._members[first:]
 
     def block(self, numbers: Sequence[int], device: torch.device) -> Block:
-        """What encoding some states takes.
+        """Collects the inputs for encoding some states.
 
         Args:
             numbers: At least one state.
@@ -203,7 +206,7 @@ class RefinedGraphs(StateStore):
         )
 
     def round(self, number: int, first: int = 0) -> Round:
-        """Colours of a round from 1 on, beginning with the colour `first`, with seen edges.
+        """Returns a round, from 1 on, with its colours from `first` on and their visible edges.
 
         Colours are told apart by edges from both ends. Where an encoder sees one end, some of
         them are the same to it: more to compute, but nothing else.
@@ -214,7 +217,7 @@ class RefinedGraphs(StateStore):
         return part
 
     def prepare(self, device: torch.device) -> None:
-        """Puts the tables on a device."""
+        """Moves the tables to a device."""
         self._tables_on(device)
 
     def _tables_on(self, device: torch.device) -> Tables:
@@ -230,7 +233,7 @@ class RefinedGraphs(StateStore):
 
 @dataclass(frozen=True)
 class Tables:
-    """All colours of a refinement as tensors."""
+    """Holds all colours of a refinement as tensors."""
 
     rows: Tensor
     """float32 [C0, F]"""
@@ -238,7 +241,7 @@ class Tables:
 
     @classmethod
     def of(cls, graphs: RefinedGraphs) -> Tables:
-        """The tables of a store as it is now, on the CPU."""
+        """Returns the present tables of a store, on the CPU."""
         refinement = graphs.refinement
         return cls(
             torch.from_numpy(refinement.rows()),
@@ -251,12 +254,12 @@ class Tables:
         return [len(self.rows), *(len(part.own) for part in self.rounds)]
 
     def to(self, device: torch.device) -> Tables:
-        """The same tables on another device."""
+        """Returns the same tables on another device."""
         return Tables(self.rows.to(device), [part.to(device) for part in self.rounds])
 
 
 def _round_of(refinement: Refinement, number: int, first: int) -> Round:
-    """Colours of a round as tensors, beginning with the colour `first`."""
+    """Returns the colours of a round as tensors, from `first` on."""
     refined = refinement.round(number, first)
     return Round(
         own=torch.from_numpy(refined.own).long(),
@@ -267,14 +270,14 @@ def _round_of(refinement: Refinement, number: int, first: int) -> Round:
 
 
 def _numbered(colours: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """The distinct ones among colours, ascending, and by colour its place among them."""
+    """Returns the distinct colours, ascending, and by colour its index among them."""
     is_there = torch.zeros(size, dtype=torch.bool, device=colours.device)
     is_there[colours.long()] = True
     return is_there.nonzero().squeeze(1), is_there.cumsum(0) - 1
 
 
 def _selected(table: Round, chosen: Tensor, size_before: int) -> tuple[Round, Tensor]:
-    """Some colours of a round in terms of those that they need of the round before."""
+    """Selects colours of a round, and the colours of the round before that they need."""
     begin = table.offsets[chosen]
     lengths = table.offsets[chosen + 1] - begin
     offsets = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))

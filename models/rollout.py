@@ -1,8 +1,8 @@
-"""What one iteration of experience is made of: distinct states, and visits to them.
+"""Stores one iteration of experience: distinct states, and visits to them.
 
 Most steps change nothing, so an iteration visits far fewer distinct states than it has
-transitions, and an encoder costs far more than a pass. A transition therefore refers to
-its state by number, and everything that encodes does so once for each distinct state.
+transitions, and an encoder costs far more than a pass. A transition therefore refers to its state
+by number, and each distinct state is encoded once.
 """
 
 from collections.abc import Hashable, Sequence
@@ -17,28 +17,28 @@ from models.encoder import StateStore
 
 
 class StateTable:
-    """Distinct states of one iteration and their vectors under its parameters.
+    """Table of the distinct states of one iteration, and their vectors.
 
     Parameters are constant while an iteration collects, so a vector is computed at the
     first visit and read at the others. The table is dropped after the update.
 
     Args:
-        policy: Whose encoder is used.
+        policy: The policy with the encoder.
     """
 
     def __init__(self, policy: ActorCritic) -> None:
         self.states: StateStore = policy.encoder.store()
         self.keys: list[Hashable] = []
-        self._follower = policy.encoder.follow(self.states)
+        self._incremental = policy.encoder.incremental(self.states)
         self._numbers: dict[Hashable, int] = {}
         self._vectors: list[Tensor] = []
 
     def numbers(self, keys: Sequence[Hashable], items: Sequence[Any]) -> list[int]:
-        """Numbers of states; those not seen before are encoded and added.
+        """Returns numbers of states; states not seen before are encoded and added.
 
         Args:
             keys: Identity of each state, such as a module's fingerprint.
-            items: What is observed of each state.
+            items: The observation of each state.
         """
         fresh = []
         for key, item in zip(keys, items, strict=True):
@@ -48,26 +48,26 @@ class StateTable:
                 fresh.append(item)
         if fresh:
             self.states.add(fresh)
-            self._vectors += self._follower.new_vectors().unbind()
+            self._vectors += self._incremental.new_vectors().unbind()
         return [self._numbers[key] for key in keys]
 
     def vectors(self, numbers: Sequence[int]) -> Tensor:
-        """Vectors of states by number: float32 [len(numbers), encoder.width]."""
+        """Returns vectors of states by number, float32 [len(numbers), encoder.width]."""
         return torch.stack([self._vectors[number] for number in numbers])
 
 
 @dataclass(frozen=True)
 class Rollout:
-    """T steps of N environments in lockstep, over S distinct states.
+    """Experience of T steps of N environments in lockstep, over S distinct states.
 
     Tensors are on the CPU. `context`, `mask` and `value` describe the state in which
-    `action` was taken, the rest what followed.
+    `action` was taken, the rest what incremental.
     """
 
     states: StateStore
-    """S distinct states, as the encoder works on them."""
+    """S distinct states, in the encoder's own form."""
     keys: Sequence[Hashable]
-    """Identity of each of them."""
+    """Identity of each state."""
     state: Tensor
     """int64 [T, N]: number of the state in `states`."""
     context: Tensor
@@ -77,11 +77,11 @@ class Rollout:
     action: Tensor
     """int64 [T, N]"""
     log_prob: Tensor
-    """float32 [T, N]: of the action, under the policy that acted."""
+    """float32 [T, N]: log-probability of the action under the policy that acted."""
     value: Tensor
-    """float32 [T, N]: of the state, under the critic of the time, in scaled reward."""
+    """float32 [T, N]: value of the state in scaled reward, given while collecting."""
     next_value: Tensor
-    """float32 [T, N]: of the state that the action led to, before any reset."""
+    """float32 [T, N]: value of the state that the action led to, before any reset."""
     reward: Tensor
     """float32 [T, N], unscaled."""
     terminated: Tensor
@@ -91,13 +91,13 @@ class Rollout:
 
 
 def merged(rollouts: Sequence[Rollout]) -> Rollout:
-    """Rollouts of as many steps side by side, their environments one after the other.
+    """Merges rollouts with equally many steps along the axis of environments.
 
     A state that several of them visited becomes one. The store of the first one takes the
     states of the others.
 
     Args:
-        rollouts: What was collected with the same parameters, each over T steps.
+        rollouts: Rollouts collected with the same parameters, each over T steps.
     """
     numbers: dict[Hashable, int] = {}
     store = rollouts[0].states

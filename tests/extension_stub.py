@@ -1,4 +1,4 @@
-"""Makes the type stubs of the native extensions, hlograph/_xla.pyi and hlograph/_graphs.pyi.
+"""Generates the type stubs of the native extensions, hlograph/_xla.pyi and hlograph/_graphs.pyi.
 
 python -m tests.extension_stub --write
 """
@@ -15,7 +15,7 @@ from hlograph._native import graphs, native
 
 FOLDER = Path(__file__).parent.parent / "hlograph"
 EXTENSIONS = {FOLDER / "_xla.pyi": native, FOLDER / "_graphs.pyi": graphs}
-"""What loads the extension, by the path of its stub."""
+"""Functions that load the extensions, by the paths of their stubs."""
 
 
 def generate(extension: ModuleType) -> str:

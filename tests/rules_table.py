@@ -16,19 +16,19 @@ PAGE = Path(__file__).parent.parent / "docs" / "rewrite-rules.md"
 
 
 def xla_table() -> str:
-    """Rules that are XLA's own code, and which."""
+    """Returns the table of the rules that are XLA's own code."""
     rows = [(f"`{r.name}`", f"`{r.xla_code}`", r.description) for r in hlograph.rules if r.xla_code]
     return _table(("rule", "code in namespace `xla`", "what it does"), rows)
 
 
 def own_table() -> str:
-    """Our own rules, and the equation of each."""
+    """Returns the table of our own rules, with the equation of each."""
     rows = [(f"`{r.name}`", f"`{r.equation}`", r.description) for r in hlograph.rules if r.equation]
     return _table(("rule", "equation", "what it does"), rows)
 
 
 def rewritten(page: str) -> str:
-    """The page with tables of the rules as they are now."""
+    """Returns the page with tables of the present rules."""
     tables = iter((xla_table(), own_table()))
     return re.sub(r"(?:^\|.*\n)+", lambda _: next(tables), page, flags=re.MULTILINE)
 
@@ -39,9 +39,11 @@ def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def main() -> None:
-    """Prints the page, or writes it."""
+    """Prints or writes the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write the page, do not print it")
+    parser.add_argument(
+        "--write", action="store_true", help="write the page instead of printing it"
+    )
     page = rewritten(PAGE.read_text(encoding="utf-8"))
     if parser.parse_args().write:
         PAGE.write_text(page, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Modules that an XLA pass practically never comes to an end on."""
+"""Modules on which an XLA pass practically never terminates."""
 
 import numpy as np
 
@@ -28,4 +28,4 @@ ENTRY e {{ ones = f32[10,10,10,10] constant({_CUBE})
   start = f32[19,19,19,19] broadcast(again), dimensions={{}}
   ROOT all = f32[19,19,19,19] add(sums, start) }}
 """
-"""The same of one instruction whose operands are constants, so that a rewrite of it hangs, too."""
+"""One such instruction with constant operands, so that a rewrite of it hangs too."""

@@ -26,7 +26,7 @@ HIDDEN = (32, 32)
 OBSERVATION, ACTION = 12, 3
 
 Program = tuple[str, Callable[[], jax.stages.Lowered], Scope]
-"""What is lowered in words, its lowering and its scope."""
+"""Description of a graph, its lowering and its scope."""
 
 
 def normalizer(observation: int) -> Any:

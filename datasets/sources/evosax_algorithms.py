@@ -49,7 +49,7 @@ class Strategy(NamedTuple):
 
 
 class Fitness(NamedTuple):
-    """What is minimised: an example of a solution, `evaluate(key, solutions, data)`, data."""
+    """Problem to minimise: an example of a solution, `evaluate(key, solutions, data)`, data."""
 
     solution: Any
     evaluate: Callable[..., jax.Array]

@@ -22,7 +22,7 @@ POSITIONS = array(COUNT, 3)
 
 Energy = Callable[..., jax.Array]
 Program = tuple[str, Callable[[], jax.stages.Lowered]]
-"""What is lowered in words, and its lowering."""
+"""Description of a graph, and its lowering."""
 
 
 def raw_key() -> Any:

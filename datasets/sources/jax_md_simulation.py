@@ -38,7 +38,7 @@ ENSEMBLES: dict[str, Maker] = {
     "fire": minimize.fire_descent,
     "descent": lambda total, shift: minimize.gradient_descent(total, shift, 1e-2),
 }
-"""What is kept constant and how, or how energy is minimised: from energy and shift of positions."""
+"""Ensembles and minimisers, each made from energy and shift of positions."""
 
 
 def lower_simulation(ensemble: str, potential: str, steps: int) -> jax.stages.Lowered:

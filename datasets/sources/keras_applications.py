@@ -19,7 +19,7 @@ from tasks import Task, cross_entropy, lower_task, scope_of
 LIBRARY = "keras"
 
 POLICY_MARKS = {"float32": "", "bfloat16": "-bf16", "mixed_bfloat16": "-mixed"}
-"""What a variant ends in, by Keras's types of variables and computation."""
+"""Last word of a variant, by Keras's types of variables and computation."""
 
 
 def shapes(variables: list[Any]) -> list[Any]:

@@ -155,7 +155,7 @@ BODIES: dict[str, str] = {
         <sensor><gyro site="imu"/><accelerometer site="imu"/><framequat objtype="site"
           objname="imu"/><subtreecom body="world"/></sensor>""",
 }
-"""What is in the world, by name."""
+"""Contents of the world, by name."""
 
 
 def load(bodies: str, options: str) -> tuple[Any, Any]:

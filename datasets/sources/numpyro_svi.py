@@ -80,7 +80,7 @@ GUIDES: dict[str, Callable[[Any], Any]] = {
     "hand": lambda _: logistic_guide,
     "vae": lambda _: vae_guide,
 }
-"""What makes a guide from a model's function."""
+"""Functions that make a guide from a model's function."""
 
 OPTIMIZERS: dict[str, Any] = {
     "adam": numpyro.optim.Adam(1e-3),

@@ -57,7 +57,7 @@ NETWORKS = {"mlp": mlp, "cnn": cnn, "rnn": rnn}
 
 SEARCH = ("value", "grad", "value_fn")
 EXTRAS: dict[str, tuple[str, ...]] = {"sam": (), "sam-opaque": ("grad_fn",), "sophia": ("obj_fn",)}
-"""What an optimizer's update takes by keyword, if not what a line search takes."""
+"""Keyword arguments of an optimizer's update, if not those of a line search."""
 
 
 def lower_step(

@@ -117,7 +117,7 @@ WORDS: dict[str, dict[str, Any]] = {
     "adapter": {"add_adapter": True, "num_adapter_layers": 2},
     "bias": {"conv_bias": True},
 }
-"""What the words of a model's name mean for its configuration."""
+"""Meaning of the words of a model's name for its configuration."""
 
 PROGRAMS: dict[str, str] = {
     "ctc-l1-h32": "forward-b2-s160 train-adam-b2-s160",

@@ -31,7 +31,7 @@ WORDS: dict[str, dict[str, Any]] = {
     "nodrop": {"dropout": 0.0, "attention_dropout": 0.1},
     "untied": {"tie_word_embeddings": False},
 }
-"""What the words of a model's name mean for its configuration."""
+"""Meaning of the words of a model's name for its configuration."""
 
 
 def bart_like(

@@ -28,7 +28,7 @@ COMMON = {"vocab_size": 128, "max_position_embeddings": 64, "type_vocab_size": 2
 
 
 class Head(NamedTuple):
-    """What is on top of an encoder, and how it is trained.
+    """Head on top of an encoder, and its training.
 
     Attributes:
         suffix: Last part of the class's name.
@@ -213,7 +213,7 @@ WORDS: dict[str, dict[str, Any]] = {
     "nodrop": {"hidden_dropout_prob": 0.0},
     "e16": {"embedding_size": 16},
 }
-"""What the words of a model's name mean for its configuration."""
+"""Meaning of the words of a model's name for its configuration."""
 
 PROGRAMS: dict[str, str] = {
     "l1-h32-pretrain": "train-lamb-b2-s16 hvp-b2-s16",

@@ -137,7 +137,7 @@ WORDS: dict[str, dict[str, Any]] = {
     "roberta": {"text": "Roberta"},
     "clipvision": {"image": "CLIPVision"},
 }
-"""What the words of a model's name mean for its configuration."""
+"""Meaning of the words of a model's name for its configuration."""
 
 CLIP: dict[str, str] = {
     "l1-h32-p8": "train-sgd-b4-s12 grad-b4-s12-bf16 hvp-b2-s12",

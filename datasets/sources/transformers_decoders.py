@@ -68,12 +68,12 @@ def xglm(layers: int, hidden: int, heads: int, **more: Any) -> transformers.XGLM
 
 
 class Family(NamedTuple):
-    """What is lowered of one family.
+    """Graphs that are lowered from one family.
 
     Attributes:
         class_name: Class of the language model.
         configuration: Takes layers, width, heads and options.
-        words: What the words of a model's name mean for its configuration.
+        words: Meaning of the words of a model's name for its configuration.
         programs: Model to variants; both spell out what they are.
         decoding: Model to variant to what `generate` takes.
     """

@@ -84,7 +84,7 @@ WORDS: dict[str, dict[str, Any]] = {
     "nodrop": {"resid_pdrop": 0.0, "embd_pdrop": 0.0},
     "noattndrop": {"attn_pdrop": 0.0},
 }
-"""What the words of a model's name mean for its configuration."""
+"""Meaning of the words of a model's name for its configuration."""
 
 LOSSES: dict[str, dict[str, Any]] = {
     "smooth": {"loss": smoothed_loss},
@@ -92,7 +92,7 @@ LOSSES: dict[str, dict[str, Any]] = {
     "answer": {"loss": answer_loss},
     "unlikelihood": {"loss": unlikelihood_loss},
 }
-"""What the words for losses, at the end of a variant, mean for a task."""
+"""Meaning of the words for losses, at the end of a variant, for a task."""
 
 PROGRAMS: dict[str, str] = {
     "l1-h16-a1": "train-sgd-b1-s8 train-adam-b4-s8 forward-b1-s8-bf16",

@@ -243,7 +243,7 @@ MARKS: dict[str, dict[str, Any]] = {
     "grouped": {"grouped": True},
     "compare": {"compare": True},
 }
-"""What the words at the end of a variant mean for a task."""
+"""Meaning of the words at the end of a variant for a task."""
 
 
 def recipes() -> Iterator[Recipe]:

@@ -45,7 +45,7 @@ LOSSES: dict[str, dict[str, Any]] = {
     "focal": {"loss": focal_loss},
     "poly": {"loss": poly_loss},
 }
-"""What the words for losses, at the end of a variant, mean for a task."""
+"""Meaning of the words for losses, at the end of a variant, for a task."""
 
 
 def patches(
@@ -171,7 +171,7 @@ WORDS: dict[str, dict[str, Any]] = {
     "firsttoken": {"use_mean_pooling": False},
     "masktoken": {"use_mask_token": True},
 }
-"""What the words of a model's name mean for its configuration."""
+"""Meaning of the words of a model's name for its configuration."""
 
 PATCHES: dict[tuple[str, str, str], dict[str, str]] = {
     ("ViT", "", "ForImageClassification"): {

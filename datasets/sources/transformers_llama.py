@@ -64,7 +64,7 @@ WORDS: dict[str, dict[str, Any]] = {
     "head24": {"head_dim": 24},
     "untied": {"tie_word_embeddings": False},
 }
-"""What the words of a model's name mean for its configuration."""
+"""Meaning of the words of a model's name for its configuration."""
 
 PROGRAMS: dict[str, dict[str, str]] = {
     "Llama": {

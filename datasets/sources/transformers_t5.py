@@ -29,7 +29,7 @@ WORDS: dict[str, dict[str, Any]] = {
     "local": {"encoder_attention_type": "local"},
     "global": {"encoder_attention_type": "transient-global"},
 }
-"""What the words of a model's name mean for its configuration."""
+"""Meaning of the words of a model's name for its configuration."""
 
 
 def t5_like(

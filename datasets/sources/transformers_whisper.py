@@ -110,7 +110,7 @@ WORDS: dict[str, dict[str, Any]] = {
     "scaled": {"scale_embedding": True},
     "drop": {"dropout": 0.1, "attention_dropout": 0.1, "activation_dropout": 0.1},
 }
-"""What the words of a model's name mean for its configuration."""
+"""Meaning of the words of a model's name for its configuration."""
 
 PROGRAMS: dict[str, str] = {
     "l1-h32": "forward-b2-s32-t8 train-adam-b2-s32-t8 hvp-b1-s32-t8",

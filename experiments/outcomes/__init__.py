@@ -1,1 +1,1 @@
-"""What policies and searches came to: benchmarks, references, checks, metrics, studies."""
+"""Results of policies and searches: benchmarks, references, checks, metrics, studies."""

@@ -1,4 +1,4 @@
-"""Which benchmarks a run trains on and is measured by, and what XLA's own orders make of them."""
+"""Benchmarks to train on and to be measured by, and their op counts after XLA's own orders."""
 
 import time
 from collections import defaultdict
@@ -10,32 +10,31 @@ from pathlib import Path
 
 import hlograph
 from envs.benchmarks import resolve_benchmarks
-from experiments.policies.config import CorpusSet
 from hlograph import corpus
-from hlograph.corpus.shipped import Split
+from hlograph.corpus.shipped import CorpusSet, Split
 from hlograph.storage.locations import absolute, as_location, is_file, is_url
 
 REFERENCES = ("xla-cpu", "xla-simplify")
-"""Reference pipelines that a policy is compared with; the corpus has their op counts."""
+"""Reference pipelines whose op counts the corpus has."""
 ALL_REFERENCES = (*REFERENCES, "xla-cpu-unexpanded")
-"""Those that results are shown against, when there is time to run them."""
+"""Reference pipelines that results are compared with when there is time to run them."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Op counts of one benchmark without any policy."""
+    """Op counts of one benchmark, at the start and after reference pipelines."""
 
     start: int
     after: dict[str, int]
     """Op count after each reference pipeline, by the pipeline's name."""
     calls: dict[str, int] = field(default_factory=dict, compare=False)
-    """Passes that the pipeline called, where it was run."""
+    """Number of pass calls, by pipeline that was run."""
     seconds: dict[str, float] = field(default_factory=dict, compare=False)
-    """Wall time of the pipeline, where it was run."""
+    """Wall time, by pipeline that was run."""
 
 
 def load(name: str) -> hlograph.Module:
-    """A fresh module of a benchmark, by corpus name or path."""
+    """Returns a fresh module of a benchmark, by corpus name or path."""
     # A clone: the environments of this process share the module itself.
     return resolve_benchmarks(name)[0].load().clone()
 
@@ -43,7 +42,7 @@ def load(name: str) -> hlograph.Module:
 def training_benchmarks(
     patterns: Sequence[str], op_limit: int, corpus_set: CorpusSet | None = None
 ) -> list[str]:
-    """Benchmarks to train on.
+    """Returns the names of benchmarks to train on.
 
     Args:
         patterns: Names, globs over names of the corpus, paths or URLs of files, or folders as
@@ -77,7 +76,7 @@ def training_benchmarks(
 
 
 def own_modules(pattern: str) -> list[str]:
-    """Locations of the modules in a file, in a folder or at a URL; none if there is no such thing.
+    """Returns the locations of the modules in a file, in a folder or at a URL.
 
     Raises:
         HloError: A folder or URL holds no modules.
@@ -96,24 +95,23 @@ def held_out_benchmarks(
     corpus_set: CorpusSet | None = None,
     split: Split = "test-unseen",
 ) -> list[str]:
-    """Benchmarks that no policy was trained on; by default of families that none was, either.
+    """Returns benchmarks that no policy was trained on, by default of families never trained on.
 
     Args:
         op_limit: Those with more instructions are left out.
-        count: At most so many, as evenly over families as there are, sizes spread in each;
-            None is all.
-        corpus_set: The set that they are of; None is all sets.
-        split: The split that they are of.
+        count: Largest number, evenly over families, with sizes spread in each; None is all.
+        corpus_set: Set of the corpus; None is all sets.
+        split: Split of the corpus.
     """
     return spread_over_families(corpus.load(corpus_set, split, max_op_count=op_limit), count)
 
 
 def spread_over_families(benchmarks: Iterable[corpus.Benchmark], count: int | None) -> list[str]:
-    """Names of so many benchmarks, as evenly over families as there are, sizes spread in each.
+    """Returns names of benchmarks, evenly over families, with sizes spread in each family.
 
     Args:
-        benchmarks: What to choose from.
-        count: At most so many; None is all.
+        benchmarks: Benchmarks to choose from.
+        count: Largest number; None is all.
     """
     by_family = defaultdict(list)
     for benchmark in sorted(benchmarks, key=lambda b: (b.op_count, b.name)):
@@ -124,7 +122,7 @@ def spread_over_families(benchmarks: Iterable[corpus.Benchmark], count: int | No
 
 
 def _spread(names: list[str]) -> list[str]:
-    """The middle one first, then the middles of both halves, and so on."""
+    """Returns the middle one first, then the middles of both halves, and so on."""
     if len(names) < 2:
         return names
     middle = len(names) // 2
@@ -133,7 +131,7 @@ def _spread(names: list[str]) -> list[str]:
 
 
 def recorded(names: Sequence[str]) -> dict[str, Reference]:
-    """References of those of the benchmarks that the corpus has measured, by name."""
+    """Returns the references that the corpus has recorded, by benchmark."""
     known = {b.name: b for b in corpus.load()}
     return {name: _recorded(known[name]) for name in names if name in known}
 
@@ -147,7 +145,7 @@ def _recorded(benchmark: corpus.Benchmark) -> Reference:
 
 
 def measured(name: str, pipelines: Sequence[str] = REFERENCES) -> Reference:
-    """Reference of a benchmark, found out by running the pipelines on it.
+    """Runs reference pipelines on a benchmark, and returns its reference.
 
     Args:
         name: The benchmark.

@@ -15,39 +15,39 @@ from hlograph.storage.atomic_write import write_text_atomically
 
 FILE = Path(__file__).parents[2] / "datasets" / "best_known.csv"
 COMPARED = ("equal", "close")
-"""Verdicts on results that were run beside the original; see ``hlograph.execution.equivalence``."""
+"""Verdicts on results that compute what the original does; see ``hlograph.execution``."""
 _NOT_COMPARED = "not compared"
 _COLUMNS = ("benchmark", "fingerprint", "op_count", "method", "verdict", "passes")
 
 
 @dataclass(frozen=True)
 class BestKnown:
-    """The least op count of a benchmark that is known, and how to come to it.
+    """The least known op count of a benchmark, with the passes that lead to it.
 
-    Its passes were run on a fresh module, led to the op count, and XLA's verifier took what they
-    left.
+    The passes were run on a fresh module, gave the op count, and the result passed XLA's
+    verifier.
     """
 
     benchmark: str
     fingerprint: str
-    """Of the benchmark's module as the search found it."""
+    """Fingerprint of the benchmark's module at the time of the search."""
     op_count: int
     method: str
-    """What found it."""
+    """Name of the search or policy that found it."""
     passes: tuple[str, ...]
-    """Run in this order on the benchmark they lead to the op count."""
+    """Passes that lead from the benchmark to the op count, in order."""
     verdict: str = _NOT_COMPARED
-    """How its outputs compare with the original's: equal, close, not comparable, not compared."""
+    """Comparison of its outputs with the original's: equal, close, not comparable, not compared."""
 
     @property
     def compared(self) -> bool:
-        """Whether anybody has run its result beside the original, or tried to."""
+        """True if its result was compared with the original, or this was tried."""
         return self.verdict != _NOT_COMPARED
 
     def improves(self, old: "BestKnown | None") -> bool:
-        """Whether it is better than what is known, as good with fewer passes, or first compared.
+        """Returns True if it has fewer instructions, fewer passes, or is the first compared.
 
-        What is known of another module by the same name says nothing of this one.
+        An entry of another module by the same name is always replaced.
         """
         if old is None or old.fingerprint != self.fingerprint:
             return True
@@ -58,9 +58,9 @@ class BestKnown:
 
 
 def read(path: Path = FILE) -> dict[str, BestKnown]:
-    """All rows, by benchmark; nothing if there is no such file.
+    """Returns all rows, by benchmark; none if there is no such file.
 
-    Results are to be taken from ``current``: rows may be of modules that the corpus has no more.
+    Use ``current`` for results: rows may belong to modules that the corpus no longer has.
     """
     if not path.exists():
         return {}
@@ -79,16 +79,16 @@ def read(path: Path = FILE) -> dict[str, BestKnown]:
 
 
 def current(path: Path = FILE) -> dict[str, BestKnown]:
-    """What is known of the corpus's benchmarks as they are now, by name."""
+    """Returns the entries of the corpus's present benchmarks, by name."""
     fingerprints = {benchmark.name: benchmark.fingerprint for benchmark in corpus.load()}
     return {n: b for n, b in read(path).items() if b.fingerprint == fingerprints.get(n)}
 
 
 def write(found: Iterable[BestKnown], path: Path = FILE) -> None:
-    """Adds what was found where it improves what is known; other processes may do so meanwhile.
+    """Adds entries that improve the known ones. Other processes may write at the same time.
 
     Args:
-        found: What a search found on the corpus's benchmarks as they are now.
+        found: Results of a search on the corpus's present benchmarks.
         path: The file.
 
     Raises:
@@ -105,9 +105,9 @@ def write(found: Iterable[BestKnown], path: Path = FILE) -> None:
 
 @contextmanager
 def _held(folder: Path) -> Iterator[None]:
-    """Keeps a folder for itself among all processes that ask for it so."""
+    """Locks a folder among all processes that use this function."""
     folder.mkdir(parents=True, exist_ok=True)
-    # Of the folder, for the file is another one after each write.
+    # The folder is locked, since each write replaces the file.
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -128,8 +128,14 @@ def _text(known: dict[str, BestKnown]) -> str:
 
 @cache
 def op_counts() -> dict[str, int]:
-    """Least known op count of the corpus's benchmarks as they are now, by name.
+    """Returns the least known op count of the corpus's present benchmarks, by name.
 
-    All count: each was verified, whether or not it could be run beside its original.
+    All entries count: each was verified, even if it could not be compared with its original.
     """
     return {name: best.op_count for name, best in current().items()}
+
+
+def known_of(names: Iterable[str]) -> dict[str, int]:
+    """Returns the least known op count of those benchmarks that have one."""
+    known = op_counts()
+    return {name: known[name] for name in names if name in known}

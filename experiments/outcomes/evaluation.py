@@ -1,7 +1,6 @@
-"""What was made of benchmarks, how good it is, and whether it holds."""
+"""Results on benchmarks: their size, their ratios to references, and their checks."""
 
 import base64
-import math
 import zlib
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -16,46 +15,52 @@ from hlograph.execution.equivalence import Limits
 from hlograph.execution.equivalence import Reference as Original
 from hlograph.transforms.steps import take_step
 
-# The reference evaluator goes element by element: it takes as long as compiling does on modules
-# of a few hundred instructions, and several times as long on larger ones.
+# The reference evaluator computes element by element: it takes as long as compiling on modules of
+# a few hundred instructions, and several times as long on larger ones.
 _LIMITS = Limits(evaluated_ops=500)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a policy made of one benchmark."""
+    """Result of a policy or search on one benchmark."""
 
     benchmark: str
     start: int
     """Op count before any pass."""
     op_count: int
-    """Least op count of its episode; which passes come after that is of no use to anybody. Of a
-    policy rewarded for run time, that of the last state; of fusion decisions, its kernels."""
+    """Least op count of the episode. For a policy rewarded for run time the op count of the last
+    state, and for fusion decisions its kernels."""
     passes: tuple[str, ...]
-    """Passes (or places of rewrites, or of fusions) that changed the module, in order: running them
-    on it again gives the result."""
+    """Passes, or places of rewrites or fusions, that changed the module, in order. Running them
+    again on the benchmark gives the result."""
     calls: int
-    """Pass calls, those that changed nothing included."""
+    """Number of steps, including those that changed nothing."""
     run_time: float | None = None
-    """Of the last state, in units of the benchmark's own, of a policy rewarded for it; inf if it
+    """Run time of the last state relative to the start, for a policy rewarded for it; inf if it
     does not run."""
     reward: float | None = None
-    """What the episode was paid, of fusion decisions."""
+    """Sum of the rewards, for fusion decisions."""
     packed: str = field(default="", repr=False)
-    """The result itself, as ``packed_text`` makes it, where no passes lead there."""
+    """The result itself from ``packed_text``, if no passes lead there."""
+    out_of_time: bool = False
+    """True if a time limit ended the episode; the result is the best state until then."""
 
     def unless(self, check: "Check") -> "Outcome":
-        """The outcome; of one that failed its check, the benchmark without any pass."""
+        """Returns the outcome, or the unchanged benchmark if it failed its check."""
         if not check.problem:
             return self
         run_time = None if self.run_time is None else 1.0
         return replace(self, op_count=self.start, passes=(), packed="", run_time=run_time)
 
+    def without_cost(self) -> "Outcome":
+        """Returns the outcome without calls, times and rewards, which no check depends on."""
+        return replace(self, calls=0, run_time=None, reward=None, out_of_time=False)
+
     def replay(self) -> hlograph.Module:
-        """The result, made again from the benchmark.
+        """Returns the result, made again from the benchmark.
 
         Raises:
-            HloError: Its passes do not run on the benchmark, or its module is none.
+            HloError: Its passes do not run on the benchmark, or its text is no module.
         """
         if self.packed:
             return hlograph.Module.from_text(zlib.decompress(base64.b64decode(self.packed)))
@@ -66,12 +71,12 @@ class Outcome:
 
 
 def packed_text(module: hlograph.Module) -> str:
-    """A module's text, compressed, as it stands in an outcome that no passes lead to."""
+    """Returns a module's text, compressed, for an outcome that no passes lead to."""
     return base64.b64encode(zlib.compress(module.to_text().encode(), 9)).decode()
 
 
 def after_pipeline(benchmark: str, pipeline: str) -> Outcome:
-    """What a reference pipeline makes of a benchmark, with the passes that did something.
+    """Returns the result of a reference pipeline, with the passes that changed the module.
 
     Raises:
         HloError: The benchmark cannot be read, or XLA refuses it.
@@ -92,21 +97,21 @@ def after_pipeline(benchmark: str, pipeline: str) -> Outcome:
 
 @dataclass(frozen=True)
 class Check:
-    """What was found when an outcome was checked."""
+    """Result of checking an outcome."""
 
     problem: str | None
-    """Why the outcome does not count; None if nothing speaks against it."""
+    """Reason why the outcome does not count; None if it counts."""
     verdict: str
-    """How its outputs compare with the original's; see ``hlograph.execution.equivalence``."""
+    """Comparison of its outputs with the original's; see ``hlograph.execution.equivalence``."""
 
     @classmethod
     def lost(cls, error: WorkerLostError) -> "Check":
-        """The check of an outcome that could not be checked to its end."""
+        """Returns the failed check of an outcome whose check lost its worker."""
         return cls(f"its check {error.kind.replace('_', ' ')}: {error}", "not comparable")
 
 
 class Ended(Protocol):
-    """Something that came to an op count on a benchmark: an outcome, or an episode of training."""
+    """Anything with a final op count on a benchmark: an outcome, or an episode of training."""
 
     @property
     def benchmark(self) -> str:
@@ -115,59 +120,45 @@ class Ended(Protocol):
 
     @property
     def op_count(self) -> int:
-        """What was left of it."""
+        """Op count in the end."""
         ...
 
 
 def count_ratios(results: Sequence[Ended], references: Mapping[str, Reference]) -> dict[str, float]:
-    """Count ratios by the reference pipelines of which the corpus has op counts.
+    """Returns count ratios, by reference pipeline.
 
     Args:
-        results: What something made of benchmarks.
-        references: Of these benchmarks.
+        results: Results on benchmarks.
+        references: References of these benchmarks.
     """
     return Measure.of_counts(references).of(results)
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What training writes down of results beside references."""
+    """The quantity by which training compares results with references."""
 
     name: str
-    """What is counted, as it is called in logs."""
+    """Name of the quantity in logs."""
     references: Mapping[str, Mapping[str, int]]
-    """What is left of each benchmark without a policy, by reference."""
+    """Quantity without a policy, by benchmark and reference."""
 
     @classmethod
     def of_counts(cls, references: Mapping[str, Reference]) -> "Measure":
-        """Op counts beside those after the reference pipelines."""
+        """Returns the measure that compares op counts with those of the reference pipelines."""
         rows = {n: {r: found.after[r] for r in REFERENCES} for n, found in references.items()}
         return cls("op_count", rows)
 
     def of(self, results: Sequence[Ended]) -> dict[str, float]:
-        """Geometric mean of reference / result over benchmarks, by reference."""
+        """Returns the geometric mean of reference / result over benchmarks, by reference."""
         own = [result.op_count for result in results]
         rows = [self.references[result.benchmark] for result in results]
         names = next(iter(self.references.values()), {})
         return {name: count_ratio([row[name] for row in rows], own) for name in names}
 
 
-def score(outcomes: Sequence[Outcome], ratios: Sequence[float]) -> float:
-    """What the policy is kept by that did best.
-
-    Args:
-        outcomes: What it made of the validation benchmarks.
-        ratios: Count ratios, which decide if nothing else does.
-    """
-    timed = speedup(outcomes)
-    if timed is not None:
-        return timed
-    rewards = [outcome.reward for outcome in outcomes if outcome.reward is not None]
-    return math.fsum(rewards) / len(rewards) if rewards else geometric_mean(ratios)
-
-
 def speedup(outcomes: Sequence[Outcome]) -> float | None:
-    """Geometric mean of run time before / after; None unless all of them were timed."""
+    """Returns the geometric mean of run time before / after; None unless all were timed."""
     times = [outcome.run_time for outcome in outcomes if outcome.run_time is not None]
     if not times or len(times) < len(outcomes):
         return None
@@ -177,11 +168,9 @@ def speedup(outcomes: Sequence[Outcome]) -> float | None:
 class Checker:
     """Checks outcomes on fresh modules, outside any environment.
 
-    What tables show does not rest on the environment's own books then.
-
     Args:
-        kept: Benchmarks of which the original stays compiled, with its inputs and outputs:
-            several policies are checked on the same ones.
+        kept: Number of benchmarks whose original stays compiled, with its inputs and outputs.
+            Several policies are checked on the same benchmarks.
     """
 
     def __init__(self, kept: int = 16) -> None:
@@ -189,11 +178,11 @@ class Checker:
         self._originals: OrderedDict[tuple[str, int], Original] = OrderedDict()
 
     def check(self, outcome: Outcome, samples: int) -> Check:
-        """Whether an outcome says how to make a valid, equivalent module of its op count.
+        """Checks that an outcome leads to a valid, equivalent module of its op count.
 
         Args:
             outcome: The outcome.
-            samples: Random inputs to compare the outputs on; 0 for no comparison.
+            samples: Number of random inputs on which outputs are compared; 0 for no comparison.
         """
         module = outcome.replay()
         if module.op_count != outcome.op_count:

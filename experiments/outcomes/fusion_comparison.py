@@ -1,4 +1,4 @@
-"""Fusions that something chose, beside those that XLA:CPU chooses: kernels, bytes, run time."""
+"""Compares choices of fusions with XLA:CPU's own: kernels, bytes, run time."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from hlograph.module import Module
 
 
 class Fused(NamedTuple):
-    """What became of a module."""
+    """A module after a choice of fusions."""
 
     kernels: int
     bytes_accessed: float
@@ -24,7 +24,7 @@ class Fused(NamedTuple):
     speed: float
     """Run time of XLA's own choice over this one's, the median pair by pair; above 1 is faster."""
     verdict: str
-    """How what the code computes compares with that of XLA's own choice, as in
+    """Comparison of the code's outputs with those of XLA's own choice, as in
     ``hlograph.execution.equivalence``; "not compared" without samples."""
 
 
@@ -32,11 +32,11 @@ class FusionComparison:
     """One benchmark, compiled as XLA:CPU chooses.
 
     Args:
-        benchmark: Name of it.
+        benchmark: Name of the benchmark.
         seed: Seed of the inputs.
-        samples: Random inputs on which outputs are compared; 0 compares none.
-        pairs: Pairs of samples that are timed.
-        sample_seconds: Time of a sample, in runs of each.
+        samples: Number of random inputs on which outputs are compared; 0 compares none.
+        pairs: Number of pairs of samples that are timed.
+        sample_seconds: Duration of a sample, in which code runs repeatedly.
 
     Raises:
         HloError: It does not compile, or cannot be run here.
@@ -52,10 +52,10 @@ class FusionComparison:
         self._expected = Outputs(self._default.signature, self._samples, _runner(self._default))
         self._error = rounding_error(Flow(start.graph()))
         self.xla = Fused(self._default.kernels, _bytes(self._default), 1.0, "equal")
-        """What XLA chooses."""
+        """XLA's own choice."""
 
     def of(self, module: Module) -> Fused:
-        """What fusions come to.
+        """Returns the measurements of a choice of fusions.
 
         Args:
             module: The benchmark as ``xla_cpu.before_fusion`` lowers it, with the fusions.
@@ -75,7 +75,7 @@ class FusionComparison:
         return Fused(chosen.kernels, _bytes(chosen), speed, self._verdict(chosen))
 
     def _verdict(self, chosen: Executable) -> str:
-        """The code itself is judged: of a lowered module the evaluator knows no library calls."""
+        """Compares outputs of code: the evaluator lacks the library calls of lowered modules."""
         if not self._samples:
             return "not compared"
         run = _runner(chosen)

@@ -1,4 +1,4 @@
-"""How an agent's op counts compare with a reference's, over many benchmarks.
+"""Measures that compare an agent's op counts with a reference's, over many benchmarks.
 
 The count ratio and the reduction ratio are of DESIGN.md, section 7. Every mean is geometric
 unless its name says otherwise; a mean of nothing is nan; what has no ratio is named.
@@ -30,7 +30,7 @@ class Reduction:
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """Geometric mean of values that are not negative; nan of none."""
+    """Returns the geometric mean of values that are not negative; nan of none."""
     if not values:
         return math.nan
     if min(values) <= 0:
@@ -39,17 +39,17 @@ def geometric_mean(values: Sequence[float]) -> float:
 
 
 def ratios(reference: Sequence[int], agent: Sequence[int]) -> list[float]:
-    """Reference op count / agent op count of each benchmark; above 1 the agent is better."""
+    """Returns reference op count / agent op count of each benchmark; above 1 is better."""
     return [r / a for r, a in zip(reference, agent, strict=True)]
 
 
 def count_ratio(reference: Sequence[int], agent: Sequence[int]) -> float:
-    """Geometric mean of reference op count / agent op count; above 1 the agent is better."""
+    """Returns the geometric mean of reference op count / agent op count; above 1 is better."""
     return geometric_mean(ratios(reference, agent))
 
 
 def better_of(after: Mapping[str, int], pipelines: Sequence[str]) -> int | None:
-    """Least op count that any of some reference pipelines leaves of one benchmark.
+    """Returns the least op count after any of some reference pipelines.
 
     Args:
         after: Op count after each pipeline, by its name.
@@ -62,12 +62,12 @@ def better_of(after: Mapping[str, int], pipelines: Sequence[str]) -> int | None:
 
 
 def worst(values: Sequence[float]) -> float:
-    """The least of some ratios; nan of none."""
+    """Returns the least ratio; nan of none."""
     return min(values, default=math.nan)
 
 
 def distance(best: Sequence[int], agent: Sequence[int]) -> float:
-    """Distance from the best known: geometric mean of agent op count / least known op count.
+    """Returns the distance from the best known op counts: geometric mean of agent / best known.
 
     1 is as good as the best known, 1.01 one per cent above it; below 1 the agent found better.
     """
@@ -75,14 +75,14 @@ def distance(best: Sequence[int], agent: Sequence[int]) -> float:
 
 
 def share(values: Sequence[float], at_least: float) -> float:
-    """Share, from 0 to 1, of values that are no less than a bound; nan of none."""
+    """Returns the share, from 0 to 1, of values that are no less than a bound; nan of none."""
     if not values:
         return math.nan
     return sum(value >= at_least for value in values) / len(values)
 
 
 def share_within(best: Sequence[int], agent: Sequence[int], tolerance: float) -> float:
-    """Share, from 0 to 1, of benchmarks with an op count of at most (1 + tolerance) * best."""
+    """Returns the share, from 0 to 1, of op counts that are at most (1 + tolerance) * best."""
     if not best:
         return math.nan
     within = [a <= b * (1 + tolerance) for b, a in zip(best, agent, strict=True)]
@@ -95,7 +95,7 @@ def bootstrap_interval(
     seed: int = 0,
     statistic: Literal["geometric mean", "median"] = "geometric mean",
 ) -> tuple[float, float]:
-    """Percentile bootstrap interval of a mean of ratios (Efron and Tibshirani 1993, 13.3).
+    """Returns the percentile bootstrap interval of a mean (Efron and Tibshirani 1993, 13.3).
 
     Args:
         values: Ratios, not negative; a geometric mean of a sample with a 0 in it is 0.
@@ -125,7 +125,7 @@ def bootstrap_interval(
 def reduction_ratio(
     names: Sequence[str], start: Sequence[int], reference: Sequence[int], agent: Sequence[int]
 ) -> Reduction:
-    """The paper's measure: how much of the reference's reduction the agent reaches.
+    """Returns the paper's measure: the agent's reduction relative to the reference's.
 
     Args:
         names: Benchmarks.

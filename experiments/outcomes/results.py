@@ -1,4 +1,4 @@
-"""The final table: op counts of every held-out benchmark, and what they come to."""
+"""The final table: op counts of every held-out benchmark, and their means."""
 
 import csv
 import hashlib
@@ -25,11 +25,11 @@ class Result:
     """Outcomes of the policies on the held-out benchmarks, and the references beside them."""
 
     references: Mapping[str, Reference]
-    """By benchmark."""
+    """References by benchmark."""
     outcomes: Mapping[str, Sequence[Outcome]]
-    """By policy; each over the same benchmarks in the same order."""
+    """Outcomes by policy; each over the same benchmarks in the same order."""
     checks: Mapping[str, Sequence[Check]]
-    """By policy, in the same order; an outcome that failed its check counts as no passes."""
+    """Checks by policy, in the same order; an outcome that failed its check counts as no passes."""
 
     @classmethod
     def of(
@@ -38,7 +38,7 @@ class Result:
         outcomes: Mapping[str, Sequence[Outcome]],
         checks: Mapping[str, Sequence[Check]],
     ) -> "Result":
-        """The result of outcomes, of which only those that passed their check count."""
+        """Returns the result of outcomes, of which only those that passed their check count."""
         counted = {
             policy: [o.unless(c) for o, c in zip(found, checks[policy], strict=True)]
             for policy, found in outcomes.items()
@@ -55,19 +55,19 @@ class Result:
         return [r.start for r in rows], [r.after[pipeline] for r in rows]
 
     def count_ratio(self, policy: str, pipeline: str) -> float:
-        """Count ratio of a policy against a reference."""
+        """Returns the count ratio of a policy against a reference."""
         _, after = self._start_and_after(pipeline)
         return count_ratio(after, [o.op_count for o in self.outcomes[policy]])
 
     def reduction(self, policy: str, pipeline: str) -> Reduction:
-        """Reduction ratio of a policy against a reference."""
+        """Returns the reduction ratio of a policy against a reference."""
         start, after = self._start_and_after(pipeline)
         agent = [o.op_count for o in self.outcomes[policy]]
         return reduction_ratio(self.benchmarks, start, after, agent)
 
 
 def summary(result: Result) -> dict[str, dict[str, dict[str, Any]]]:
-    """Both measures, by policy and reference, as JSON."""
+    """Returns both measures, by policy and reference, as JSON."""
     measures: dict[str, dict[str, dict[str, Any]]] = {}
     for policy in result.outcomes:
         measures[policy] = {}
@@ -85,7 +85,7 @@ def summary(result: Result) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def rows(result: Result) -> list[dict[str, Any]]:
-    """One row for each benchmark, with raw counts."""
+    """Returns one row for each benchmark, with raw counts."""
     table = []
     for i, name in enumerate(result.benchmarks):
         reference = result.references[name]
@@ -101,10 +101,10 @@ def rows(result: Result) -> list[dict[str, Any]]:
 
 
 def table_text(result: Result, width: int | None = None) -> str:
-    """The table and the geometric means, as text.
+    """Returns the table and the geometric means as text.
 
     Args:
-        result: What to show.
+        result: The result.
         width: Characters in a line; by default as many as the table needs.
     """
     table = Table(title="Op counts of held-out benchmarks")
@@ -129,7 +129,7 @@ def table_text(result: Result, width: int | None = None) -> str:
 
 
 def _means(result: Result) -> Table:
-    """Geometric means, a row for each policy and reference."""
+    """Returns the table of geometric means, with a row for each policy and reference."""
     table = Table(title="Geometric means; above 1 the policy is better")
     for heading in ("policy", "against"):
         table.add_column(heading)
@@ -149,7 +149,7 @@ def _means(result: Result) -> Table:
 
 
 def _notes(result: Result) -> list[str]:
-    """What the means leave out or hide, by name."""
+    """Returns notes on benchmarks that the means leave out, and on checks and times."""
     notes = []
     for pipeline in REFERENCES:
         reduction = result.reduction(next(iter(result.outcomes)), pipeline)
@@ -167,6 +167,9 @@ def _notes(result: Result) -> list[str]:
         if timed is not None:
             notes.append(f"run time before / after {policy}, geometric mean: {timed:.3f}")
         notes.append(f"outputs of {policy}'s modules against the originals': {found}")
+        late = [o.benchmark for o in result.outcomes[policy] if o.out_of_time]
+        if late:
+            notes.append(f"OUT OF TIME, best state until then: {policy} on {', '.join(late)}")
         for name, check in checks:
             if check.problem:
                 notes.append(f"NOT COUNTED: {policy} on {name}: {check.problem}")
@@ -198,7 +201,7 @@ def save(result: Result, folder: Path) -> None:
 
 
 def _by_benchmark(result: Result, value: Callable[[str, int], Any]) -> dict[str, dict[str, Any]]:
-    """A value for each policy and number of a benchmark, by their names."""
+    """Returns a value for each policy and benchmark, by their names."""
     return {
         policy: {name: value(policy, number) for number, name in enumerate(result.benchmarks)}
         for policy in result.outcomes

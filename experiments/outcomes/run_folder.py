@@ -1,4 +1,4 @@
-"""The folder of one run: one process at a time, and nothing half-written in it."""
+"""The folder of one run, which one process at a time works in."""
 
 import fcntl
 import os
@@ -6,22 +6,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from experiments.training.cli import CONFIG
 from hlograph.storage.atomic_write import write_bytes_atomically
 from hlograph.storage.locations import files_below, join, read_bytes
 
+CONFIG = "config.json"
+"""File of the run's settings."""
+CONFIG_KIND, CONFIG_VERSION = "run settings", 2
 LOCK = ".lock"
 
 
 class RunFolderError(Exception):
-    """A run cannot work in its folder; the message says why."""
+    """Raised when a run cannot work in its folder; the message says why."""
 
 
 @contextmanager
 def run_folder(folder: Path) -> Iterator[None]:
-    """Makes a folder and holds it for this process until the block ends.
+    """Makes a folder and locks it for this process until the block ends.
 
-    The lock is the kernel's: it ends with the process, however that ends.
+    The kernel releases the lock when the process ends, however it ends.
 
     Raises:
         RunFolderError: Another process holds it, or it cannot be written to.
@@ -48,7 +50,7 @@ def run_folder(folder: Path) -> Iterator[None]:
 
 
 def copy_run(url: str, folder: Path) -> None:
-    """Copies the run at a URL into an empty folder; its settings last, which make it a run.
+    """Copies the run at a URL into an empty folder. Its settings are copied last.
 
     Raises:
         RunFolderError: It cannot be read, or there is none.
@@ -64,6 +66,6 @@ def copy_run(url: str, folder: Path) -> None:
 
 
 def _remove_unfinished(folder: Path) -> None:
-    """Removes files that a killed process was writing; they never got their name."""
+    """Removes unfinished files of a killed process."""
     for path in folder.rglob(".*.tmp"):
         path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What one experiment found: trials of several methods on the same benchmarks, in one file."""
+"""The result of one experiment in one file: trials of several methods on the same benchmarks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -7,9 +7,9 @@ from typing import Any
 
 from experiments.outcomes.benchmarks import Reference
 from experiments.outcomes.evaluation import Check, Outcome
-from experiments.outcomes.provenance import provenance
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
 from hlograph.storage.locations import Location
+from hlograph.storage.provenance import provenance
 
 STUDY = "study.json"
 _KIND, _VERSION = "study", 1
@@ -17,7 +17,7 @@ _KIND, _VERSION = "study", 1
 
 @dataclass(frozen=True)
 class Trial:
-    """What one method with one seed made of a group of benchmarks."""
+    """Results of one method with one seed on a group of benchmarks."""
 
     method: str
     """Name that tables and pictures show."""
@@ -26,21 +26,21 @@ class Trial:
     """The benchmarks, such as "gpt2-train test-unseen"."""
     outcomes: Sequence[Outcome]
     checks: Sequence[Check] = ()
-    """Of the outcomes, in their order; empty if they were not checked."""
+    """Checks of the outcomes, in their order; empty if they were not checked."""
     seconds: Sequence[float] = ()
     """Wall time that each outcome took to find; empty if not measured."""
     curves: Mapping[str, Sequence[tuple[int, float, int]]] = field(default_factory=dict)
-    """By benchmark, each improvement of a search: pass calls, seconds, op count."""
+    """Improvements of a search, by benchmark: pass calls, seconds, op count."""
     training: Sequence[tuple[int, Mapping[str, float]]] = ()
     """Pass calls trained on, and by reference the count ratio on validation modules after them."""
 
     @property
     def key(self) -> str:
-        """What a study's measurements know it by."""
+        """Key of the trial in a study's measurements."""
         return trial_key(self.group, self.method, self.seed)
 
     def counted(self) -> list[Outcome]:
-        """The outcomes; one that failed its check counts as no passes."""
+        """Returns the outcomes. One that failed its check counts as no passes."""
         if not self.checks:
             return list(self.outcomes)
         return [o.unless(c) for o, c in zip(self.outcomes, self.checks, strict=True)]
@@ -51,35 +51,35 @@ class Study:
     """An experiment's result, from which its tables and pictures are made."""
 
     name: str
-    """Such as "figure2"; says what the report draws."""
+    """Name of the experiment, such as "figure2"; it decides what the report draws."""
     preset: str
     settings: Mapping[str, Any]
     references: Mapping[str, Reference]
-    """By benchmark: start and references, of all benchmarks of all trials."""
+    """Start and references of all benchmarks of all trials, by benchmark."""
     trials: Sequence[Trial]
     best_known: Mapping[str, int] = field(default_factory=dict)
-    """Least op count that is known, by benchmark, where one is."""
+    """Least known op count, by benchmark that has one."""
     measurements: Mapping[str, Any] = field(default_factory=dict)
-    """What is no trial, such as run times."""
+    """Results that are no trials, such as run times."""
     notes: Sequence[str] = ()
-    """What a reader has to be told: what was left out, what failed."""
+    """Notes for the reader, such as what was left out and what failed."""
     made: Mapping[str, Any] = field(default_factory=provenance)
     """Command, commit, machine and versions."""
 
     def groups(self) -> list[str]:
-        """Names of the groups of benchmarks, in the order of the trials."""
+        """Returns the names of the groups of benchmarks, in the order of the trials."""
         return list(dict.fromkeys(trial.group for trial in self.trials))
 
     def methods(self, group: str) -> list[str]:
-        """Names of the methods that were tried on a group."""
+        """Returns the names of the methods that were tried on a group."""
         return list(dict.fromkeys(t.method for t in self.trials if t.group == group))
 
     def of(self, method: str, group: str) -> list[Trial]:
-        """Trials of a method on a group, one for each seed."""
+        """Returns the trials of a method on a group, one for each seed."""
         return [t for t in self.trials if t.method == method and t.group == group]
 
     def save(self, folder: Path) -> None:
-        """Writes the study into a folder, with a checksum; never half of it.
+        """Writes the study into a folder, with a checksum, atomically.
 
         Raises:
             OSError: It cannot be written.
@@ -88,7 +88,7 @@ class Study:
 
     @classmethod
     def load(cls, path: Location) -> "Study":
-        """Reads what ``save`` wrote.
+        """Reads a study that ``save`` wrote.
 
         Args:
             path: The file.
@@ -109,7 +109,7 @@ class Study:
 
 
 def trial_key(group: str, method: str, seed: int) -> str:
-    """What ``Trial.key`` is, before there is a trial."""
+    """Returns ``Trial.key`` before there is a trial."""
     return f"{group}: {method}, seed {seed}"
 
 

@@ -1,1 +1,1 @@
-"""The paper's experiments and what they lack, each a module that makes a ``Study``."""
+"""The paper's experiments and further ones, each a module that makes a ``Study``."""

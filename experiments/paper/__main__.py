@@ -1,10 +1,10 @@
-"""Runs one experiment of the paper, or of what the paper lacks, and saves its study.
+"""Runs one experiment of the paper, or a further one, and saves its study.
 
     python -m experiments.paper figure2
     python -m experiments.paper figure4 --preset full --seeds 0 1 2 3 4
 
-Ends with study.json in a folder under runs/, of which `python -m experiments.report` makes tables
-and pictures. A run that was cut short goes on with --out FOLDER where it was given up.
+The result is a study.json in a folder under runs/, from which `python -m experiments.report` makes
+tables and figures. A run that was interrupted is continued with --out FOLDER.
 """
 
 import argparse
@@ -35,29 +35,43 @@ EXPERIMENTS = {
     "figure4": "plain PPO, shaped rewards, a value function that sees costs; both encoders",
     "runtime": "modules before and after, compiled by XLA:CPU and run in turn (section 5.1.2)",
     "search": "random, greedy, beam, evolutionary and guided search at equal budgets",
-    "ablations": "what the parts of the graph and of the encoder are worth",
+    "ablations": "parts of the graph and of the encoder, left out one at a time",
     "generalisation": "families seen and unseen, and modules larger than any trained on",
-    "rewriting": "single rewrites instead of passes: random, greedy, beam and a trained policy",
-    "win": "the best policy that validation found, against both references",
+    "rewriting": "single rewrites instead of passes: searches, equality saturation, a policy",
+    "win": "the best policies against the aims, and random search in the same time",
 }
-"""Name of an experiment, which is that of its module in this package, and what it shows."""
+"""Descriptions of the experiments, by the name of their module in this package."""
 CONFIG = "experiment.json"
 _KIND, _VERSION = "experiment settings", 1
 
 
 class Experiment(Protocol):
-    """What a module of an experiment holds, beside its docstring."""
+    """Module of an experiment; its docstring describes it on the command line."""
 
     PRESETS: Mapping[str, Any]
-    """Settings by preset, frozen dataclasses with preset, seeds and out."""
+    """Settings by preset; frozen dataclasses with the fields preset, seeds and out."""
 
     def run(self, config: Any, folder: Path) -> "Study":
-        """Makes the study; what it writes meanwhile goes into the folder."""
+        """Runs the experiment.
+
+        Args:
+            config: Settings.
+            folder: Folder for checkpoints, events, partial results and records of lost workers.
+
+        Returns:
+            The study. The caller saves it.
+
+        Raises:
+            HloError: A library is not installed, a checkpoint does not exist or is damaged, or a
+                benchmark cannot be read.
+            ValueError: A setting does not fit the others, such as a checkpoint of other passes.
+            OSError: A file cannot be read or written.
+        """
         ...
 
 
 def parse(arguments: Sequence[str]) -> tuple[str, Experiment, Any]:
-    """Name, module and settings of the experiment that a command line asks for."""
+    """Returns name, module and settings of the experiment that a command line names."""
     lines = "\n".join(f"  {name:15} {what}" for name, what in EXPERIMENTS.items())
     parser = argparse.ArgumentParser(
         "python -m experiments.paper",
@@ -74,7 +88,7 @@ def parse(arguments: Sequence[str]) -> tuple[str, Experiment, Any]:
     first.add_argument("--preset", choices=list(experiment.PRESETS))
     given, _ = first.parse_known_args(arguments[1:])
     default = experiment.PRESETS[given.preset or next(iter(experiment.PRESETS))]
-    # The classes are the experiments' own: what tyro makes of one is not known here.
+    # Each experiment has a class of its own, so the type of its settings is not known here.
     config: Any = tyro.cli(
         type(default),
         default=default,
@@ -86,7 +100,7 @@ def parse(arguments: Sequence[str]) -> tuple[str, Experiment, Any]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the experiment that a command line asks for.
+    """Runs the experiment that a command line names.
 
     Returns:
         Exit status.
@@ -120,10 +134,10 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _keep(config: Any, folder: Path) -> None:
-    """Writes the settings into the folder; what was begun with others is not continued.
+    """Writes the settings into the folder, or compares them with those of an earlier run.
 
     Raises:
-        RunFolderError: There are other settings, or what is there is damaged.
+        RunFolderError: The settings there differ, or their file is damaged.
     """
     settings = to_json(config)
     try:

@@ -12,14 +12,14 @@ LABELS: dict[AgentName, str] = {
     "ppo": "PPO (op counts, stable-baselines3)",
     "maskable-ppo": "PPO with masks (op counts, sb3-contrib)",
 }
-"""What tables call them, played as they learned: all but one without the mask."""
+"""Names shown in tables of agents that are played as they learned: all but one without the mask."""
 MASKED = "masked in play"
-"""What tables call an agent that learned without the mask and is played with it."""
+"""Added to the name of an agent that learned without the mask and is played with it."""
 
 
 @dataclass(frozen=True)
 class AgentSettings:
-    """What is set of the agents; all else is the libraries' default.
+    """Hyper-parameters that differ from the libraries' defaults.
 
     Discount, scale of rewards and GAE's lambda are those of this project's op-count PPO, and the
     two PPOs share its other settings too. The values below are this project's own choice, made
@@ -33,10 +33,10 @@ class AgentSettings:
     dqn_learning_rate: float = 1e-3
     """Step size of DQN's Adam; 1e-4 by default, for millions of frames."""
     dqn_buffer: int = 200_000
-    """Transitions that DQN remembers."""
+    """Transitions in DQN's replay buffer."""
     dqn_learning_starts: int = 640
     """Random pass calls before DQN learns."""
     dqn_target_interval: int = 500
     """Pass calls from one update of DQN's target network to the next."""
     dqn_exploration: float = 0.3
-    """Share of the training in which DQN's random actions go down to 5 in 100."""
+    """Share of the training in which DQN's share of random actions falls to 5 %."""

@@ -1,13 +1,14 @@
-"""What experiments that play checkpoints share."""
+"""Code shared by experiments that play the policies of checkpoints."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from experiments.paper.settings import ExperimentConfig
 from experiments.policies.config_json import to_json
-from experiments.policies.shipped import ORDERING, available, checkpoint_location
+from experiments.policies.shipped import ORDERING, available, checkpoint_location, one_of_each
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
@@ -19,18 +20,16 @@ if TYPE_CHECKING:
     Play = Callable[[Player, str, Sequence[str], int], Iterable[Trial]]
 
 Groups = dict[str, list[str]]
-"""Names of benchmarks by what the group is called."""
+"""Names of benchmarks, by the name of the group."""
 
 
 @dataclass(frozen=True)
-class CheckpointsConfig:
+class CheckpointsConfig(ExperimentConfig):
     """Settings of experiments that play checkpoints."""
 
-    preset: Literal["quick", "full"] = "quick"
-    """Set of defaults for all the rest: quick takes minutes on two cores, full takes hours."""
     seeds: tuple[int, ...] = (0,)
-    """Of the episodes after the first, where several are played, one for each checkpoint in turn;
-    the trials' seeds are those of the trainings."""
+    """Seeds of the episodes after the first, where several are played, one for each checkpoint in
+    turn; the trials' seeds are those of the trainings."""
     checkpoints: tuple[str, ...] = ()
     """Policies, one checkpoint for each kind and seed of training: paths, URLs or names; none are
     those that come with the project."""
@@ -39,19 +38,13 @@ class CheckpointsConfig:
     op_limit: int = 3_000
     """Benchmarks with more instructions are left out."""
     count: int | None = 36
-    """Benchmarks of each group, evenly over families; None is all."""
+    """Number of benchmarks of each group, evenly over families; None is all."""
     checks: int = 2
     """Random inputs on which each result is compared with its original."""
-    workers: Literal["processes", "in-process"] = "processes"
-    """What plays: processes of this machine or, to debug, this one."""
-    num_workers: int | None = None
-    """Processes that play and check; None is one a core."""
-    out: Path | None = None
-    """Folder for the study; by default a new one under runs/."""
 
 
 def opened(config: CheckpointsConfig) -> "list[Checkpoint]":
-    """The checkpoints that an experiment plays.
+    """Returns the checkpoints that an experiment plays.
 
     Raises:
         HloError: There is none, or one is damaged.
@@ -67,7 +60,7 @@ def opened(config: CheckpointsConfig) -> "list[Checkpoint]":
     found: dict[tuple[str, int], tuple[str, Checkpoint]] = {}
     for name in given:
         checkpoint = Checkpoint.load(checkpoint_location(name))
-        key = checkpoint.learner, checkpoint.config["seed"]
+        key = checkpoint.kind, checkpoint.config["seed"]
         if key in found:
             raise ValueError(
                 f"expected one checkpoint for each kind and seed of training; {found[key][0]} and "
@@ -77,8 +70,37 @@ def opened(config: CheckpointsConfig) -> "list[Checkpoint]":
     return [checkpoint for _, checkpoint in found.values()]
 
 
+def labelled(given: Sequence[str]) -> "dict[str, tuple[str, Checkpoint]]":
+    """Returns checkpoints as given, by a name for tables that no two of them share.
+
+    Args:
+        given: Paths, URLs or names; empty is one of each kind that comes with the project.
+
+    Raises:
+        HloError: There is no such checkpoint, or it is damaged.
+        OSError: One cannot be read.
+    """
+    from experiments.policies.checkpoint import Checkpoint
+    from experiments.policies.kinds import KINDS
+
+    found: dict[str, tuple[str, Checkpoint]] = {}
+    for name in given or tuple(one_of_each(kinds=ORDERING)):
+        checkpoint = Checkpoint.load(checkpoint_location(name))
+        kind, seed = KINDS[checkpoint.kind].label, checkpoint.config["seed"]
+        label, number = kind, 1
+        while label in found:
+            suffix = f", #{number}" if number > 1 else ""
+            label, number = f"{kind} (training seed {seed}{suffix})", number + 1
+        found[label] = name, checkpoint
+    return found
+
+
 def play_greedily_or_best(samples: int) -> "Play":
-    """Plays a checkpoint once on a group, greedily, or with the best of several episodes kept."""
+    """Returns a function that plays a checkpoint on a group.
+
+    Args:
+        samples: Episodes on each benchmark, of which the best is kept; one is greedy.
+    """
 
     def play(player: "Player", group: str, names: Sequence[str], seed: int) -> "Iterable[Trial]":
         print(f"{player.method(samples)}: {len(names)} benchmarks of {group}")
@@ -99,35 +121,41 @@ def play_checkpoints(
     """Plays each checkpoint on each group of benchmarks.
 
     Args:
-        name: The study's name.
+        name: Name of the study.
         config: Settings.
         checkpoints: The policies.
         groups: The benchmarks.
-        folder: Where lost workers are written down.
+        folder: Folder for the records of lost workers.
         play: Makes the trials of one checkpoint on one group, given its player, the group's name,
             the benchmarks, and a seed.
-        notes: What a reader has to be told.
+        notes: Notes for the reader.
     """
+    from tqdm import tqdm
+
+    from experiments.outcomes.best_known import known_of
     from experiments.outcomes.study import Study
-    from experiments.paper.benchmarks import known_of
-    from experiments.workers.player import player, training_cost
+    from experiments.policies.checkpoint import training_cost
+    from experiments.workers.player import player
 
     references: dict[str, Reference] = {}
     trials: list[Trial] = []
     left: Groups = {}
     told = [*notes, *map(training_cost, checkpoints)]
     wanted = list(dict.fromkeys(n for names in groups.values() for n in names))
-    for checkpoint, seed in zip(checkpoints, cycle(config.seeds), strict=False):
-        pool = (config.num_workers, config.workers)
-        with player(checkpoint, folder, config.checks, *pool) as playing:
-            if checkpoint is checkpoints[0]:
-                references, left_out = playing.references(wanted)
-                left = {g: [n for n in names if n in references] for g, names in groups.items()}
-                told += left_out
-                told += [f"{group}: no benchmark is left." for group in left if not left[group]]
-            for group, names in left.items():
-                if names:
-                    trials += play(playing, group, names, seed)
+    total = len(checkpoints) * len(groups)
+    with tqdm(total=total, unit="group", desc=name, disable=None) as bar:
+        for checkpoint, seed in zip(checkpoints, cycle(config.seeds), strict=False):
+            pool = (config.num_workers, config.workers)
+            with player(checkpoint, folder, config.checks, *pool) as playing:
+                if checkpoint is checkpoints[0]:
+                    references, left_out = playing.references(wanted)
+                    left = {g: [n for n in names if n in references] for g, names in groups.items()}
+                    told += left_out
+                    told += [f"{group}: no benchmark is left." for group in left if not left[group]]
+                for group, names in left.items():
+                    if names:
+                        trials += play(playing, group, names, seed)
+                    bar.update()
     return Study(
         name=name,
         preset=config.preset,

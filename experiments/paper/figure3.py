@@ -1,7 +1,7 @@
 """Figure 3 of the paper: GNN and op counts against XLA's own order, benchmark by benchmark.
 
-Plays trained policies, one checkpoint for each seed, on families that none was trained on. The
-policies that come with the project are played if no others are named.
+Plays trained policies, one checkpoint for each seed, on families that none was trained on. By
+default these are the policies that come with the project.
 """
 
 from dataclasses import dataclass
@@ -15,44 +15,34 @@ from experiments.paper.checkpoints import (
     play_checkpoints,
     play_greedily_or_best,
 )
-from experiments.policies.config import CorpusSet
+from hlograph.corpus.shipped import CorpusSet
 
 if TYPE_CHECKING:
     from experiments.outcomes.study import Study
 
 
 @dataclass(frozen=True)
-class Config(CheckpointsConfig):
+class Figure3Config(CheckpointsConfig):
     """Settings of figure 3."""
 
     corpus_sets: tuple[CorpusSet, ...] = ("gpt2-train", "diverse")
-    """Sets of the corpus, each a group of benchmarks: of its split test-unseen."""
+    """Sets of the corpus; the split test-unseen of each is a group of benchmarks."""
 
 
 PRESETS = {
-    "quick": Config(),
-    "full": Config(preset="full", op_limit=50_000, count=None),
+    "quick": Figure3Config(),
+    "full": Figure3Config(preset="full", op_limit=50_000, count=None),
 }
 
 
-def run(config: Config, folder: Path) -> "Study":
-    """Plays the checkpoints on held-out benchmarks of each set.
-
-    Args:
-        config: Settings.
-        folder: Where lost workers are written down.
-
-    Raises:
-        HloError: There is no such checkpoint, or it is damaged.
-        ValueError: It was made with other passes, or two are of one kind and seed.
-        OSError: It cannot be read.
-    """
+def run(config: Figure3Config, folder: Path) -> "Study":
+    """Plays the checkpoints on held-out benchmarks of each set; see ``Experiment.run``."""
     play = play_greedily_or_best(config.samples)
     return play_checkpoints("figure3", config, opened(config), groups_of(config), folder, play)
 
 
-def groups_of(config: Config) -> Groups:
-    """The held-out benchmarks of each set."""
+def groups_of(config: Figure3Config) -> Groups:
+    """Returns the held-out benchmarks of each set."""
     from experiments.outcomes.benchmarks import held_out_benchmarks
 
     return {

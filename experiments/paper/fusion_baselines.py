@@ -1,10 +1,10 @@
-"""Fusion without learning, beside XLA:CPU's own: kernels, bytes and run time.
+"""Compares fusion policies that learn nothing with XLA:CPU's own fusion: kernels and run time.
 
     python -m experiments.paper.fusion_baselines                              # ten small benchmarks
     python -m experiments.paper.fusion_baselines --benchmarks cnn/haiku-batch/forward --seed 1
 
-Each policy plays one episode of hlograph/PassDecisions-v0; its module is compiled with the fusions
-that it chose and timed in turn with what XLA compiles when it is asked for nothing.
+Each policy plays one episode of hlograph/PassDecisions-v0. Its module is compiled with the fusions
+that it chose, and timed in turn with the module that XLA compiles by default.
 """
 
 import sys
@@ -23,8 +23,8 @@ _REFUSED = 2
 
 
 @dataclass(frozen=True)
-class FusionConfig:
-    """Settings of a comparison of fusion policies."""
+class FusionBaselinesConfig:
+    """Settings of the comparison of fusion policies."""
 
     benchmarks: tuple[str, ...] = (
         "loss/fenchel-young/grad",
@@ -40,21 +40,21 @@ class FusionConfig:
     )
     """Names of the corpus, or paths of HLO files."""
     seed: int = 0
-    """Seed of the policy that draws, and of the inputs."""
+    """Seed of the policy that draws at random, and of the inputs."""
     pairs: int = 20
     """Pairs of runs that are timed."""
     sample_seconds: float = 0.02
-    """Time of a sample, in runs of each."""
+    """Duration of a sample, in runs of a module."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compares what a command line asks for.
+    """Runs the comparison of a command line.
 
     Returns:
         Exit status: 0, or 2 if a benchmark cannot be compiled.
     """
     prog = "python -m experiments.paper.fusion_baselines"
-    config = tyro.cli(FusionConfig, args=arguments, prog=prog, description=__doc__)
+    config = tyro.cli(FusionBaselinesConfig, args=arguments, prog=prog, description=__doc__)
     try:
         _compare(config)
     except (HloError, OSError, ValueError) as error:
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _compare(config: FusionConfig) -> None:
+def _compare(config: FusionBaselinesConfig) -> None:
     from rich.console import Console
     from rich.table import Table
     from tqdm import tqdm
@@ -77,7 +77,9 @@ def _compare(config: FusionConfig) -> None:
     Console().print(table)
 
 
-def _measure(config: FusionConfig, benchmark: str, policies: "Iterable[FusionPolicy]") -> list[str]:
+def _measure(
+    config: FusionBaselinesConfig, benchmark: str, policies: "Iterable[FusionPolicy]"
+) -> list[str]:
     from envs.fusion_policies import play
     from envs.pass_decisions import PassDecisionsEnv
     from experiments.outcomes.fusion_comparison import FusionComparison

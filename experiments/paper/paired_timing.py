@@ -1,7 +1,7 @@
-"""Run times before and after, pair by pair, and what they say together.
+"""Run times before and after, pair by pair, and their statistics.
 
-The two executables run in turn in one process, so that what disturbs the machine for a while
-disturbs both of a pair; ratios are before / after, so above 1 the module got faster.
+The two executables run in turn in one process, so that a disturbance of the machine affects both of
+a pair. Ratios are before / after: above 1 the module got faster.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ import numpy as np
 from experiments.outcomes.metrics import bootstrap_interval, geometric_mean
 
 CONTROL = "control"
-"""Method of pairs that compare a module with itself, compiled twice: what noise alone makes."""
+"""Method of pairs that compare a module with itself, compiled twice; they show the noise."""
 
 
 @dataclass(frozen=True)
@@ -21,30 +21,30 @@ class Side:
     """One of the two executables of a pair."""
 
     op_count: int
-    """Instructions of the module, before XLA:CPU compiles it."""
+    """Number of instructions of the module, before XLA:CPU compiles it."""
     compile_seconds: float
     """Wall time of XLA:CPU's compilation, HLO passes and code generation together: the median over
-    some, the other side compiled in turn."""
+    several, with the other side compiled in turn."""
     kernels: int
-    """Steps of the compiled code; see ``hlograph.execution.executable.Executable``."""
+    """Number of steps of the compiled code; see ``hlograph.execution.executable.Executable``."""
     median_seconds: float
     """Wall time of one run, the median over the samples."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A benchmark before and after a method, run in turn."""
+    """Times of a benchmark before and after a method, run in turn."""
 
     benchmark: str
     method: str
     ratios: Sequence[float]
     """Seconds before / seconds after of each pair of samples."""
     median: float
-    """Of the ratios."""
+    """Median of the ratios."""
     low: float
     """Lower end of the 95 % bootstrap interval of the median."""
     high: float
-    """Its upper end."""
+    """Upper end of the interval."""
     before: Side
     after: Side
 
@@ -56,23 +56,23 @@ class Pair:
 
 @dataclass(frozen=True)
 class Summary:
-    """Median ratios of one method over all its benchmarks."""
+    """Statistics of one method's median ratios over all its benchmarks."""
 
     benchmarks: int
     geometric_mean: float
     low: float
     """Lower end of the 95 % bootstrap interval of the geometric mean, over benchmarks."""
     high: float
-    """Its upper end."""
+    """Upper end of the interval."""
     mean: float
     sd: float | None
-    """Standard deviation over benchmarks, with n - 1; None of one."""
+    """Sample standard deviation over benchmarks (n - 1); None for a single benchmark."""
     max: float
     min: float
     faster: int
-    """Benchmarks whose interval lies above 1."""
+    """Number of benchmarks whose interval lies above 1."""
     slower: int
-    """Benchmarks whose interval lies below 1."""
+    """Number of benchmarks whose interval lies below 1."""
     kernels: float
     """Geometric mean of kernels before / after."""
     compile: float
@@ -80,10 +80,10 @@ class Summary:
 
 
 def summary(pairs: Sequence[Pair]) -> Summary:
-    """What the pairs of one method say together.
+    """Returns the statistics of one method.
 
     Args:
-        pairs: One for each benchmark, at least one.
+        pairs: One pair for each benchmark, at least one.
     """
     medians = [pair.median for pair in pairs]
     verdicts = Counter(pair.verdict for pair in pairs)
@@ -106,13 +106,13 @@ def summary(pairs: Sequence[Pair]) -> Summary:
 
 
 def summaries(pairs: Sequence[Pair]) -> Mapping[str, Summary]:
-    """By method, in the order in which the methods occur, the control first."""
+    """Returns statistics by method, in the order in which methods occur, the control first."""
     methods = sorted(dict.fromkeys(p.method for p in pairs), key=lambda method: method != CONTROL)
     return {method: summary([p for p in pairs if p.method == method]) for method in methods}
 
 
 def table(by_method: Mapping[str, Summary]) -> str:
-    """The summaries as lines of text."""
+    """Returns the statistics as lines of text."""
     lines = [
         f"{'time before / after':24}{'n':>4}{'geo mean':>10}{'95 % interval':>17}{'mean':>8}"
         f"{'sd':>8}{'min':>8}{'max':>8}{'faster':>8}{'slower':>8}{'kernels':>9}{'compile':>9}"

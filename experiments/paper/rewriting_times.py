@@ -1,22 +1,14 @@
-"""Run times of what rewriting methods came to, pair by pair with the originals."""
+"""Run times of the results of rewriting methods, pair by pair with the originals."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from experiments.outcomes.study import Trial
 from experiments.paper.paired_timing import summaries, table
-from experiments.paper.rewriting import Config
+from experiments.paper.rewriting_settings import RewritingConfig
 from experiments.paper.runtime_results import Kept, measurements, pairs_of
-from experiments.paper.runtime_worker import (
-    Candidate,
-    MakeWorker,
-    TimeBenchmark,
-    measure,
-    timing_pool,
-)
+from experiments.paper.runtime_worker import Candidate, MakeWorker, TimeBenchmark
 from hlograph.execution.equivalence import Limits
 
 _STEP_SECONDS = 300.0
@@ -24,18 +16,21 @@ _MEMORY_GIB = 6.0
 
 
 def timed(
-    config: Config, trials: Sequence[Trial], folder: Path, make_worker: MakeWorker | None = None
+    config: RewritingConfig,
+    trials: Sequence[Trial],
+    folder: Path,
+    make_worker: MakeWorker | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Takes the times of the first trials of each method, of what stood its check.
+    """Takes the times of the first trials of each method, for all results that passed their check.
 
     Args:
         config: Settings.
-        trials: All of them.
-        folder: Where what was measured is kept, so that a run can go on.
-        make_worker: Makes what measures; None is that of ``runtime_worker``.
+        trials: All trials.
+        folder: Folder that measurements are kept in, so that a run can be continued.
+        make_worker: Makes the function that measures; None is that of ``runtime_worker``.
 
     Yields:
-        After each benchmark, of all so far, ``runtime_results.measurements``, and in ``timed``, by
+        After each benchmark, ``runtime_results.measurements`` of all so far, and in ``timed``, by
         trial (``Trial.key``), the method that its pairs are under.
     """
     chosen = _chosen(trials, config.timed_trials)
@@ -44,23 +39,21 @@ def timed(
     left = [name for name in _benchmarks(chosen) if name not in kept.results]
     tasks = [_task(config, name, chosen, labels) for name in left]
     yield measurements(kept.results) | {"timed": labels}
-    with timing_pool(_STEP_SECONDS, _MEMORY_GIB, make_worker) as pool:
-        for benchmark, found in tqdm(measure(pool, tasks), total=len(tasks), unit="benchmark"):
-            kept.add(benchmark, found)
-            yield measurements(kept.results) | {"timed": labels}
+    for _ in kept.measure(tasks, _STEP_SECONDS, _MEMORY_GIB, make_worker):
+        yield measurements(kept.results) | {"timed": labels}
     print(table(summaries(pairs_of(kept.results))))
 
 
 def _chosen(trials: Sequence[Trial], count: int) -> list[Trial]:
-    """The first trials of each method in each group."""
+    """Returns the first trials of each method in each group."""
     taken: dict[tuple[str, str], list[Trial]] = {}
     for trial in trials:
         taken.setdefault((trial.group, trial.method), []).append(trial)
     return [trial for same in taken.values() for trial in same[:count]]
 
 
-def _label(config: Config, trial: Trial) -> str:
-    """What the pairs of a trial are called; XLA's orders are the same for all objectives."""
+def _label(config: RewritingConfig, trial: Trial) -> str:
+    """Returns the method name of a trial's pairs; XLA's orders are the same for all objectives."""
     if trial.method in config.references:
         return trial.method
     _, objective = trial.group.rsplit(", ", 1)
@@ -68,13 +61,13 @@ def _label(config: Config, trial: Trial) -> str:
 
 
 def _benchmarks(trials: Sequence[Trial]) -> list[str]:
-    """Their names, the smallest first: a run that is cut short has times of most."""
+    """Returns their names, the smallest first: a run that is cut short has times of most."""
     starts = {o.benchmark: o.start for trial in trials for o in trial.outcomes}
     return sorted(starts, key=starts.__getitem__)
 
 
 def _task(
-    config: Config, benchmark: str, trials: Sequence[Trial], labels: dict[str, str]
+    config: RewritingConfig, benchmark: str, trials: Sequence[Trial], labels: dict[str, str]
 ) -> TimeBenchmark:
     candidates = {
         labels[trial.key]: outcome

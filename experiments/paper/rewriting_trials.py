@@ -1,23 +1,29 @@
-"""Trials of the comparison of rewriting methods: each method on each group of benchmarks."""
+"""Plans the trials of the comparison of rewriting methods, and estimates their results."""
 
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+
+from tqdm import tqdm
 
 from experiments.outcomes.benchmarks import Reference, training_benchmarks
-from experiments.outcomes.study import Trial, trial_key
-from experiments.paper.rewriting import Config
+from experiments.outcomes.study import Trial
+from experiments.paper.rewriting_settings import RewritingConfig
+from experiments.paper.trials import PlannedTrial
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.shipped import checkpoint_location
 from experiments.search.guide import TrainedPolicy
 from experiments.search.rewriting.egraph.optimizer import EqualitySettings
 from experiments.search.rewriting.egraph.task import SATURATION, Saturate
 from experiments.search.rewriting.guide import settings_of
-from experiments.search.rewriting.registry import DRAWS, GUIDED, METHODS
+from experiments.search.rewriting.methods import DRAWS, GUIDED, METHODS
 from experiments.search.rewriting.space import Objective
-from experiments.search.rewriting.task import Estimate, RewriteSearch, Rewritten, RunPipeline
-from experiments.workers.crew import Crew
+from experiments.search.rewriting.task import Estimate, RewriteSearch, RunPipeline
+from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import Task
+from hlograph.errors import WorkerLostError
 
 MAIN, OTHERS = "inference graphs", "other models and shapes"
 """Groups of benchmarks."""
@@ -27,22 +33,23 @@ SEEN = (
     "another model of a trained family",
     "no trained family",
 )
-"""What training may have seen of a benchmark."""
+"""Relations of a benchmark to the training of the policies."""
 
 
 @dataclass(frozen=True)
 class Competitor:
-    """A method as it competes: what tables call it, and the tasks that it is."""
+    """A method of the comparison."""
 
     name: str
+    """Name shown in tables."""
     seeds: Sequence[int]
     objectives: Sequence[Objective]
     task: Callable[[str, Objective, int], Task]
-    """Makes the task of a benchmark, an objective and a seed."""
+    """Makes the task for a benchmark, an objective and a seed."""
 
 
-def competitors_of(config: Config) -> tuple[list[Competitor], list[TrainedPolicy]]:
-    """All methods, and the policies that some of them go by.
+def competitors_of(config: RewritingConfig) -> tuple[list[Competitor], list[TrainedPolicy]]:
+    """Returns all methods, and the policies that guide some of them.
 
     Raises:
         HloError: There is no such checkpoint, or it is damaged.
@@ -55,16 +62,21 @@ def competitors_of(config: Config) -> tuple[list[Competitor], list[TrainedPolicy
     policies = [
         TrainedPolicy.of(Checkpoint.load(checkpoint_location(c))) for c in config.checkpoints
     ]
-    found = [_pipeline(config, name) for name in config.references]
-    found += [
-        (_saturation if name in SATURATION else _search)(config, name) for name in config.methods
-    ]
     guided = [_guided(config, name, policy) for name in config.guided for policy in policies]
     seeds = Counter((one.name, *one.seeds, *one.objectives) for one in guided)
     twice = [name for name, times in seeds.items() if times > 1]
     if twice:
         raise ValueError(f"--checkpoints: expected other seeds of training, got two of {twice[0]}")
-    return [*found, *guided], policies
+    others = [
+        Competitor(
+            name,
+            config.seeds if name in DRAWS else config.seeds[:1],
+            config.objectives,
+            partial(_task, config, name, None),
+        )
+        for name in (*config.references, *config.methods)
+    ]
+    return [*others, *guided], policies
 
 
 def _refuse_unknown(flag: str, given: Iterable[str], known: Iterable[str]) -> None:
@@ -73,118 +85,104 @@ def _refuse_unknown(flag: str, given: Iterable[str], known: Iterable[str]) -> No
         raise ValueError(f"{flag}: expected some of {', '.join(known)}; got {', '.join(unknown)}")
 
 
-def _pipeline(config: Config, name: str) -> Competitor:
-    return Competitor(
-        name,
-        config.seeds[:1],
-        config.objectives,
-        lambda benchmark, objective, seed: RunPipeline(benchmark=benchmark, pipeline=name),
-    )
-
-
-def _search(config: Config, name: str) -> Competitor:
-    return Competitor(
-        name,
-        config.seeds if name in DRAWS else config.seeds[:1],
-        config.objectives,
-        lambda benchmark, objective, seed: RewriteSearch(
-            benchmark=benchmark,
-            method=name,
-            objective=objective,
-            seed=seed,
-            calls=config.calls,
-            seconds=config.seconds,
-        ),
-    )
-
-
-def _saturation(config: Config, name: str) -> Competitor:
-    settings = EqualitySettings(extraction_seconds=config.extraction_seconds)
-    return Competitor(
-        name,
-        config.seeds[:1],
-        config.objectives,
-        lambda benchmark, objective, seed: Saturate(
-            benchmark=benchmark, method=name, objective=objective, settings=settings
-        ),
-    )
-
-
-def _guided(config: Config, name: str, policy: TrainedPolicy) -> Competitor:
+def _guided(config: RewritingConfig, name: str, policy: TrainedPolicy) -> Competitor:
+    """Returns a method that a policy guides, for the objective that it was rewarded for."""
     trained = settings_of(policy)
     counts = trained.reward in ("op-count-drop", "log-drop")
     objective: Objective = "op-count" if counts else "cost"
-    return Competitor(
-        "GNN" if name == "policy" else f"GNN {name}",
-        (trained.seed,),
-        (objective,) if objective in config.objectives else (),
-        lambda benchmark, objective, seed: RewriteSearch(
-            benchmark=benchmark,
-            method=name,
-            objective=objective,
-            seed=seed,
-            calls=config.calls,
-            seconds=None if name == "policy" else config.seconds,
-            policy=policy,
-        ),
+    objectives = (objective,) if objective in config.objectives else ()
+    label = "GNN" if name == "policy" else f"GNN {name}"
+    return Competitor(label, (trained.seed,), objectives, partial(_task, config, name, policy))
+
+
+def _task(
+    config: RewritingConfig,
+    name: str,
+    policy: TrainedPolicy | None,
+    benchmark: str,
+    objective: Objective,
+    seed: int,
+) -> Task:
+    """Returns the task of a method on one benchmark."""
+    if name in config.references:
+        return RunPipeline(benchmark=benchmark, pipeline=name)
+    if name in SATURATION:
+        settings = EqualitySettings(extraction_seconds=config.extraction_seconds)
+        return Saturate(benchmark=benchmark, method=name, objective=objective, settings=settings)
+    # A policy's one episode has no budget of seconds: it ends where the policy stops.
+    budget = math.inf if name == "policy" or config.seconds is None else config.seconds
+    return RewriteSearch(
+        benchmark=benchmark,
+        method=name,
+        objective=objective,
+        seed=seed,
+        calls=config.calls,
+        seconds=min(config.limit_seconds, budget),
+        policy=policy,
     )
 
 
-def trials_of(
-    config: Config,
-    crew: Crew,
+def planned_trials(
+    config: RewritingConfig,
     competitors: Sequence[Competitor],
     references: Mapping[str, Reference],
-    done: Mapping[str, Trial],
-) -> Iterator[Trial]:
-    """Has each method rewrite each group of benchmarks for each objective, and checks it.
+) -> list[PlannedTrial]:
+    """Plans the trials of each method on each group of benchmarks, for each objective.
 
     Args:
         config: Settings.
-        crew: Does it.
         competitors: The methods.
-        references: Of the benchmarks that are left.
-        done: Trials that need not be done, by key.
+        references: References of the benchmarks; those without are left out.
     """
-    for objective in config.objectives:
-        for group, names in ((MAIN, config.benchmarks), (OTHERS, config.other_benchmarks)):
-            left = [name for name in names if name in references]
-            if not left:
-                continue
-            title = f"{group}, {objective}"
-            for competitor in competitors:
-                seeds = competitor.seeds if objective in competitor.objectives else ()
-                for seed in seeds:
-                    known = done.get(trial_key(title, competitor.name, seed))
-                    if known is not None:
-                        yield known
-                        continue
-                    print(f"{title}: {competitor.name}, seed {seed}, {len(left)} benchmarks")
-                    tasks = [competitor.task(name, objective, seed) for name in left]
-                    yield _trial(crew, competitor.name, seed, title, tasks)
+    groups = {MAIN: config.benchmarks, OTHERS: config.other_benchmarks}
+    starts = {name: reference.start for name, reference in references.items()}
+    return [
+        PlannedTrial(
+            f"{group}, {objective}",
+            one.name,
+            seed,
+            {name: one.task(name, objective, seed) for name in left},
+            starts=starts,
+        )
+        for objective in config.objectives
+        for group, names in groups.items()
+        if (left := [name for name in names if name in references])
+        for one in competitors
+        if objective in one.objectives
+        for seed in one.seeds
+    ]
 
 
-def _trial(crew: Crew, method: str, seed: int, group: str, tasks: Sequence[Task]) -> Trial:
-    results: list[Rewritten] = crew.run(tasks, "a search")
-    outcomes = [result.outcome for result in results]
-    curves = {r.outcome.benchmark: r.curve for r in results if r.curve}
-    seconds = [result.seconds for result in results]
-    return Trial(method, seed, group, outcomes, crew.check(outcomes), seconds, curves)
+def estimates(
+    runner: TaskRunner, trials: Sequence[Trial]
+) -> tuple[dict[str, dict[str, float]], list[str]]:
+    """Estimates the cost of all results by XLA's cost analysis.
 
+    Args:
+        runner: Runs the tasks.
+        trials: The trials.
 
-def estimates(crew: Crew, trials: Sequence[Trial]) -> dict[str, dict[str, float]]:
-    """By trial and benchmark, XLA's cost estimate before over that after."""
-    tasks = [Estimate(outcome=outcome) for trial in trials for outcome in trial.counted()]
-    values = iter(crew.run(tasks, "an estimate"))
-    return {t.key: {o.benchmark: next(values) for o in t.outcomes} for t in trials}
+    Returns:
+        By trial and benchmark, the estimate before over that after; and a note on each result that
+        could not be estimated.
+    """
+    found, notes = {}, []
+    for trial in tqdm(trials, desc="cost estimates", unit="trial", disable=None):
+        counted = trial.counted()
+        ratios = runner.run([Estimate(outcome=o) for o in counted], "an estimate", give_up=True)
+        values = {o.benchmark: ratio for o, ratio in zip(counted, ratios, strict=True)}
+        lost = {name: v for name, v in values.items() if isinstance(v, WorkerLostError)}
+        found[trial.key] = {name: v for name, v in values.items() if name not in lost}
+        notes += [f"{trial.key}: no estimate on {name}: {error}" for name, error in lost.items()]
+    return found, notes
 
 
 def seen_in_training(policies: Sequence[TrainedPolicy], names: Sequence[str]) -> dict[str, str]:
-    """What the training of policies saw of benchmarks: one of ``SEEN``; nothing without policies.
+    """Returns one of ``SEEN`` for each benchmark; nothing without policies.
 
     Args:
-        policies: Of one that saw more and one that saw less, what the former saw counts.
-        names: The benchmarks.
+        policies: The policies. A benchmark that any of them has seen counts as seen.
+        names: Names of the benchmarks.
     """
     seen: set[str] = set()
     for policy in policies:

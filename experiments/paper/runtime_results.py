@@ -1,16 +1,24 @@
-"""What the runtime experiment has measured: kept while it runs, and written down as a study."""
+"""Results of the experiment on run times: kept while it runs, and written as a study."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+from tqdm import tqdm
 
 from experiments.outcomes.benchmarks import recorded
 from experiments.outcomes.evaluation import Check, Outcome
 from experiments.outcomes.study import Study, Trial
 from experiments.paper.paired_timing import CONTROL, Pair, Side, summaries
-from experiments.paper.runtime import BEST_KNOWN, Config
-from experiments.paper.runtime_worker import Result
+from experiments.paper.runtime_settings import BEST_KNOWN, RuntimeConfig
+from experiments.paper.runtime_worker import (
+    MakeWorker,
+    Result,
+    TimeBenchmark,
+    measure,
+    timing_pool,
+)
 from experiments.policies.config_json import to_json
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
 
@@ -18,13 +26,13 @@ _KIND, _VERSION = "run times", 1
 
 
 class Kept:
-    """Results by benchmark, in a file that a run goes on with.
+    """Results by benchmark, in a file from which a run can be continued.
 
     Args:
-        folder: Where the file is, or will be.
+        folder: Folder of the file, which may not exist yet.
 
     Raises:
-        DamagedFileError: It is no such file, or was altered.
+        DamagedFileError: The file is of another kind, or was altered.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -34,11 +42,27 @@ class Kept:
             content = read_checked_json(self._path, _KIND, _VERSION)["results"]
             self.results = {name: [_result(r) for r in kept] for name, kept in content.items()}
 
-    def add(self, benchmark: str, results: Sequence[Result]) -> None:
-        """Keeps all results of one benchmark."""
-        self.results[benchmark] = list(results)
-        content = {name: [asdict(r) for r in kept] for name, kept in self.results.items()}
-        write_checked_json(self._path, _KIND, _VERSION, {"results": content})
+    def measure(
+        self,
+        tasks: Sequence[TimeBenchmark],
+        step_seconds: float,
+        memory_gib: float,
+        make_worker: MakeWorker | None,
+    ) -> Iterator[None]:
+        """Measures benchmarks one after the other, in a single process; yields after each.
+
+        Args:
+            tasks: The benchmarks.
+            step_seconds: Time limit of a check, and of a compilation with its runs.
+            memory_gib: Limit of the process's resident memory.
+            make_worker: Makes the function that measures; None is that of ``runtime_worker``.
+        """
+        with timing_pool(step_seconds, memory_gib, make_worker) as pool:
+            for benchmark, results in tqdm(measure(pool, tasks), total=len(tasks), unit="module"):
+                self.results[benchmark] = results
+                content = {name: [asdict(r) for r in kept] for name, kept in self.results.items()}
+                write_checked_json(self._path, _KIND, _VERSION, {"results": content})
+                yield
 
 
 def _result(content: Mapping[str, Any]) -> Result:
@@ -53,19 +77,19 @@ def _result(content: Mapping[str, Any]) -> Result:
 
 
 def pairs_of(results: Mapping[str, Sequence[Result]]) -> list[Pair]:
-    """What was measured, benchmark by benchmark."""
+    """Returns all pairs, benchmark by benchmark."""
     return [r.pair for found in results.values() for r in found if r.pair is not None]
 
 
 def study(
-    config: Config, results: Mapping[str, Sequence[Result]], notes: Sequence[str] = ()
+    config: RuntimeConfig, results: Mapping[str, Sequence[Result]], notes: Sequence[str] = ()
 ) -> Study:
-    """The study of some results.
+    """Returns the study of some results.
 
     Args:
         config: Settings of the experiment.
-        results: Of all its benchmarks.
-        notes: What else a reader has to be told.
+        results: Results of all its benchmarks.
+        notes: Further notes for the reader.
     """
     measured = measurements(results)
     return Study(
@@ -80,14 +104,14 @@ def study(
 
 
 def measurements(results: Mapping[str, Sequence[Result]]) -> dict[str, Any]:
-    """What was measured, as a study holds it.
+    """Returns measurements as a study holds them.
 
     ``pairs`` and ``summaries`` (``paired_timing``: by method), ``control`` (the method that
     compares modules with themselves) and ``left_out``: by benchmark, and then by method, why there
     is no pair; the control stands for the benchmark itself.
 
     Args:
-        results: By benchmark.
+        results: Results by benchmark.
     """
     pairs = pairs_of(results)
     return {
@@ -102,7 +126,7 @@ def measurements(results: Mapping[str, Sequence[Result]]) -> dict[str, Any]:
     }
 
 
-def _trials(config: Config, results: Mapping[str, Sequence[Result]]) -> list[Trial]:
+def _trials(config: RuntimeConfig, results: Mapping[str, Sequence[Result]]) -> list[Trial]:
     everything = [r for found in results.values() for r in found]
     group = f"{config.corpus_set or 'all'} {config.split}"
     trials = []
@@ -116,7 +140,7 @@ def _trials(config: Config, results: Mapping[str, Sequence[Result]]) -> list[Tri
 
 
 def _notes(
-    config: Config,
+    config: RuntimeConfig,
     results: Mapping[str, Sequence[Result]],
     left_out: Mapping[str, Mapping[str, str | None]],
 ) -> list[str]:
@@ -125,16 +149,16 @@ def _notes(
         f"Of {len(results)} benchmarks {len(results) - len(gone)} were executed. Each was compiled "
         "by XLA:CPU with its default flags, after all passes of its own; ratios are time before / "
         "time after, so above 1 is faster.",
-        f"The method {CONTROL} compares each module with itself, compiled a second time: it shows "
-        "what noise makes of ratios. An interval covers what varies from run to run, not from one "
+        f"The method {CONTROL} compares each module with itself, compiled a second time: its "
+        "ratios show the noise. An interval covers the variation from run to run, but not from one "
         "compilation to the next (where code and data lie), so the control's counts of faster and "
-        "slower benchmarks are those of false alarms.",
+        "slower benchmarks are the number of false alarms.",
         f"Compile times are medians of {config.compilations} compilations of each of the two "
-        f"modules, in turn; what {CONTROL} shows of them is noise, too.",
+        f"modules, in turn; those of {CONTROL} show the noise, too.",
     ]
     methods = {result.method for found in results.values() for result in found}
     if config.best_known and BEST_KNOWN not in methods:
-        notes.append(f"{BEST_KNOWN} is not shown: none is known of any of these benchmarks.")
+        notes.append(f"{BEST_KNOWN} is not shown: none of these benchmarks has one.")
     for name, why in left_out.items():
         if CONTROL in why:
             notes.append(f"{name} was not executed: {why[CONTROL]}")

@@ -1,7 +1,7 @@
-"""What the worker of the runtime experiment does with one benchmark.
+"""Measures the run times of one benchmark, in a worker process.
 
-It may crash, hang or eat up memory: a method that did is left out, and the benchmark is measured
-again without it.
+The process may crash, hang or exceed its memory. The method that caused this is left out, and the
+benchmark is measured again without it.
 """
 
 from collections import Counter, defaultdict
@@ -24,57 +24,57 @@ from hlograph.isolation import FlightRecorder, Pool, WorkerPool
 from hlograph.isolation import Limits as PoolLimits
 
 ORIGINAL = "the original"
-"""Note of what is done with the module as it is in the corpus."""
+"""Note in the flight recorder for work on the module as it is in the corpus."""
 _TRIES = 3  # of a benchmark whose worker is killed from outside
-# What is compiled first in a process pays for LLVM's own start.
+# The first compilation in a process includes the initialisation of LLVM.
 _WARM_UP = "HloModule w\nENTRY e { x = f32[8] parameter(0)\n ROOT y = f32[8] tanh(x) }"
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A method, and what it makes of a benchmark."""
+    """A method and its outcome on a benchmark."""
 
     method: str
     outcome: Outcome | None
-    """What it found; None is the reference pipeline of the method's name, which is run."""
+    """The outcome; None runs the reference pipeline of the method's name."""
 
 
 @dataclass(frozen=True)
 class TimeBenchmark:
-    """What a worker is asked for."""
+    """Task of a worker: one benchmark and all methods."""
 
     benchmark: str
     candidates: Sequence[Candidate]
     seeds: Sequence[int]
-    """Of the random inputs, among which the pairs are shared out."""
+    """Seeds of the random inputs; each gets an equal share of the pairs."""
     compilations: int
-    """Of both modules of a pair, in turn."""
+    """Compilations of both modules of a pair, in turn."""
     pairs: int
     samples: int
     """Random inputs on which each result is compared with its original."""
     sample_seconds: float
     pair_seconds: float
-    """Time for the pairs of one method."""
+    """Time limit for the pairs of one method."""
     step_seconds: float
-    """Longest time of one check, or of one compilation with its runs."""
+    """Time limit of one check, and of one compilation with its runs."""
     limits: Limits
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came out for one method on one benchmark."""
+    """Result of one method on one benchmark."""
 
     method: str
     problem: str | None
-    """Why there is no pair."""
+    """Reason why there is no pair; None if there is one."""
     pair: Pair | None = None
     outcome: Outcome | None = None
-    """None for the control, and where nothing came of the method."""
+    """None for the control, and for methods that failed."""
     check: Check | None = None
 
 
 def make_worker(recorder: FlightRecorder) -> Callable[[TimeBenchmark], list[Result]]:
-    """Returns what a worker process does with a task (``hlograph.isolation``)."""
+    """Returns the function that does tasks in a worker process (``hlograph.isolation``)."""
     Executable(Module.from_text(_WARM_UP))
     return lambda task: results_of(task, recorder)
 
@@ -85,27 +85,27 @@ MakeWorker = Callable[[FlightRecorder], Callable[[TimeBenchmark], list[Result]]]
 def timing_pool(
     step_seconds: float, memory_gib: float, make: MakeWorker | None = None
 ) -> WorkerPool:
-    """One process alone that measures: two would measure each other.
+    """Returns a pool of a single process: two would disturb each other's times.
 
     Args:
-        step_seconds: A check, or a compilation with its runs, may take so long.
-        memory_gib: Its resident memory.
-        make: Makes what works in it; None is ``make_worker``.
+        step_seconds: Time limit of a check, and of a compilation with its runs.
+        memory_gib: Limit of its resident memory.
+        make: Makes the function that does tasks; None is ``make_worker``.
     """
     limits = PoolLimits(seconds=step_seconds, memory=int(memory_gib * (1 << 30)))
     return WorkerPool(make or make_worker, 1, limits, ("experiments.paper.runtime_worker",))
 
 
 def results_of(task: TimeBenchmark, recorder: FlightRecorder) -> "list[Result]":
-    """What a worker does with a task, in this process."""
+    """Does a task in this process."""
     return _Benchmark(task, recorder).run()
 
 
 def measure(pool: Pool, tasks: "Sequence[TimeBenchmark]") -> "Iterator[tuple[str, list[Result]]]":
-    """Has a pool do tasks, and a lost one again without the method that lost it.
+    """Runs tasks in a pool; a lost task is run again without the method that is to blame.
 
     Yields:
-        Benchmark and its results, when they are complete.
+        Benchmarks and their complete results.
     """
     lost: dict[str, list[Result]] = defaultdict(list)
     killed: Counter[str] = Counter()
@@ -131,14 +131,14 @@ def measure(pool: Pool, tasks: "Sequence[TimeBenchmark]") -> "Iterator[tuple[str
 
 
 class _Benchmark:
-    """One benchmark, and all that is compared with it."""
+    """Measures one benchmark and everything that is compared with it."""
 
     def __init__(self, task: TimeBenchmark, recorder: FlightRecorder) -> None:
         self._task, self._recorder, self._checker = task, recorder, Checker()
         self._start = load(task.benchmark)
 
     def run(self) -> list[Result]:
-        """One result for each method; of a benchmark that cannot be run, the control alone."""
+        """Returns one result for each method; only the control if the benchmark cannot be run."""
         try:
             self._begin(ORIGINAL)
             self._before = Executable(self._start, self._task.limits)
@@ -179,10 +179,10 @@ class _Benchmark:
         )
 
     def _compiled(self, method: str, module: Module) -> tuple[Executable, float, float]:
-        """A method's module compiled, and the median seconds that the original and it take.
+        """Returns a method's executable and the median compile times of the original and of it.
 
-        In turn, now one and now the other first: what was compiled long before, in another state
-        of the process and the machine, is nothing to compare with.
+        Both are compiled in turn, and each is first every other time: a module that was compiled
+        long before, in another state of the process and the machine, could not be compared.
         """
         executables: list[Executable] = []
         seconds: dict[bool, list[float]] = {True: [], False: []}
@@ -197,7 +197,7 @@ class _Benchmark:
         return executables[0], median(seconds[True]), median(seconds[False])
 
     def _times(self, after: Executable, inputs: list[Array]) -> np.ndarray:
-        """Seconds before and after, float64 [P, 2]."""
+        """Returns seconds before and after, float64 [P, 2]."""
         task, share = self._task, len(self._inputs)
         return time_in_turn(
             self._before,

@@ -1,152 +1,143 @@
-"""Search at equal budgets: as many pass calls for each method, and as many seconds for each.
+"""Searches at equal budgets: the same number of pass calls, or of seconds, for each method.
 
 Random, greedy, beam and evolutionary search, local search from XLA's own orders, and searches that
-follow a trained policy; on families that no policy was trained on.
+follow a trained policy, on families that no policy was trained on.
 """
 
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from experiments.policies.config import CorpusSet, Workers
+from experiments.paper.settings import ExperimentConfig
 from experiments.policies.config_json import to_json
-from hlograph.corpus.shipped import Split
+from hlograph.corpus.shipped import CorpusSet, Split
 from hlograph.errors import HloError
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
 
 if TYPE_CHECKING:
-    from experiments.outcomes.study import Study, Trial
+    from experiments.outcomes.study import Study
     from experiments.paper.search_trials import Competitor
 
 BEGUN = "searches.json"
-"""File of what a run was begun with, beside its settings."""
+"""File in the run's folder with its policies and its number of workers."""
 _KIND, _VERSION = "searches", 1
 
 
 @dataclass(frozen=True)
-class Config:
+class SearchComparisonConfig(ExperimentConfig):
     """Settings of the comparison of searches."""
 
-    preset: Literal["quick", "full"] = "quick"
-    """Set of defaults for all the rest: quick takes a quarter of an hour on two cores, full
-    a day."""
     seeds: tuple[int, ...] = (0, 1, 2)
-    """Each method that draws searches each benchmark once with each of them; those that draw
-    nothing, or ties alone, search once, with the first."""
+    """Each method that draws at random searches each benchmark once with each seed; a method that
+    draws nothing, or only breaks ties, searches once, with the first seed."""
     methods: tuple[str, ...] = ("random", "greedy", "beam-4", "evolution", "local")
     """Searches without a policy."""
     guided: tuple[str, ...] = ("policy-greedy", "policy", "policy-beam", "mcts")
     """Searches with a policy, each with every checkpoint; policy-greedy is its one greedy episode,
-    which spends what it spends."""
+    whatever the budget."""
     checkpoints: tuple[str, ...] = ()
     """Policies: paths, URLs or names; none are those that come with the project, if there are
     any."""
     corpus_sets: tuple[CorpusSet, ...] = ("gpt2-train", "diverse")
     """Sets of the corpus, each a group of benchmarks for each budget."""
     split: Split = "test-unseen"
-    """Split that benchmarks are of. Settings of searches are chosen on validation."""
+    """Split that benchmarks are from. Settings of searches are chosen on validation."""
     op_limit: int = 2_000
     """Benchmarks with more instructions are left out."""
     count: int | None = 6
-    """Benchmarks of each set, evenly over families; None is all."""
+    """Number of benchmarks of each set, evenly over families; None is all."""
     calls: tuple[int, ...] = (1_000,)
     """Budgets of pass calls for each benchmark."""
     seconds: tuple[float, ...] = (3.0,)
     """Budgets of wall time for each benchmark."""
+    limit_seconds: float = 600.0
+    """Time limit of a search with a budget of pass calls on one benchmark; the best state that it
+    has found until then counts, and the study names it."""
     checks: int = 2
     """Random inputs on which each result is compared with its original."""
-    workers: Workers = "processes"
-    """What searches; this process, in-process, is for debugging."""
     num_workers: int | None = None
     """Searches side by side; None is one for each core that is idle when the run begins. A run that
-    goes on keeps the number."""
-    out: Path | None = None
-    """Folder for the study; by default a new one under runs/. What was not finished in it is
-    continued."""
+    is continued keeps the number."""
 
 
 PRESETS = {
-    "quick": Config(checkpoints=("gnn", "op-counts"), count=4),
-    "full": Config(
-        preset="full", op_limit=8_000, count=40, calls=(1_000, 10_000), seconds=(3.0, 30.0)
+    "quick": SearchComparisonConfig(checkpoints=("gnn", "op-counts"), count=4),
+    "full": SearchComparisonConfig(
+        preset="full",
+        op_limit=8_000,
+        count=40,
+        calls=(1_000, 10_000),
+        seconds=(3.0, 30.0),
+        limit_seconds=3_600.0,
     ),
 }
 
 _NOTES = (
-    "No pass is called twice in a state, whichever method asks: all search in a table of states. "
-    "A pass that a policy's own environment knows to change nothing is free there too.",
-    "Local search begins with XLA's own orders, which it has to call like any other pass; the "
-    "others begin with nothing.",
-    "What a policy cost to train is in no budget: neither its pass calls nor its time. The seconds "
-    "of a search hold its encoding of states, not the reading of modules, policies and libraries.",
-    "Methods that draw nothing, or only which of equal states comes first, searched once, whatever "
-    "the number of seeds: greedy, beam, and of those with a policy all but its drawn episodes.",
+    "No method calls a pass twice in a state: all search in a table of states. A pass that a "
+    "policy's own environment knows to change nothing is free there too.",
+    "Local search begins with XLA's own orders, and pays for their passes; the others begin with "
+    "no passes.",
+    "No budget includes the cost of training a policy, neither its pass calls nor its time. The "
+    "seconds of a search include the encoding of states, but not the time to read modules, "
+    "policies and libraries.",
+    "Methods that draw nothing, or only to order equal states, searched once, whatever the number "
+    "of seeds: greedy, beam, and of those with a policy all except its drawn episodes.",
 )
 
 
-def run(config: Config, folder: Path) -> "Study":
-    """Searches all benchmarks by all methods, with all seeds and within each budget.
-
-    Args:
-        config: Settings.
-        folder: Where lost workers are written down.
-
-    Raises:
-        HloError: There is no such checkpoint, or no benchmark, or what the folder holds was found
-            with other checkpoints.
-        ValueError: There is no such method, or a checkpoint was made with other passes.
-        OSError: A file cannot be read or written.
-    """
+def run(config: SearchComparisonConfig, folder: Path) -> "Study":
+    """Searches all benchmarks by all methods within each budget; see ``Experiment.run``."""
+    from experiments.outcomes.best_known import known_of
     from experiments.outcomes.study import Study
-    from experiments.paper.benchmarks import all_references, known_of
     from experiments.paper.search_trials import (
-        Budget,
+        SearchBudget,
         competitors_of,
         ended_early,
-        trained,
-        trials_of,
+        planned_trials,
+        training_costs,
     )
+    from experiments.paper.trials import run_trials, timed_out
     from experiments.policies.config import OpCountTrainConfig
-    from experiments.workers.crew import Crew, pool_of
+    from experiments.workers.references import all_references
+    from experiments.workers.task_runner import TaskRunner, pool_of
 
     competitors = competitors_of(config.methods, config.guided, config.checkpoints)
     workers = _workers(config, folder, competitors)
     settings = OpCountTrainConfig(
         workers=config.workers, num_workers=workers, samples=config.checks
     )
-    groups = _groups(config)
-    budgets = [Budget(calls=calls) for calls in config.calls]
-    budgets += [Budget(seconds=seconds) for seconds in config.seconds]
+    groups, limit = _groups(config), config.limit_seconds
+    timed = [SearchBudget(seconds=seconds) for seconds in config.seconds]
+    budgets = [*(SearchBudget(calls=calls) for calls in config.calls), *timed]
     with pool_of(settings) as pool:
-        crew = Crew(settings, pool, folder)
+        runner = TaskRunner(settings, pool, folder)
         names = list(dict.fromkeys(name for group in groups.values() for name in group))
-        references, left_out = all_references(crew, names)
+        references, left_out = all_references(runner, names)
         if not references:
             raise HloError("no benchmark is left: " + "; ".join(left_out))
         left = {g: [n for n in names if n in references] for g, names in groups.items()}
         known = known_of(references)
         side_by_side = f"{workers} searches ran side by side on {os.cpu_count()} cores."
-        notes = [*_NOTES, side_by_side, *trained(competitors), *left_out]
+        notes = [*_NOTES, side_by_side, *training_costs(competitors), *left_out]
         study = Study("search", config.preset, to_json(config), references, [], known, {}, notes)
-        done = _begun(folder)
-        for trial in trials_of(crew, competitors, config.seeds, left, budgets, done):
-            study = replace(study, trials=[*study.trials, trial])
-            # A full run takes a day: it goes on where it was ended.
-            replace(study, notes=[*notes, "This run has not come to its end."]).save(folder)
-    return replace(
-        study, notes=[*notes, *ended_early(study.trials, competitors, list(left), budgets)]
-    )
+        planned = planned_trials(competitors, config.seeds, left, budgets, limit)
+        study = run_trials(runner, study, planned, folder)
+    early = ended_early(study.trials, competitors, list(left), budgets, limit)
+    besides = [budget.of(group) for budget in timed for group in left]
+    return replace(study, notes=[*notes, *early, *timed_out(study.trials, limit, besides)])
 
 
-def _workers(config: Config, folder: Path, competitors: "Sequence[Competitor]") -> int:
-    """Searches side by side, as the run in the folder was begun; what it is begun with is kept.
+def _workers(
+    config: SearchComparisonConfig, folder: Path, competitors: "Sequence[Competitor]"
+) -> int:
+    """Returns the number of searches side by side; a run that is continued keeps it.
 
-    Searches share the machine's cores, so seconds mean something else with another number.
+    Searches share the machine's cores, so budgets in seconds are worth less with more of them.
 
     Raises:
-        HloError: The folder has searches with other policies, or is not known to have these.
+        HloError: The folder has searches with other policies, or of unknown policies.
     """
     from experiments.outcomes.study import STUDY
 
@@ -170,17 +161,8 @@ def _workers(config: Config, folder: Path, competitors: "Sequence[Competitor]") 
     return int(begun["workers"])
 
 
-def _begun(folder: Path) -> "dict[tuple[str, int, str], Trial]":
-    """Trials that an earlier run in the folder came to, by method, seed and group."""
-    from experiments.outcomes.study import STUDY, Study
-
-    if not (folder / STUDY).exists():
-        return {}
-    return {(t.method, t.seed, t.group): t for t in Study.load(folder / STUDY).trials}
-
-
-def _groups(config: Config) -> dict[str, list[str]]:
-    """Names of benchmarks by set."""
+def _groups(config: SearchComparisonConfig) -> dict[str, list[str]]:
+    """Returns the names of benchmarks by set."""
     from experiments.outcomes.benchmarks import held_out_benchmarks
 
     return {
@@ -192,6 +174,6 @@ def _groups(config: Config) -> dict[str, list[str]]:
 
 
 def idle_cores() -> int:
-    """Cores that nothing has used in the last minute, at least one."""
+    """Returns the number of cores that were idle in the last minute, at least one."""
     cores = len(os.sched_getaffinity(0))
     return max(1, round(cores - os.getloadavg()[0]))

@@ -1,46 +1,45 @@
-"""Trials of the comparison of searches: each method with each seed, on each group."""
+"""Plans the trials of the comparison of searches: each method with each seed, on each group."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from experiments.outcomes.study import Trial
-from experiments.policies.checkpoint import Checkpoint
-from experiments.policies.shipped import ORDERING, checkpoint_location, one_of_each
+from experiments.paper.checkpoints import labelled
+from experiments.paper.trials import PlannedTrial
+from experiments.policies.shipped import checkpoint_location
 from experiments.search.guide import TrainedPolicy
 from experiments.search.methods import SEEDLESS, check_guided
-from experiments.search.task import Found, Search
-from experiments.workers.crew import Crew
-from experiments.workers.player import LABELS
+from experiments.search.task import Search
 from hlograph.storage.locations import read_bytes
 
 GREEDY = "policy-greedy"
-"""The method that spends what it spends."""
+"""Method that plays one episode, whatever the budget."""
 
 
 @dataclass(frozen=True)
 class Competitor:
-    """A method, and the policy that it follows, if any."""
+    """A search method, and the policy that guides it, if any."""
 
     name: str
-    """What tables call it."""
+    """Name shown in tables."""
     method: str
     policy: TrainedPolicy | None = None
     trained_on: str = ""
-    """What its policy cost to train."""
+    """Sentence on the cost of the policy's training."""
     label: str = ""
-    """What tables call the policy."""
+    """Name of the policy in tables."""
     digest: str = ""
-    """SHA-256 of the file of its checkpoint."""
+    """SHA-256 of the checkpoint's file."""
 
     def seeds(self, seeds: Sequence[int]) -> Sequence[int]:
-        """Those of some seeds that it searches with: one, if it does the same with all."""
+        """Returns the seeds to search with: the first alone if the seed changes nothing."""
         return seeds[:1] if self.method in SEEDLESS else seeds
 
 
 @dataclass(frozen=True)
-class Budget:
-    """What a search may spend on each benchmark: pass calls or seconds."""
+class SearchBudget:
+    """Budget of a search on each benchmark: pass calls or seconds."""
 
     calls: int | None = None
     seconds: float | None = None
@@ -49,61 +48,48 @@ class Budget:
         return f"{self.seconds:g} s" if self.calls is None else f"{self.calls:,} calls"
 
     def of(self, group: str) -> str:
-        """Name of the group of trials that search a group of benchmarks with this budget."""
+        """Returns the name of the group of trials on some benchmarks with this budget."""
         return f"{group}, {self}"
 
-    def left_over(self, trial: Trial) -> int:
-        """Searches of a trial that ended before they had spent it."""
-        if self.calls is not None:
-            return sum(outcome.calls < self.calls for outcome in trial.outcomes)
-        return sum(seconds < (self.seconds or 0.0) for seconds in trial.seconds)
+    def left_over(self, trial: Trial, limit: float) -> int:
+        """Returns how many searches of a trial ended before the budget and the time limit."""
+        seconds = limit if self.seconds is None else self.seconds
+        return sum(
+            spent < seconds and (self.calls is None or outcome.calls < self.calls)
+            for outcome, spent in zip(trial.outcomes, trial.seconds, strict=True)
+        )
 
 
 def competitors_of(
     methods: Sequence[str], guided: Sequence[str], checkpoints: Sequence[str]
 ) -> list[Competitor]:
-    """All methods, those with a policy once for each checkpoint.
+    """Returns all methods, those with a policy once for each checkpoint.
 
     Args:
-        methods: Names of those without a policy.
-        guided: Names of those with one.
-        checkpoints: Paths, URLs or names; none are those that come with the project.
+        methods: Names of methods without a policy.
+        guided: Names of methods with a policy.
+        checkpoints: Paths, URLs or names; empty is those that come with the project.
 
     Raises:
         HloError: There is no such checkpoint, or it is damaged.
-        ValueError: It was made with other passes, or a method cannot go by it.
+        ValueError: It was made with other passes, or cannot guide a method.
         OSError: It cannot be read.
     """
     found = [Competitor(method, method) for method in methods]
-    taken: set[str] = set()
-    for given in (checkpoints or tuple(one_of_each(kinds=ORDERING))) if guided else ():
-        location = checkpoint_location(given)
-        checkpoint = Checkpoint.load(location)
-        label = _label(LABELS[checkpoint.learner], checkpoint.config["seed"], taken)
-        taken.add(label)
+    if not guided:
+        return found
+    for label, (given, checkpoint) in labelled(checkpoints).items():
         policy = TrainedPolicy.of(checkpoint)
         cost = f"{label} was trained on {checkpoint.steps:,} pass calls."
-        digest = hashlib.sha256(read_bytes(location)).hexdigest()
+        digest = hashlib.sha256(read_bytes(checkpoint_location(given))).hexdigest()
         for method in guided:
             check_guided(method, policy)
             found.append(Competitor(f"{label} {method}", method, policy, cost, label, digest))
     return found
 
 
-def _label(learner: str, seed: int, taken: set[str]) -> str:
-    """What a policy is called that no other is called."""
-    if learner not in taken:
-        return learner
-    label = f"{learner} (training seed {seed})"
-    number = 2
-    while label in taken:
-        label = f"{learner} (training seed {seed}, #{number})"
-        number += 1
-    return label
-
-
-def trained(competitors: Sequence[Competitor]) -> list[str]:
-    """What the policies cost to train, a sentence for each."""
+def training_costs(competitors: Sequence[Competitor]) -> list[str]:
+    """Returns a sentence on the training of each policy."""
     return list(dict.fromkeys(c.trained_on for c in competitors if c.trained_on))
 
 
@@ -111,16 +97,25 @@ def ended_early(
     trials: Sequence[Trial],
     competitors: Sequence[Competitor],
     groups: Sequence[str],
-    budgets: Sequence[Budget],
+    budgets: Sequence[SearchBudget],
+    limit: float,
 ) -> list[str]:
-    """How many searches had nothing left to try before their budget was spent, by group."""
+    """Returns notes on searches that had nothing left to try before their budget was spent.
+
+    Args:
+        trials: All trials.
+        competitors: The methods.
+        groups: Names of the groups of benchmarks.
+        budgets: The budgets.
+        limit: Time limit of a search on one benchmark, in seconds.
+    """
     notes = []
     for label, budget in ((budget.of(group), budget) for group in groups for budget in budgets):
         shares = []
         # An episode is no search: it ends when the policy stops.
         for name in (c.name for c in competitors if c.method != GREEDY):
             own = [t for t in trials if (t.method, t.group) == (name, label)]
-            early = sum(budget.left_over(trial) for trial in own)
+            early = sum(budget.left_over(trial, limit) for trial in own)
             if early:
                 shares.append(f"{name} {early} of {sum(len(t.outcomes) for t in own)}")
         if shares:
@@ -130,64 +125,44 @@ def ended_early(
     return notes
 
 
-def trials_of(
-    crew: Crew,
+def planned_trials(
     competitors: Sequence[Competitor],
     seeds: Sequence[int],
     groups: Mapping[str, Sequence[str]],
-    budgets: Sequence[Budget],
-    done: Mapping[tuple[str, int, str], Trial],
-) -> Iterator[Trial]:
-    """Searches, group by group and budget by budget, and checks what comes out.
+    budgets: Sequence[SearchBudget],
+    limit: float,
+) -> list[PlannedTrial]:
+    """Plans the trials, group by group and budget by budget.
 
     Args:
-        crew: Does them.
         competitors: The methods.
-        seeds: Each method searches once with each; those that draw nothing, with the first.
-        groups: Names of benchmarks, by what the group is called.
-        budgets: Each makes a group of its own.
-        done: Trials that need not be done, by method, seed and group.
+        seeds: Seeds of methods that draw at random.
+        groups: Names of benchmarks, by group.
+        budgets: The budgets; each makes a group of its own.
+        limit: Time limit of a search on one benchmark, in seconds.
     """
-    for group, benchmarks in groups.items():
-        for budget in budgets:
-            for competitor in competitors:
-                for seed in competitor.seeds(seeds):
-                    label = budget.of(group)
-                    if (competitor.name, seed, label) in done:
-                        yield done[competitor.name, seed, label]
-                    elif benchmarks:
-                        yield _trial(crew, competitor, seed, label, benchmarks, budget)
-
-
-def _trial(
-    crew: Crew,
-    competitor: Competitor,
-    seed: int,
-    label: str,
-    benchmarks: Sequence[str],
-    budget: Budget,
-) -> Trial:
-    tasks = [
-        Search(
-            benchmark=name,
-            method=competitor.method,
-            seed=seed,
-            calls=budget.calls,
-            seconds=budget.seconds,
-            policy=competitor.policy,
+    return [
+        PlannedTrial(
+            budget.of(group),
+            one.name,
+            seed,
+            {
+                name: Search(
+                    benchmark=name,
+                    method=one.method,
+                    seed=seed,
+                    calls=budget.calls,
+                    seconds=limit if budget.seconds is None else budget.seconds,
+                    policy=one.policy,
+                )
+                for name in names
+            },
+            # An episode is one point, not a curve that others' budgets are compared with.
+            keeps_curves=one.method != GREEDY,
         )
-        for name in benchmarks
+        for group, names in groups.items()
+        if names
+        for budget in budgets
+        for one in competitors
+        for seed in one.seeds(seeds)
     ]
-    print(f"{label}: {competitor.name}, seed {seed}, {len(tasks)} benchmarks")
-    found: list[Found] = crew.run(tasks, "a search")
-    outcomes = [result.outcome for result in found]
-    return Trial(
-        competitor.name,
-        seed,
-        label,
-        outcomes,
-        crew.check(outcomes),
-        [result.seconds for result in found],
-        # An episode is one point, not a curve: what others had found by then is told of it.
-        {} if competitor.method == GREEDY else {r.outcome.benchmark: r.curve for r in found},
-    )

@@ -1,4 +1,4 @@
-"""Settings that experiments with trained policies share, and the paper's hyper-parameters.
+"""Settings that several experiments share, and the paper's hyper-parameters.
 
 Nothing here imports torch or the engine: command lines are built from these classes.
 """
@@ -7,29 +7,49 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from experiments.policies.config import GNN_PRESETS, CorpusSet, GNNTrainConfig
+from experiments.policies.config import GNNTrainConfig, Workers
+from experiments.training.presets import GNN_PRESETS
+from hlograph.corpus.shipped import CorpusSet
 from models.config import PPOConfig
 
-Preset = Literal["quick", "full", "paper"]
-
 PAPER_PPO = replace(PPOConfig(), gae_lambda=0.95, clip=0.2, entropy_weight=0.0)
-"""PPO as far as "Target-independent XLA optimization using Reinforcement Learning" tells it.
+"""PPO as far as "Target-independent XLA optimization using Reinforcement Learning" describes it.
 
-GAE's lambda, the clip and no entropy bonus are from its table, and so is an MLP over op counts. The
-rest (discount, step size, epochs, minibatches, width of the MLP, horizon, number of environments)
-is this project's own. Two things differ knowingly: the actions are the passes of the registry and a
-stop where the paper had 53 passes; and the reward is the drop of the op count, not the negative
-count after each step, which, with a stop among the actions, teaches to stop at once.
+GAE's lambda, the clip range and the missing entropy bonus are from its table, and so is an MLP over
+op counts. Everything else (discount, step size, epochs, minibatches, width of the MLP, horizon,
+number of environments) is this project's own choice. Two things differ on purpose: the actions are
+the passes of the registry and a stop action, where the paper had 53 passes; and the reward is the
+drop of the op count. The paper's negative count after each step would teach a policy that can stop
+to stop at once.
 """
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What experiments with trained policies share."""
+class ExperimentConfig:
+    """Settings of experiments that train nothing."""
 
-    preset: Preset = "quick"
-    """Set of defaults for all the rest: quick takes minutes on two cores, full takes a day; paper
-    is full with the paper's hyper-parameters, as far as they are known."""
+    preset: Literal["quick", "full"] = "quick"
+    """Set of defaults for all other settings: quick takes minutes on two cores, full takes a
+    night."""
+    seeds: tuple[int, ...] = (0, 1, 2)
+    """Seeds of the methods that draw at random."""
+    workers: Workers = "processes"
+    """Where the work is done: in processes of this machine, in actors of a Ray cluster, or, to
+    debug, in this process."""
+    num_workers: int | None = None
+    """Number of workers; None is one a core."""
+    out: Path | None = None
+    """Folder for the study; by default a new one under runs/. An unfinished run of the same
+    experiment in it is continued."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of experiments that train policies."""
+
+    preset: Literal["quick", "full", "paper"] = "quick"
+    """Set of defaults for all other settings: quick takes minutes on two cores, full takes a day;
+    paper is full with the paper's hyper-parameters, as far as they are known."""
     seeds: tuple[int, ...] = (0, 1, 2)
     """Each method is trained once with each of them."""
     corpus_set: CorpusSet | None = None
@@ -41,12 +61,12 @@ class Settings:
     test_op_limit: int = 2_000
     """Held-out benchmarks with more instructions are left out."""
     test_count: int | None = None
-    """Held-out benchmarks, evenly over families; None is all."""
+    """Number of held-out benchmarks, evenly over families; None is all."""
     validation_op_limit: int = 2_400
     """Benchmarks of the split validation with more instructions are left out."""
     validation_count: int | None = 12
-    """Benchmarks of the split validation, evenly over families, that learning curves are of; they
-    choose nothing. None is all."""
+    """Number of benchmarks of the split validation, evenly over families, that learning curves are
+    drawn from. Nothing is chosen by them. None is all."""
     num_envs: int = 16
     """Environments of agents that learn from several at once."""
     horizon: int = 40
@@ -58,27 +78,28 @@ class Settings:
     num_workers: int | None = None
     """Processes that play and check; None is one a core."""
     op_counts_ppo: PPOConfig = field(default_factory=PPOConfig)
-    """PPO of this project's op-count policy, and where it has the same setting of other PPOs."""
+    """PPO of this project's op-count policy, and of the PPOs of other libraries where they have
+    the same setting."""
     gat_ppo: PPOConfig = field(default_factory=PPOConfig)
     """PPO of the GNN policy."""
     out: Path | None = None
-    """Folder for the study and what it is made of; by default a new one under runs/. A folder of
-    the same experiment that was not finished is continued."""
+    """Folder for the study, checkpoints and events; by default a new one under runs/. An unfinished
+    run of the same experiment in it is continued."""
 
     @property
     def steps(self) -> int:
-        """Pass calls that each agent is trained on: as many for one as for another."""
+        """Pass calls that each agent is trained on, the same number for all agents."""
         iteration = self.num_envs * self.horizon
         return -(-self.total_steps // iteration) * iteration
 
     def training(self, seed: int, folder: Path, **changes: Any) -> GNNTrainConfig:
-        """Settings of this project's own training, on the op count's drop and nothing before it.
+        """Returns settings of this project's own training, without imitation.
 
-        Searches have spent pass calls of their own: agents that learn from the same number of
-        calls are to be compared.
+        The reward is the drop of the op count. Searches have spent pass calls of their own, so
+        agents that are compared after equally many calls imitate nothing.
 
         Args:
-            seed: Seed of the run.
+            seed: Seed of the training.
             folder: Folder of the experiment.
             changes: Further settings.
         """
@@ -115,10 +136,10 @@ FULL: dict[str, Any] = {
     "horizon": 48,
     "evaluations": 20,
 }
-"""What full presets change."""
+"""Settings of full presets that differ from the defaults."""
 PAPER: dict[str, Any] = FULL | {
     "preset": "paper",
     "op_counts_ppo": PAPER_PPO,
     "gat_ppo": PAPER_PPO,
 }
-"""What presets with the paper's hyper-parameters change."""
+"""Settings of presets with the paper's hyper-parameters."""

@@ -17,7 +17,14 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from torch import nn
 
 from experiments.paper.agent_settings import LABELS, MASKED, AgentName, AgentSettings
-from experiments.paper.agents import Learned, MakeEnv, Scores, TrainAgent, play, training_env
+from experiments.paper.agents import (
+    AgentTraining,
+    Learned,
+    MakeEnv,
+    Scores,
+    play,
+    training_env,
+)
 from experiments.policies.config import OpCountTrainConfig
 from experiments.workers.collecting import Deck
 
@@ -29,14 +36,14 @@ def make_agent(
     envs: DummyVecEnv,
     seed: int,
 ) -> BaseAlgorithm:
-    """An agent with random parameters.
+    """Returns an agent with random parameters.
 
     Args:
-        name: Which agent.
-        settings: What is set of it.
-        config: Settings of the run: budget, horizon, and the PPO that agents have settings of.
-        envs: What it is going to learn from.
-        seed: Of its parameters and actions.
+        name: Name of the agent.
+        settings: Its hyper-parameters.
+        config: Settings of the run: budget, horizon, and the PPO settings that agents share.
+        envs: Environments to learn from.
+        seed: Seed of its parameters and actions.
     """
     ppo, width = config.op_counts_ppo, settings.width
     shared: dict[str, Any] = {
@@ -60,7 +67,7 @@ def make_agent(
     if name == "a2c":
         return A2C(**on_policy, n_steps=settings.a2c_steps)
     if name == "trpo":
-        # The default of 128, or what of it divides the rollout.
+        # The default of 128, or its largest factor that divides the rollout.
         batch = math.gcd(128, config.horizon * config.num_envs)
         return TRPO(**on_policy, n_steps=config.horizon, batch_size=batch)
     final = ppo.final_learning_rate
@@ -80,7 +87,7 @@ def make_agent(
 
 
 def scores_of(agent: BaseAlgorithm) -> Scores:
-    """What an agent gives each action: values of actions, or logarithms of probabilities."""
+    """Returns the function that scores actions by their values or log-probabilities."""
 
     @torch.no_grad()
     def scores(observation: np.ndarray) -> np.ndarray:
@@ -97,69 +104,70 @@ def scores_of(agent: BaseAlgorithm) -> Scores:
 
 
 def train_agent(
-    task: TrainAgent,
+    plan: AgentTraining,
     config: OpCountTrainConfig,
     make_env: MakeEnv,
     make_validation_env: MakeEnv,
     make_test_env: MakeEnv,
 ) -> dict[str, Learned]:
-    """Trains an agent, and plays it on validation as it learns, on what is held out in the end.
+    """Trains an agent, plays it on validation while it learns and on held-out benchmarks after.
 
     Args:
-        task: Which agent, with which seed, on which benchmarks.
+        plan: The agent, its seed and its benchmarks.
         config: Settings of the run.
         make_env: Makes environments of the benchmarks to train on.
         make_validation_env: Makes environments of those to play on while it learns.
         make_test_env: Makes environments of the held-out benchmarks.
 
     Returns:
-        By what tables call it, without and with the mask in play, what became of it.
+        Outcomes by the name shown in tables: without the mask in play, and with it.
     """
-    # One that learns from memory takes its steps one by one, as it was published.
-    players = 1 if task.name == "dqn" else config.num_envs
-    decks = [Deck(task.benchmarks, task.seed, player, players) for player in range(players)]
+    # DQN learns from a replay buffer and takes its steps one by one, as it was published.
+    players = 1 if plan.name == "dqn" else config.num_envs
+    decks = [Deck(plan.benchmarks, plan.seed, player, players) for player in range(players)]
     scale = config.op_counts_ppo.reward_scale
     envs = DummyVecEnv([lambda d=deck: training_env(make_env(), d, scale) for deck in decks])
-    agent = make_agent(task.name, task.settings, config, envs, task.seed)
+    agent = make_agent(plan.name, plan.settings, config, envs, plan.seed)
     # Its own logger makes a folder in the system's temporary one, and leaves it there.
     agent.set_logger(Logger(folder=None, output_formats=[]))
     total, parts = config.total_steps, config.evaluations
-    label = LABELS[task.name]
-    knows_the_mask = task.name == "maskable-ppo"
+    label = LABELS[plan.name]
+    knows_the_mask = plan.name == "maskable-ppo"
     labels = {label: knows_the_mask} | ({} if knows_the_mask else {f"{label}, {MASKED}": True})
     learned = {label: Learned([], []) for label in labels}
-    draws = task.name != "dqn"
+    draws = plan.name != "dqn"
 
-    def look() -> None:
+    def evaluate() -> None:
         for label, masked in labels.items():
             play_as = {"masked": masked, "draws": draws}
-            outcomes = play(scores_of(agent), make_validation_env, task.validation, **play_as)
+            outcomes = play(scores_of(agent), make_validation_env, plan.validation, **play_as)
             learned[label].curve.append((agent.num_timesteps, outcomes))
 
-    agent.learn(total, callback=_Looks([total * part // parts for part in range(1, parts)], look))
+    due = [total * part // parts for part in range(1, parts)]
+    agent.learn(total, callback=_Evaluations(due, evaluate))
     envs.close()
-    look()
+    evaluate()
     for label, masked in labels.items():
         learned[label].outcomes.extend(
-            play(scores_of(agent), make_test_env, task.held_out, masked=masked, draws=draws)
+            play(scores_of(agent), make_test_env, plan.held_out, masked=masked, draws=draws)
         )
     return learned
 
 
-class _Looks(BaseCallback):
-    """Looks at an agent each time that it has done so many steps.
+class _Evaluations(BaseCallback):
+    """Callback that evaluates an agent after given numbers of steps.
 
     Args:
-        due: Steps, in order.
-        look: What is done then.
+        due: Numbers of steps, ascending.
+        evaluate: Function to call.
     """
 
-    def __init__(self, due: list[int], look: Callable[[], None]) -> None:
+    def __init__(self, due: list[int], evaluate: Callable[[], None]) -> None:
         super().__init__()
-        self._due, self._look = due, look
+        self._due, self._evaluate = due, evaluate
 
     def _on_step(self) -> bool:
         if self._due and self.num_timesteps >= self._due[0]:
             self._due = [steps for steps in self._due if steps > self.num_timesteps]
-            self._look()
+            self._evaluate()
         return True

@@ -1,8 +1,8 @@
-"""How far the best policies are from the aims, beside random search in the same wall time.
+"""Distance of the best policies from the aims, beside random search in the same wall time.
 
-Each checkpoint is played greedily, then so that it stops early, then with the best of several
-episodes kept, on families that no policy was trained on. Random search has on each benchmark as
-many seconds as the GNN took.
+Each checkpoint is played greedily, then with a lower threshold for stopping, then with the best of
+several episodes kept, on families that no policy was trained on. Random search gets on each
+benchmark as many seconds as the GNN took.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.paper import figure3
 from experiments.paper.checkpoints import opened, play_checkpoints
+from experiments.paper.figure3 import Figure3Config, groups_of
 
 if TYPE_CHECKING:
     from experiments.outcomes.study import Study, Trial
@@ -20,72 +20,60 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Config(figure3.Config):
+class WinConfig(Figure3Config):
     """Settings of the comparison with the aims."""
 
     samples: int = 16
     """Episodes on each benchmark, of which the best is kept, after the greedy one was played by
     itself."""
     stop_above: float = 0.2
-    """Each is also played so that it stops where that is as probable as this, to be brief."""
+    """Each policy is also played so that it stops where stopping is at least this probable."""
 
 
 PRESETS = {
-    "quick": Config(count=18, checks=1),
-    "full": Config(preset="full", op_limit=50_000, count=None),
+    "quick": WinConfig(count=18, checks=1),
+    "full": WinConfig(preset="full", op_limit=50_000, count=None),
 }
 
 _NOTES = (
     "Results of several episodes count the pass calls and seconds of all of them.",
     "Random search has on each benchmark the wall time of the GNN with the same seed, its encoding "
-    "included; both begin with nothing known of the benchmark. What the GNN's training cost is in "
-    "no budget.",
+    "included; both begin with nothing known of the benchmark. No budget includes the GNN's "
+    "training.",
 )
 
 
-def run(config: Config, folder: Path) -> "Study":
-    """Plays the checkpoints, and lets random search have their time.
-
-    Args:
-        config: Settings.
-        folder: Where lost workers are written down.
-
-    Raises:
-        HloError: There is no such checkpoint, or it is damaged.
-        ValueError: It was made with other passes, or two are of one kind and seed.
-        OSError: It cannot be read.
-    """
+def run(config: WinConfig, folder: Path) -> "Study":
+    """Plays the checkpoints and runs random search in their time; see ``Experiment.run``."""
     play = partial(_trials, samples=config.samples, stop_above=config.stop_above)
-    return play_checkpoints(
-        "win", config, opened(config), figure3.groups_of(config), folder, play, _NOTES
-    )
+    return play_checkpoints("win", config, opened(config), groups_of(config), folder, play, _NOTES)
 
 
 def same_time(method: str) -> str:
-    """What tables call random search that had the wall time of a method."""
+    """Returns the name in tables of random search that had the wall time of a method."""
     return f"random search, time of {method}"
 
 
 def _trials(
     play: "Player", group: str, names: Sequence[str], seed: int, samples: int, stop_above: float
 ) -> "Iterator[Trial]":
-    """One checkpoint's trials on a group; with the GNN's, those of random search."""
+    """Yields the trials of one checkpoint on a group; after a GNN's, those of random search."""
     yield play.trial(group, names, stop_above=stop_above)
     for count in dict.fromkeys((1, samples)):
         print(f"{play.method(count)}: {len(names)} benchmarks of {group}")
         trial = play.trial(group, names, count, seed)
         yield trial
-        if play.checkpoint.learner == "gnn":
+        if play.checkpoint.kind == "gnn":
             yield _random_search(play, trial)
 
 
 def _random_search(play: "Player", like: "Trial") -> "Trial":
-    """Random search on the same benchmarks in the same time, by as many workers."""
-    from experiments.outcomes.study import Trial
-    from experiments.search.task import Found, Search
+    """Runs random search on the same benchmarks in the same time, with as many workers."""
+    from experiments.paper.trials import PlannedTrial, run_trial
+    from experiments.search.task import Search
 
-    tasks = [
-        Search(
+    tasks = {
+        outcome.benchmark: Search(
             benchmark=outcome.benchmark,
             method="random",
             seed=like.seed,
@@ -93,15 +81,6 @@ def _random_search(play: "Player", like: "Trial") -> "Trial":
             seconds=seconds,
         )
         for outcome, seconds in zip(like.outcomes, like.seconds, strict=True)
-    ]
-    found: list[Found] = play.crew.run(tasks, "a search")
-    outcomes = [each.outcome for each in found]
-    return Trial(
-        same_time(like.method),
-        like.seed,
-        like.group,
-        outcomes,
-        play.crew.check(outcomes),
-        [each.seconds for each in found],
-        {each.outcome.benchmark: each.curve for each in found},
-    )
+    }
+    plan = PlannedTrial(like.group, same_time(like.method), like.seed, tasks)
+    return run_trial(play.runner, plan)

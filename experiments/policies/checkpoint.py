@@ -1,7 +1,7 @@
-"""Checkpoints of one learner: all that its training needs to go on exactly.
+"""Checkpoints of one policy: all that its training needs to continue exactly.
 
-There is no state of a random generator in them: every iteration draws from generators
-that are seeded with the run's seed and the iteration's number.
+They hold no state of a random generator: every iteration draws from generators that are
+seeded with the run's seed and the iteration's number.
 """
 
 import copy
@@ -14,9 +14,10 @@ from typing import Any
 
 import torch
 
-from experiments.policies.config import TrainConfig
+from experiments.policies.config import PolicyName, TrainConfig, config_class
 from experiments.policies.config_json import from_json, to_json
-from experiments.policies.learner import CONFIGS, Learner, LearnerName, learner_of, new_policy
+from experiments.policies.kind import PolicyKind
+from experiments.policies.kinds import KINDS, policy_kind
 from hlograph.errors import DamagedFileError
 from hlograph.isolation import Quarantine
 from hlograph.storage.checked_file import read_checked, write_checked
@@ -25,7 +26,9 @@ from models.actor_critic import ActorCritic
 from models.ppo import PPO
 
 _KIND, _VERSION = "checkpoint", 3
-# What torch.load raises on something else, and what its content then lacks.
+_STORED = {"kind": "learner", "choices": "passes"}
+"""Names in the file of fields that have another name here."""
+# Errors of torch.load on another file, and of a file with other content.
 _NOT_A_CHECKPOINT = (
     pickle.UnpicklingError,
     EOFError,
@@ -41,22 +44,21 @@ class Best:
     """The policy that did best on the validation benchmarks."""
 
     score: float
-    """Geometric mean of its count ratios to the references there, or of run time before / after,
-    of a policy rewarded for that."""
+    """``PolicyKind.score`` of its results there."""
     steps: int
-    """Pass calls that it had learned from."""
+    """Steps that it had learned from."""
     policy: dict[str, Any]
-    """Empty where the checkpoint's policy is the one."""
+    """Its parameters; empty if they are the checkpoint's ``policy``."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """State of a learner between two iterations."""
+    """State of a training between two iterations."""
 
-    learner: LearnerName
+    kind: PolicyName
     config: dict[str, Any]
     """The run's settings, as JSON."""
-    passes: tuple[str, ...]
+    choices: tuple[str, ...]
     """Names of the passes in the order of the actions, or of the rules."""
     policy: dict[str, Any]
     optimizer: dict[str, Any]
@@ -64,19 +66,18 @@ class Checkpoint:
     iteration: int
     """Iterations done."""
     steps: int
-    """Pass calls done."""
+    """Steps done."""
     imitated: int | None
-    """Orders of searches that the policy imitated first; None, that was still to come."""
+    """Number of searched orders that the policy imitated; None if imitation is not done yet."""
     quarantine: tuple[tuple[str, str], ...]
-    """States and passes, or benchmarks and rewrites, that are no longer tried."""
+    """Pairs of a state and a pass, or of a benchmark and a rewrite, that are no longer tried."""
     best: Best | None = None
-    """What ``load_policy`` gives; None, the policy as it is now."""
+    """Policy that ``load_policy`` returns; None for the current one."""
 
     @classmethod
     def take(
         cls,
-        learner: Learner,
-        config: TrainConfig,
+        kind: PolicyKind,
         ppo: PPO,
         iteration: int,
         steps: int,
@@ -84,11 +85,11 @@ class Checkpoint:
         quarantine: Quarantine,
         best: Best | None,
     ) -> "Checkpoint":
-        """A copy of the state: what happens to the policy later does not reach it."""
+        """Returns a copy of the state, which later updates of the policy do not change."""
         return cls(
-            learner=learner.name,
-            config=to_json(config),
-            passes=learner.steps,
+            kind=kind.name,
+            config=to_json(kind.config),
+            choices=kind.choices,
             policy=copy.deepcopy(ppo.policy.state_dict()),
             optimizer=copy.deepcopy(ppo.optimizer.state_dict()),
             iteration=iteration,
@@ -99,47 +100,60 @@ class Checkpoint:
         )
 
     def settings(self) -> TrainConfig:
-        """What it was trained with; settings that are no more are left out.
+        """Returns the settings of the training, without those that no longer exist.
 
         Raises:
-            ValueError: One of them is not what it was.
+            ValueError: A setting has a value of another type than now.
         """
-        cls = CONFIGS[self.learner]
+        cls = config_class(self.kind)
         known = cls.__dataclass_fields__
         return from_json(cls, {k: v for k, v in self.config.items() if k in known})
 
-    def restore(self, learner: Learner, ppo: PPO) -> None:
+    def restore(self, kind: PolicyKind, ppo: PPO) -> None:
         """Puts the state into a policy and its optimizer.
 
         Args:
-            learner: What the policy is of.
+            kind: Kind of the policy.
             ppo: Holds both.
 
         Raises:
             ValueError: The networks have another shape, or the passes or rules are not the same.
         """
-        if self.passes != learner.steps:
-            changed = sorted(set(self.passes) ^ set(learner.steps)) or ["their order"]
-            what = "rules" if learner.name == "rewrites" else "passes"
-            raise ValueError(
-                f"the checkpoint was made with other {what}; different: {', '.join(changed)}"
-            )
-        try:
-            ppo.policy.load_state_dict(self.policy)
-        except RuntimeError as error:
-            raise ValueError(
-                f"the checkpoint's {self.learner} policy has another shape than the settings "
-                f"ask for: {error}"
-            ) from error
+        self.load_into(kind, ppo.policy, self.policy)
         if self.optimizer:
             ppo.optimizer.load_state_dict(self.optimizer)
 
+    def load_into(self, kind: PolicyKind, policy: ActorCritic, parameters: dict[str, Any]) -> None:
+        """Puts parameters of this checkpoint into a policy.
+
+        Args:
+            kind: Kind of the policy.
+            policy: The policy.
+            parameters: ``self.policy`` or ``self.kept()``.
+
+        Raises:
+            ValueError: The networks have another shape, or the passes or rules are not the same.
+        """
+        if self.choices != kind.choices:
+            changed = sorted(set(self.choices) ^ set(kind.choices)) or ["their order"]
+            raise ValueError(
+                f"the checkpoint was made with other {kind.choice_noun}; different: "
+                f"{', '.join(changed)}"
+            )
+        try:
+            policy.load_state_dict(parameters)
+        except RuntimeError as error:
+            raise ValueError(
+                f"the checkpoint's {self.kind} policy has another shape than the settings "
+                f"ask for: {error}"
+            ) from error
+
     def kept(self) -> dict[str, Any]:
-        """Parameters of the policy that is kept: that which did best, if any was chosen."""
+        """Returns the parameters of the best policy, or of the current one if none was chosen."""
         return self.best.policy if self.best is not None and self.best.policy else self.policy
 
     def without_training(self) -> "Checkpoint":
-        """The policy that is kept, without what only its further training needs."""
+        """Returns the kept policy, without the state that only further training needs."""
         best = None if self.best is None else replace(self.best, policy={})
         return replace(self, policy=self.kept(), optimizer={}, best=best)
 
@@ -150,8 +164,9 @@ class Checkpoint:
             OSError: It cannot be written; what was there before is unchanged.
         """
         buffer = io.BytesIO()
-        best = None if self.best is None else vars(self.best)
-        torch.save(vars(self) | {"config": json.dumps(self.config), "best": best}, buffer)
+        content = vars(self) | {"config": json.dumps(self.config)}
+        content["best"] = None if self.best is None else vars(self.best)
+        torch.save({_STORED.get(name, name): value for name, value in content.items()}, buffer)
         write_checked(path, _KIND, _VERSION, buffer.getvalue())
 
     @classmethod
@@ -165,6 +180,8 @@ class Checkpoint:
         data = read_checked(path, _KIND, _VERSION)
         try:
             content = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+            for name, stored in _STORED.items():
+                content[name] = content.pop(stored)
             best = None if content["best"] is None else Best(**content["best"])
             return cls(**content | {"config": json.loads(content["config"]), "best": best})
         except _NOT_A_CHECKPOINT as error:
@@ -173,19 +190,34 @@ class Checkpoint:
             )
 
 
-def policy_of(checkpoint: Checkpoint) -> tuple[Learner, ActorCritic]:
-    """The policy that a checkpoint has kept, with the settings of its training, on the CPU.
+def policy_of(checkpoint: Checkpoint) -> tuple[PolicyKind, ActorCritic]:
+    """Returns the kept policy of a checkpoint, with the settings of its training, on the CPU.
 
     Raises:
         ValueError: The networks have another shape, or the passes are not the same.
     """
-    config = replace(checkpoint.settings(), device="cpu")
-    learner = learner_of(checkpoint.learner, config)
-    ppo = PPO(new_policy(learner, config), learner.ppo)
-    replace(checkpoint, policy=checkpoint.kept(), optimizer={}).restore(learner, ppo)
-    return learner, ppo.policy
+    kind = policy_kind(checkpoint.kind, replace(checkpoint.settings(), device="cpu"))
+    policy = kind.new_policy()
+    checkpoint.load_into(kind, policy, checkpoint.kept())
+    return kind, policy
 
 
-def load_policy(path: Location) -> tuple[Learner, ActorCritic]:
-    """As ``policy_of``, of the checkpoint at a path or URL."""
+def load_policy(path: Location) -> tuple[PolicyKind, ActorCritic]:
+    """Returns the kept policy of the checkpoint at a path or URL; see ``policy_of``."""
     return policy_of(Checkpoint.load(path))
+
+
+def training_cost(checkpoint: Checkpoint) -> str:
+    """Returns a sentence on the steps that a policy was trained on.
+
+    The budgets of its results do not include them, nor the pass calls of the searches whose
+    orders it imitated.
+    """
+    kept = checkpoint.steps if checkpoint.best is None else checkpoint.best.steps
+    kind = KINDS[checkpoint.kind]
+    orders = f"imitating {checkpoint.imitated or 0:,} searched orders, "
+    return (
+        f"{kind.label}, seed {checkpoint.config['seed']}: trained on {checkpoint.steps:,} "
+        f"{kind.step_noun}, kept after {kept:,}, {orders if kind.imitates else ''}"
+        f"on modules of at most {checkpoint.config['train_op_limit']:,} instructions."
+    )

@@ -1,4 +1,4 @@
-"""The checkpoint files of one learner: the newest, and the one before in case it is damaged."""
+"""The checkpoint files of one policy: the newest, and the one before in case it is damaged."""
 
 import os
 import uuid
@@ -18,7 +18,7 @@ class CheckpointFiles:
     """Saves and finds checkpoints in a folder.
 
     Args:
-        folder: The learner's folder.
+        folder: Folder of the policy's training.
     """
 
     def __init__(self, folder: Path) -> None:

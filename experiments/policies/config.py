@@ -1,12 +1,15 @@
-"""Settings of the training programs, and their presets.
+"""Settings of the kinds of policy.
 
-Nothing here imports torch or the engine: the command line is built from these classes.
+Nothing here imports torch or the engine: command lines are built from these classes, and
+`--help` must answer at once.
 """
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
+from hlograph.corpus.shipped import CorpusSet
 from models.config import (
     CandidateConfig,
     CloningConfig,
@@ -21,13 +24,16 @@ FusionReward = Literal["op-count-drop", "bytes-drop", "cost-drop", "run-time", "
 FusionPass = Literal["fusion", "multi-output-fusion"]
 RewriteReward = Literal["op-count-drop", "log-drop", "cost-drop", "run-time", "final-run-time"]
 Preset = Literal["quick", "full"]
-CorpusSet = Literal["gpt2-train", "diverse"]
 Workers = Literal["processes", "ray", "in-process"]
+PolicyName = Literal["gnn", "op_counts", "rewrites", "fusion"]
 
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """What all training programs share."""
+    """Settings that all training programs share."""
+
+    kinds: ClassVar[tuple[PolicyName, ...]]
+    """Kinds of policy that a run trains, in order."""
 
     preset: Preset = "quick"
     """Set of defaults for all the rest: quick takes minutes on two cores, full takes hours."""
@@ -36,7 +42,7 @@ class TrainConfig:
     benchmarks: tuple[str, ...] = ()
     """Modules to train on: names, globs, files, folders or URLs; none is the train split."""
     corpus_set: CorpusSet | None = None
-    """Set of the corpus that training and held-out benchmarks are of; None is all sets."""
+    """Set of the corpus for training and held-out benchmarks; None is all sets."""
     train_op_limit: int = 1_200
     """Benchmarks with more instructions are left out of training."""
     test_op_limit: int = 3_000
@@ -46,39 +52,46 @@ class TrainConfig:
     validation_count: int | None = 36
     """Benchmarks of the validation split that are played while training; None is all."""
     keep_best: bool = True
-    """Ends with the policy that did best on these, instead of the last."""
+    """True if the policy that did best on these is kept, instead of the last."""
     total_steps: int = 30_720
     """Steps (pass calls, rewrites) to train each policy on."""
     num_envs: int = 16
-    """Environments that are played in an iteration."""
+    """Number of environments that are played in an iteration."""
     horizon: int = 40
     """Steps in an episode, after which it is truncated."""
     evaluations: int = 4
-    """Times that the validation benchmarks are played while training, evenly spread."""
+    """Number of times that the validation benchmarks are played while training, evenly spread."""
     checkpoint_every: int = 10
-    """Iterations from one checkpoint to the next."""
+    """Number of iterations from one checkpoint to the next."""
     workers: Workers = "processes"
-    """What plays: processes of this machine, actors of a Ray cluster, or, to debug, this one."""
+    """Kind of workers: processes of this machine, actors of a Ray cluster, or, to debug, this
+    process."""
     num_workers: int | None = None
-    """Workers that play; None is one a core, with Ray one for each CPU of the cluster."""
+    """Number of workers; None is one a core, with Ray one for each CPU of the cluster."""
     ray_address: str | None = None
     """Ray cluster to join: host:port, or auto for this machine's; None starts one of its own."""
     envs_per_task: int = 4
-    """Environments that one worker steps in lockstep; results depend on it, not on workers."""
+    """Number of environments that one worker steps in lockstep. Results depend on it, but not on
+    the number of workers."""
     pass_seconds: float = 60.0
-    """A step that takes longer costs its worker; a pass is not tried on that module again."""
+    """Time limit of a step. A worker that exceeds it is replaced, and the pass is not tried on that
+    module again."""
     check_seconds: float = 600.0
-    """Both reference pipelines on a benchmark, or the check of a result, may take so long."""
+    """Time limit of both reference pipelines on a benchmark, and of the check of a result."""
     worker_memory_gib: float = 6.0
     """Resident memory of one worker, beyond which it is replaced."""
     module_cache_mib: int = 1024
     """Memory for modules as they were read, in each worker."""
     samples: int = 2
-    """Random inputs on which a final module is compared with its original; 0 does not compare."""
+    """Number of random inputs on which a final module is compared with its original; 0 does not
+    compare."""
     threads: int = 2
-    """Threads that learn, each on a part of the minibatch; results do not depend on it."""
+    """Number of threads that learn, each on a part of a minibatch; results do not depend on it."""
     device: str = "cpu"
     """Torch device of the networks while learning."""
+    deterministic: bool = False
+    """True computes the same bits on every x86-64 CPU with AVX2, but networks take 1.3 to 1.5 times
+    as long. Otherwise a seed repeats its results on CPUs of the same kind only."""
     out: Path | None = None
     """Folder for checkpoints, logs and results; by default a new one under runs/."""
     resume: str | None = None
@@ -87,29 +100,33 @@ class TrainConfig:
     heads: HeadsConfig = field(default_factory=HeadsConfig)
     """Policy and value heads."""
 
+    @property
+    def given_policies(self) -> Mapping[PolicyName, str]:
+        """Checkpoints (paths or URLs) of policies that are compared with instead of trained."""
+        return {}
+
 
 @dataclass(frozen=True)
 class PassTrainConfig(TrainConfig):
-    """What programs share that train policies to order passes."""
+    """Settings of all policies that order passes."""
 
     reward: Reward = "log-drop"
-    """What the policy is rewarded for; log-drop is that of the count's logarithm, less a little for
-    each call; shaped is the drop, and a potential of flops and transcendentals, with the learner's
-    own gamma."""
+    """Reward of the policy. log-drop is the drop of the op count's logarithm less a price for each
+    call; shaped is the drop and a potential of flops and transcendentals, with PPO's gamma."""
     call_cost: float = 0.02
-    """What log-drop takes off for each pass call, in percent of the op count: the more, the sooner
-    an episode stops."""
+    """Price of a pass call in log-drop, in percent of the op count. A higher price makes episodes
+    stop sooner."""
     value_costs: bool = False
-    """Whether the value head, and it alone, also sees how flops and transcendentals changed."""
+    """True if the value head, and only it, also sees how flops and transcendentals changed."""
     cloning: CloningConfig = field(default_factory=CloningConfig)
-    """How the orders that searches found on the training benchmarks are imitated, before the policy
-    learns from what it does itself; --cloning.epochs 0 begins with nothing."""
+    """Imitation of the orders that searches found on the training benchmarks, before PPO;
+    --cloning.epochs 0 skips it."""
     no_op_mib: int = 32
-    """Memory for what is known of passes without effect, in each environment."""
+    """Memory for known passes without effect, in each environment."""
     known_no_ops: Path | None = None
-    """File of passes known to change nothing, which saves calling them and changes no result: the
-    workers of a machine share it, later runs go on with it. None is one in the run's folder; Ray's
-    workers then have each their own, in memory."""
+    """File of passes known to change nothing, which saves calls and changes no result. The workers
+    of a machine share it, and later runs can continue it. None is a file in the run's folder, or
+    with Ray one table in the memory of each worker."""
     known_no_ops_mib: int = 8
     """Size of that file; 200,000 states take 8."""
 
@@ -118,6 +135,7 @@ class PassTrainConfig(TrainConfig):
 class OpCountTrainConfig(PassTrainConfig):
     """Settings of `train_op_counts`."""
 
+    kinds = ("op_counts",)
     op_counts: OpCountConfig = field(default_factory=OpCountConfig)
     """Encoder of the op-count policy."""
     op_counts_ppo: PPOConfig = field(default_factory=PPOConfig)
@@ -126,8 +144,9 @@ class OpCountTrainConfig(PassTrainConfig):
 
 @dataclass(frozen=True)
 class GNNTrainConfig(OpCountTrainConfig):
-    """Settings of `train_gnn`, which trains an op-count policy to compare with too."""
+    """Settings of `train_gnn`, which also trains an op-count policy to compare with."""
 
+    kinds = ("gnn", "op_counts")
     gat: GATConfig = field(default_factory=GATConfig)
     """Encoder of the GNN policy."""
     gat_ppo: PPOConfig = field(default_factory=PPOConfig)
@@ -135,25 +154,16 @@ class GNNTrainConfig(OpCountTrainConfig):
     baseline: str | None = None
     """Checkpoint (path or URL) of an op-count policy to compare with, instead of training one."""
 
+    @property
+    def given_policies(self) -> Mapping[PolicyName, str]:
+        """The baseline, if there is one."""
+        return {} if self.baseline is None else {"op_counts": self.baseline}
+
 
 @dataclass(frozen=True)
-class RewriteTrainConfig(TrainConfig):
-    """Settings of `train_rewrites`."""
+class CandidateTrainConfig(TrainConfig):
+    """Settings of all policies that point at candidates in a graph."""
 
-    train_op_limit: int = 300
-    """Benchmarks with more instructions are left out of training."""
-    test_op_limit: int = 500
-    """Held-out benchmarks with more instructions are left out of the evaluation."""
-    rules: tuple[str, ...] = ()
-    """Rules to rewrite by, by name; none is `hlograph.rules.general`."""
-    max_candidates: int = 64
-    """Most rewrites that are offered in one state."""
-    play_horizon: int = 500
-    """Rewrites in an episode of validation and of the final table: to learn, episodes are cut
-    earlier, by the horizon, but a result is where the policy stops."""
-    reward: RewriteReward = "log-drop"
-    """What the policy is rewarded for; run-time measures each new state, final-run-time the last
-    one of each episode, and both take far longer than the others."""
     gat: GATConfig = field(default_factory=GATConfig)
     """Encoder of the graph."""
     candidates: CandidateConfig = field(default_factory=CandidateConfig)
@@ -163,79 +173,54 @@ class RewriteTrainConfig(TrainConfig):
 
 
 @dataclass(frozen=True)
-class FusionTrainConfig(TrainConfig):
+class RewriteTrainConfig(CandidateTrainConfig):
+    """Settings of `train_rewrites`."""
+
+    kinds = ("rewrites",)
+    train_op_limit: int = 300
+    """Benchmarks with more instructions are left out of training."""
+    test_op_limit: int = 500
+    """Held-out benchmarks with more instructions are left out of the evaluation."""
+    rules: tuple[str, ...] = ()
+    """Rules to rewrite by, by name; none is `hlograph.rules.general`."""
+    max_candidates: int = 64
+    """Largest number of rewrites that are offered in one state."""
+    play_horizon: int = 500
+    """Rewrites in an episode of validation and of the final table. In training, episodes are cut
+    earlier, by the horizon."""
+    reward: RewriteReward = "log-drop"
+    """Reward of the policy. run-time measures each new state, final-run-time the last one of each
+    episode; both take far longer than the others."""
+
+
+@dataclass(frozen=True)
+class FusionTrainConfig(CandidateTrainConfig):
     """Settings of `train_fusion`."""
 
+    kinds = ("fusion",)
     train_op_limit: int = 200
     """Benchmarks with more instructions are left out of training."""
     test_op_limit: int = 300
     """Held-out benchmarks with more instructions are left out of the evaluation."""
     passes: tuple[FusionPass, ...] = ("fusion", "multi-output-fusion")
-    """Passes whose decisions are made, in this order."""
+    """Passes whose decisions the policy makes, in this order."""
     reward: FusionReward = "bytes-drop"
-    """What the policy is rewarded for; op-count-drop is the drop of kernels. Those of run time take
-    far longer; final-run-time comes with the last decision, so it wants a discount of about 1."""
-    gat: GATConfig = field(default_factory=GATConfig)
-    """Encoder of the graph."""
-    candidates: CandidateConfig = field(default_factory=CandidateConfig)
-    """Encoder of the decision, and its score."""
-    ppo: PPOConfig = field(default_factory=PPOConfig)
-    """PPO."""
+    """Reward of the policy. op-count-drop is the drop of kernels. The rewards of run time take far
+    longer; final-run-time comes with the last decision, so it needs a discount of about 1."""
     pairs: int = 20
-    """Pairs of runs of which the final table's run times are the median."""
+    """Number of pairs of runs, whose median is the run time of the final table."""
     sample_seconds: float = 0.02
-    """Time of each run of a pair, over whose repetitions the median is taken."""
+    """Duration of each sample of a pair, in which the code runs repeatedly."""
 
 
-_FULL = {
-    "preset": "full",
-    "train_op_limit": 8_000,
-    "test_op_limit": 8_000,
-    "test_count": 120,
-    "validation_count": None,
-    "total_steps": 1_000_000,
-    "num_envs": 32,
-    "horizon": 48,
-    "evaluations": 20,
+_CLASSES: Mapping[PolicyName, type[TrainConfig]] = {
+    "gnn": GNNTrainConfig,
+    "op_counts": OpCountTrainConfig,
+    "rewrites": RewriteTrainConfig,
+    "fusion": FusionTrainConfig,
 }
 
-OP_COUNT_PRESETS: dict[str, OpCountTrainConfig] = {
-    "quick": OpCountTrainConfig(),
-    "full": OpCountTrainConfig(**_FULL),
-}
-GNN_PRESETS: dict[str, GNNTrainConfig] = {
-    "quick": GNNTrainConfig(),
-    "full": GNNTrainConfig(**_FULL),
-}
-REWRITE_PRESETS: dict[str, RewriteTrainConfig] = {
-    # A module takes about half as many rewrites as it has instructions: episodes are long.
-    "quick": RewriteTrainConfig(
-        total_steps=24_000,
-        num_envs=8,
-        horizon=100,
-        evaluations=3,
-        validation_count=16,
-        test_count=24,
-    ),
-    "full": replace(
-        RewriteTrainConfig(**_FULL),
-        train_op_limit=2_000,
-        test_op_limit=4_000,
-        horizon=200,
-        play_horizon=4_000,
-    ),
-}
-FUSION_PRESETS: dict[str, FusionTrainConfig] = {
-    # A module asks for about as many decisions as it has instructions.
-    "quick": FusionTrainConfig(
-        total_steps=24_000,
-        num_envs=8,
-        horizon=300,
-        evaluations=3,
-        validation_count=16,
-        test_count=24,
-    ),
-    "full": replace(
-        FusionTrainConfig(**_FULL), train_op_limit=1_000, test_op_limit=2_000, horizon=2_000
-    ),
-}
+
+def config_class(name: PolicyName) -> type[TrainConfig]:
+    """Returns the class of the settings that a kind of policy needs."""
+    return _CLASSES[name]

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def to_json(value: Any) -> Any:
-    """A frozen dataclass, and all that it holds, as what `json` can write."""
+    """Returns a frozen dataclass, with nested ones, as values that `json` can write."""
     if is_dataclass(value):
         return {f.name: to_json(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, tuple):
@@ -20,7 +20,7 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(cls: type[T], data: Mapping[str, Any]) -> T:
-    """The dataclass that `to_json` wrote.
+    """Returns the dataclass that `to_json` wrote.
 
     Args:
         cls: The dataclass.
@@ -37,7 +37,7 @@ def from_json(cls: type[T], data: Mapping[str, Any]) -> T:
 
 
 def _value(hint: Any, value: Any) -> Any:
-    """A value of a field whose type is a dataclass, a path, a tuple, or plain."""
+    """Returns the value of a field whose type is a dataclass, a path, a tuple, or plain."""
     if value is None:
         return None
     if isinstance(hint, types.UnionType):

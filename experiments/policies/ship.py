@@ -1,4 +1,4 @@
-"""Puts the policy that a training has kept among those that come with the project.
+"""Adds the policy that a training has kept to those that come with the project.
 
 python -m experiments.policies.ship runs/NAME/gnn/checkpoint.pt
 """
@@ -20,13 +20,13 @@ ELSEWHERE = {
     "baseline": None,
     "ray_address": None,
 }
-"""Settings that name a place where a training was run, which is of no use to anybody else."""
+"""Settings that name places of the machine that trained, and the values to replace them."""
 
 
 def main(
     checkpoint: Annotated[str, tyro.conf.Positional],
 ) -> int:
-    """Writes it under the name of its kind and seed, which replaces the one that was there.
+    """Writes it under the name of its kind and seed, and replaces a former one.
 
     Args:
         checkpoint: Path or URL of the training's checkpoint.
@@ -35,13 +35,12 @@ def main(
         Exit status; a checkpoint that cannot be played here is refused.
     """
     # These import torch and the engine: seconds that --help does not have.
-    from experiments.policies.checkpoint import Checkpoint, policy_of
-    from experiments.workers.player import training_cost
+    from experiments.policies.checkpoint import Checkpoint, policy_of, training_cost
 
     try:
         found = Checkpoint.load(checkpoint).without_training()
         policy_of(found)  # refuses other passes and networks
-        kind = kind_of(found.learner, found.config)
+        kind = kind_of(found.kind, found.config)
         config = {k: ELSEWHERE.get(k, v) for k, v in found.config.items()}
         found = replace(found, config=config)
         path = FOLDER / file_name(kind, found.config["seed"])

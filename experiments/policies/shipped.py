@@ -16,58 +16,59 @@ _KINDS = {
     ("rewrites", "cost-drop", None): "rewrites-cost",
 }
 KINDS = tuple(_KINDS.values())
-"""What names of policies begin with."""
+"""First parts of the names of policies."""
 ORDERING = ("gnn", "op-counts")
 """Kinds whose policies order passes."""
 _ENDING = ".checkpoint"
 
 
-def kind_of(learner: str, settings: Mapping[str, Any]) -> str:
-    """What the name of a policy begins with.
+def kind_of(policy: str, settings: Mapping[str, Any]) -> str:
+    """Returns the first part of the name of a policy.
 
     Args:
-        learner: What learned.
-        settings: Of its training: another reward, or another price of calls, is another kind.
+        policy: Name of its ``PolicyKind``.
+        settings: Settings of its training. Another reward, or another price of calls, gives
+            another name.
 
     Raises:
-        ValueError: None such comes with the project.
+        ValueError: No such policy comes with the project.
     """
-    found = _KINDS.get((learner, settings.get("reward"), settings.get("call_cost")))
+    found = _KINDS.get((policy, settings.get("reward"), settings.get("call_cost")))
     if found is None:
         raise ValueError(
-            f"expected a policy that was trained as {', '.join(KINDS)}, got {learner} with reward "
+            f"expected a policy that was trained as {', '.join(KINDS)}, got {policy} with reward "
             f"{settings.get('reward')}, call_cost {settings.get('call_cost')}"
         )
     return found
 
 
 def file_name(kind: str, seed: int) -> str:
-    """Name of the file of a policy of some kind, of a training with some seed."""
+    """Returns the name of the file of a policy."""
     return f"{kind}-seed{seed}{_ENDING}"
 
 
 def available(folder: Path = FOLDER, kinds: Sequence[str] = KINDS) -> dict[str, Path]:
-    """All checkpoints of some kinds that are there, by name, such as ``gnn-seed0``."""
+    """Returns the checkpoints of some kinds, by name, such as ``gnn-seed0``."""
     paths = (path for kind in kinds for path in sorted(folder.glob(f"{kind}-seed*{_ENDING}")))
     return {path.name.removesuffix(_ENDING): path for path in paths}
 
 
 def one_of_each(folder: Path = FOLDER, kinds: Sequence[str] = KINDS) -> dict[str, Path]:
-    """The first checkpoint of each kind that is there, by the kind's name."""
+    """Returns the first checkpoint of each kind, by the kind's name."""
     of_kind = {kind: list(available(folder, [kind]).values()) for kind in kinds}
     return {kind: paths[0] for kind, paths in of_kind.items() if paths}
 
 
 def checkpoint_location(given: str, folder: Path = FOLDER) -> Location:
-    """Where a checkpoint is.
+    """Returns the location of a checkpoint.
 
     Args:
-        given: Path or URL of one, or the name of one that comes with the project, in full or
-            the kind's.
-        folder: Where these are.
+        given: Path or URL, or the name of a policy that comes with the project, with or without
+            its seed.
+        folder: Folder of these policies.
 
     Raises:
-        UnknownNameError: It is none of them.
+        UnknownNameError: There is no such checkpoint.
     """
     known = available(folder) | one_of_each(folder)
     if given in known:

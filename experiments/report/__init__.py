@@ -1,1 +1,1 @@
-"""Tables and pictures of studies: one page of HTML, and the same as Markdown with PNGs."""
+"""Writes tables and figures of studies as Markdown: an index, and a page for each study."""

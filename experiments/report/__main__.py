@@ -1,9 +1,10 @@
-"""Makes tables and pictures of studies: one page of HTML, and the same as Markdown with PNGs.
+"""Writes tables and figures of studies as Markdown: an index, and a page for each study.
 
     python -m experiments.report runs/paper-figure2-full-* runs/paper-search-full-*
-    python -m experiments.report runs/* --out docs/results
+    python -m experiments.report docs/results/studies --out docs/results
 
-Reads the study.json of each run, or in the folders below it, and nothing else.
+Reads the study.json (or study.json.gz) of each run, or those in the folders below it, and nothing
+else. A page is called after the folder of its study.
 """
 
 import sys
@@ -18,8 +19,7 @@ from experiments.outcomes.study import STUDY, Study
 from hlograph.errors import DamagedFileError
 from hlograph.storage.atomic_write import write_bytes_atomically, write_text_atomically
 
-TITLE = "Results"
-PAGE, TEXT = "index.html", "README.md"
+INDEX = "README.md"
 
 
 @dataclass(frozen=True)
@@ -29,37 +29,45 @@ class ReportConfig:
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
     """Folders of studies, or study.json files."""
     out: Path = Path("docs/results")
-    """Folder that index.html, README.md and the pictures are written to."""
+    """Folder for README.md, the pages and their figures."""
 
 
 def find(runs: Sequence[Path]) -> list[Path]:
-    """The study files that were asked for, each once.
+    """Returns the files of all studies, each once.
+
+    Args:
+        runs: Files, or folders with studies at any depth.
 
     Raises:
         FileNotFoundError: There is no study in one of the folders.
     """
     found: dict[Path, None] = {}
     for run in runs:
-        files = [run] if run.is_file() else sorted(run.rglob(STUDY))
+        files = (
+            [run] if run.is_file() else sorted(p for p in run.rglob(f"{STUDY}*") if _is_study(p))
+        )
         if not files:
             raise FileNotFoundError(f"there is no {STUDY} in {run} or below it")
         found |= dict.fromkeys(path.resolve() for path in files)
     return list(found)
 
 
-def write(studies: Sequence[Study], out: Path) -> None:
+def _is_study(path: Path) -> bool:
+    return path.name in (STUDY, f"{STUDY}.gz")
+
+
+def write(studies: Sequence[tuple[str, Study]], out: Path) -> None:
     """Writes the report.
 
     Args:
-        studies: What it shows.
-        out: Folder of its files.
+        studies: Studies, each with the name of its folder.
+        out: Folder for the files.
 
     Raises:
-        OSError: One cannot be written.
+        OSError: A file cannot be written.
     """
     from experiments.report.chapters import chapters
-    from experiments.report.html_page import html_page
-    from experiments.report.markdown import markdown, picture_file
+    from experiments.report.markdown import index, page, picture_file
 
     shown = chapters(studies)
     for chapter in shown:
@@ -67,12 +75,8 @@ def write(studies: Sequence[Study], out: Path) -> None:
             if section.picture:
                 path = out / picture_file(chapter, section.picture)
                 write_bytes_atomically(path, section.picture.png)
-    # The page is whole by itself; Markdown points to it, since it cannot sort.
-    made = "Made by `python -m experiments.report` from the study.json of each run."
-    pointer = f"[{PAGE}]({PAGE}) is the same as one page, with tables to be sorted by a click."
-    write_text_atomically(out / TEXT, markdown(TITLE, [made, pointer], shown))
-    plain = [made.replace("`", ""), "Click a heading to sort a table by it."]
-    write_text_atomically(out / PAGE, html_page(TITLE, plain, shown))
+        write_text_atomically(out / f"{chapter.key}.md", page(chapter, INDEX))
+    write_text_atomically(out / INDEX, index(shown))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,11 +90,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     try:
         paths = find(config.runs)
-        write([Study.load(path) for path in paths], config.out)
+        write([(path.parent.name, Study.load(path)) for path in paths], config.out)
     except (DamagedFileError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
-    print(f"{len(paths)} studies: {config.out / PAGE} and {config.out / TEXT}")
+    print(f"{len(paths)} studies: {config.out / INDEX}")
     return 0
 
 

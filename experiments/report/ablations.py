@@ -1,12 +1,11 @@
-"""Ablations: what each part of the graph and of the encoder is worth."""
+"""Ablations: variants of the graph and of the encoder beside each other."""
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from experiments.outcomes.study import Study
 from experiments.report.bars import seed_bars
-from experiments.report.comparison import BETTER, Comparison
+from experiments.report.comparison import BETTER, Comparison, for_each_group
 from experiments.report.lines import Line, Panel, line_panels
 from experiments.report.methods import tables
 from experiments.report.section import Picture, Section
@@ -15,26 +14,22 @@ _DEPTH = re.compile(r"(?:depth|layers)\D{0,3}(\d+)|(\d+)\s*layers?\b", re.IGNORE
 
 
 def depth(method: str) -> int | None:
-    """Layers of a method whose name says "depth 3", "layers=3" or "3 layers"."""
+    """Returns the layers of a method whose name has "depth 3", "layers=3" or "3 layers"."""
     found = _DEPTH.search(method)
     return int(found[1] or found[2]) if found else None
 
 
-def sections(study: Study) -> list[Section]:
-    """Variants sorted by their mean, depth as a line, and the tables."""
-    found = []
-    for number, group in enumerate(study.groups(), 1):
-        comparison = Comparison(study, group)
-        for against in comparison.against()[:1]:
-            text = ("Count ratio to " + against + ", the best first; dots are seeds.",)
-            bars = _sorted(comparison, number)
-            found.append(Section(f"Variants: {group}", text, bars))
-        line = _depths(comparison, f"depth-{number}")
-        if line:
-            text = ("Count ratio by number of layers; the band lies between the seeds.",)
-            found.append(Section(f"Depth: {group}", text, line))
-        found += tables(comparison)
-    return found
+@for_each_group
+def sections(c: Comparison) -> Iterator[Section]:
+    """Yields the variants sorted by their mean, a line over depth, and the common tables."""
+    for against in c.against()[:1]:
+        text = (f"Count ratio to {against}, the best first; dots are seeds.",)
+        yield Section(f"Variants: {c.group}", text, _sorted(c))
+    line = _depths(c)
+    if line:
+        text = ("Count ratio by number of layers; the band lies between the seeds.",)
+        yield Section(f"Depth: {c.group}", text, line)
+    yield from tables(c)
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -42,8 +37,8 @@ def _mean(values: Sequence[float]) -> float:
     return sum(defined) / len(defined) if defined else -math.inf
 
 
-def _sorted(comparison: Comparison, number: int) -> Picture:
-    """Bars against the first reference and the better of both, in the first one's order."""
+def _sorted(comparison: Comparison) -> Picture:
+    """Draws bars to the first reference and the better of both, in the first one's order."""
     against = [a for a in comparison.against() if a in (comparison.against()[0], BETTER)]
     values = {
         a: {m: comparison.over_seeds(m, comparison.count_ratio(a)) for m in comparison.methods}
@@ -52,11 +47,11 @@ def _sorted(comparison: Comparison, number: int) -> Picture:
     order = sorted(comparison.methods, key=lambda m: -_mean(values[against[0]][m]))
     panels = {f"to {a}": {m: values[a][m] for m in order} for a in against}
     alt = f"Count ratio of each variant on {comparison.group}, sorted"
-    return seed_bars(f"variants-{number}", alt, panels)
+    return seed_bars(f"variants-{comparison.number}", alt, panels)
 
 
-def _depths(comparison: Comparison, name: str) -> Picture | None:
-    """A line over the methods that differ in depth; None of fewer than two."""
+def _depths(comparison: Comparison) -> Picture | None:
+    """Draws a line over the methods that differ in depth; returns None for fewer than two."""
     by_depth = {d: m for m in comparison.methods if (d := depth(m)) is not None}
     if len(by_depth) < 2:
         return None
@@ -74,4 +69,4 @@ def _depths(comparison: Comparison, name: str) -> Picture | None:
         lines[f"to {against}"] = Line(list(columns), seeds)
     panel = Panel("", "layers", lines, {})
     alt = f"Count ratio by number of layers on {comparison.group}"
-    return line_panels(name, alt, [panel], "count ratio")
+    return line_panels(f"depth-{comparison.number}", alt, [panel], "count ratio")

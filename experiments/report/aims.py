@@ -1,4 +1,4 @@
-"""The aims, and how far each method is from them."""
+"""The aims, and the distance of each method from them."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -11,40 +11,40 @@ from experiments.report.comparison import BETTER, Comparison, Measure
 from experiments.report.section import Cell, Number, Table, over_seeds, share_over_seeds
 
 Values = Callable[[Comparison, str], Sequence[float]]
-"""What is judged of a method: a value for each seed, or one of all."""
+"""Function that returns the judged values of a method: one for each seed, or one for all."""
 
 
 @dataclass(frozen=True)
 class Aim:
-    """A value that a method is to reach."""
+    """A value that a method should reach."""
 
     heading: str
     values: Values
     by_set: Mapping[str, float]
-    """The aim, by set of the corpus; no aim for sets that are not in it."""
+    """The aim by set of the corpus; other sets have no aim."""
     at_most: bool = False
-    """Whether less is better."""
+    """True if less is better."""
     more: bool = False
-    """Whether only more than the aim reaches it."""
+    """True if only a value above the aim reaches it."""
     share: bool = False
-    """Whether it is a share, shown in per cent."""
+    """True for a share, which is shown in per cent."""
     least: bool = False
-    """Whether the least over the seeds is shown and judged, not their mean."""
+    """True to show and judge the least over the seeds instead of their mean."""
 
     def reached(self, aim: float, value: float) -> bool:
-        """Whether a value, as it is, reaches the aim."""
+        """Returns True if a value reaches the aim."""
         if self.more:
             return value > aim
         return value <= aim if self.at_most else value >= aim
 
     def shown(self, values: Sequence[float]) -> Number | None:
-        """The values of a method as a cell."""
+        """Returns the values of a method as a cell."""
         if self.share:
             return share_over_seeds(values)
         return over_seeds([min(values)] if self.least and values else values)
 
     def wanted(self, aim: float) -> str:
-        """The aim as text."""
+        """Returns the aim as text."""
         return f"{'>' if self.more else '≤' if self.at_most else '≥'} {aim:g}"
 
 
@@ -57,7 +57,10 @@ def _ratio(against: str) -> Values:
 
 
 def ahead_of_random(comparison: Comparison, method: str) -> list[float]:
-    """Op count of random search in the same time / of the method: geometric means, by seed."""
+    """Returns op count of random search in the same time / of the method, by seed.
+
+    Each is the geometric mean over benchmarks.
+    """
     searches = {t.seed: t for t in comparison.study.of(same_time(method), comparison.group)}
     found = []
     for trial in comparison.study.of(method, comparison.group):
@@ -69,10 +72,10 @@ def ahead_of_random(comparison: Comparison, method: str) -> list[float]:
 
 
 def ahead_of_op_counts(comparison: Comparison, method: str) -> list[float]:
-    """Least ratio of any seed less the greatest of the op-count agent's; above 0 they are apart.
+    """Returns the least ratio of any seed minus the greatest of the op-count agent's.
 
-    Both are count ratios to the better of both references. Of no method but the GNN's, and of one
-    seed alone, nothing is said.
+    Both are count ratios to the better of both references; above 0 the seeds do not overlap.
+    Returns nothing for methods without a GNN, and for a single seed.
     """
     if "GNN" not in method or method.startswith(same_time("")):
         return []
@@ -122,39 +125,47 @@ AIMS = (
         at_most=True,
     ),
 )
-"""What is aimed at on held-out families; ✓ and ✗ say whether it is there."""
+"""Aims on held-out families; ✓ and ✗ in the table show if they are reached."""
 
 
-def explained() -> tuple[str, ...]:
-    """What the table of aims is to be read by."""
-    return (
-        "Count ratios are reference / method, geometric means over benchmarks, above 1 the method "
-        "is better; then the mean over seeds, in brackets the least and the greatest. ✓ reaches "
-        "the aim of its column, ✗ does not. What is judged is the mean over seeds, but of the "
-        "worst benchmark, which is that of all seeds, and of the op-count agent: all seeds of the "
-        f"GNN are to be ahead of all of its, by the count ratio to {BETTER}.",
-    )
+EXPLAINED = (
+    "Count ratios are reference / method, geometric means over benchmarks: above 1 the method is "
+    "better. A cell has the mean over seeds, and in brackets the least and the greatest. ✓ reaches "
+    "the aim of its column, ✗ does not. Judged is the mean over seeds, with two exceptions: the "
+    "worst benchmark is that of all seeds, and all seeds of the GNN should be ahead of all seeds "
+    f"of the op-count agent, by the count ratio to {BETTER}."
+)
+"""Text above the table of aims."""
 
 
-def _set_of(group: str) -> str | None:
-    return next((name for name in (GPT2, DIVERSE) if name in group), None)
+def aims_reached(comparison: Comparison, method: str) -> str:
+    """Returns how many aims a method reaches, as text."""
+    verdicts = [c.text[-1] for c in _cells(comparison, method) if isinstance(c, Number)]
+    return f"{verdicts.count('✓')} of {sum(verdict in '✓✗' for verdict in verdicts)}"
+
+
+def _aims_of(group: str) -> list[float | None]:
+    """Returns the aims of a group of benchmarks; None where it has none."""
+    of_set = next((name for name in (GPT2, DIVERSE) if name in group), "")
+    return [aim.by_set.get(of_set) for aim in AIMS]
+
+
+def _cells(comparison: Comparison, method: str) -> list[Cell]:
+    return [
+        _cell(aim, wanted, aim.values(comparison, method))
+        for aim, wanted in zip(AIMS, _aims_of(comparison.group), strict=True)
+    ]
 
 
 def aims_table(study: Study) -> Table:
-    """A row of aims for each group, and under it a row for each method."""
+    """Returns a row of aims for each group, and under it a row for each method."""
     rows: list[list[Cell]] = []
     for group in study.groups():
         comparison = Comparison(study, group)
-        wanted = _set_of(group)
-        aims = [aim.by_set.get(wanted) if wanted else None for aim in AIMS]
+        aims = _aims_of(group)
         if any(value is not None for value in aims):
             rows.append([group, "aim", *map(_aim_cell, AIMS, aims)])
-        for method in comparison.methods:
-            cells = [
-                _cell(aim, value, aim.values(comparison, method))
-                for aim, value in zip(AIMS, aims, strict=True)
-            ]
-            rows.append([group, method, *cells])
+        rows += [[group, method, *_cells(comparison, method)] for method in comparison.methods]
     return Table(("benchmarks", "method", *(aim.heading for aim in AIMS)), rows)
 
 

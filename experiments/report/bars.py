@@ -1,4 +1,4 @@
-"""Bars with a dot for each seed."""
+"""Bar charts with a dot for each seed."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Values = Mapping[str, Sequence[float]]
-"""Value of each seed, by what the bar is of."""
+"""Values of the seeds, by the name of the bar."""
 _DOTS: Any = {
     "marker": "o",
     "color": "black",
@@ -22,17 +22,17 @@ _DOTS: Any = {
     "linestyle": "none",
     "zorder": 3,
 }
-_LABELS = 12  # bars beside each other, up to which each has its value written at it
+_LABELS = 12  # largest number of bars beside each other that have their values written
 
 
 def seed_bars(name: str, alt: str, panels: Mapping[str, Values], base: float = 1.0) -> Picture:
-    """Panels side by side, in each a bar from a base to the mean and a dot for each seed.
+    """Draws panels side by side, each with horizontal bars to the mean and dots for seeds.
 
     Args:
         name: Name of the picture.
-        alt: What it shows.
+        alt: Description.
         panels: Values by title of the panel; all panels have the bars of the first.
-        base: Where bars begin, such as 1 for ratios.
+        base: Value at which bars begin, such as 1 for ratios.
     """
     names = list(next(iter(panels.values())))
 
@@ -53,7 +53,7 @@ def seed_bars(name: str, alt: str, panels: Mapping[str, Values], base: float = 1
 
 
 def _bar(axes: "Axes", place: int, values: Sequence[float], colour: str, base: float) -> None:
-    """A bar that lies, its dots, and the mean in figures."""
+    """Draws a horizontal bar, its dots, and its mean as text."""
     defined = [value for value in values if not math.isnan(value)]
     if not defined:
         right = axes.get_yaxis_transform()
@@ -63,7 +63,7 @@ def _bar(axes: "Axes", place: int, values: Sequence[float], colour: str, base: f
     axes.barh(place, mean - base, left=base, color=colour, height=0.62)
     if len(defined) > 1:
         axes.plot(defined, [place] * len(defined), **_DOTS)
-    # A column beside the panel: at the end of its bar it would lie on what is left of it.
+    # In a column beside the panel: at the end of its bar it would cover the panel to the left.
     right = axes.get_yaxis_transform()
     axes.text(1.01, place, f"{mean:.3f}", transform=right, va="center", fontsize=8)
 
@@ -71,14 +71,14 @@ def _bar(axes: "Axes", place: int, values: Sequence[float], colour: str, base: f
 def grouped_bars(
     name: str, alt: str, series: Mapping[str, Values], label: str, base: float = 1.0
 ) -> Picture:
-    """Groups of bars, one bar of each series in a group, dots for seeds.
+    """Draws groups of vertical bars, one bar of each series in a group, with dots for seeds.
 
     Args:
         name: Name of the picture.
-        alt: What it shows.
-        series: Values of seeds by group, by what has one colour.
-        label: Of the value axis.
-        base: Where bars begin.
+        alt: Description.
+        series: Values of seeds by group, for each series; a series has one colour.
+        label: Label of the value axis.
+        base: Value at which bars begin.
     """
     groups = list(dict.fromkeys(group for values in series.values() for group in values))
     width = 0.8 / len(series)
@@ -109,7 +109,7 @@ def _standing(
     colour: str,
     base: float,
 ) -> None:
-    """The bars of one series, at their places in the groups."""
+    """Draws the bars of one series at their places in the groups."""
     label: Any = title
     for place, group in enumerate(groups):
         defined = [value for value in values.get(group, ()) if not math.isnan(value)]

@@ -1,77 +1,147 @@
-"""Which pictures and tables a study is shown with, and what it was made with."""
+"""Chooses the figures, tables and summary of each kind of study."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from experiments.outcomes.study import Study
 from experiments.report import (
     ablations,
     figure2,
     figure3,
+    figure4,
     generalisation,
     generic,
-    groups,
     rewriting,
     runtime,
     search,
+    summary,
     win,
 )
-from experiments.report.section import Chapter, Section
+from experiments.report.section import Chapter, Section, Summary
 
-KINDS: Mapping[str, tuple[str, Callable[[Study], list[Section]]]] = {
-    "figure2": ("Figure 2: agents", figure2.sections),
-    "figure3": ("Figure 3: against the default, benchmark by benchmark", figure3.sections),
-    "figure4": ("Figure 4: shaped rewards, and costs for the value function", groups.figure4),
-    "runtime": ("Run time before and after", runtime.sections),
-    "search": ("Search at equal budgets", search.sections),
-    "ablations": ("Ablations", ablations.sections),
-    "generalisation": ("Generalisation", generalisation.sections),
-    "rewriting": ("Single rewrites", rewriting.sections),
-    "win": ("The aims", win.sections),
-    "evaluation": ("Evaluation of a checkpoint", generic.sections),
+
+@dataclass(frozen=True)
+class Kind:
+    """Title, question, sections and summary of one kind of study."""
+
+    title: str
+    question: str
+    sections: Callable[[Study], list[Section]]
+    summary: Callable[[Study], Summary] = summary.of_counts
+
+
+KINDS = {
+    "figure2": Kind(
+        "Figure 2: agents",
+        "Which agent leaves the fewest instructions in GPT-2's training graphs after learning from "
+        "the same number of pass calls?",
+        figure2.sections,
+    ),
+    "figure3": Kind(
+        "Figure 3: against the default, benchmark by benchmark",
+        "On how many benchmarks of families that training never saw do the policies leave no more "
+        "instructions than XLA's own orders of passes?",
+        figure3.sections,
+    ),
+    "figure4": Kind(
+        "Figure 4: shaped rewards, and costs for the value function",
+        "Does PPO learn better orders of passes if flops and transcendentals shape its rewards, or "
+        "if its value function sees them?",
+        figure4.sections,
+    ),
+    "runtime": Kind(
+        "Run time before and after",
+        "Do modules with fewer instructions run faster after XLA:CPU's own passes?",
+        runtime.sections,
+        runtime.summary,
+    ),
+    "search": Kind(
+        "Search at equal budgets",
+        "Which search finds the fewest instructions with the same number of pass calls, and which "
+        "in the same time?",
+        search.sections,
+        search.summary,
+    ),
+    "ablations": Kind(
+        "Ablations",
+        "Which parts of the graph and of its encoder does a policy need?",
+        ablations.sections,
+    ),
+    "generalisation": Kind(
+        "Generalisation",
+        "How good are the policies on families that they never saw, and on modules larger than any "
+        "in training?",
+        generalisation.sections,
+    ),
+    "rewriting": Kind(
+        "Single rewrites",
+        "Which method leaves the fewest instructions, or the least estimated cost, by single "
+        "rewrites instead of passes?",
+        rewriting.sections,
+        rewriting.summary,
+    ),
+    "win": Kind(
+        "The aims",
+        "How far are the policies from their aims on families that they never saw?",
+        win.sections,
+        win.summary,
+    ),
+    "evaluation": Kind(
+        "Evaluation of a checkpoint",
+        "How good is one policy on these benchmarks?",
+        generic.sections,
+    ),
 }
-"""By a study's name: title, and what makes its sections. The order is the report's."""
+"""Kinds of studies by the study's name, in the order of the report."""
 
 
-def chapters(studies: Sequence[Study]) -> list[Chapter]:
-    """A chapter for each study, known kinds first, in the order of ``KINDS``."""
-    order = [*KINDS]
-    place = {name: number for number, name in enumerate(order)}
+def chapters(studies: Sequence[tuple[str, Study]]) -> list[Chapter]:
+    """Returns a chapter for each study, known kinds first, in the order of ``KINDS``.
+
+    Args:
+        studies: Studies, each with the name of its folder.
+    """
+    order = {name: number for number, name in enumerate(KINDS)}
     found, seen = [], Counter[str]()
-    for study in sorted(studies, key=lambda s: place.get(s.name, len(order))):
-        title, make = KINDS.get(study.name, (study.name, generic.sections))
-        key = re.sub(r"[^\w-]+", "-", f"{study.name}-{study.preset}")
+    for folder, study in sorted(studies, key=lambda pair: order.get(pair[1].name, len(order))):
+        kind = KINDS.get(study.name) or Kind(study.name, "", generic.sections)
+        key = re.sub(r"[^\w-]+", "-", folder)
         seen[key] += 1
         if seen[key] > 1:
             key += f"-{seen[key]}"
-        title = f"{title} ({study.preset})"
-        found.append(Chapter(key, title, made_with(study), study.notes, make(study)))
+        title = f"{kind.title} ({study.preset})"
+        if title in (chapter.title for chapter in found):
+            title += f": {key}"
+        found.append(
+            Chapter(
+                key,
+                title,
+                kind.question,
+                kind.summary(study),
+                made_with(study),
+                study.notes,
+                kind.sections(study),
+            )
+        )
     return found
 
 
 def made_with(study: Study) -> list[tuple[str, str]]:
-    """Command, seeds, commit, machine and time, as far as the study says."""
+    """Returns command, seeds, commit, machine and time, as far as the study has them."""
     made = study.made
     seeds = sorted({trial.seed for trial in study.trials})
-    versions = made.get("versions") or {}
+    versions = {"python": made.get("python"), **(made.get("versions") or {})}
     benchmarks = {o.benchmark for trial in study.trials for o in trial.outcomes}
+    machine = (made.get("platform"), made.get("cpus") and f"{made['cpus']} CPUs")
     lines = {
         "command": made.get("command"),
         "seeds": ", ".join(map(str, seeds)),
         "benchmarks": f"{len(benchmarks):,}" if benchmarks else None,
         "commit": made.get("commit"),
-        "machine": _joined(made.get("platform"), made.get("cpus"), "CPUs"),
-        "versions": ", ".join(
-            f"{name} {version}"
-            for name, version in {"python": made.get("python"), **versions}.items()
-            if version
-        ),
+        "machine": ", ".join(str(part) for part in machine if part),
+        "versions": ", ".join(f"{name} {version}" for name, version in versions.items() if version),
         "time": made.get("time"),
     }
     return [(name, str(value)) for name, value in lines.items() if value]
-
-
-def _joined(platform: object, cpus: object, unit: str) -> str | None:
-    parts = [str(platform)] if platform else []
-    return ", ".join([*parts, f"{cpus} {unit}"] if cpus else parts) or None

@@ -1,48 +1,48 @@
-"""Figure 2: agents beside each other, and how they learned."""
+"""Figure 2: agents beside each other, and their learning curves."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 
-from experiments.outcomes.study import Study
-from experiments.report.comparison import Comparison
+from experiments.report.comparison import Comparison, for_each_group
 from experiments.report.generic import ratio_bars
 from experiments.report.lines import Line, Panel, line_panels
 from experiments.report.methods import tables
 from experiments.report.section import Picture, Section
 
-LEARNING = (
+_LEARNING = (
     "Count ratio on modules of the split validation while training, greedily played; the other "
-    "tables and pictures are of the group's own benchmarks, which nobody looked at before the end."
+    "tables and pictures are of the group's own benchmarks, which were not used before the end."
 )
-"""What is said of learning curves."""
+_RATIO = (
+    "Reference / method, geometric mean over benchmarks: above 1 the method is better. A bar is "
+    "the mean over seeds, a dot one seed."
+)
 _REDUCTION = (
     "(start - method) / (start - reference), geometric mean over the benchmarks that the "
-    "reference reduces; 0 where the method leaves one of them as it was."
+    "reference reduces; 0 if the method does not reduce one of them."
 )
 
 
-def sections(study: Study) -> list[Section]:
-    """Bars of both ratios, learning curves and tables of each group of benchmarks."""
-    found = []
-    for number, group in enumerate(study.groups()):
-        comparison = Comparison(study, group)
-        if comparison.against():
-            bars = ratio_bars(comparison, f"count-ratio-{number + 1}")
-            text = ("Reference / method, geometric mean over benchmarks: above 1 the method is "
-                    "better. A bar is the mean over seeds, a dot one seed.",)  # fmt: skip
-            found.append(Section(f"Count ratio: {group}", text, bars))
-            name = f"reduction-ratio-{number + 1}"
-            bars = ratio_bars(comparison, name, comparison.reduction_ratio, "Reduction ratio")
-            title = f"Reduction ratio, the paper's: {group}"
-            found.append(Section(title, (_REDUCTION,), bars))
-        curves = learning_curves(comparison, f"learning-{number + 1}")
-        if curves:
-            found.append(Section(f"Learning: {group}", (LEARNING,), curves))
-        found += tables(comparison)
-    return found
+@for_each_group
+def sections(c: Comparison) -> Iterator[Section]:
+    """Yields bars of both ratios, learning curves and the common tables."""
+    if c.against():
+        yield Section(f"Count ratio: {c.group}", (_RATIO,), ratio_bars(c, "count-ratio"))
+        bars = ratio_bars(c, "reduction-ratio", c.reduction_ratio, "Reduction ratio")
+        yield Section(f"Reduction ratio, the paper's: {c.group}", (_REDUCTION,), bars)
+    yield from learning(c)
+    yield from tables(c)
 
 
-def learning_curves(comparison: Comparison, name: str) -> Picture | None:
-    """Count ratio on validation against pass calls trained on; None if nothing was trained."""
+def learning(c: Comparison) -> Iterator[Section]:
+    """Yields a section with the learning curves, if anything was trained."""
+    curves = learning_curves(c)
+    if curves:
+        yield Section(f"Learning: {c.group}", (_LEARNING,), curves)
+
+
+def learning_curves(comparison: Comparison) -> Picture | None:
+    """Draws the count ratio on validation by pass calls; returns None if nothing was trained."""
     trained = [t for t in comparison.trials() if t.training]
     references = list(dict.fromkeys(r for t in trained for _, ratios in t.training for r in ratios))
     if not references:
@@ -53,11 +53,11 @@ def learning_curves(comparison: Comparison, name: str) -> Picture | None:
         kept = {m: line for m, line in lines.items() if line.x}
         panels.append(Panel(f"to {reference}", "pass calls trained on", kept, {}))
     alt = "Count ratio on validation modules against pass calls trained on"
-    return line_panels(name, alt, panels, "count ratio")
+    return line_panels(f"learning-{comparison.number}", alt, panels, "count ratio")
 
 
 def _line(comparison: Comparison, method: str, reference: str) -> Line:
-    """Mean and spread over the seeds that were evaluated at each step."""
+    """Returns the ratios of the seeds that were evaluated at each step."""
     by_step: dict[int, dict[int, float]] = defaultdict(dict)
     trials = comparison.study.of(method, comparison.group)
     for number, trial in enumerate(trials):

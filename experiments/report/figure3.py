@@ -1,11 +1,10 @@
 """Figure 3: each method against the default, benchmark by benchmark."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from experiments.outcomes.metrics import bootstrap_interval, geometric_mean, share, worst
-from experiments.outcomes.study import Study
-from experiments.report.comparison import BETTER, Comparison
+from experiments.report.comparison import BETTER, Comparison, for_each_group
 from experiments.report.methods import tables
 from experiments.report.section import (
     Cell,
@@ -23,36 +22,29 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DEFAULT = "xla-cpu"
-"""The paper's default is the compiler's own order."""
+"""Default of the paper: the compiler's own order."""
 _TICKS = (0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 4, 8, 16, 32)
+_FINE_TICKS = (0.85, 0.9, 0.95, 1, 1.05, 1.1, 1.15)
 
 
-def sections(study: Study) -> list[Section]:
-    """Sorted bars and the share of benchmarks at least as good as the default."""
-    found = []
-    for number, group in enumerate(study.groups()):
-        comparison = Comparison(study, group)
-        for against in (DEFAULT, BETTER):
-            if against in comparison.against():
-                name = f"sorted-{number + 1}-{'default' if against == DEFAULT else 'better'}"
-                found.append(_section(comparison, against, name))
-        found += tables(comparison)
-    return found
-
-
-def _section(comparison: Comparison, against: str, name: str) -> Section:
-    text = (
-        f"Op count of {against} / of the method, of each benchmark, sorted for each method by "
-        "itself: above 1 the method is better. Over seeds a bar is the geometric mean, the thin "
-        "line the least and the greatest.",
-    )
-    table = share_table(comparison, against)
-    bars = sorted_bars(comparison, against, name)
-    return Section(f"Against {against}: {comparison.group}", text, bars, table)
+@for_each_group
+def sections(c: Comparison) -> Iterator[Section]:
+    """Yields sorted bars with the share of benchmarks as good as the default, and the tables."""
+    for against in (DEFAULT, BETTER):
+        if against in c.against():
+            text = (
+                f"Op count of {against} / of the method, of each benchmark, sorted for each method "
+                "by itself: above 1 the method is better. Over seeds a bar is the geometric mean, "
+                "the thin line the least and the greatest.",
+            )
+            name = f"sorted-{c.number}-{'default' if against == DEFAULT else 'better'}"
+            bars, table = sorted_bars(c, against, name), share_table(c, against)
+            yield Section(f"Against {against}: {c.group}", text, bars, table)
+    yield from tables(c)
 
 
 def by_benchmark(comparison: Comparison, method: str, against: str) -> dict[str, list[float]]:
-    """Ratio of each seed, by benchmark."""
+    """Returns the ratio of each seed, by benchmark."""
     found: dict[str, list[float]] = {}
     for trial in comparison.study.of(method, comparison.group):
         for benchmark, value in comparison.ratios(trial, against).items():
@@ -61,7 +53,7 @@ def by_benchmark(comparison: Comparison, method: str, against: str) -> dict[str,
 
 
 def share_table(comparison: Comparison, against: str) -> Table:
-    """How many benchmarks are better, equal and worse, over the means of seeds."""
+    """Returns the number of benchmarks that are better, equal and worse, by the mean over seeds."""
     rows: list[Sequence[Cell]] = []
     for method in comparison.methods:
         seeds = by_benchmark(comparison, method, against)
@@ -93,7 +85,7 @@ def share_table(comparison: Comparison, against: str) -> Table:
 
 
 def sorted_bars(comparison: Comparison, against: str, name: str) -> Picture:
-    """Ratios in order, a panel for each method."""
+    """Draws the sorted ratios, a panel for each method."""
     sorted_seeds = {
         method: sorted(by_benchmark(comparison, method, against).values(), key=geometric_mean)
         for method in comparison.methods
@@ -123,7 +115,7 @@ def sorted_bars(comparison: Comparison, against: str, name: str) -> Picture:
 def _panel(
     axes: "Axes", seeds: Sequence[Sequence[float]], colour: str, limits: tuple[float, float]
 ) -> None:
-    """Bars up and down from 1 on a logarithmic axis; those below are grey."""
+    """Draws bars up and down from 1 on a logarithmic axis; those below are grey."""
     from matplotlib.ticker import NullFormatter, ScalarFormatter
 
     places = range(1, len(seeds) + 1)
@@ -137,5 +129,6 @@ def _panel(
     axes.yaxis.set_major_formatter(ScalarFormatter())
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_ylim(*limits)
-    axes.set_yticks([tick for tick in _TICKS if limits[0] <= tick <= limits[1]])
+    ticks = _TICKS if limits[1] / limits[0] > 1.4 else _FINE_TICKS
+    axes.set_yticks([tick for tick in ticks if limits[0] <= tick <= limits[1]])
     axes.grid(axis="y", alpha=0.3)

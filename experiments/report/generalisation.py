@@ -9,11 +9,11 @@ from experiments.report.methods import tables
 from experiments.report.section import Cell, Picture, Section, Table, over_seeds
 
 SIZE_CLASSES = (1_000, 3_000, 10_000)
-"""Op counts at the start up to which a benchmark is of a class; the last class is above."""
+"""Upper bounds of the size classes, in op counts at the start; the last class is above."""
 
 
 def size_class(start: int) -> str:
-    """Name of the class that a benchmark of this op count is of."""
+    """Returns the name of the size class of an op count."""
     below = 0
     for limit in SIZE_CLASSES:
         if start <= limit:
@@ -23,7 +23,7 @@ def size_class(start: int) -> str:
 
 
 def sections(study: Study) -> list[Section]:
-    """Ratios by group of benchmarks, then by size, then each group's own tables."""
+    """Returns ratios by group of benchmarks, then by size, then each group's own tables."""
     comparisons = [Comparison(study, group) for group in study.groups()]
     sized = by_size(study)
     sizes = [Comparison(sized, group) for group in sized.groups()]
@@ -43,7 +43,7 @@ def sections(study: Study) -> list[Section]:
 
 
 def by_size(study: Study) -> Study:
-    """The study with its benchmarks, of all groups, grouped by their size.
+    """Returns the study with the benchmarks of all groups grouped by their size.
 
     The first trials of a method in all groups become one for each size, then the second ones.
     """
@@ -64,7 +64,7 @@ def by_size(study: Study) -> Study:
 
 
 def _joined(trials: list[Trial], size: str) -> Trial:
-    """One trial of the benchmarks of a size; one that is of two groups counts once."""
+    """Returns one trial of all benchmarks of a size; one that is in two groups counts once."""
     outcomes = {o.benchmark: o for t in trials for o in t.counted() if size_class(o.start) == size}
     return Trial(trials[0].method, trials[0].seed, size, list(outcomes.values()))
 

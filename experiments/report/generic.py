@@ -1,27 +1,26 @@
-"""What is shown of a study that nothing more particular is known of."""
+"""Sections of a study of no particular kind, and bars of ratios for all kinds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from experiments.outcomes.study import Study
 from experiments.report.bars import seed_bars
-from experiments.report.comparison import Comparison, Measure
+from experiments.report.comparison import Comparison, Measure, for_each_group
 from experiments.report.methods import details, measures_table
 from experiments.report.section import Picture, Section
 
 
 def ratio_bars(
     comparison: Comparison,
-    name: str,
+    name: str = "ratios",
     measure: Callable[[str], Measure] | None = None,
     title: str = "Count ratio",
 ) -> Picture:
-    """Ratios of all methods against each reference.
+    """Draws ratios of all methods to each reference.
 
     Args:
         comparison: The group.
-        name: Name of the picture.
-        measure: The measure against a reference; None is the count ratio.
-        title: What the measure is called.
+        name: Name of the picture, to which the group's number is added.
+        measure: Returns the measure for a reference; None is the count ratio.
+        title: Name of the measure.
     """
     measure = measure or comparison.count_ratio
     panels = {
@@ -29,17 +28,12 @@ def ratio_bars(
         for against in comparison.against()
     }
     alt = f"{title} of each method to each reference on {comparison.group}"
-    return seed_bars(name, alt, panels)
+    return seed_bars(f"{name}-{comparison.number}", alt, panels)
 
 
-def sections(study: Study) -> list[Section]:
-    """Bars of the count ratio and the table of each group of benchmarks."""
-    found = []
-    for number, group in enumerate(study.groups()):
-        comparison = Comparison(study, group)
-        if comparison.against():
-            bars = ratio_bars(comparison, f"ratios-{number + 1}")
-            table = measures_table(comparison)
-            found.append(Section(group, (), bars, table))
-        found += details(comparison)
-    return found
+@for_each_group
+def sections(c: Comparison) -> Iterator[Section]:
+    """Yields bars of the count ratio, the table of measures, and its details."""
+    if c.against():
+        yield Section(c.group, (), ratio_bars(c), measures_table(c))
+    yield from details(c)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Line:
-    """A value over something, for each seed."""
+    """Values over an axis, for each seed."""
 
     x: Sequence[float]
     seeds: Sequence[Sequence[float]]
@@ -31,24 +31,24 @@ class Panel:
     x_label: str
     lines: Mapping[str, Line]
     points: Mapping[str, Sequence[tuple[float, float]]]
-    """Of what is no line: x and value, for each seed."""
+    """Methods without a line: x and value of each seed."""
     log_x: bool = False
     base: float | None = 1.0
-    """Where a thin line lies across, such as 1 for ratios."""
+    """Value of a thin horizontal line, such as 1 for ratios; None draws none."""
 
 
 _LEGEND_LETTERS = 130
-"""That fit beside each other in a picture's width; a name takes its own and some for its line."""
+"""Letters in a picture's width; a name takes its own, and six for its line."""
 
 
 def line_panels(name: str, alt: str, panels: Sequence[Panel], y_label: str) -> Picture:
-    """Panels side by side with one legend.
+    """Draws panels side by side with one legend.
 
     Args:
         name: Name of the picture.
-        alt: What it shows.
+        alt: Description.
         panels: The panels.
-        y_label: Of the axis that they share.
+        y_label: Label of the axis that they share.
     """
     names = list(dict.fromkeys(key for panel in panels for key in (*panel.lines, *panel.points)))
     columns = max(1, min(len(names), _LEGEND_LETTERS // (max(map(len, names), default=1) + 6)))

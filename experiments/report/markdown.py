@@ -1,4 +1,4 @@
-"""A report as Markdown, its pictures in files beside it."""
+"""Writes a report as Markdown, with its pictures in files beside it."""
 
 from collections.abc import Sequence
 
@@ -6,27 +6,46 @@ from experiments.report.section import NOTHING, Cell, Chapter, Number, Picture, 
 
 
 def picture_file(chapter: Chapter, picture: Picture) -> str:
-    """Name of the file of a picture."""
-    return f"{chapter.key}-{picture.name}.png"
+    """Returns the name of a picture's file, relative to the report's folder."""
+    return f"figures/{chapter.key}-{picture.name}.png"
 
 
-def markdown(title: str, introduction: Sequence[str], chapters: Sequence[Chapter]) -> str:
-    """The text.
+def index(chapters: Sequence[Chapter]) -> str:
+    """Returns the index: for each study its question, its answer and its first picture."""
+    parts = ["# Results", "Made by `python -m experiments.report` from the study.json of each run."]
+    for chapter in chapters:
+        parts.append(f"## [{_escaped(chapter.title)}]({chapter.key}.md)")
+        parts += map(_escaped, (chapter.question, *chapter.summary.sentences[:1]))
+        pictures = [section.picture for section in chapter.sections if section.picture]
+        parts += [f"[{_image(chapter, each)}]({chapter.key}.md)" for each in pictures[:1]]
+    return _joined(parts)
+
+
+def page(chapter: Chapter, index_file: str) -> str:
+    """Returns the page of one study: a summary of one screen, then everything else.
 
     Args:
-        title: Its heading.
-        introduction: Paragraphs before the first chapter.
-        chapters: What it shows; their pictures are expected under ``picture_file``.
+        chapter: The study. Its pictures are expected under ``picture_file``.
+        index_file: Name of the file of the index, to link to.
     """
-    parts = [f"# {title}", *introduction, *map(_chapter, chapters)]
-    return "\n\n".join(parts) + "\n"
+    made = dict(chapter.made)
+    command = f"`{made['command']}`, seeds {made['seeds']}" if "command" in made else ""
+    parts = [f"# {_escaped(chapter.title)}", f"[All results]({index_file})"]
+    if chapter.question:
+        parts.append(f"**Question.** {_escaped(chapter.question)}")
+    if chapter.summary.sentences:
+        parts.append(f"**Answer.** {_escaped(' '.join(chapter.summary.sentences))}")
+    if chapter.summary.table:
+        parts.append(_table(chapter.summary.table))
+    parts += [f"**Command.** {command}" if command else "", "## Notes"]
+    parts += [f"- {_escaped(note)}" for note in chapter.notes]
+    details = "\n".join(f"- {name}: {_made(name, value)}" for name, value in chapter.made)
+    parts += ["## Made with", details]
+    return _joined([*parts, *(_section(chapter, section) for section in chapter.sections)])
 
 
-def _chapter(chapter: Chapter) -> str:
-    made = "\n".join(f"- {name}: {_made(name, value)}" for name, value in chapter.made)
-    sections = [_section(chapter, section) for section in chapter.sections]
-    parts = [f"## {chapter.title}", made, *map(_escaped, chapter.notes), *sections]
-    return "\n\n".join(part for part in parts if part)
+def _joined(parts: Sequence[str]) -> str:
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _made(name: str, value: str) -> str:
@@ -34,19 +53,22 @@ def _made(name: str, value: str) -> str:
 
 
 def _section(chapter: Chapter, section: Section) -> str:
-    parts = [f"### {_escaped(section.title)}", *map(_escaped, section.text)]
+    parts = [f"## {_escaped(section.title)}", *map(_escaped, section.text)]
     if section.picture:
-        alt = _escaped(section.picture.alt)
-        parts.append(f"![{alt}]({picture_file(chapter, section.picture)})")
+        parts.append(_image(chapter, section.picture))
     if section.table:
         parts.append(_table(section.table))
     return "\n\n".join(parts)
 
 
+def _image(chapter: Chapter, picture: Picture) -> str:
+    return f"![{_escaped(picture.alt)}]({picture_file(chapter, picture)})"
+
+
 def _table(table: Table) -> str:
     lines = [list(map(_escaped, table.headings))]
-    # Numbers to the right, as on the HTML page.
     text = [all(isinstance(row[n], str) for row in table.rows) for n in range(len(table.headings))]
+    # Numbers are aligned to the right.
     lines.append(["---" if left else "---:" for left in text])
     lines += [list(map(_cell, row)) for row in table.rows]
     drawn = "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -65,7 +87,7 @@ def _cell(cell: Cell) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text in which nothing ends a cell, begins a tag or stresses a word."""
+    """Returns text without signs that Markdown gives a meaning to."""
     for sign in "\\|<>*_`[]":
         text = text.replace(sign, f"\\{sign}")
     return text.replace("\n", " ")

@@ -1,4 +1,4 @@
-"""The tables that every comparison of methods has: measures, checks, costs, raw counts."""
+"""Tables of every comparison of methods: measures, checks, costs and raw counts."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -24,15 +24,15 @@ from experiments.report.section import (
 )
 
 Column = tuple[str, Callable[[str], Cell]]
-"""A heading, and what it says of a method."""
+"""Heading of a column, and the function that returns the cell of a method."""
 VERDICTS = ("equal", "close", "not comparable", "not compared")
 OVER_SEEDS = "Means over seeds, in brackets the least and the greatest."
-"""What is said of a table of measures."""
+"""Text above a table of measures."""
 _CHOSEN = "xla-simplify"  # whose costs stand beside a method's
 
 
 def of_columns(first: str, names: Sequence[str], columns: Sequence[Column]) -> Table:
-    """A table with a row for each name, without the columns that are empty throughout."""
+    """Returns a table with a row for each name, without columns that are empty."""
     cells = [(heading, [value(name) for name in names]) for heading, value in columns]
     kept = [(h, column) for h, column in cells if any(cell is not None for cell in column)]
     rows = [[name, *(column[n] for _, column in kept)] for n, name in enumerate(names)]
@@ -40,7 +40,7 @@ def of_columns(first: str, names: Sequence[str], columns: Sequence[Column]) -> T
 
 
 def measures_table(comparison: Comparison) -> Table:
-    """Both ratios, distance from the best known, and what was spent; a row for each method."""
+    """Returns both ratios, distance from the best known and costs, a row for each method."""
     c = comparison
     columns: list[Column] = [("seeds", lambda m: len(c.study.of(m, c.group)))]
     for against in c.against():
@@ -70,7 +70,7 @@ def _spent(comparison: Comparison) -> list[Column]:
 
 
 def checks_table(comparison: Comparison) -> Table | None:
-    """How the results were checked, over all seeds; None if none was."""
+    """Returns the numbers of checked results, over all seeds; None if none was checked."""
     rows: list[list[Cell]] = []
     for method in comparison.methods:
         trials = comparison.study.of(method, comparison.group)
@@ -86,7 +86,7 @@ def checks_table(comparison: Comparison) -> Table | None:
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """What the means leave out or hide, by name."""
+    """Returns notes on benchmarks that means leave out or hide."""
     found = []
     trials = comparison.trials()
     for against in comparison.against():
@@ -111,13 +111,13 @@ def notes(comparison: Comparison) -> list[str]:
     partly = {a: _count(comparison, a) for a in (*comparison.against(), BEST_KNOWN)}
     total = _count(comparison, None)
     found += [
-        f"{a} is known of {n} of {total} benchmarks." for a, n in partly.items() if 0 < n < total
+        f"{a} is known for {n} of {total} benchmarks." for a, n in partly.items() if 0 < n < total
     ]
     return found
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Names, so many that a paragraph stays one."""
+    """Returns names as text, at most six of them."""
     shown = ", ".join(names[:6])
     return shown if len(names) <= 6 else f"{shown} and {len(names) - 6} more"
 
@@ -132,7 +132,7 @@ def _count(comparison: Comparison, against: str | None) -> int:
 
 
 def costs_table(comparison: Comparison) -> Table | None:
-    """Passes, calls and milliseconds, beside those of the reference pipelines.
+    """Returns passes, calls and milliseconds, beside those of the reference pipelines.
 
     None if no pipeline was run on these benchmarks.
     """
@@ -160,7 +160,7 @@ def _costs(comparison: Comparison, method: str) -> list[Cell]:
 
 
 def counts_table(comparison: Comparison) -> Table:
-    """Raw op counts of every benchmark; of several seeds the mean, least and greatest."""
+    """Returns op counts of every benchmark; of several seeds the mean, least and greatest."""
     study, against = comparison.study, comparison.against()
     pipelines = [name for name in against if name != BETTER]
     known = [BEST_KNOWN] if _count(comparison, BEST_KNOWN) else []
@@ -182,17 +182,17 @@ def counts_table(comparison: Comparison) -> Table:
 
 
 def details(comparison: Comparison) -> list[Section]:
-    """Costs, checks and raw counts of a group: what stands below its main table."""
+    """Returns costs, checks and raw counts of a group, which follow its main table."""
     group = comparison.group
     found = []
     left_out = notes(comparison)
     if left_out:
         table = Table(("note",), [[note] for note in left_out], folded=len(left_out) > 8)
-        found.append(Section(f"What means leave out or hide: {group}", table=table))
+        found.append(Section(f"Notes on the means: {group}", table=table))
     costs, checks = costs_table(comparison), checks_table(comparison)
     if costs:
         text = "Medians over benchmarks; the last column is a geometric mean of shares."
-        found.append(Section(f"What it costs: {group}", (text,), table=costs))
+        found.append(Section(f"Costs: {group}", (text,), table=costs))
     if checks:
         found.append(Section(f"Checks: {group}", table=checks))
     found.append(Section(f"Op counts: {group}", table=counts_table(comparison)))
@@ -200,11 +200,11 @@ def details(comparison: Comparison) -> list[Section]:
 
 
 def tables(comparison: Comparison, text: Sequence[str] = (OVER_SEEDS,)) -> list[Section]:
-    """A group's main table, a row for each method, and what stands below it.
+    """Returns a group's main table, with a row for each method, and its details.
 
     Args:
         comparison: The group.
-        text: What is said of the main table.
+        text: Text above the main table.
     """
     main = Section(f"Methods: {comparison.group}", text, table=measures_table(comparison))
     return [main, *details(comparison)]

@@ -1,17 +1,18 @@
-"""Searches at equal budgets: how good after so many pass calls, and after so many seconds."""
+"""Searches at equal budgets of pass calls and of seconds."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
 
 from experiments.outcomes.metrics import geometric_mean
 from experiments.outcomes.study import Study, Trial
-from experiments.report.comparison import BEST_KNOWN, Comparison
+from experiments.report.comparison import BEST_KNOWN, Comparison, for_each_group
 from experiments.report.lines import Line, Panel, line_panels
 from experiments.report.methods import tables
-from experiments.report.section import Cell, Picture, Section, Table, over_seeds
+from experiments.report.section import Cell, Picture, Section, Summary, Table, over_seeds
+from experiments.report.summary import best, pass_calls, ratio_to
 
 Budget = Literal["pass calls", "seconds"]
 _COLUMN: dict[Budget, Literal[0, 1]] = {"pass calls": 0, "seconds": 1}
@@ -19,34 +20,38 @@ _POINTS = 120  # of a line
 _PER_DECADE = (1, 2, 5)
 
 
-def sections(study: Study) -> list[Section]:
-    """Anytime curves, tables at fixed budgets, and the common tables."""
-    found = []
-    for number, group in enumerate(study.groups(), 1):
-        comparison = Comparison(study, group)
-        against = reference(comparison)
-        if against and any(trial.curves for trial in comparison.trials()):
-            text = (
-                f"Op count of {against} / of the best that was found so far, geometric mean over "
-                "benchmarks; the band lies between the seeds. Where a method has no curve, a "
-                "diamond says what it spent on an average benchmark, and what it came to.",
-            )
-            curves = anytime_curves(comparison, against, f"anytime-{number}")
-            found.append(Section(f"At any time: {group}", text, curves))
-            for budget in _COLUMN:
-                table = budget_table(comparison, against, budget)
-                title = f"Ratio to {against} after so many {budget}: {group}"
-                text = ("A policy's own episode stands where it had ended on every benchmark.",)
-                found.append(Section(title, text, table=table))
-        equal = equal_budgets(comparison)
-        if equal:
-            found.append(equal)
-        found += tables(comparison)
-    return found
+@for_each_group
+def sections(c: Comparison) -> Iterator[Section]:
+    """Yields anytime curves, tables at fixed budgets, and the common tables."""
+    against = reference(c)
+    if against and any(trial.curves for trial in c.trials()):
+        text = (
+            f"Op count of {against} / least op count found so far, geometric mean over benchmarks; "
+            "the band lies between the seeds. A method without a curve has a diamond at its mean "
+            "cost and its result.",
+        )
+        yield Section(f"At any time: {c.group}", text, anytime_curves(c, against))
+        for budget in _COLUMN:
+            title = f"Ratio to {against} by budget of {budget}: {c.group}"
+            text = ("A policy's episode has values where it had ended on every benchmark.",)
+            yield Section(title, text, table=budget_table(c, against, budget))
+    yield from equal_budgets(c)
+    yield from tables(c)
+
+
+def summary(study: Study) -> Summary:
+    """Returns the searches that found the fewest instructions within each budget."""
+    columns = [
+        (f"{BEST_KNOWN} / found", ratio_to(BEST_KNOWN)),
+        ("to xla-simplify", ratio_to("xla-simplify")),
+        ("pass calls", pass_calls),
+    ]
+    ratio = "best known op count / found"
+    return best(study, ratio, lambda c: ratio_to(reference(c) or "xla-cpu"), columns)
 
 
 def reference(comparison: Comparison) -> str | None:
-    """The best known where it is known of all benchmarks, or else the last pipeline that is."""
+    """Returns the best known if all benchmarks have it, or else a pipeline that all have."""
     names = {o.benchmark for t in comparison.trials() for o in t.outcomes}
     for against in (BEST_KNOWN, "xla-simplify", "xla-cpu"):
         if names and all(comparison.reference(n, against) is not None for n in names):
@@ -55,7 +60,7 @@ def reference(comparison: Comparison) -> str | None:
 
 
 def count_at(trial: Trial, benchmark: str, start: int, budget: Budget, spent: float) -> int:
-    """Least op count that a search had found of a benchmark when it had spent so much."""
+    """Returns the least op count that a search had found on a benchmark within a budget."""
     column = _COLUMN[budget]
     found = [point[2] for point in trial.curves.get(benchmark, ()) if point[column] <= spent]
     return min([start, *found])
@@ -64,19 +69,19 @@ def count_at(trial: Trial, benchmark: str, start: int, budget: Budget, spent: fl
 def ratio_at(
     comparison: Comparison, trial: Trial, against: str, budget: Budget, spent: float
 ) -> float:
-    """Geometric mean of reference / what was found within a budget on each benchmark."""
+    """Returns the geometric mean of reference / op count found within a budget."""
     values = []
     for outcome in trial.counted():
         known = comparison.reference(outcome.benchmark, against)
         if known is not None:
             count = count_at(trial, outcome.benchmark, outcome.start, budget, spent)
-            # What was found and failed its check later does not count at any time.
+            # A result that failed its check counts at no time.
             values.append(known / max(count, outcome.op_count))
     return geometric_mean(values)
 
 
 def _spent(trial: Trial, budget: Budget) -> list[float]:
-    """What was spent on each benchmark."""
+    """Returns the pass calls or seconds spent on each benchmark."""
     if budget == "pass calls":
         return [float(outcome.calls) for outcome in trial.outcomes]
     ends = [max((point[1] for point in c), default=0.0) for c in trial.curves.values()]
@@ -88,8 +93,8 @@ def _average(trial: Trial, budget: Budget) -> float:
     return sum(spent) / len(spent) if spent else math.nan
 
 
-def anytime_curves(comparison: Comparison, against: str, name: str) -> Picture:
-    """A panel for each kind of budget, a line for each method with curves."""
+def anytime_curves(comparison: Comparison, against: str) -> Picture:
+    """Draws a panel for each kind of budget, with a line for each method with curves."""
     panels = []
     for budget in _COLUMN:
         lines, points = {}, {}
@@ -105,11 +110,11 @@ def anytime_curves(comparison: Comparison, against: str, name: str) -> Picture:
         label = f"{budget} on each benchmark"
         panels.append(Panel("", label, lines, points, log_x=True))
     alt = f"Ratio to {against} on {comparison.group} against pass calls and against seconds"
-    return line_panels(name, alt, panels, f"ratio to {against}")
+    return line_panels(f"anytime-{comparison.number}", alt, panels, f"ratio to {against}")
 
 
 def _line(comparison: Comparison, trials: Sequence[Trial], against: str, budget: Budget) -> Line:
-    """The ratio at points that are evenly spread over a logarithmic axis."""
+    """Returns the ratio at points that are evenly spread over a logarithmic axis."""
     column = _COLUMN[budget]
     times = [p[column] for t in trials for curve in t.curves.values() for p in curve]
     first = min((time for time in times if time > 0), default=1.0)
@@ -120,7 +125,7 @@ def _line(comparison: Comparison, trials: Sequence[Trial], against: str, budget:
 
 
 def _budgets(comparison: Comparison, budget: Budget) -> list[float]:
-    """1, 2, 5, 10 … up to what the largest search spent."""
+    """Returns budgets 1, 2, 5, 10 … up to the largest that a search spent."""
     spent = [s for t in comparison.trials() if t.curves for s in _spent(t, budget) if s > 0]
     if not spent:
         return []
@@ -131,51 +136,34 @@ def _budgets(comparison: Comparison, budget: Budget) -> list[float]:
 
 
 def budget_table(comparison: Comparison, against: str, budget: Budget) -> Table:
-    """The ratio at fixed budgets; empty where a search ended before, and an episode after."""
+    """Returns the ratio at fixed budgets.
+
+    A cell is empty beyond the end of a search, and before the end of a policy's episode.
+    """
     budgets = _budgets(comparison, budget)
     rows: list[list[Cell]] = []
     for method in comparison.methods:
         trials = comparison.study.of(method, comparison.group)
-        if not any(_spent(trial, budget) for trial in trials):
+        searches = [trial for trial in trials if trial.curves]
+        spent = [s for trial in searches or trials for s in _spent(trial, budget)]
+        if not spent:
             continue
-        cells = _search_at if any(trial.curves for trial in trials) else _episode_at
-        rows.append([method, *cells(comparison, trials, against, budget, budgets)])
+        if searches:
+            cells = [
+                over_seeds([ratio_at(comparison, t, against, budget, limit) for t in searches])
+                if limit <= max(spent) * 1.001
+                else None
+                for limit in budgets
+            ]
+        else:
+            found = over_seeds([comparison.count_ratio(against)(trial) for trial in trials])
+            cells = [found if limit >= max(spent) else None for limit in budgets]
+        rows.append([method, *cells])
     return Table(("method", *(f"{limit:,g}" for limit in budgets)), rows)
 
 
-def _search_at(
-    comparison: Comparison,
-    trials: Sequence[Trial],
-    against: str,
-    budget: Budget,
-    limits: Sequence[float],
-) -> list[Cell]:
-    """What a search had found at each budget; nothing beyond what it spent."""
-    trials = [trial for trial in trials if trial.curves]
-    most = max(max(_spent(t, budget), default=0.0) for t in trials) * 1.001
-    return [
-        over_seeds([ratio_at(comparison, t, against, budget, limit) for t in trials])
-        if limit <= most
-        else None
-        for limit in limits
-    ]
-
-
-def _episode_at(
-    comparison: Comparison,
-    trials: Sequence[Trial],
-    against: str,
-    budget: Budget,
-    limits: Sequence[float],
-) -> list[Cell]:
-    """What a policy's episode came to, at each budget that was enough for it everywhere."""
-    most = max(max(_spent(t, budget), default=0.0) for t in trials)
-    found = over_seeds([comparison.count_ratio(against)(trial) for trial in trials])
-    return [found if limit >= most else None for limit in limits]
-
-
-def equal_budgets(comparison: Comparison) -> Section | None:
-    """Policies against searches that are given what the policy spent, on each benchmark."""
+def equal_budgets(comparison: Comparison) -> Iterator[Section]:
+    """Yields a comparison of policies with searches that spend the same, if there are any."""
     methods = {m: comparison.study.of(m, comparison.group) for m in comparison.methods}
     policies = [m for m, t in methods.items() if not any(x.curves for x in t) and t[0].seconds]
     searches = {m: t for m, t in methods.items() if all(x.curves for x in t)}
@@ -190,15 +178,15 @@ def equal_budgets(comparison: Comparison) -> Section | None:
                 cells.append(over_seeds(values))
             rows.append([policy, search, *cells])
     if not rows:
-        return None
+        return
     text = (
-        "Op count of the search / of the policy, when the search has spent on each benchmark "
-        "what the policy spent on it: above 1 the policy is better. Least and greatest are over "
-        "pairs of seeds.",
+        "Op count of the search / of the policy, when the search has spent the same on each "
+        "benchmark as the policy: above 1 the policy is better. Least and greatest are over pairs "
+        "of seeds.",
     )
     headings = ("policy", "search", *(f"at the same {budget}" for budget in _COLUMN))
     title = f"At equal budgets: {comparison.group}"
-    return Section(title, text, table=Table(headings, rows))
+    yield Section(title, text, table=Table(headings, rows))
 
 
 def _at_the_same(policy: Trial, search: Trial, budget: Budget) -> float:

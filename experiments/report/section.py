@@ -1,36 +1,36 @@
-"""What a report is made of, whatever it is written as."""
+"""Parts of a report, apart from the format that it is written in."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 TO = NOTHING = "\N{EN DASH}"
-"""Between the ends of a range; in an empty cell."""
+"""Dash between the ends of a range, and in an empty cell."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A cell that is shown as text and sorted by a value."""
+    """A cell with a value and the text that shows it."""
 
     value: float
     text: str
 
 
 Cell = str | int | Number | None
-"""None is nothing to say: undefined, or not measured."""
+"""Content of a table's cell; None is undefined or not measured."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under headings; the first column says what a row is of."""
+    """Rows under headings; the first column names the row."""
 
     headings: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     folded: bool = False
-    """Whether it is so long that readers open it first."""
+    """True for a long table that is folded until a reader opens it."""
 
     def __post_init__(self) -> None:
-        """Refuses rows of another length than the headings."""
+        """Raises ValueError if a row has another length than the headings."""
         for row in self.rows:
             if len(row) != len(self.headings):
                 raise ValueError(f"expected {len(self.headings)} cells, got {len(row)}: {row}")
@@ -38,14 +38,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture and what it shows, for those who do not see it."""
+    """A picture and its description."""
 
     name: str
-    """Unique in its chapter; part of the name of its file."""
+    """Name that is unique in its chapter; part of the name of its file."""
     alt: str
     png: bytes
-    width: int
-    """Pixels at 100 %."""
 
 
 @dataclass(frozen=True)
@@ -60,37 +58,48 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Summary:
+    """The answer of a study to its question."""
+
+    sentences: Sequence[str] = ()
+    """The answer in at most three sentences; the first one stands in the index."""
+    table: Table | None = None
+
+
+@dataclass(frozen=True)
 class Chapter:
-    """All that is shown of one study."""
+    """The page of one study."""
 
     key: str
-    """Unique in a report; the beginning of the names of its files."""
+    """Name that is unique in a report; the beginning of the names of its files."""
     title: str
+    question: str
+    summary: Summary
     made: Sequence[tuple[str, str]]
-    """What it was made with: command, seeds, commit, machine."""
+    """Command, seeds, commit and machine of the study, each with its name."""
     notes: Sequence[str]
     sections: Sequence[Section]
 
 
 def ratio(value: float) -> Number | None:
-    """A ratio with three decimals; None of nan."""
+    """Returns a ratio with three decimals, or None for nan."""
     return None if math.isnan(value) else Number(value, f"{value:.3f}")
 
 
 def percent(value: float) -> Number | None:
-    """A share from 0 to 1 in per cent; None of nan."""
+    """Returns a share from 0 to 1 in per cent, or None for nan."""
     return None if math.isnan(value) else Number(value, f"{100 * value:.0f} %")
 
 
 def plain(value: float) -> Number | None:
-    """A number with three digits or all those before the point; None of nan."""
+    """Returns a number with three digits, or all before the point; None for nan."""
     if math.isnan(value):
         return None
     return Number(value, f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}")
 
 
 def interval(value: float, bounds: tuple[float, float]) -> Number | None:
-    """A ratio with its interval in brackets; None of nan."""
+    """Returns a ratio with its interval in brackets, or None for nan."""
     if math.isnan(value):
         return None
     low, high = bounds
@@ -98,13 +107,13 @@ def interval(value: float, bounds: tuple[float, float]) -> Number | None:
 
 
 def mean_over_seeds(values: Sequence[float]) -> Number | None:
-    """As ``over_seeds``, of numbers of any size, without their spread."""
+    """Returns the mean over seeds of numbers of any size, or None if none is defined."""
     defined = [value for value in values if not math.isnan(value)]
     return plain(math.fsum(defined) / len(defined)) if defined else None
 
 
 def over_seeds(values: Sequence[float], decimals: int = 3) -> Number | None:
-    """Mean over seeds, with the least and the greatest of them; None if none is defined."""
+    """Returns the mean over seeds with the least and the greatest, or None if none is defined."""
     defined = [value for value in values if not math.isnan(value)]
     if not defined:
         return None
@@ -116,6 +125,6 @@ def over_seeds(values: Sequence[float], decimals: int = 3) -> Number | None:
 
 
 def share_over_seeds(values: Sequence[float]) -> Number | None:
-    """As ``over_seeds``, of shares from 0 to 1, in per cent."""
+    """Returns the same as ``over_seeds`` for shares from 0 to 1, in per cent."""
     found = over_seeds([100 * value for value in values], decimals=0)
     return found and Number(found.value, f"{found.text} %")

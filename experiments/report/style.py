@@ -1,8 +1,7 @@
-"""How pictures look: colours that the colour-blind tell apart, sizes to be read at 100 %."""
+"""Style of the pictures: sizes, and colours that colour-blind readers can tell apart."""
 
 import io
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from experiments.report.section import Picture
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
 
 DPI = 110
 WIDTH = 9.0
-"""Inches of a picture."""
+"""Width of a picture in inches."""
 GREY = "#8a8a8a"
 # Okabe and Ito, Color Universal Design (2008), without the yellow, which is lost on white.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", GREY)
@@ -30,26 +29,26 @@ _SETTINGS: Any = {
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:
-    """A colour for each name; the GNN and the agent on op counts have theirs in every picture."""
+    """Returns a colour for each name; the GNN and the op-count agent always have the same."""
     return {name: _COLOURS[n % len(_COLOURS)] for name, n in _numbered(names).items()}
 
 
 def row_colours(names: Iterable[str]) -> dict[str, str]:
-    """A colour for each row with its name beside it: only the project's own agents stand out."""
+    """Returns a colour for each row of a labelled chart; the project's own agents stand out."""
     numbers = _numbered(names)
     others = GREY if min(numbers.values(), default=0) < len(_OWN) else _COLOURS[0]
     return {name: _COLOURS[n] if n < len(_OWN) else others for name, n in numbers.items()}
 
 
 def dashes(names: Iterable[str]) -> dict[str, str]:
-    """A kind of line for each name, another where the colours come again."""
+    """Returns a line style for each name; names of the same colour have different styles."""
     return {
         name: _DASHES[n // len(_COLOURS) % len(_DASHES)] for name, n in _numbered(names).items()
     }
 
 
 def _numbered(names: Iterable[str]) -> dict[str, int]:
-    """A number for each name; the first ones are kept for the project's own two agents."""
+    """Returns a number for each name; the first two are kept for the project's own agents."""
     names = list(names)
     own: dict[str, int] = {}
     for number, agent in enumerate(_OWN):
@@ -61,31 +60,33 @@ def _numbered(names: Iterable[str]) -> dict[str, int]:
     return {name: own[name] for name in names}
 
 
-@contextmanager
-def _settings() -> Iterator[None]:
-    import matplotlib as mpl
-
-    with mpl.rc_context(_SETTINGS):
-        yield
-
-
 def picture(name: str, alt: str, height: float, draw: "Callable[[Figure], Any]") -> Picture:
-    """Draws a picture; the same bytes each time.
+    """Draws a picture; the same drawing gives the same bytes.
 
     Args:
         name: Its name in the chapter.
-        alt: What it shows.
-        height: Inches.
-        draw: Draws into the figure that it is given.
+        alt: Description.
+        height: Height in inches.
+        draw: Function that draws into a figure.
     """
-    with _settings():
-        # No pyplot: it would keep every figure, and want a display where it finds one.
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+    import matplotlib as mpl
 
+    # No pyplot: it would keep every figure, and want a display where it finds one.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(_SETTINGS):
         figure = Figure(figsize=(WIDTH, height), dpi=DPI, layout="constrained")
         FigureCanvasAgg(figure)
         draw(figure)
-        content = io.BytesIO()
-        figure.savefig(content, format="png", metadata={"Software": None})
-    return Picture(name, alt, content.getvalue(), round(WIDTH * DPI))
+        return Picture(name, alt, _png(figure))
+
+
+def _png(figure: "Figure") -> bytes:
+    """Returns a figure as PNG with a palette of 256 colours, a third of the size without one."""
+    from PIL import Image
+
+    drawn, content = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, format="png", metadata={"Software": None})
+    Image.open(drawn).convert("RGB").quantize(256).save(content, format="png", optimize=True)
+    return content.getvalue()

@@ -1,36 +1,49 @@
-"""The table of aims, and what stands behind it."""
+"""The table of aims, and the tables behind it."""
 
 import math
+from collections.abc import Iterator
 
 from experiments.outcomes.study import Study
-from experiments.report.aims import aims_table, explained
-from experiments.report.comparison import BETTER, Comparison
+from experiments.paper.win import same_time
+from experiments.report.aims import EXPLAINED, aims_reached, aims_table
+from experiments.report.comparison import BETTER, Comparison, for_each_group
 from experiments.report.generic import ratio_bars
 from experiments.report.methods import tables
 from experiments.report.search import equal_budgets
-from experiments.report.section import Cell, Section, Table, over_seeds
+from experiments.report.section import Cell, Section, Summary, Table, over_seeds
+from experiments.report.summary import TO_BETTER, best, ratio_to
 
 
 def sections(study: Study) -> list[Section]:
-    """The table of aims first, then each group's own tables and pictures."""
-    found = [Section("Aims", explained(), table=aims_table(study))]
-    for number, group in enumerate(study.groups(), 1):
-        comparison = Comparison(study, group)
-        overlaps = spreads(comparison)
-        if overlaps:
-            found.append(Section(f"Do the seeds' spreads overlap? {group}", table=overlaps))
-        equal = equal_budgets(comparison)
-        if equal:
-            found.append(equal)
-        if comparison.against():
-            bars = ratio_bars(comparison, f"ratios-{number}")
-            found.append(Section(f"Count ratio: {group}", ("Dots are seeds.",), bars))
-        found += tables(comparison, text=())
-    return found
+    """Returns the table of aims, then each group's own tables and pictures."""
+    return [Section("Aims", (EXPLAINED,), table=aims_table(study)), *_groups(study)]
+
+
+@for_each_group
+def _groups(c: Comparison) -> Iterator[Section]:
+    overlaps = spreads(c)
+    if overlaps:
+        yield Section(f"Overlap of the seeds' ranges: {c.group}", table=overlaps)
+    yield from equal_budgets(c)
+    if c.against():
+        yield Section(f"Count ratio: {c.group}", ("Dots are seeds.",), ratio_bars(c))
+    yield from tables(c, text=())
+
+
+def summary(study: Study) -> Summary:
+    """Returns the best methods of each group, and how many aims each of them reaches."""
+    columns = [(f"to {name}", ratio_to(name)) for name in ("xla-cpu", "xla-simplify", BETTER)]
+    return best(
+        study,
+        TO_BETTER,
+        lambda comparison: ratio_to(BETTER),
+        [*columns, ("aims reached", aims_reached)],
+        shown=lambda method: not method.startswith(same_time("")),
+    )
 
 
 def spreads(comparison: Comparison) -> Table | None:
-    """Each pair of methods of several seeds: whether the least of one is above all of the other."""
+    """Returns a row for each pair of methods of several seeds, and if their spreads overlap."""
     against = comparison.against()
     if not against:
         return None
@@ -47,10 +60,10 @@ def spreads(comparison: Comparison) -> Table | None:
             other,
             over_seeds(values[better]),
             over_seeds(values[other]),
-            "apart" if min(values[better]) > max(values[other]) else "they overlap",
+            "apart" if min(values[better]) > max(values[other]) else "overlap",
         ]
         for place, better in enumerate(several)
         for other in several[place + 1 :]
     ]
-    headings = ("better", "other", f"better, to {chosen}", "other", "spreads")
+    headings = ("better", "other", f"better, to {chosen}", "other", "ranges")
     return Table(headings, rows) if rows else None

@@ -1,15 +1,19 @@
-"""Beam search by op count (Lowerre 1976, "The HARPY speech recognition system", for the idea)."""
+"""Beam search (Lowerre 1976, "The HARPY speech recognition system", for the idea)."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
-from experiments.search.space import Node, SearchSpace
+from experiments.search.guide import Guide
+from experiments.search.state_space import AnyNode, Move, StateSpace
 
 
-def beam_search(space: SearchSpace, random: np.random.Generator, width: int) -> None:
-    """Keeps the states with the least op count of each depth, and tries every pass on them.
+def beam_search(space: StateSpace[Any, Any], random: np.random.Generator, width: int) -> None:
+    """Keeps the states with the least op count of each depth, and makes every move in them.
 
-    When a depth brings nothing new, the width is doubled and the search begins anew: what was
-    called before costs nothing then. Ends when the beam holds every state that there is.
+    When a depth brings nothing new, the width is doubled and the search begins again; moves made
+    before cost nothing then. The search ends when the beam holds every state that there is.
 
     Args:
         space: Where to search.
@@ -19,31 +23,85 @@ def beam_search(space: SearchSpace, random: np.random.Generator, width: int) -> 
     Raises:
         BudgetSpentError: The budget is spent.
     """
-    while True:
-        whole = _descend(space, random, width)
-        if whole:
-            return
+
+    def ranked(states: list[Any]) -> list[Any]:
+        ties = dict(zip(states, random.permutation(len(states)), strict=True))
+        return sorted(states, key=lambda node: (node.op_count, ties[node]))
+
+    while not descend(space, width, space.moves, ranked):
         width *= 2
 
 
-def _descend(space: SearchSpace, random: np.random.Generator, width: int) -> bool:
-    """Goes down as far as there are new states; returns whether none had to be left out."""
-    front = [space.root]
-    seen = {space.root}
-    whole = True
+def policy_beam(
+    space: StateSpace[Any, int], random: np.random.Generator, guide: Guide, width: int = 4
+) -> None:
+    """Makes the moves that a policy thinks likeliest, and keeps the best states of each depth.
+
+    The best states are those for which the value head expects the fewest instructions to be left.
+    When a depth brings nothing new, the beam and the number of children of a state are doubled
+    and the search begins again. The search ends when nothing was left out.
+
+    Args:
+        space: Where to search.
+        random: Not used: nothing is drawn.
+        guide: The policy.
+        width: States kept at first, and children that each of them gets.
+
+    Raises:
+        BudgetSpentError: The budget is spent.
+        ValueError: The policy's values do not predict op counts.
+    """
+
+    def ranked(states: list[Any]) -> list[Any]:
+        return sorted(states, key=guide.expected_op_count)
+
+    while not descend(space, width, guide.ranked, ranked, children=width, count_known=True):
+        width *= 2
+
+
+def descend(
+    space: StateSpace[AnyNode, Move],
+    width: int,
+    moves: Callable[[AnyNode], Iterable[Move]],
+    ranked: Callable[[list[AnyNode]], list[AnyNode]],
+    *,
+    children: int | None = None,
+    count_known: bool = False,
+) -> bool:
+    """Runs one beam search, as deep as there are new states.
+
+    Args:
+        space: Where to search.
+        width: States kept of each depth.
+        moves: Moves to make in a state, best first.
+        ranked: Sorts the new states of a depth, best first.
+        children: Children after which no further move is made in a state; None makes all moves.
+        count_known: True if children count that the search has seen elsewhere.
+
+    Returns:
+        True if nothing was left out.
+
+    Raises:
+        BudgetSpentError: The budget is spent.
+    """
+    front, seen, complete = [space.root], {space.root}, True
     while front:
-        found: dict[Node, None] = {}
+        found: list[AnyNode] = []
         for node in front:
             space.budget.check()
-            for action in range(len(space.passes)):
-                child = space.step(node, action)
+            counted: set[AnyNode] = set()
+            for move in moves(node):
+                if len(counted) == children:
+                    complete = False
+                    break
+                child = space.step(node, move)
+                if child is node:
+                    continue
+                if child not in seen or count_known:
+                    counted.add(child)
                 if child not in seen:
                     seen.add(child)
-                    found[child] = None
-        order = random.permutation(len(found))
-        ranked = sorted(
-            zip(found, order, strict=True), key=lambda pair: (pair[0].op_count, pair[1])
-        )
-        whole = whole and len(ranked) <= width
-        front = [node for node, _ in ranked[:width]]
-    return whole
+                    found.append(child)
+        complete = complete and len(found) <= width
+        front = ranked(found)[:width]
+    return complete

@@ -1,17 +1,17 @@
-"""What a search may spend, and what it found by when."""
+"""Budget of a search."""
 
 import time
 
 
 class BudgetSpentError(Exception):
-    """A search has nothing left to spend; what it found so far counts."""
+    """Raised when a search has nothing left to spend; its results so far count."""
 
 
 class Budget:
-    """Pass calls and seconds, whichever ends first; the clock starts when it is made.
+    """Limit on calls and seconds, whichever ends first; the clock starts when it is made.
 
     Args:
-        calls: Pass calls; None is no limit.
+        calls: Pass calls, or rewrites to apply; None is no limit.
         seconds: Wall time; None is no limit.
     """
 
@@ -20,7 +20,7 @@ class Budget:
             raise ValueError("expected a limit of pass calls, of seconds, or both; got neither")
         self.limit_calls, self.limit_seconds = calls, seconds
         self.calls = 0
-        """Pass calls made."""
+        """Calls made."""
         self.start()
 
     def start(self) -> None:
@@ -29,12 +29,12 @@ class Budget:
 
     @property
     def seconds(self) -> float:
-        """Wall time since the search began."""
+        """Returns the wall time since the search began."""
         return time.perf_counter() - self._begun
 
     @property
     def share(self) -> float:
-        """Share of the budget that is spent, 0 to 1."""
+        """Returns the share of the budget that is spent, 0 to 1."""
         shares = [0.0]
         if self.limit_calls is not None:
             shares.append(self.calls / max(self.limit_calls, 1))
@@ -50,7 +50,7 @@ class Budget:
             raise BudgetSpentError
 
     def spend(self) -> None:
-        """Counts one pass call.
+        """Counts one call.
 
         Raises:
             BudgetSpentError: There is none left.

@@ -6,24 +6,26 @@ import nevergrad
 import numpy as np
 
 from experiments.search.patience import Patience
-from experiments.search.space import SearchSpace
+from experiments.search.space import PassSpace
+from hlograph.transforms.registry import passes
 
 _LENGTH = 32
-"""Places of an order; each holds a pass or nothing."""
+"""Positions of an order; each holds a pass or nothing."""
 _OPTIMIZER = "DoubleFastGADiscreteOnePlusOne"
-"""A (1+1) evolution strategy over discrete values whose mutation rate has heavy tails.
+"""(1+1) evolution strategy over discrete values whose mutation rate has heavy tails.
 
-Doerr, Le, Makhmara and Nguyen 2017, "Fast genetic algorithms" (arXiv:1703.03334), as nevergrad
-has it. https://facebookresearch.github.io/nevergrad/
+Doerr, Le, Makhmara and Nguyen 2017, "Fast genetic algorithms" (arXiv:1703.03334), in nevergrad's
+implementation. https://facebookresearch.github.io/nevergrad/
 """
-_MOST_ORDERS = 100_000  # that nevergrad is told to plan for when only seconds are limited
+_MAX_ORDERS = 100_000
+"""Budget for which nevergrad plans when only seconds are limited."""
 
 
-def evolution(space: SearchSpace, random: np.random.Generator) -> None:
-    """Evolves orders of a fixed length, beginning with one of no passes.
+def evolution(space: PassSpace, random: np.random.Generator) -> None:
+    """Evolves orders of a fixed length, beginning with an order of no passes.
 
-    An order is worth the least op count on its way. An order's passes are called one after the
-    other, and those in states that the table knows cost nothing.
+    The fitness of an order is the least op count on its path. Its passes are called one after the
+    other; those in states that the table knows cost nothing.
 
     Args:
         space: Where to search.
@@ -32,28 +34,28 @@ def evolution(space: SearchSpace, random: np.random.Generator) -> None:
     Raises:
         BudgetSpentError: The budget is spent, or orders lead to nothing new.
     """
-    nothing = len(space.passes)
+    nothing = len(passes)
     orders = nevergrad.p.Array(init=np.full(_LENGTH, float(nothing)), lower=0, upper=nothing)
-    # So wide that a place that is changed may come to any value: numbers of passes have no order.
+    # So wide that a mutation may take any value: numbers of passes have no order.
     orders.set_mutation(sigma=nothing / 2)
     orders.set_integer_casting()
     orders.random_state = np.random.RandomState(random.integers(2**32, dtype=np.uint32))
     with warnings.catch_warnings():
-        # Its remarks on settings, and on functions of numpy's that will go.
+        # Remarks on settings, and on numpy functions that nevergrad should no longer use.
         warnings.simplefilter("ignore")
-        budget = space.budget.limit_calls or _MOST_ORDERS
-        optimizer = nevergrad.optimizers.registry[_OPTIMIZER](orders, budget=budget)
+        _evolve(space, orders)
+
+
+def _evolve(space: PassSpace, orders: nevergrad.p.Array) -> None:
+    budget = space.budget.limit_calls or _MAX_ORDERS
+    optimizer = nevergrad.optimizers.registry[_OPTIMIZER](orders, budget=budget)
     patience = Patience(space, tries=100)
     while True:
         patience.check()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            asked = optimizer.ask()
+        asked = optimizer.ask()
         node, least = space.root, space.root.op_count
         for action in asked.value:
-            if action < nothing:
+            if action < len(passes):
                 node = space.step(node, int(action))
                 least = min(least, node.op_count)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            optimizer.tell(asked, float(least))
+        optimizer.tell(asked, float(least))

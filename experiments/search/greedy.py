@@ -1,17 +1,19 @@
-"""Greedy search that looks further ahead where nothing near is better."""
+"""Greedy search that looks further ahead where no neighbor is better."""
+
+from typing import Any
 
 import numpy as np
 
-from experiments.search.space import Node, SearchSpace
+from experiments.search.state_space import AnyNode, StateSpace
 
 
-def greedy_search(space: SearchSpace, random: np.random.Generator) -> None:
-    """Goes to the best state that one pass leads to, or two where no one pass helps, and so on.
+def greedy_search(space: StateSpace[Any, Any], random: np.random.Generator) -> None:
+    """Goes to the best neighbor; where none is better, to the nearest better state.
 
-    Every pass is called in a state before the best of what they lead to is taken. Where that is
-    no better than the present state, every pass is called in each of those states in turn, those
-    with the least op count first, until something better is found; then in the states after
-    those. Ends when no state that can be reached is better.
+    Every move is made in a state before the best child is chosen. If that child is no better than
+    the present state, every move is made in each of the children, those with the least op count
+    first, then in their children, until a better state is found. The search ends when no state
+    that can be reached is better.
 
     Args:
         space: Where to search.
@@ -20,25 +22,28 @@ def greedy_search(space: SearchSpace, random: np.random.Generator) -> None:
     Raises:
         BudgetSpentError: The budget is spent.
     """
-    node: Node | None = space.root
+    node = space.root
     while node is not None:
         node = _better(space, node, random)
 
 
-def _better(space: SearchSpace, begin: Node, random: np.random.Generator) -> Node | None:
-    """The nearest state with fewer instructions; None if there is none."""
+def _better(
+    space: StateSpace[AnyNode, Any], begin: AnyNode, random: np.random.Generator
+) -> AnyNode | None:
+    """Returns the nearest state with fewer instructions; None if there is none."""
     front, seen = [begin], {begin}
     while front:
-        found: list[Node] = []
+        found: list[AnyNode] = []
         for node in front:
             space.budget.check()
-            new: list[Node] = []
-            for action in random.permutation(len(space.passes)).tolist():
-                child = space.step(node, action)
+            new: list[AnyNode] = []
+            moves = space.moves(node)
+            for number in random.permutation(len(moves)).tolist():
+                child = space.step(node, moves[number])
                 if child not in seen:
                     seen.add(child)
                     new.append(child)
-            # The first of equals is a random one, for passes were tried in random order.
+            # Moves were made in random order, so the first of equals is a random one.
             best = min(new, key=lambda child: child.op_count, default=begin)
             if best.op_count < begin.op_count:
                 return best

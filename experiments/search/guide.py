@@ -1,7 +1,7 @@
-"""What a trained policy says of the states of a search."""
+"""Trained policies as heuristics of searches over passes."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from envs.rewards import LogDrop, OpCountDrop, resolve_reward
 from experiments.policies.checkpoint import Checkpoint, policy_of
-from experiments.policies.config import PassTrainConfig, TrainConfig
-from experiments.policies.learner import NUM_ACTIONS, Learner, LearnerName, learner_of, new_policy
+from experiments.policies.config import PassTrainConfig, PolicyName, TrainConfig
+from experiments.policies.kind import PolicyKind
+from experiments.policies.kinds import policy_kind
+from experiments.policies.pass_ordering import NUM_ACTIONS
 from experiments.search.node_view import NodeView
-from experiments.search.space import Node, SearchSpace
-from experiments.workers.crew import parameters_of
+from experiments.search.space import PassNode, PassSpace
 from experiments.workers.playing import likeliest
+from experiments.workers.task_runner import parameters_of
 from hlograph.storage.locations import Location
-from hlograph.transforms.registry import passes
 from models.actor_critic import ActorCritic
 from models.rollout import StateTable
 
@@ -28,114 +29,133 @@ STOP = NUM_ACTIONS - 1
 
 @dataclass(frozen=True)
 class TrainedPolicy:
-    """A policy as it is sent to a worker, whatever settings the worker has."""
+    """Policy of a checkpoint as it is sent to a worker, whatever settings the worker has."""
 
-    learner: LearnerName
+    kind: PolicyName
     config: TrainConfig
-    """What it was trained with."""
+    """Settings of its training."""
     parameters: Mapping[str, NDArray[Any]]
-    """Its state, by the name of the tensor."""
+    """State of its network by name of the tensor."""
 
     @classmethod
     def of(cls, checkpoint: Checkpoint) -> "TrainedPolicy":
-        """The policy that a checkpoint has kept.
+        """Returns the policy that a checkpoint holds.
 
         Raises:
-            ValueError: It was made with other passes, rules or networks.
+            ValueError: The checkpoint was made with other passes, rules or networks.
         """
         _, policy = policy_of(checkpoint)
-        return cls(checkpoint.learner, checkpoint.settings(), parameters_of(policy))
+        return cls(checkpoint.kind, checkpoint.settings(), parameters_of(policy))
 
     @classmethod
     def load(cls, location: Location) -> "TrainedPolicy":
-        """As ``of``, of the checkpoint at a path or URL.
+        """Returns the policy of the checkpoint at a path or URL.
 
         Raises:
             DamagedFileError: The file is no checkpoint of this version.
-            ValueError: It was made with other passes or networks.
+            ValueError: It was made with other passes, rules or networks.
             OSError: It cannot be read.
         """
         return cls.of(Checkpoint.load(location))
 
     @property
     def pass_config(self) -> PassTrainConfig:
-        """What it was trained with, of a policy that orders passes.
+        """Settings of the training of a policy that orders passes.
 
         Raises:
-            ValueError: It does something else.
+            ValueError: The policy does something else.
         """
         if not isinstance(self.config, PassTrainConfig):
-            raise ValueError(f"expected a policy that orders passes, got {self.learner}")
+            raise ValueError(f"expected a policy that orders passes, got {self.kind}")
         return self.config
 
-    def build(self) -> tuple[Learner, ActorCritic]:
-        """The policy itself, on the CPU."""
-        learner = learner_of(self.learner, self.config)
-        policy = new_policy(learner, self.config).cpu().eval()
+    def build(self) -> tuple[PolicyKind, ActorCritic]:
+        """Returns the kind and the policy, on the CPU."""
+        kind = policy_kind(self.kind, self.config)
+        policy = kind.new_policy().cpu().eval()
         state = {key: torch.tensor(value) for key, value in self.parameters.items()}
         policy.load_state_dict(state)
-        return learner, policy
+        return kind, policy
 
 
 class Judgement(NamedTuple):
-    """What a policy says of a state."""
+    """Outputs of a policy in a state."""
 
     log_probs: NDArray[np.float64]
-    """[passes + 1]: of every pass and of stopping; passes known to change nothing have next to no
-    probability."""
+    """Log probabilities of every pass and of stopping, [passes + 1]; passes known to change nothing
+    have next to no probability."""
     value: float
-    """Of its value head: the return that it expects, discounted and scaled as in its training."""
+    """Return that its value head expects, discounted and scaled as in its training."""
 
 
 class Guide:
-    """A policy's view of the states of one search; each state is encoded once.
+    """Heuristic that asks a policy about the states of one search; each state is encoded once.
 
-    What it is given is what environments give it, with the search's table for the mask.
+    The policy sees what environments show it, with a mask from the search's table.
 
     Args:
-        space: Where to search, among all passes of the registry.
+        space: Where to search.
         trained: The policy.
 
     Raises:
-        ValueError: The space has other passes than the policy, or it does not order passes.
+        ValueError: The policy does not order passes.
     """
 
-    def __init__(self, space: SearchSpace, trained: TrainedPolicy) -> None:
+    def __init__(self, space: PassSpace, trained: TrainedPolicy) -> None:
         config = trained.pass_config
-        if space.passes != tuple(passes):
-            raise ValueError(
-                f"a policy chooses among {len(passes)} passes, got {len(space.passes)}"
-            )
-        learner, self._policy = trained.build()
+        kind, self._policy = trained.build()
         self._space = space
-        self._view = NodeView(space, learner.observation, costs=config.value_costs)
-        self._reward, self._reward_scale = config.reward, learner.ppo.reward_scale
+        self._view = NodeView(space, kind.observation, costs=config.value_costs)
+        self._reward, self._reward_scale = config.reward, kind.ppo.reward_scale
         self.horizon = config.horizon
-        """Passes of an episode, as in the policy's training."""
+        """Passes of an episode, as many as in the policy's training."""
         self._table = StateTable(self._policy)
-        self._vectors: dict[Node, torch.Tensor] = {}
-        self._judged: dict[Node, tuple[int, Judgement]] = {}
+        self._vectors: dict[PassNode, torch.Tensor] = {}
+        self._judged: dict[PassNode, tuple[int, Judgement]] = {}
 
-    def judge(self, node: Node) -> Judgement:
-        """What the policy says of a state, as much as the table knows of it now."""
+    def judge(self, node: PassNode) -> Judgement:
+        """Returns the policy's outputs in a state, with a mask of what the table knows now."""
         known = len(node.children)
         judged = self._judged.get(node)
         if judged is None or judged[0] != known:
             self._judged[node] = judged = (known, self._judge(node))
         return judged[1]
 
-    def greedy(self, node: Node) -> int:
-        """What the policy does in a state when it does not draw; as everywhere, see `likeliest`."""
+    def moves(self, node: PassNode) -> Sequence[int]:
+        """Returns the numbers of all passes."""
+        return self._space.moves(node)
+
+    def priors(self, node: PassNode) -> NDArray[np.float64]:
+        """Returns the probabilities of all passes, [passes]."""
+        return np.exp(self.judge(node).log_probs[:STOP])
+
+    def ranked(self, node: PassNode) -> list[int]:
+        """Returns the numbers of all passes, likeliest first."""
+        return np.argsort(-self.judge(node).log_probs[:STOP], kind="stable").tolist()
+
+    def greedy(self, node: PassNode) -> int:
+        """Returns the action that the policy chooses when it does not draw (see ``likeliest``)."""
         log_probs = torch.from_numpy(self.judge(node).log_probs)
         return int(likeliest(log_probs[None]))
 
-    def expected_op_count(self, node: Node) -> float:
-        """Instructions that the value head expects to be left: at least 1, at most as many as now.
+    def rollout(self, node: PassNode) -> Iterator[PassNode]:
+        """Plays the policy greedily from a state on, and yields each new state on the path."""
+        for _ in range(self.horizon):
+            action = self.greedy(node)
+            if action == STOP:
+                return
+            child = self._space.step(node, action)
+            if child is not node:
+                yield child
+            node = child
 
-        The value is discounted: it tells of the next few passes rather than of an episode's end.
+    def expected_op_count(self, node: PassNode) -> float:
+        """Returns the op count that the value head expects: at least 1, at most the present one.
+
+        The value is discounted, so it predicts the next few passes rather than an episode's end.
 
         Raises:
-            ValueError: The policy was trained with a reward whose return is no drop.
+            ValueError: The returns of the policy's reward are no drops of the op count.
         """
         return expected_op_count(
             self._reward,
@@ -145,14 +165,14 @@ class Guide:
         )
 
     @torch.no_grad()
-    def _judge(self, node: Node) -> Judgement:
+    def _judge(self, node: PassNode) -> Judgement:
         context, mask = self._view.context(node)
         log_probs, value = self._policy(
             self._vector(node), torch.from_numpy(context)[None], torch.from_numpy(mask)[None]
         )
         return Judgement(log_probs[0].double().numpy(), float(value[0]))
 
-    def _vector(self, node: Node) -> torch.Tensor:
+    def _vector(self, node: PassNode) -> torch.Tensor:
         found = self._vectors.get(node)
         if found is None:
             item = self._view.state(node).item
@@ -162,14 +182,14 @@ class Guide:
 
 
 def expected_op_count(reward: str, expected: float, op_count: int, start: int) -> float:
-    """Op count that a return tells of, from 1 to the present one.
+    """Returns the op count that a return stands for, from 1 to the present one.
 
     Args:
         reward: Name of the reward.
-        expected: Return that is expected from here on, discounted. What calls cost is taken off
-            it, so it tells of slightly too many instructions.
+        expected: Return that is expected from here on, discounted. The cost of calls is subtracted
+            from it, so the op count is slightly too high.
         op_count: Instructions now.
-        start: Instructions of the benchmark.
+        start: Instructions of the unchanged benchmark.
 
     Raises:
         ValueError: Returns of this reward are no drops of the op count.
@@ -181,6 +201,6 @@ def expected_op_count(reward: str, expected: float, op_count: int, start: int) -
     if isinstance(kind, OpCountDrop):
         return max(op_count - drop / kind.scale * start, 1.0)
     raise ValueError(
-        f"the policy was trained with the reward {reward}, whose values tell no op count: expected "
-        "log-drop or op-count-drop. Searches that go by probabilities alone take any policy"
+        f"the policy was trained with the reward {reward}, whose values predict no op count: "
+        "expected log-drop or op-count-drop. Searches that use probabilities alone take any policy"
     )

@@ -1,35 +1,43 @@
-"""When a search that tries again and again has nothing new to ask."""
+"""Ends searches that would try for ever without anything new."""
+
+from collections.abc import Callable
+from typing import Any
 
 from experiments.search.budget import BudgetSpentError
-from experiments.search.space import SearchSpace
+from experiments.search.state_space import StateSpace
 
 
 class Patience:
-    """Ends a search that would go on for ever, since what it asks was asked before.
+    """Limit on the tries that bring nothing new.
 
-    It ends at once where every pass was called in every state. Where a method does not come to the
-    states that are left, it ends after some tries in vain; how many looks into the table a try
-    takes is of no account.
+    The limit also ends a search at once when every move was made in every state.
 
     Args:
         space: Where the search is.
-        tries: Tries one after the other without any pass call, after which it ends.
+        tries: Consecutive tries without progress after which the search ends.
+        progress: Number that grows with each success; None counts the calls spent.
     """
 
-    def __init__(self, space: SearchSpace, tries: int = 300) -> None:
+    def __init__(
+        self,
+        space: StateSpace[Any, Any],
+        tries: int = 300,
+        progress: Callable[[], int] | None = None,
+    ) -> None:
         self._space, self._tries = space, tries
-        self._calls, self._idle = -1, 0
+        self._progress = progress or (lambda: space.budget.calls)
+        self._last, self._idle = -1, 0
 
     def check(self) -> None:
         """Counts a try.
 
         Raises:
-            BudgetSpentError: There were too many without a call, or nothing is left to spend or
-                to ask.
+            BudgetSpentError: Too many tries brought nothing new, the budget is spent, or the space
+                is exhausted.
         """
-        budget = self._space.budget
-        budget.check()
-        self._idle = self._idle + 1 if self._calls == budget.calls else 0
-        self._calls = budget.calls
+        self._space.budget.check()
+        progress = self._progress()
+        self._idle = self._idle + 1 if progress == self._last else 0
+        self._last = progress
         if self._idle >= self._tries or self._space.exhausted:
             raise BudgetSpentError

@@ -1,34 +1,40 @@
-"""A policy's own episodes: the greedy one, then drawn ones, and the best of all is kept."""
+"""Episodes of a heuristic or policy: one greedy episode, then drawn ones."""
+
+from typing import Any
 
 import numpy as np
 
 from experiments.search.guide import STOP, Guide
 from experiments.search.patience import Patience
-from experiments.search.space import Node, SearchSpace
+from experiments.search.space import PassNode, PassSpace
+from experiments.search.state_space import Heuristic, StateSpace
 
-_WARMER = 1.2
-"""What the temperature is multiplied with after an episode without anything new."""
+_WARMING = 1.2
+"""Factor on the temperature after an episode that found nothing new."""
 
 
-def greedy_episode(space: SearchSpace, random: np.random.Generator, guide: Guide) -> None:
-    """Plays the policy greedily once, and leaves the rest of the budget.
+def greedy_episode(
+    space: StateSpace[Any, Any], random: np.random.Generator, heuristic: Heuristic[Any]
+) -> None:
+    """Follows a heuristic greedily once, and leaves the rest of the budget.
 
     Args:
         space: Where to search.
         random: Not used: nothing is drawn.
-        guide: The policy.
+        heuristic: The advice to follow.
 
     Raises:
         BudgetSpentError: The budget is spent.
     """
-    _play(space, random, guide, temperature=0.0)
+    for _ in heuristic.rollout(space.root):
+        pass
 
 
-def policy_episodes(space: SearchSpace, random: np.random.Generator, guide: Guide) -> None:
-    """Plays the policy greedily once, then draws from it.
+def policy_episodes(space: PassSpace, random: np.random.Generator, guide: Guide) -> None:
+    """Plays the policy greedily once, then draws episodes from it.
 
-    Episodes in states that the table knows are free, and the more of them there are the less the
-    policy is followed: each one warms the distribution, p ** (1 / temperature).
+    An episode in known states is free. Each one raises the temperature of the distribution,
+    p ** (1 / temperature), so that later episodes follow the policy less.
 
     Args:
         space: Where to search.
@@ -43,27 +49,20 @@ def policy_episodes(space: SearchSpace, random: np.random.Generator, guide: Guid
     patience = Patience(space, tries=60)
     while True:
         patience.check()
-        calls = space.budget.calls
-        _play(space, random, guide, temperature)
+        calls, node = space.budget.calls, space.root
+        for _ in range(guide.horizon):
+            action = _drawn(guide, node, temperature, random)
+            if action == STOP:
+                break
+            node = space.step(node, action)
         if space.budget.calls == calls:
-            temperature *= _WARMER
+            temperature *= _WARMING
 
 
-def _play(
-    space: SearchSpace, random: np.random.Generator, guide: Guide, temperature: float
-) -> None:
-    node = space.root
-    for _ in range(guide.horizon):
-        action = _drawn(guide, node, temperature, random) if temperature else guide.greedy(node)
-        if action == STOP:
-            break
-        node = space.step(node, action)
-
-
-def _drawn(guide: Guide, node: Node, temperature: float, random: np.random.Generator) -> int:
+def _drawn(guide: Guide, node: PassNode, temperature: float, random: np.random.Generator) -> int:
     log_probs = guide.judge(node).log_probs
-    warm = log_probs / temperature
-    # Masked ones stay so, whatever the temperature: their logits are a large negative number.
-    warm[log_probs < -1e6] = -np.inf
-    odds = np.exp(warm - warm.max())
+    scaled = log_probs / temperature
+    # Masked passes stay masked at any temperature: their logits are large negative numbers.
+    scaled[log_probs < -1e6] = -np.inf
+    odds = np.exp(scaled - scaled.max())
     return int(random.choice(len(odds), p=odds / odds.sum()))

@@ -1,97 +1,146 @@
-"""Monte Carlo tree search for one player who keeps the best, whatever it moves in.
+"""Monte Carlo tree search over passes or rewrites, for a single player who keeps the best state.
 
-What is tried follows PUCT as in AlphaZero (Silver et al. 2018, "A general reinforcement learning
-algorithm that masters chess, shogi, and Go through self-play"). A new state is worth what a default
-policy, played from there on, comes to. An edge is worth the best that was ever found beyond it,
-not the mean, for nobody plays against us and every move does the same each time (Bjornsson and
-Finnsson 2009, "CadiaPlayer", and Schadd et al. 2008, "Single-Player Monte-Carlo Tree Search", keep
-the best in this way). Worths are scaled to the range that was seen, as in MuZero (Schrittwieser et
-al. 2020, appendix B). Ways that meet share their node.
+The tree is searched by PUCT as in AlphaZero (Silver et al. 2018, "A general reinforcement learning
+algorithm that masters chess, shogi, and Go through self-play"). A heuristic gives the priors. A new
+state is worth the best state of the heuristic's rollout from there on: on validation benchmarks
+that was better than a policy's value head. An edge is worth the best that was ever found beyond it,
+not the mean: there is no opponent, and moves are deterministic (Bjornsson and Finnsson 2009,
+"CadiaPlayer", and Schadd et al. 2008, "Single-Player Monte-Carlo Tree Search", keep the best in
+this way). Worths are scaled to the range that was seen, as in MuZero (Schrittwieser et
+al. 2020, appendix B). Paths that meet share their node.
 """
 
 import math
-from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
-N = TypeVar("N", bound=Hashable)
-"""A state."""
+from experiments.search.patience import Patience
+from experiments.search.state_space import AnyNode, Heuristic, StateSpace
 
 _EXPLORATION = 1.0
-"""c_puct: how much the priors weigh against what was found."""
+"""Weight of the priors against the worths found, c_puct."""
 
 
-class Game(Protocol[N]):
-    """What is searched."""
+def mcts(
+    space: StateSpace[Any, Any],
+    random: np.random.Generator,
+    heuristic: Heuristic[Any],
+    max_depth: int,
+    tries: int,
+) -> None:
+    """Searches the tree until the budget is spent.
 
-    @property
-    def root(self) -> N:
-        """Where every visit begins."""
-        ...
+    Args:
+        space: Where to search.
+        random: Not used: nothing is drawn.
+        heuristic: Gives priors and rollouts.
+        max_depth: Moves from the root to a new state, at most.
+        tries: Consecutive visits without a call after which the search ends.
 
-    def priors(self, node: N) -> NDArray[np.float64]:
-        """Probabilities of the moves that a state offers, [moves]."""
-        ...
+    Raises:
+        BudgetSpentError: The budget is spent, or visits lead to nothing new.
+    """
+    tree = Tree(Game(space, heuristic), max_depth)
+    patience = Patience(space, tries)
+    while True:
+        patience.check()
+        tree.visit()
 
-    def useless(self, node: N) -> Iterable[int]:
-        """Numbers of the moves that are known to lead nowhere else."""
-        ...
 
-    def step(self, node: N, move: int) -> N:
-        """The state that a move leads to; the same one if it changes nothing."""
-        ...
+class Game(Generic[AnyNode]):
+    """Game of one player: a space, with the moves that a heuristic considers.
 
-    def worth(self, node: N) -> float:
-        """What a state itself is worth; more is better."""
-        ...
+    Moves are numbered as the heuristic lists them. Worth is minus the logarithm of what the space
+    minimizes.
 
-    def promise(self, node: N) -> float:
-        """The best worth that the default policy comes to from a state on."""
-        ...
+    Args:
+        space: The space.
+        heuristic: Gives priors and rollouts.
+    """
+
+    def __init__(self, space: StateSpace[AnyNode, Any], heuristic: Heuristic[AnyNode]) -> None:
+        self.root = space.root
+        """State in which every visit begins."""
+        self._space, self._heuristic = space, heuristic
+        self._best_beyond: dict[AnyNode, float] = {}
+        """Best worth from a state on, for states that rollouts went through."""
+
+    def priors(self, node: AnyNode) -> NDArray[np.float64]:
+        """Returns the probabilities of the moves that a state offers, [moves]."""
+        return self._heuristic.priors(node)
+
+    def useless(self, node: AnyNode) -> list[int]:
+        """Returns the numbers of the moves that are known to change nothing."""
+        moves = self._heuristic.moves(node)
+        return [n for n, move in enumerate(moves) if node.children.get(move) is node]
+
+    def step(self, node: AnyNode, move: int) -> AnyNode:
+        """Returns the state that a move leads to; the same one if it changes nothing."""
+        return self._space.step(node, self._heuristic.moves(node)[move])
+
+    def worth(self, node: AnyNode) -> float:
+        """Returns the worth of a state itself; more is better."""
+        return -math.log(max(self._space.value(node)[0], 1e-12))
+
+    def promise(self, node: AnyNode) -> float:
+        """Returns the best worth on the heuristic's rollout from a state."""
+        path = [node]
+        if node not in self._best_beyond:
+            for child in self._heuristic.rollout(node):
+                path.append(child)
+                # A rollout from here was made before: it does the same in the same state.
+                if child in self._best_beyond:
+                    break
+        end = path.pop()
+        best = max(self.worth(end), self._best_beyond.get(end, -math.inf))
+        for before in reversed(path):
+            best = max(best, self.worth(before))
+            self._best_beyond[before] = best
+        return best
 
 
 @dataclass(frozen=True, slots=True)
 class _Edges:
-    """What the search knows of a state and the moves that lead on from it, all [moves]."""
+    """Statistics of the moves of a state, all [moves]."""
 
     priors: NDArray[np.float64]
     worth: NDArray[np.float64]
-    """The best found beyond each; for one not tried, what the state itself promises; -inf for one
+    """Best worth found beyond each move; the state's own promise for a move not tried, -inf for one
     that changes nothing."""
     visits: NDArray[np.int64]
 
 
-class Tree(Generic[N]):
-    """States visited, and what was found beyond each.
+class Tree(Generic[AnyNode]):
+    """Tree of the states visited, with the best worth found beyond each.
 
     Args:
-        game: What is searched.
-        deepest: Moves from the start to a new state, at most.
+        game: The game to search.
+        max_depth: Moves from the root to a new state, at most.
     """
 
-    def __init__(self, game: Game[N], deepest: int) -> None:
-        self._game, self._deepest = game, deepest
-        self._edges: dict[N, _Edges] = {}
+    def __init__(self, game: Game[AnyNode], max_depth: int) -> None:
+        self._game, self._max_depth = game, max_depth
+        self._edges: dict[AnyNode, _Edges] = {}
         self._low, self._high = math.inf, -math.inf
 
     def visit(self) -> None:
-        """Goes from the start to a new state, and tells all on the way what it is worth."""
-        node, way = self._descend()
+        """Goes from the root to a new state, and updates the edges on the path with its worth."""
+        node, path = self._descend()
         worth = self._added(node) if node not in self._edges else self._game.worth(node)
-        for edges, move in reversed(way):
+        for edges, move in reversed(path):
             if not edges.visits[move]:
                 edges.worth[move] = worth
             edges.worth[move] = max(edges.worth[move], worth)
             edges.visits[move] += 1
 
-    def _descend(self) -> tuple[N, list[tuple[_Edges, int]]]:
-        """A state that is new, or the end of a way that goes in a circle or too deep."""
-        node, way = self._game.root, []
+    def _descend(self) -> tuple[AnyNode, list[tuple[_Edges, int]]]:
+        """Returns a new state, or the end of a path that is a cycle or too deep, and its edges."""
+        node, path = self._game.root, []
         seen = {node}
-        while (edges := self._edges.get(node)) is not None and len(way) < self._deepest:
+        while (edges := self._edges.get(node)) is not None and len(path) < self._max_depth:
             move = self._choose(edges)
             if move is None:
                 break
@@ -99,27 +148,27 @@ class Tree(Generic[N]):
             if child is node:
                 edges.worth[move] = -math.inf
                 continue
-            way.append((edges, move))
+            path.append((edges, move))
             node = child
             if node in seen:
                 break
             seen.add(node)
-        return node, way
+        return node, path
 
     def _choose(self, edges: _Edges) -> int | None:
-        """The move of highest upper bound; None if all are known to change nothing."""
+        """Returns the move of highest upper bound; None if all are known to change nothing."""
         if not len(edges.worth):
             return None
         span = max(self._high - self._low, 1e-9)
         total = math.sqrt(edges.visits.sum() + 1)
         explored = _EXPLORATION * edges.priors * total / (1 + edges.visits)
-        # What changes nothing stays at -inf.
+        # A move that changes nothing stays at -inf.
         bound = (edges.worth - self._low) / span + explored
         move = int(bound.argmax())
         return move if np.isfinite(bound[move]) else None
 
-    def _added(self, node: N) -> float:
-        """Adds a state to the tree; returns what it is worth."""
+    def _added(self, node: AnyNode) -> float:
+        """Adds a state to the tree; returns its worth."""
         worth = self._game.promise(node)
         self._low, self._high = min(self._low, worth), max(self._high, worth)
         priors = self._game.priors(node)

@@ -1,33 +1,39 @@
-"""Random search: episodes of random passes."""
+"""Random search: episodes of random moves."""
+
+from typing import Any
 
 import numpy as np
 
 from experiments.search.patience import Patience
-from experiments.search.space import SearchSpace
-
-_HORIZON = 40
-"""Passes drawn in an episode, as many as a policy has in training."""
+from experiments.search.state_space import StateSpace
 
 
-def random_search(space: SearchSpace, random: np.random.Generator) -> None:
-    """Draws passes uniformly, but none that is known to change nothing; then begins anew.
+def random_search(
+    space: StateSpace[Any, Any],
+    random: np.random.Generator,
+    horizon: int = 40,
+    patience: Patience | None = None,
+) -> None:
+    """Draws moves uniformly among those not known to change nothing, episode after episode.
 
-    Knowing what changes nothing makes it stronger than drawing blindly: what the table knows
-    costs no call, so an episode in known states is free.
+    Moves that the table knows cost no call, so an episode in known states is free. That makes this
+    search stronger than drawing blindly.
 
     Args:
         space: Where to search.
-        random: Draws the passes.
+        random: Draws the moves.
+        horizon: Moves of an episode, by default as many as policies make in training.
+        patience: Ends the search.
 
     Raises:
         BudgetSpentError: The budget is spent, or episodes lead to nothing new.
     """
-    patience = Patience(space)
+    patience = patience or Patience(space)
     while True:
         patience.check()
         node = space.root
-        for _ in range(_HORIZON):
-            actions = space.promising(node)
-            if not actions:
+        for _ in range(horizon):
+            moves = space.promising(node)
+            if not moves:
                 break
-            node = space.step(node, int(random.choice(actions)))
+            node = space.step(node, moves[random.integers(len(moves))])

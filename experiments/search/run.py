@@ -1,8 +1,9 @@
-"""Searches many benchmarks in worker processes, and keeps what is better than known."""
+"""Searches many benchmarks in worker processes, and records improvements."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
@@ -12,9 +13,12 @@ from experiments.outcomes.evaluation import Outcome
 from experiments.policies.shipped import checkpoint_location
 from experiments.search.guide import TrainedPolicy
 from experiments.search.methods import GUIDED, METHODS, check_guided
-from experiments.search.task import Found, Search
+from experiments.search.task import Search, SearchResult
 from experiments.search.tidy import Tidy
-from experiments.workers.crew import Crew
+from experiments.workers.task_runner import TaskRunner
+from experiments.workers.worker import Task
+from hlograph import corpus
+from hlograph.corpus.shipped import Split
 
 
 def searches(
@@ -25,10 +29,10 @@ def searches(
     seconds: float | None,
     checkpoint: str | None = None,
 ) -> list[Search]:
-    """Searches by one method, one for each benchmark.
+    """Returns the tasks of one method, one for each benchmark.
 
     Args:
-        benchmarks: Their names.
+        benchmarks: Names of the benchmarks.
         method: A name in ``METHODS`` or ``GUIDED``.
         seed: Seed of everything random.
         calls: Pass calls for each; None is no limit.
@@ -37,14 +41,14 @@ def searches(
 
     Raises:
         HloError: There is no such checkpoint, or it is damaged.
-        ValueError: There is no such method, it has no policy or one that it cannot go by, or
-            nothing limits it.
+        ValueError: There is no such method, its policy is missing or one that it cannot use, or
+            no budget is given.
         OSError: The checkpoint cannot be read.
     """
     if method not in METHODS and method not in GUIDED:
         raise ValueError(f"expected a method among {', '.join((*METHODS, *GUIDED))}; got {method}")
     if method in GUIDED and checkpoint is None:
-        raise ValueError(f"{method} takes a policy: name a checkpoint")
+        raise ValueError(f"{method} takes a policy: give a checkpoint")
     if calls is None and seconds is None:
         raise ValueError("expected a limit of pass calls, of seconds, or both; got neither")
     policy = None
@@ -60,76 +64,101 @@ def searches(
 
 
 def search_in_batches(
-    crew: Crew, tasks: Sequence[Search], batch: int, record: Path | None = None
-) -> Iterator[list[Found]]:
-    """What searches come to, a batch at a time.
+    runner: TaskRunner,
+    tasks: Sequence[Search],
+    batch: int,
+    record: Path | None = None,
+    report: Callable[[SearchResult], None] | None = None,
+) -> Iterator[list[SearchResult]]:
+    """Runs searches, and yields their results batch by batch.
 
     Args:
-        crew: Does them.
+        runner: Runs the searches.
         tasks: The searches.
-        batch: Searches in a batch; what a batch found is written down before the next begins.
-        record: File of best-known counts, to which what is better is added; None adds nothing.
+        batch: Searches in a batch. Improvements are recorded after each batch, also of one that
+            Ctrl-C or an error ends early.
+        record: File of best-known counts; None records nothing. Benchmarks that are not of the
+            corpus are not recorded.
+        report: Called with each result as it arrives.
     """
+    fingerprints = corpus_fingerprints()
     for first in range(0, len(tasks), batch):
-        part = tasks[first : first + batch]
-        found: list[Found] = crew.run(part, "a search")
-        if record is not None:
-            rows = map(_as_known, part, found)
-            record_better(crew, rows, record)
+        better: list[BestKnown] = []
+
+        def arrived(task: Task, result: Any, better: list[BestKnown] = better) -> None:
+            if not isinstance(result, SearchResult):
+                return
+            outcome = result.outcome
+            if isinstance(task, Search) and outcome.benchmark in fingerprints:
+                better.append(best_of(outcome, task.method, fingerprints))
+            if report is not None:
+                report(result)
+
+        try:
+            found = runner.run(tasks[first : first + batch], "a search", report=arrived)
+        finally:
+            if record is not None:
+                record_better(runner, better, record)
         yield found
 
 
-def record_better(crew: Crew, candidates: Iterable[BestKnown], path: Path) -> list[BestKnown]:
-    """Adds to the best-known counts what is better, tidied, and stood its check on a fresh module.
+def corpus_fingerprints(split: Split | None = None) -> dict[str, str]:
+    """Returns the fingerprints of the corpus's benchmarks, or of those of a split, by name."""
+    return {benchmark.name: benchmark.fingerprint for benchmark in corpus.load(split=split)}
 
-    What is valid but could not be compared with its original is added too, with this verdict, and
-    told of.
+
+def best_of(outcome: Outcome, method: str, fingerprints: Mapping[str, str]) -> BestKnown:
+    """Returns an outcome of a method as a candidate for the best-known counts."""
+    name = outcome.benchmark
+    return BestKnown(name, fingerprints[name], outcome.op_count, method, outcome.passes)
+
+
+def record_better(
+    runner: TaskRunner, candidates: Iterable[BestKnown], path: Path
+) -> list[BestKnown]:
+    """Tidies and checks candidates, and adds those that improve on the best-known counts.
+
+    A valid result whose outputs could not be compared with the original's is added with this
+    verdict, and printed.
 
     Args:
-        crew: Tidies and checks it.
-        candidates: What may be better, at most one of each benchmark.
+        runner: Tidies and checks.
+        candidates: At most one of each benchmark.
         path: File of best-known counts.
 
     Returns:
-        What was added.
+        The rows added.
     """
     known = best_known.current(path)
     better = [new for new in candidates if new.improves(known.get(new.benchmark))]
-    ways = [Tidy(benchmark=new.benchmark, passes=new.passes) for new in better]
+    tasks = [Tidy(benchmark=new.benchmark, passes=new.passes) for new in better]
     better = [
-        replace(new, passes=way, op_count=op_count)
-        for new, (way, op_count) in zip(better, crew.run(ways, "tidying"), strict=True)
+        replace(new, passes=passes, op_count=op_count)
+        for new, (passes, op_count) in zip(better, runner.run(tasks, "tidying"), strict=True)
     ]
-    # Of orders as good as the known one, some are shorter only as they were found.
+    # An order may have been shorter than the recorded one only before the tidying.
     better = [new for new in better if new.improves(known.get(new.benchmark))]
-    stood = checked(crew, better)
-    for new in stood:
+    passed = checked(runner, better)
+    for new in passed:
         if new.verdict not in COMPARED:
             tqdm.write(f"{new.benchmark}: {new.op_count} is kept, {new.verdict}")
-    best_known.write(stood, path)
-    return stood
+    best_known.write(passed, path)
+    return passed
 
 
-def checked(crew: Crew, rows: Sequence[BestKnown]) -> list[BestKnown]:
-    """The rows that stood their check, with its verdict; of others it is told what is wrong.
+def checked(runner: TaskRunner, rows: Sequence[BestKnown]) -> list[BestKnown]:
+    """Returns the rows that pass their check, with its verdict; prints why the others fail.
 
     Args:
-        crew: Checks them.
-        rows: What is recorded.
+        runner: Checks the rows.
+        rows: Recorded results, or candidates.
     """
-    # Checks do not look at the op count before the passes.
+    # Checks ignore the op count before the passes.
     outcomes = [Outcome(r.benchmark, r.op_count, r.op_count, r.passes, 0) for r in rows]
-    stood: list[BestKnown] = []
-    for row, check in zip(rows, crew.check(outcomes), strict=True):
+    passed: list[BestKnown] = []
+    for row, check in zip(rows, runner.check(outcomes), strict=True):
         if check.problem is None:
-            stood.append(replace(row, verdict=check.verdict))
+            passed.append(replace(row, verdict=check.verdict))
         else:
             tqdm.write(f"{row.benchmark}: {check.problem}")
-    return stood
-
-
-def _as_known(task: Search, found: Found) -> BestKnown:
-    outcome = found.outcome
-    return BestKnown(
-        outcome.benchmark, found.fingerprint, outcome.op_count, task.method, outcome.passes
-    )
+    return passed

@@ -1,8 +1,11 @@
-"""One search of one benchmark, as a worker does it."""
+"""Tasks of workers: a search of one benchmark."""
 
 import gc
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -11,21 +14,25 @@ from experiments.outcomes.evaluation import Outcome
 from experiments.search.budget import Budget, BudgetSpentError
 from experiments.search.guide import Guide, TrainedPolicy
 from experiments.search.methods import GUIDED, METHODS, Method
-from experiments.search.space import SearchSpace
+from experiments.search.space import PassSpace
+from experiments.search.state_space import StateSpace
 from experiments.workers.worker import RolloutWorker, Task
+
+Space = TypeVar("Space", bound=StateSpace)
+"""Type of the space."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a search came to."""
+class SearchResult:
+    """Result of a search on one benchmark."""
 
     outcome: Outcome
-    fingerprint: str
-    """Of the benchmark's module."""
+    """Outcome with the best state. In a search over rewrites, its passes are places of rewrites,
+    and its calls the rewrites applied."""
     seconds: float
     """Wall time of the search."""
-    curve: tuple[tuple[int, float, int], ...]
-    """Pass calls, seconds and op count at each improvement."""
+    curve: tuple[tuple[int, float, int], ...] = ()
+    """Calls, seconds and op count at each improvement."""
 
     def __str__(self) -> str:
         o = self.outcome
@@ -36,39 +43,29 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Search(Task):
-    """Searches for the passes that leave the fewest instructions."""
+class SpaceSearch(Task, ABC, Generic[Space]):
+    """Searches one space for the best state of a benchmark."""
 
     benchmark: str
     method: str
-    """A name in ``METHODS`` or ``GUIDED``."""
+    """Name of the search."""
     seed: int
     calls: int | None
-    """Pass calls to spend; None is no limit."""
-    seconds: float | None
+    """Calls to spend; None is no limit."""
+    seconds: float | None = None
     """Wall time to spend, without reading the module and the policy; None is no limit."""
     policy: TrainedPolicy | None = None
-    """For those in ``GUIDED``."""
-    max_bytes: int = 1 << 30
-    """Memory for modules, by estimate."""
+    """Policy of a guided search."""
 
-    def do(self, worker: RolloutWorker) -> Found:
-        """Searches until the budget is spent.
+    def do(self, worker: RolloutWorker) -> SearchResult:
+        """Searches until the budget is spent or nothing is left to try.
 
         Raises:
             ValueError: There is no such method, or it takes a policy and there is none.
         """
-        module = load(self.benchmark)
         budget = Budget(self.calls, self.seconds)
-        space = SearchSpace(
-            module,
-            self.benchmark,
-            budget,
-            max_bytes=self.max_bytes,
-            quarantine=self.quarantine,
-            recorder=worker.recorder,
-        )
-        search = self._method(space)
+        space = self._space(worker, budget)
+        search = self._search(space)
         random = np.random.default_rng(
             np.random.SeedSequence([self.seed, *self.benchmark.encode()])
         )
@@ -76,20 +73,44 @@ class Search(Task):
         with suppress(BudgetSpentError):
             search(space, random)
         seconds = budget.seconds
-        outcome = Outcome(
-            self.benchmark,
-            space.root.op_count,
-            space.best.op_count,
-            space.named(space.shortest()),
-            budget.calls,
-        )
-        found = Found(outcome, space.root.fingerprint, seconds, tuple(space.curve))
+        before, after, steps = space.root.op_count, space.best.op_count, self._steps(space)
+        outcome = Outcome(self.benchmark, before, after, steps, budget.calls)
+        result = SearchResult(outcome, seconds, tuple(space.curve))
         # Parents and children hold each other, and through them modules would wait for memory.
         del space, search
         gc.collect()
-        return found
+        return result
 
-    def _method(self, space: SearchSpace) -> Method:
+    @abstractmethod
+    def _space(self, worker: RolloutWorker, budget: Budget) -> Space:
+        """Makes the space to search."""
+
+    @abstractmethod
+    def _search(self, space: Space) -> Callable[[Space, np.random.Generator], None]:
+        """Returns the search of this method."""
+
+    @abstractmethod
+    def _steps(self, space: Space) -> tuple[str, ...]:
+        """Returns the names of the moves that lead to the best state."""
+
+
+@dataclass(frozen=True)
+class Search(SpaceSearch[PassSpace]):
+    """Searches for the passes that leave the fewest instructions.
+
+    The method is a name in ``METHODS``, or with a policy in ``GUIDED``.
+    """
+
+    def _space(self, worker: RolloutWorker, budget: Budget) -> PassSpace:
+        return PassSpace(
+            load(self.benchmark),
+            self.benchmark,
+            budget,
+            quarantine=self.quarantine,
+            recorder=worker.recorder,
+        )
+
+    def _search(self, space: PassSpace) -> Method:
         if self.method in METHODS:
             return METHODS[self.method]()
         if self.method not in GUIDED:
@@ -99,3 +120,6 @@ class Search(Task):
             raise ValueError(f"the search {self.method} needs a policy, got none")
         guided, guide = GUIDED[self.method], Guide(space, self.policy)
         return lambda space, random: guided(space, random, guide)
+
+    def _steps(self, space: PassSpace) -> tuple[str, ...]:
+        return space.named(space.shortest())

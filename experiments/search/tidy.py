@@ -1,4 +1,4 @@
-"""The same result by fewer passes, in one order and under one name: what is good to imitate."""
+"""Tidies the results of searches, for imitation: fewer passes, in one order, under one name."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import hlograph
 from experiments.outcomes.benchmarks import load
 from experiments.search.budget import Budget, BudgetSpentError
 from experiments.search.local import effective, shortened
-from experiments.search.space import Node, SearchSpace
+from experiments.search.space import PassNode, PassSpace
 from experiments.workers.worker import RolloutWorker, Task
 
 _FIRST = tuple(
@@ -25,14 +25,14 @@ _TIDY_CALLS = 5_000
 
 @dataclass(frozen=True)
 class Tidy(Task):
-    """Tidies the passes that a search found."""
+    """Tidies the passes that a search found on one benchmark."""
 
     benchmark: str
     passes: tuple[str, ...]
 
     def do(self, worker: RolloutWorker) -> tuple[tuple[str, ...], int]:
-        """The tidied passes and their op count; those given if it takes too many calls."""
-        space = SearchSpace(
+        """Returns tidied passes and their op count; the given passes if it takes too many calls."""
+        space = PassSpace(
             load(self.benchmark),
             self.benchmark,
             Budget(calls=_TIDY_CALLS),
@@ -42,38 +42,38 @@ class Tidy(Task):
         numbers = [hlograph.passes.index(name) for name in self.passes]
         with suppress(BudgetSpentError):
             numbers = tidied(space, space.follow(space.root, numbers))
-        return tuple(space.passes[number].name for number in numbers), _really(space, numbers)
+        return space.named(numbers), space.fresh_op_count(numbers)
 
 
-def tidied(space: SearchSpace, node: Node) -> list[int]:
-    """Numbers of passes that leave no more instructions, no more of them, in a settled order.
+def tidied(space: PassSpace, node: PassNode) -> list[int]:
+    """Returns numbers of passes that lead to no more instructions, in a canonical order.
 
-    Searches find one of many orders that come to the same. Passes that the result does not need
-    are left out; neighbours change places where that does no harm and the second comes first in
-    `xla-simplify` or, if neither is there, in the registry; and of all passes that lead to the
-    same state the first in that order is named.
+    Searches find one of many equivalent orders. Passes that the result does not need are removed.
+    Neighbors are swapped where that does no harm and the second comes first in `xla-simplify` or,
+    if neither is there, in the registry. Each pass is replaced by the first in that order that
+    leads to the same state.
 
     Args:
-        space: Where the node is; its budget pays for what is tried.
-        node: What a search found.
+        space: Space of the node; calls count against its budget.
+        node: Result of a search.
     """
-    ranks = _ranks(space)
-    actions = node.actions()
+    ranks = _ranks()
+    actions = node.path()
     for _ in range(_ROUNDS):
         before = actions
         actions = shortened(space, effective(space, actions)).order
         actions = _renamed(space, _sorted(space, actions, ranks), ranks)
         if actions == before:
             break
-    # A state may be come to in two ways, and only the first was gone from there on.
-    return actions if _really(space, actions) <= node.op_count else node.actions()
+    # Two paths may lead to a state, and only the first was followed from there on.
+    return actions if space.fresh_op_count(actions) <= node.op_count else node.path()
 
 
-def _ranks(space: SearchSpace) -> list[int]:
-    """Place of each pass in the settled order."""
+def _ranks() -> list[int]:
+    """Returns the place of each pass in the canonical order."""
     first = {entry: place for place, entry in enumerate(_FIRST)}
     order = sorted(
-        range(len(space.passes)), key=lambda n: (first.get(space.passes[n], len(first)), n)
+        range(len(hlograph.passes)), key=lambda n: (first.get(hlograph.passes[n], len(first)), n)
     )
     ranks = [0] * len(order)
     for place, number in enumerate(order):
@@ -81,8 +81,8 @@ def _ranks(space: SearchSpace) -> list[int]:
     return ranks
 
 
-def _sorted(space: SearchSpace, actions: list[int], ranks: list[int]) -> list[int]:
-    """Sorts neighbours as far as that does no harm, as bubble sort does."""
+def _sorted(space: PassSpace, actions: list[int], ranks: list[int]) -> list[int]:
+    """Sorts by swaps of neighbors, as bubble sort does, as far as that does no harm."""
     count = space.follow(space.root, actions).op_count
     place = 0
     while place + 1 < len(actions):
@@ -95,8 +95,8 @@ def _sorted(space: SearchSpace, actions: list[int], ranks: list[int]) -> list[in
     return actions
 
 
-def _effective(space: SearchSpace, actions: list[int], count: int) -> bool:
-    """Whether each of the passes changes something, and they leave no more instructions."""
+def _effective(space: PassSpace, actions: list[int], count: int) -> bool:
+    """Returns True if each pass changes something and they lead to no more instructions."""
     node = space.root
     for action in actions:
         before, node = node, space.step(node, action)
@@ -105,8 +105,8 @@ def _effective(space: SearchSpace, actions: list[int], count: int) -> bool:
     return node.op_count <= count
 
 
-def _renamed(space: SearchSpace, actions: list[int], ranks: list[int]) -> list[int]:
-    """Names each pass by the first one that leads to the same state."""
+def _renamed(space: PassSpace, actions: list[int], ranks: list[int]) -> list[int]:
+    """Replaces each pass by the first one that leads to the same state."""
     order = sorted(range(len(ranks)), key=ranks.__getitem__)
     node, renamed = space.root, []
     for action in actions:
@@ -114,11 +114,3 @@ def _renamed(space: SearchSpace, actions: list[int], ranks: list[int]) -> list[i
         renamed.append(next(a for a in order if space.step(node, a) is after))
         node = after
     return renamed
-
-
-def _really(space: SearchSpace, actions: list[int]) -> int:
-    """Op count after the passes, run one by one on a module of their own."""
-    module = space.module(space.root).clone()
-    for action in actions:
-        module.run(space.passes[action])
-    return module.op_count

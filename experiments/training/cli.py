@@ -1,8 +1,7 @@
 """Command lines of the training programs.
 
-The settings are a dataclass, and the command line is made of it. `--preset` and `--resume`
-say which values the other settings have where no flag says otherwise, so they are looked
-for first.
+The command line is built from a dataclass. `--preset` and `--resume` decide the defaults of the
+other settings, so they are parsed first.
 """
 
 import argparse
@@ -14,14 +13,13 @@ from typing import TypeVar
 
 import tyro
 
+from experiments.outcomes.run_folder import CONFIG, CONFIG_KIND, CONFIG_VERSION
 from experiments.policies.config import TrainConfig
 from experiments.policies.config_json import from_json
 from hlograph.errors import DamagedFileError
 from hlograph.storage.checked_file import read_checked_json
 from hlograph.storage.locations import as_location, is_url, join
 
-CONFIG = "config.json"
-CONFIG_KIND, CONFIG_VERSION = "run settings", 2
 Config = TypeVar("Config", bound=TrainConfig)
 
 
@@ -31,12 +29,12 @@ def parse(
     description: str,
     arguments: Sequence[str] | None = None,
 ) -> Config:
-    """Settings from the command line.
+    """Returns the settings that a command line asks for.
 
     Args:
         presets: Defaults by the name of the preset.
         program: Name of the program's module, such as `train_gnn`.
-        description: What the program does, for `--help`.
+        description: Description of the program, for `--help`.
         arguments: The command line without the program; by default this process's.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -62,7 +60,7 @@ def parse(
 
 
 def _stored(cls: type[Config], resume: str) -> Config:
-    """Settings of the run in a folder or at a URL, or of the run that a checkpoint lies in."""
+    """Returns the settings of the run in a folder, at a URL, or that a checkpoint belongs to."""
     given = as_location(resume)
     places = (given,) if isinstance(given, str) else (given, *given.parents[:2])
     for place in places:

@@ -1,4 +1,4 @@
-"""What training writes for TensorBoard."""
+"""Writes the progress of training for TensorBoard."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,41 +15,41 @@ from models.cloning import CloningStats
 from models.ppo import UpdateStats
 
 LOSSES = ("crashed", "timed_out", "out_of_memory", "killed")
-"""What may become of a worker."""
+"""Reasons for which workers are lost."""
 
 
 @dataclass(frozen=True)
 class IterationReport:
-    """All that is written of one iteration."""
+    """Statistics of one iteration, for the log."""
 
     steps: int
-    """Pass calls done, this iteration's included."""
+    """Steps done, including this iteration."""
     action_counts: np.ndarray
     """int64 [A]"""
     rollout: RolloutStats
     update: UpdateStats
     distinct_states: int
     worker_seconds: Mapping[str, float]
-    """By section (pass, featurisation, inference), added up over the workers."""
+    """Seconds by section (pass, featurisation, inference), added up over the workers."""
     rollout_seconds: float
-    """That went by while the workers played."""
+    """Wall time while the workers played."""
     update_seconds: float
-    """That went by while the policy learned."""
+    """Wall time while the policy learned."""
     lost_workers: Mapping[str, int]
-    """By what became of them: crashed, timed_out, out_of_memory, killed."""
+    """Number of lost workers by reason: crashed, timed_out, out_of_memory, killed."""
     in_quarantine: int
-    """Pairs of a state and a pass, or a benchmark and a rewrite, that are no longer tried."""
+    """Number of pairs of a state and a pass, or a benchmark and a rewrite, no longer tried."""
 
 
 class TrainingLog:
-    """Writes the scalars, histograms and texts of one learner.
+    """Writes the scalars, histograms and texts of one policy.
 
     Args:
-        folder: Where the event file goes.
+        folder: Folder of the event file.
         action_names: Name of each action.
-        measure: What results come to, by reference; above 1 they are better.
-        after: Pass calls done: what was written of later ones, by a run that did not come to save
-            its state, is hidden.
+        measure: Quantity by which results are compared with references; above 1 is better.
+        after: Steps done. Events of later steps, from a run that did not save its state, are
+            hidden.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class TrainingLog:
         return ratios
 
     def test(self, outcomes: Sequence[Outcome], steps: int, settings: Mapping[str, Any]) -> None:
-        """Writes the held-out ratios, and the settings that led to them for the hparams tab."""
+        """Writes the held-out ratios, with the settings for the hparams tab."""
         ratios = self._measure.of(outcomes)
         self._write(self._ratios("held_out", ratios), steps)
         self._speedup(outcomes, "held_out", steps)
@@ -135,7 +135,7 @@ class TrainingLog:
 def write_text(folder: Path, tag: str, text: str) -> None:
     """Writes preformatted text into an event file of its own."""
     with SummaryWriter(str(folder)) as writer:
-        # Markdown shows what is indented by four as it is.
+        # Markdown shows lines that are indented by four as they are.
         writer.add_text(tag, "\n".join("    " + line for line in text.splitlines()))
 
 

@@ -1,41 +1,50 @@
-"""Trains one policy: collect, update, write down; evaluate and save now and then."""
+"""Trains one policy: imitate, then collect, update and log; evaluate and save at intervals."""
 
 import copy
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 from tqdm import tqdm
 
-from experiments.outcomes.evaluation import Measure, Outcome, score
+from experiments.outcomes.evaluation import Measure, Outcome
 from experiments.policies.checkpoint import Best, Checkpoint
 from experiments.policies.checkpoint_files import CheckpointFiles
-from experiments.policies.config import PassTrainConfig, TrainConfig
 from experiments.policies.config_json import to_json
-from experiments.policies.learner import Learner, new_policy
-from experiments.training.demonstrations import known_ways
+from experiments.policies.kind import PolicyKind
+from experiments.training.demonstrations import demonstrate, recorded_orders
 from experiments.training.log import IterationReport, TrainingLog, flat_settings
-from experiments.workers.crew import Crew
+from experiments.workers.task_runner import TaskRunner, phase_bar
 from models.cloning import clone_behaviour
 from models.ppo import PPO
 
 
+@dataclass(frozen=True)
+class Splits:
+    """Names of the benchmarks of a training."""
+
+    train: Sequence[str]
+    """Benchmarks to train on."""
+    validation: Sequence[str]
+    """Benchmarks that are played while training, and choose the policy to keep. Without any, the
+    last policy is kept."""
+    test: Sequence[str]
+    """Benchmarks that are played in the end."""
+
+
 class Training:
-    """Training of one learner, from the start or from a checkpoint in its folder.
+    """Training of one policy, from the start or from a checkpoint in its folder.
 
     Args:
-        learner: What is trained.
-        config: Settings of the run.
-        folder: Where checkpoint and events go.
-        train: Names of the benchmarks to train on.
-        validation: Names of those that are played while it trains, and choose the policy that is
-            kept; none keeps the last.
-        test: Names of those that are played in the end.
-        measure: What logs compare results of them with.
-        crew: Plays the policy.
+        kind: Kind of the policy, with the settings of the run.
+        folder: Folder of checkpoints and events.
+        splits: The benchmarks.
+        measure: Quantity by which logs compare results with references.
+        runner: Runs the tasks of the workers.
 
     Raises:
         DamagedFileError: There are checkpoints in the folder, and none is whole.
@@ -43,32 +52,24 @@ class Training:
     """
 
     def __init__(
-        self,
-        learner: Learner,
-        config: TrainConfig,
-        folder: Path,
-        train: Sequence[str],
-        validation: Sequence[str],
-        test: Sequence[str],
-        measure: Measure,
-        crew: Crew,
+        self, kind: PolicyKind, folder: Path, splits: Splits, measure: Measure, runner: TaskRunner
     ) -> None:
-        self._learner, self._config, self._crew = learner, config, crew
-        self._train, self._validation, self._test = list(train), list(validation), list(test)
+        self._kind, self._config, self._runner = kind, kind.config, runner
+        self._splits = splits
         self._imitated: int | None = None
         self._best: Best | None = None
-        self._ppo = PPO(new_policy(learner, config), learner.ppo, config.threads)
+        self._ppo = PPO(kind.new_policy(), kind.ppo, self._config.threads)
         self._iteration = self._steps = 0
         self._files = CheckpointFiles(folder)
         self._resume()
         self._saved = self._take()
-        self._log = TrainingLog(folder, learner.actions, measure, after=self._steps)
+        self._log = TrainingLog(folder, kind.actions, measure, after=self._steps)
 
     def run(self) -> list[Outcome]:
         """Trains to the end of the step budget.
 
         Returns:
-            What the policy that is kept makes of the test benchmarks.
+            Results of the kept policy on the test benchmarks.
 
         Raises:
             KeyboardInterrupt: Ctrl-C was pressed; the state is saved.
@@ -84,17 +85,17 @@ class Training:
             self._log.close()
 
     def _run(self) -> list[Outcome]:
-        """Iterations until the step budget is spent, then the last evaluation."""
+        """Imitates, iterates until the step budget is spent, and plays the test benchmarks."""
         config = self._config
+        if self._imitated is None:
+            self._imitate()
         bar = tqdm(
             total=config.total_steps,
             initial=self._steps,
-            desc=self._learner.name,
+            desc=f"{self._kind.name}: PPO",
             unit="step",
             dynamic_ncols=True,
         )
-        if self._imitated is None:
-            self._imitate()
         with bar:
             while self._steps < config.total_steps:
                 before = self._steps
@@ -111,20 +112,26 @@ class Training:
         return self._test_kept()
 
     def _imitate(self) -> None:
-        """Learns from what searches found on the training benchmarks, if anything is known."""
-        config = self._config
-        cloning = config.cloning if isinstance(config, PassTrainConfig) else None
-        ways = known_ways(self._train) if cloning is not None and cloning.epochs else {}
-        self._imitated = len(ways)
-        if cloning is None or not ways:
+        """Learns from the orders that searches found on the training benchmarks, if any."""
+        kind, cloning = self._kind, self._kind.cloning
+        orders = recorded_orders(self._splits.train) if cloning and cloning.epochs else {}
+        self._imitated = len(orders)
+        if cloning is None or not orders:
             return
-        print(f"{self._learner.name}: imitates what searches found on {len(ways)} benchmarks")
-        shown = self._crew.demonstrate(self._learner.name, ways, config.seed)
-        generator = torch.Generator().manual_seed(config.seed)
-        for stats in clone_behaviour(
-            self._ppo.policy, shown, cloning, self._learner.ppo, generator, config.threads
-        ):
-            self._log.cloning(stats)
+        print(f"{kind.name}: imitates searched orders of {len(orders)} benchmarks")
+        demonstrations = demonstrate(self._runner, kind.name, orders, self._config.seed)
+        generator = torch.Generator().manual_seed(self._config.seed)
+        with phase_bar(f"{kind.name}: imitation", cloning.epochs, "epoch") as bar:
+            for stats in clone_behaviour(
+                self._ppo.policy,
+                demonstrations,
+                cloning,
+                kind.ppo,
+                generator,
+                self._config.threads,
+            ):
+                self._log.cloning(stats)
+                bar.update()
         self._validate()
         self._saved = self._take()
         self._files.save(self._saved)
@@ -133,7 +140,8 @@ class Training:
         """Collects and learns once; returns the train ratios by reference."""
         start = time.perf_counter()
         seed = [self._config.seed, self._iteration]
-        collected = self._crew.collect(self._learner.name, self._ppo.policy, self._train, seed)
+        policy = self._ppo.policy
+        collected = self._runner.collect(self._kind.name, policy, self._splits.train, seed)
         rollout_seconds = time.perf_counter() - start
         update_seed = int(np.random.SeedSequence([*seed, 1]).generate_state(1)[0])
         update = self._ppo.update(
@@ -148,7 +156,7 @@ class Training:
             IterationReport(
                 steps=self._steps,
                 action_counts=torch.bincount(
-                    rollout.action.flatten(), minlength=len(self._learner.actions)
+                    rollout.action.flatten(), minlength=len(self._kind.actions)
                 ).numpy(),
                 rollout=collected.stats,
                 update=update,
@@ -156,13 +164,13 @@ class Training:
                 worker_seconds=collected.seconds,
                 rollout_seconds=rollout_seconds,
                 update_seconds=time.perf_counter() - start - rollout_seconds,
-                lost_workers=self._crew.events.take_counts(),
-                in_quarantine=len(self._crew.quarantine),
+                lost_workers=self._runner.events.take_counts(),
+                in_quarantine=len(self._runner.quarantine),
             )
         )
 
     def _evaluation_is_due(self, before: int) -> bool:
-        """Whether a share of the budget was passed; the last one ends with it."""
+        """Returns True if the steps since then completed one of the equal shares of the budget."""
         config = self._config
         parts = [
             min(steps, config.total_steps) * config.evaluations // config.total_steps
@@ -171,50 +179,50 @@ class Training:
         return parts[0] < parts[1]
 
     def _validate(self) -> None:
-        """Plays the validation benchmarks, and notes the policy if none did better."""
-        if not self._validation:
+        """Plays the validation benchmarks, and keeps the policy if it is the best so far."""
+        if not self._splits.validation:
             return
-        outcomes = self._crew.play(self._learner.name, self._ppo.policy, self._validation)
+        name, policy = self._kind.name, self._ppo.policy
+        what = f"{name}: validation"
+        outcomes = self._runner.play(name, policy, self._splits.validation, what)
         ratios = self._log.validation(outcomes, self._steps)
-        value = score(outcomes, list(ratios.values()))
+        value = self._kind.score(outcomes, list(ratios.values()))
         if math.isnan(value):
             return
         if self._config.keep_best and (self._best is None or value > self._best.score):
             self._best = Best(value, self._steps, copy.deepcopy(self._ppo.policy.state_dict()))
 
     def _test_kept(self) -> list[Outcome]:
-        """Plays the test benchmarks and writes the ratios down."""
+        """Plays the test benchmarks with the kept policy, and logs the ratios."""
         policy = self._ppo.policy
         if self._best is not None:
             policy = copy.deepcopy(policy)
             policy.load_state_dict(self._best.policy)
-            print(
-                f"{self._learner.name}: validation chose the policy after {self._best.steps} calls"
-            )
-        outcomes = self._crew.play(self._learner.name, policy, self._test)
+            print(f"{self._kind.name}: validation chose the policy after {self._best.steps} steps")
+        name = self._kind.name
+        outcomes = self._runner.play(name, policy, self._splits.test, f"{name}: test")
         self._log.test(outcomes, self._steps, flat_settings(to_json(self._config)))
         return outcomes
 
     def _take(self) -> Checkpoint:
         return Checkpoint.take(
-            self._learner,
-            self._config,
+            self._kind,
             self._ppo,
             self._iteration,
             self._steps,
             self._imitated,
-            self._crew.quarantine,
+            self._runner.quarantine,
             self._best,
         )
 
     def _resume(self) -> None:
-        """Goes on from the newest checkpoint in the folder, if there is one."""
+        """Continues from the newest checkpoint in the folder, if there is one."""
         checkpoint = self._files.load()
         if checkpoint is None:
             return
-        if checkpoint.learner != self._learner.name:
-            raise ValueError(f"the checkpoint is of {checkpoint.learner}, not {self._learner.name}")
-        checkpoint.restore(self._learner, self._ppo)
+        if checkpoint.kind != self._kind.name:
+            raise ValueError(f"the checkpoint is of {checkpoint.kind}, not {self._kind.name}")
+        checkpoint.restore(self._kind, self._ppo)
         self._iteration, self._steps = checkpoint.iteration, checkpoint.steps
         self._imitated, self._best = checkpoint.imitated, checkpoint.best
-        self._crew.quarantine = self._crew.quarantine.with_pairs(checkpoint.quarantine)
+        self._runner.quarantine = self._runner.quarantine.with_pairs(checkpoint.quarantine)

@@ -1,4 +1,4 @@
-"""The trainer behind `train_gnn`, `train_op_counts`, `train_rewrites` and `train_fusion`."""
+"""The programs `train_gnn`, `train_op_counts`, `train_rewrites` and `train_fusion`."""
 
 import shlex
 import signal
@@ -9,15 +9,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.outcomes.run_folder import RunFolderError, copy_run, run_folder
-from experiments.policies.config import (
-    FusionTrainConfig,
-    GNNTrainConfig,
-    RewriteTrainConfig,
-    TrainConfig,
+from experiments.outcomes.run_folder import (
+    CONFIG,
+    CONFIG_KIND,
+    CONFIG_VERSION,
+    RunFolderError,
+    copy_run,
+    run_folder,
 )
+from experiments.policies.config import PolicyName, TrainConfig
 from experiments.policies.config_json import to_json
-from experiments.training.cli import CONFIG, CONFIG_KIND, CONFIG_VERSION
 from experiments.workers.startup import prepare_process
 from hlograph.errors import HloError
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
@@ -25,15 +26,18 @@ from hlograph.storage.locations import as_location, is_url
 
 if TYPE_CHECKING:
     from experiments.outcomes.evaluation import Outcome
-    from experiments.policies.learner import LearnerName
-    from experiments.workers.crew import Crew, MakeWorker
+    from experiments.policies.kind import PolicyKind
+    from experiments.training.final_tables import FinalTable
+    from experiments.training.loop import Splits
+    from experiments.workers.task_runner import MakeWorker
+    from models.actor_critic import ActorCritic
 
 REFUSED, FAILED, INTERRUPTED = 2, 3, 130
 """Exit statuses: not begun; ended early, to be continued; after Ctrl-C or SIGTERM."""
 
 
 def train(config: TrainConfig, program: str, make_worker: "MakeWorker | None" = None) -> int:
-    """Trains what the settings ask for, and shows how it does on held-out benchmarks.
+    """Trains the policies of a run, and shows their results on held-out benchmarks.
 
     Args:
         config: Settings of the run.
@@ -61,10 +65,10 @@ def train(config: TrainConfig, program: str, make_worker: "MakeWorker | None" = 
 
 
 def _run(config: TrainConfig, folder: Path, command: str, make_worker: "MakeWorker | None") -> int:
-    """Trains in a folder that this process holds; what ends it early is told in one line."""
-    prepare_process(config.device)
+    """Trains in a folder that this process has locked; errors are reported in one line."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        prepare_process(config.device, config.deterministic)
         _write_config(config, folder)
         _train_and_compare(config, folder, make_worker)
     except KeyboardInterrupt:
@@ -83,71 +87,71 @@ def _run(config: TrainConfig, folder: Path, command: str, make_worker: "MakeWork
 def _train_and_compare(config: TrainConfig, folder: Path, make_worker: "MakeWorker | None") -> None:
     """Trains every policy of the run, then evaluates, checks, shows and saves."""
     # These import torch, the engine and the environments: seconds that --help does not have.
-    if isinstance(config, FusionTrainConfig):
-        from experiments.training.fusion import train_and_compare
-
-        train_and_compare(config, folder, make_worker)
-        return
-    from experiments.outcomes.benchmarks import held_out_benchmarks, training_benchmarks
-    from experiments.outcomes.evaluation import Measure
-    from experiments.outcomes.results import Result, save, table_text
-    from experiments.policies.learner import is_timed, learner_of
+    from experiments.policies.kinds import policy_kind
     from experiments.training.log import write_text
     from experiments.training.loop import Training
-    from experiments.workers.crew import Crew, pool_of
+    from experiments.workers.task_runner import TaskRunner, pool_of
     from experiments.workers.worker import make_rollout_worker
 
-    train_names = training_benchmarks(config.benchmarks, config.train_op_limit, config.corpus_set)
-    limit, of_set = config.test_op_limit, config.corpus_set
-    validation_names = held_out_benchmarks(limit, config.validation_count, of_set, "validation")
-    test_names = held_out_benchmarks(limit, config.test_count, of_set)
-    print(f"{len(train_names)} benchmarks to train on, {len(test_names)} held out; run in {folder}")
+    given = _given(config)
+    kinds = [policy_kind(name, config) for name in config.kinds]
+    table, splits = _table(kinds), _splits(config)
     with pool_of(config, make_worker or make_rollout_worker) as pool:
-        crew = Crew(config, pool, folder)
-        counts = crew.references([*train_names, *validation_names, *test_names])
-        if is_timed(config):
-            counts = {name: counts[name] for name in crew.that_run(list(counts))}
-            validation_names, test_names = (
-                [name for name in names if name in counts]
-                for names in (validation_names, test_names)
-            )
-        train_names = [name for name in train_names if name in counts]
-        if not train_names:
-            raise HloError("no benchmark is left to train on")
-        outcomes = {}
-        for name in _learners(config):
-            if name == "op_counts" and isinstance(config, GNNTrainConfig) and config.baseline:
-                outcomes[name] = _play_baseline(crew, config.baseline, test_names)
-                continue
-            learner = learner_of(name, config)
-            names = (train_names, validation_names, test_names)
-            measure = Measure.of_counts(counts)
-            training = Training(learner, config, folder / name, *names, measure, crew)
-            outcomes[name] = training.run()
-        print(f"checking {sum(map(len, outcomes.values()))} results against their originals")
-        checks = {name: crew.check(found) for name, found in outcomes.items()}
-    result = Result.of({name: counts[name] for name in test_names}, outcomes, checks)
-    save(result, folder)
-    text = table_text(result)
+        runner = TaskRunner(config, pool, folder)
+        splits = table.prepare(splits, runner)
+        sizes = f"{len(splits.train)} benchmarks to train on, {len(splits.test)} held out"
+        print(f"{sizes}; run in {folder}")
+        outcomes: dict[str, list[Outcome]] = {}
+        for kind in kinds:
+            if kind.name in given:
+                what = f"{kind.name}: test"
+                outcomes[kind.name] = runner.play(kind.name, given[kind.name], splits.test, what)
+            else:
+                training = Training(kind, folder / kind.name, splits, table.measure, runner)
+                outcomes[kind.name] = training.run()
+        text = table.finish(outcomes, runner, folder)
     write_text(folder, "final_table", text)
     print(text)
 
 
-def _learners(config: TrainConfig) -> "tuple[LearnerName, ...]":
-    """What a run trains, in order."""
-    if isinstance(config, RewriteTrainConfig):
-        return ("rewrites",)
-    return ("gnn", "op_counts") if isinstance(config, GNNTrainConfig) else ("op_counts",)
+def _given(config: TrainConfig) -> "dict[PolicyName, ActorCritic]":
+    """Returns the policies that a run compares with instead of training them.
 
-
-def _play_baseline(crew: "Crew", path: str, benchmarks: Sequence[str]) -> "list[Outcome]":
-    """What the op-count policy of a checkpoint makes of benchmarks."""
+    Raises:
+        HloError: A checkpoint is damaged, or of another kind of policy.
+    """
     from experiments.policies.checkpoint import load_policy
 
-    learner, policy = load_policy(as_location(path))
-    if learner.name != "op_counts":
-        raise SystemExit(f"--baseline: {path} is a {learner.name} policy, not an op-count policy")
-    return crew.play(learner.name, policy, benchmarks)
+    found = {}
+    for name, location in config.given_policies.items():
+        try:
+            kind, found[name] = load_policy(as_location(location))
+        except ValueError as error:
+            raise HloError(f"--baseline: {location}: {error}") from error
+        if kind.name != name:
+            raise HloError(f"--baseline: expected a policy {name}, got {location} ({kind.name})")
+    return found
+
+
+def _table(kinds: "Sequence[PolicyKind]") -> "FinalTable":
+    """Returns the final table of a run."""
+    from experiments.training.final_tables import OpCountTable
+    from experiments.training.kernel_table import KernelTable
+
+    return KernelTable() if kinds[0].table == "kernels" else OpCountTable(kinds)
+
+
+def _splits(config: TrainConfig) -> "Splits":
+    """Returns the benchmarks that a run's settings ask for."""
+    from experiments.outcomes.benchmarks import held_out_benchmarks, training_benchmarks
+    from experiments.training.loop import Splits
+
+    limit, of_set = config.test_op_limit, config.corpus_set
+    return Splits(
+        training_benchmarks(config.benchmarks, config.train_op_limit, of_set),
+        held_out_benchmarks(limit, config.validation_count, of_set, "validation"),
+        held_out_benchmarks(limit, config.test_count, of_set),
+    )
 
 
 def _new_folder(config: TrainConfig, program: str) -> Path:
@@ -156,8 +160,8 @@ def _new_folder(config: TrainConfig, program: str) -> Path:
 
 
 def _write_config(config: TrainConfig, folder: Path) -> None:
-    """Writes the settings, and with what they are run; of a resumed run, each time."""
-    from experiments.outcomes.provenance import provenance
+    """Writes the settings, and at each start of the run its command, versions and commit."""
+    from hlograph.storage.provenance import provenance
 
     path = folder / CONFIG
     starts = []

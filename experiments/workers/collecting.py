@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from experiments.policies.states import STOP, State, size, stacked, step_name, step_seconds
+from experiments.policies.states import STOP, State, stacked
 from experiments.workers.lockstep import Lockstep, Transition
 from experiments.workers.stopwatch import Stopwatch
 from models.actor_critic import ActorCritic, sample
@@ -16,7 +16,7 @@ from models.rollout import Rollout, StateTable
 
 @dataclass
 class Episode:
-    """What became of one episode."""
+    """One episode of training."""
 
     benchmark: str
     start_op_count: int
@@ -27,31 +27,31 @@ class Episode:
 
 @dataclass
 class RolloutStats:
-    """What happened in one iteration."""
+    """Statistics of one iteration."""
 
     episodes: list[Episode] = field(default_factory=list)
-    """Those that ended in it."""
+    """Episodes that ended in it."""
     unchanged: int = 0
-    """Pass calls that changed nothing."""
+    """Number of steps that changed nothing."""
     errors: int = 0
-    """Pass calls that XLA refused."""
+    """Number of steps that XLA refused."""
 
     def add(self, other: "RolloutStats") -> None:
-        """Adds what happened elsewhere in the same iteration."""
+        """Adds the statistics of another part of the same iteration."""
         self.episodes += other.episodes
         self.unchanged += other.unchanged
         self.errors += other.errors
 
 
 class Deck:
-    """Deals benchmarks, each once before any twice, in an order of its own seed.
+    """Deals benchmarks in random order, each once before any is dealt again.
 
     Args:
         benchmarks: Names to deal.
         seed: Seed of the order.
-        player: Number of who is dealt to, from 0.
-        players: How many share the deck: together they are dealt each benchmark once before
-            any twice, as long as they take equally many.
+        player: Number of this player, from 0.
+        players: Number of players that share the deck. Together they are dealt each benchmark
+            once before any again, as long as each takes the same number.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Deck:
         self._order: list[int] = []
 
     def deal(self) -> str:
-        """The next benchmark."""
+        """Returns the next benchmark."""
         while self._next >= len(self._order):
             self._order += self._random.permutation(len(self._benchmarks)).tolist()
         number = self._order[self._next]
@@ -79,19 +79,19 @@ def collect(
     steps: int,
     clock: Stopwatch,
 ) -> tuple[Rollout, RolloutStats]:
-    """Plays a policy and writes down what PPO needs.
+    """Plays a policy and records the experience that PPO learns from.
 
     All environments start new episodes. With as many steps as the horizon, an episode that
-    does not stop early is played whole; and what is collected depends on nothing but the
-    parameters, the deck and the generator, so that a resumed run repeats it exactly.
+    does not stop early is played to its end. The result depends on the parameters, the deck
+    and the generator only, so that a resumed run repeats it exactly.
 
     Args:
         envs: Environments in lockstep.
-        policy: What acts.
-        deck: Gives the benchmark of each episode.
+        policy: The policy to play.
+        deck: Deals the benchmark of each episode.
         generator: Draws the actions.
         steps: Steps of each environment.
-        clock: Notes the seconds of `pass`, `featurisation` (the rest of stepping) and
+        clock: Adds up the seconds of `pass`, `featurisation` (the rest of stepping) and
             `inference`.
     """
     iteration = _Iteration(envs, policy, deck, StateTable(policy), clock)
@@ -101,7 +101,7 @@ def collect(
 
 
 class _Iteration:
-    """One iteration as it grows, a row for each step."""
+    """One iteration while it is collected, one row for each step."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class _Iteration:
         self._begin_episodes(range(len(envs)))
 
     def step(self, generator: torch.Generator, last: bool) -> None:
-        """One action in each environment; `last` says that no step will follow."""
+        """Takes one action in each environment; `last` is True if no step follows."""
         row, log_probs = self._judge(self._states.values())
         row["action"] = sample(log_probs, generator)
         row["log_prob"] = log_probs.gather(1, row["action"].unsqueeze(1)).squeeze(1)
@@ -141,7 +141,7 @@ class _Iteration:
             self._begin_episodes(ended)
 
     def rollout(self) -> Rollout:
-        """What was collected."""
+        """Returns the experience."""
         columns = {name: torch.stack([row[name] for row in self._rows]) for name in self._rows[0]}
         return Rollout(states=self._table.states, keys=self._table.keys, **columns)
 
@@ -151,11 +151,11 @@ class _Iteration:
             begun = self._envs.reset(benchmarks)
         for n, (state, info) in begun.items():
             self._states[n] = state
-            self._episodes[n] = Episode(benchmarks[n], size(info), size(info))
+            self._episodes[n] = Episode(benchmarks[n], info["size"], info["size"])
 
     @torch.no_grad()
     def _judge(self, states: Iterable[State]) -> tuple[dict[str, Tensor], Tensor]:
-        """State, context, mask and value of a row, and log-probabilities [N, A]."""
+        """Returns state, context, mask and value of a row, and log-probabilities [N, A]."""
         with self._clock.section("inference"):
             states = list(states)
             numbers = self._table.numbers([s.key for s in states], [s.item for s in states])
@@ -175,10 +175,10 @@ class _Iteration:
     def _fill_next_values(
         self, row: dict[str, Tensor], after: Mapping[int, Transition], last: bool
     ) -> None:
-        """Values of the states that this row's and the previous row's actions led to.
+        """Fills in the values of the states after this row's and the previous row's actions.
 
-        Where an episode goes on, that is the value in the next row. The others are judged
-        here, but for those after termination: these have no value, and none is used.
+        If an episode goes on, that is the value in the next row. The others are evaluated here,
+        except for those after termination, whose value is not used.
         """
         if self._rows:
             previous = self._rows[-1]
@@ -191,18 +191,18 @@ class _Iteration:
             row["next_value"][left] = judged["value"]
 
     def _note_pass_time(self, after: Iterable[Transition]) -> None:
-        """Moves the passes' part of the time of stepping to a section of their own."""
-        seconds = sum(step_seconds(t.info) for t in after)
+        """Moves the time of the passes from the section of stepping to their own."""
+        seconds = sum(t.info["step_time"] for t in after)
         self._clock.add("pass", seconds)
         self._clock.add("featurisation", -seconds)
 
     def _note(self, number: int, transition: Transition) -> None:
-        """Keeps the books of one environment's step."""
+        """Adds one step of one environment to the statistics."""
         info, episode = transition.info, self._episodes[number]
         episode.reward += transition.reward
-        episode.op_count = size(info)
+        episode.op_count = info["size"]
         episode.steps += 1
-        if step_name(info) != STOP:
+        if info["step_name"] != STOP:
             self.stats.unchanged += not info["changed"]
             self.stats.errors += info["error"] is not None
         if transition.terminated or transition.truncated:

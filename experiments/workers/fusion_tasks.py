@@ -1,4 +1,4 @@
-"""What workers do for fusion policies beside playing them."""
+"""Tasks of fusion decisions: to try a benchmark, and to compare choices of fusions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from experiments.outcomes.benchmarks import load
 from experiments.outcomes.evaluation import Outcome
 from experiments.outcomes.fusion_comparison import Fused, FusionComparison
 from experiments.policies.config import FusionTrainConfig
-from experiments.policies.fusion_envs import ALL_DECISIONS
+from experiments.policies.fusion import ALL_DECISIONS
 from experiments.workers.worker import RolloutWorker, Task
 from hlograph.errors import HloError
 from hlograph.execution.executable import Executable, random_inputs
@@ -20,12 +20,12 @@ from hlograph.transforms.xla_cpu import before_fusion
 
 @dataclass(frozen=True)
 class TryFusing(Task):
-    """Lowers and runs a benchmark without a fusion."""
+    """Lowers and runs a benchmark without any fusion."""
 
     benchmark: str
 
     def do(self, worker: RolloutWorker) -> int | str:
-        """Returns the kernels of XLA's own choice, or why the benchmark does not run."""
+        """Returns the kernels of XLA's own choice, or the reason why the benchmark does not run."""
         worker.recorder.begin(f"lowering {self.benchmark}".encode(), worker.config.check_seconds)
         try:
             module = load(self.benchmark)
@@ -43,17 +43,17 @@ class FusionRow(NamedTuple):
 
     benchmark: str
     fused: Mapping[str, Fused]
-    """By what chose, ``"xla"`` first, then the policy."""
+    """Measurements by method, ``"xla"`` first, then the policy."""
 
 
 @dataclass(frozen=True)
 class CompareFusions(Task):
-    """Measures what a policy and HloEnv's heuristics make of a benchmark."""
+    """Measures the fusions of a policy and of HloEnv's heuristics on a benchmark."""
 
     outcome: Outcome
-    """The policy's."""
+    """Result of the policy."""
     name: str
-    """What tables call it."""
+    """Name in tables."""
 
     def do(self, worker: RolloutWorker) -> FusionRow:
         """Plays the heuristics, compiles all results and times them."""
@@ -74,12 +74,12 @@ class CompareFusions(Task):
 
 
 def heuristics(seed: int) -> dict[str, FusionPolicy]:
-    """HloEnv's heuristics, by what tables call them."""
+    """Returns HloEnv's heuristics, by their name in tables."""
     return {"pick first": PickFirst(), "uniform": Uniform(seed), "greedy": Greedy()}
 
 
 def fused(benchmark: str, places: Sequence[str]) -> Module:
-    """A benchmark, lowered, with fusions.
+    """Returns a benchmark, lowered, with fusions.
 
     Args:
         benchmark: Name of it.

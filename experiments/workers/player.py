@@ -2,52 +2,21 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from experiments.outcomes.benchmarks import Reference
 from experiments.outcomes.evaluation import Outcome
 from experiments.outcomes.study import Trial
-from experiments.paper.benchmarks import all_references
 from experiments.policies.checkpoint import Checkpoint, policy_of
 from experiments.policies.config import PassTrainConfig, Workers
-from experiments.policies.learner import LearnerName
-from experiments.search.guide import TrainedPolicy
-from experiments.search.task import Found, Search
-from experiments.workers.crew import Crew, parameters_of, pool_of
+from experiments.policies.kind import PolicyKind
 from experiments.workers.playing import STOP_ABOVE
+from experiments.workers.references import all_references
+from experiments.workers.task_runner import TaskRunner, parameters_of, pool_of
 from experiments.workers.tasks import PlaySamples
+from hlograph.errors import WorkerLostError
 from models.actor_critic import ActorCritic
-
-LABELS: Mapping[LearnerName, str] = {
-    "gnn": "GNN",
-    "op_counts": "op counts",
-    "rewrites": "GNN on rewrites",
-}
-"""What tables call the policies."""
-
-
-def step_noun(learner: LearnerName) -> str:
-    """What a step of a policy is, as texts call several of them."""
-    return "rewrites" if learner == "rewrites" else "pass calls"
-
-
-def training_cost(checkpoint: Checkpoint) -> str:
-    """What a policy cost to train, as a sentence.
-
-    Its budgets hold none of that: neither the pass calls that it learned from nor those of the
-    searches whose orders it imitated.
-    """
-    kept = checkpoint.steps if checkpoint.best is None else checkpoint.best.steps
-    learner = checkpoint.learner
-    imitated = (
-        "" if learner == "rewrites" else f"imitating {checkpoint.imitated or 0:,} searched orders, "
-    )
-    return (
-        f"{LABELS[learner]}, seed {checkpoint.config['seed']}: trained on "
-        f"{checkpoint.steps:,} {step_noun(learner)}, kept after {kept:,}, {imitated}"
-        f"on modules of at most {checkpoint.config['train_op_limit']:,} instructions."
-    )
 
 
 @dataclass(frozen=True)
@@ -55,19 +24,22 @@ class Player:
     """The policy of one checkpoint, and workers that play it."""
 
     checkpoint: Checkpoint
+    kind: PolicyKind
     policy: ActorCritic
-    crew: Crew
+    runner: TaskRunner
+    left_out: list[str] = field(default_factory=list)
+    """A note on each benchmark that was left out of a trial, since its worker was lost."""
 
     def method(self, samples: int = 1, stop_above: float = STOP_ABOVE) -> str:
-        """What tables call it."""
-        name = LABELS[self.checkpoint.learner]
+        """Returns the name in tables of a way to play."""
+        name = self.kind.label
         if stop_above != STOP_ABOVE:
             name += f", stops above {stop_above:g}"
         return name if samples == 1 else f"{name}, best of {samples}"
 
     def references(self, names: Sequence[str]) -> tuple[dict[str, Reference], list[str]]:
-        """All references by benchmark, and a note on each benchmark that has to be left out."""
-        return all_references(self.crew, names)
+        """Returns all references by benchmark, and a note on each benchmark that is left out."""
+        return all_references(self.runner, names)
 
     def trial(
         self,
@@ -76,62 +48,52 @@ class Player:
         samples: int = 1,
         seed: int = 0,
         stop_above: float = STOP_ABOVE,
+        seconds: float | None = None,
+        keep_losses: bool = False,
     ) -> Trial:
-        """Plays the policy on benchmarks, each by itself, and checks what comes out.
+        """Plays the policy on benchmarks, one after the other, and checks the results.
 
         Args:
-            group: What the benchmarks are called.
+            group: Name of the benchmarks in tables.
             names: The benchmarks.
             samples: Episodes on each, of which the best is kept; one is greedy.
             seed: Seed of all episodes but the first, which is greedy.
             stop_above: Probability of stopping above which a greedy episode ends.
+            seconds: Wall time for each benchmark; the best state until then is its result.
+                None is no limit.
+            keep_losses: True if benchmarks that cost their worker are left out.
 
         Returns:
-            The trial; its seed is that of the training.
+            The trial, whose seed is that of the training.
+
+        Raises:
+            WorkerLostError: A benchmark cost its worker, and losses are not kept.
         """
         parameters = parameters_of(self.policy)
         tasks = [
             PlaySamples(
-                learner=self.checkpoint.learner,
+                kind=self.kind.name,
                 parameters=parameters,
                 benchmark=name,
                 samples=samples,
                 seed=seed,
                 stop_above=stop_above,
+                seconds=seconds,
             )
             for name in names
         ]
-        played: list[tuple[Outcome, float]] = self.crew.run(tasks, "an evaluation")
-        outcomes, seconds = [outcome for outcome, _ in played], [s for _, s in played]
-        return self._trial(self.method(samples, stop_above), group, outcomes, seconds)
+        method = self.method(samples, stop_above)
+        results = self.runner.run(tasks, "an evaluation", keep_losses=keep_losses, progress=method)
+        played = []
+        for name, result in zip(names, results, strict=True):
+            if isinstance(result, WorkerLostError):
+                self.left_out.append(f"{name} is left out: its worker was lost: {result}")
+            else:
+                played.append(result)
+        outcomes, taken = [outcome for outcome, _ in played], [s for _, s in played]
+        return self.checked(method, group, outcomes, taken)
 
-    def beam(self, group: str, names: Sequence[str], calls: int) -> Trial:
-        """Has the policy guide a beam search on benchmarks, and checks what comes out.
-
-        Args:
-            group: What the benchmarks are called.
-            names: The benchmarks.
-            calls: Pass calls to spend on each.
-        """
-        guide = TrainedPolicy.of(self.checkpoint)
-        tasks = [
-            Search(
-                benchmark=name,
-                method="policy-beam",
-                seed=0,  # a beam draws nothing
-                calls=calls,
-                seconds=None,
-                policy=guide,
-            )
-            for name in names
-        ]
-        found: list[Found] = self.crew.run(tasks, "a beam search")
-        method = f"{self.method()}, beam of {calls:,} calls"
-        curves = {f.outcome.benchmark: f.curve for f in found}
-        outcomes, seconds = [f.outcome for f in found], [f.seconds for f in found]
-        return self._trial(method, group, outcomes, seconds, curves)
-
-    def _trial(
+    def checked(
         self,
         method: str,
         group: str,
@@ -139,11 +101,18 @@ class Player:
         seconds: Sequence[float],
         curves: Mapping[str, Sequence[tuple[int, float, int]]] | None = None,
     ) -> Trial:
-        """The trial of what was found, checked."""
+        """Checks results, and returns their trial.
+
+        Args:
+            method: Name of the method in tables.
+            group: Name of the benchmarks in tables.
+            outcomes: The results.
+            seconds: Wall time that each took.
+            curves: Improvements of a search, by benchmark.
+        """
         seed = self.checkpoint.config["seed"]
-        return Trial(
-            method, seed, group, outcomes, self.crew.check(outcomes), seconds, curves or {}
-        )
+        checks = self.runner.check(outcomes)
+        return Trial(method, seed, group, outcomes, checks, seconds, curves or {})
 
 
 @contextmanager
@@ -154,38 +123,39 @@ def player(
     num_workers: int | None = None,
     workers: Workers = "processes",
 ) -> Iterator[Player]:
-    """A player whose workers end with the block.
+    """Yields a player, whose workers end with the block.
 
     Args:
         checkpoint: The policy.
-        folder: Where lost workers and passes in quarantine are written down.
-        check_samples: Random inputs that results are compared with their originals on.
-        num_workers: Processes that play; None is one a core.
-        workers: What plays.
+        folder: Folder for the log of lost workers and for passes in quarantine.
+        check_samples: Number of random inputs on which results are compared with their originals.
+        num_workers: Number of worker processes; None is one a core.
+        workers: Kind of workers.
 
     Raises:
         ValueError: It was made with other passes or networks, or decides about fusions.
     """
-    if checkpoint.learner not in LABELS:
+    kind, policy = policy_of(checkpoint)
+    if kind.table != "op counts":
         raise ValueError(
-            f"expected a policy that orders passes or rewrites, got {checkpoint.learner}: "
-            "what it decides is no op count; its training ends with a table of its own"
+            f"expected a policy that orders passes or rewrites, got {kind.name}: it changes no op "
+            "count, and its training ends with a table of its own"
         )
-    _, policy = policy_of(checkpoint)
     settings = checkpoint.settings()
     if isinstance(settings, PassTrainConfig):
         settings = replace(settings, known_no_ops=None)
     config = replace(
         settings,
-        # Nothing learns: what is rewarded is not looked at, and may cost time.
+        # Nothing learns, so rewards are not used, and some of them take time.
         reward="op-count-drop",
         samples=check_samples,
         workers=workers,
         num_workers=num_workers,
         device="cpu",
+        deterministic=False,  # workers inherit it from this process
         out=None,
     )
     with pool_of(config) as pool:
-        crew = Crew(config, pool, folder)
-        crew.quarantine = crew.quarantine.with_pairs(checkpoint.quarantine)
-        yield Player(checkpoint, policy, crew)
+        runner = TaskRunner(config, pool, folder)
+        runner.quarantine = runner.quarantine.with_pairs(checkpoint.quarantine)
+        yield Player(checkpoint, kind, policy, runner)

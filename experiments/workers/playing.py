@@ -1,44 +1,40 @@
 """Plays a policy on benchmarks: greedy episodes, and the best of several."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from experiments.outcomes.evaluation import Outcome
-from experiments.policies.states import STOP, State, is_fusion, size, stacked, step_name
+from experiments.policies.played_episode import PlayedEpisode
+from experiments.policies.states import State, stacked
 from experiments.workers.lockstep import Lockstep
 from models.actor_critic import ActorCritic, sample
 from models.rollout import StateTable
 
 STOP_ABOVE = 0.5
-"""Probability of stopping above which an episode that draws nothing ends."""
+"""Probability of stopping above which a greedy episode ends."""
 
 
 def play_greedily(
-    envs: Lockstep,
-    policy: ActorCritic,
-    benchmarks: Sequence[str],
-    stop_above: float = STOP_ABOVE,
-    *,
-    anew: bool = False,
+    envs: Lockstep, policy: ActorCritic, benchmarks: Sequence[str], stop_above: float = STOP_ABOVE
 ) -> list[Outcome]:
-    """Plays one greedy episode in each environment, benchmark by benchmark.
+    """Plays one greedy episode in each environment, and returns the results.
 
     Args:
         envs: As many environments as benchmarks, in lockstep.
-        policy: What acts; the likeliest action under the mask is taken.
+        policy: The policy; the likeliest action under the mask is taken.
         benchmarks: Names of the benchmarks.
-        stop_above: Probability of stopping above which an episode ends; with less it is shorter.
-        anew: Whether an episode that comes back to a state does what it has not done there yet.
+        stop_above: Probability of stopping above which an episode ends. A lower one makes
+            episodes shorter.
     """
-    draws = [None] * len(benchmarks)
-    episodes = _play(envs, policy, StateTable(policy), benchmarks, draws, stop_above, anew)
-    return [episode.outcome() for episode in episodes]
+    player = _Player(envs, policy, stop_above)
+    return [envs.kind.outcome(e) for e in player.play(benchmarks, [None] * len(benchmarks))]
 
 
 def play_samples(
@@ -48,45 +44,47 @@ def play_samples(
     samples: int,
     seed: int,
     stop_above: float = STOP_ABOVE,
-    *,
-    anew: bool = False,
+    seconds: float | None = None,
 ) -> Outcome:
     """Plays several episodes on one benchmark and keeps the state with the least op count.
 
-    The first episode is greedy, the others draw their actions: more samples never end worse.
+    The first episode is greedy and the others draw their actions, so more samples are never
+    worse.
 
     Args:
-        envs: Environments in lockstep, of which as many are used as there are episodes.
-        policy: What acts.
+        envs: Environments in lockstep; as many are used as there are episodes.
+        policy: The policy.
         benchmark: Name of the benchmark.
         samples: Number of episodes.
         seed: Seed of the draws, which also depend on the benchmark and the episode's number.
         stop_above: Probability of stopping above which the greedy episode ends.
-        anew: Of the greedy episode, as of ``play_greedily``.
+        seconds: Wall time after which no further step is taken; None is no limit.
 
     Returns:
-        Of the states with the least op count the one with the fewest passes; its calls are
-        those of all episodes together.
+        Of the states with the least op count the one with the fewest passes. Its calls are
+        those of all episodes together; ``out_of_time`` is True if the limit ended them.
     """
-    table = StateTable(policy)
-    episodes: list[Played] = []
+    player = _Player(envs, policy, stop_above, seconds)
+    outcomes: list[Outcome] = []
     for begin in range(0, samples, len(envs)):
         numbers = range(begin, min(begin + len(envs), samples))
         draws = [_draws(seed, benchmark, number) if number else None for number in numbers]
-        episodes += _play(envs, policy, table, [benchmark] * len(draws), draws, stop_above, anew)
-    cut = [episode.outcome() for episode in episodes]
-    best = min(cut, key=lambda outcome: (outcome.op_count, len(outcome.passes)))
-    return replace(best, calls=sum(outcome.calls for outcome in cut))
+        outcomes += map(envs.kind.outcome, player.play([benchmark] * len(draws), draws))
+        if player.out_of_time:
+            break
+    best = min(outcomes, key=lambda outcome: (outcome.op_count, len(outcome.passes)))
+    calls = sum(outcome.calls for outcome in outcomes)
+    return replace(best, calls=calls, out_of_time=player.out_of_time)
 
 
 def likeliest(log_probs: Tensor, stop_above: float = STOP_ABOVE) -> Tensor:
-    """The action of a policy that does not draw: int64 [B].
+    """Returns the action of a policy that does not draw: int64 [B].
 
-    Stopping is one decision, and which pass to call another. An episode ends where stopping is
-    more likely than not; that it is likelier than each of ninety passes alone says little.
+    Stopping is one decision, and which pass to call is another. An episode ends where stopping
+    is more likely than not: that it is likelier than each of ninety passes alone says little.
 
     Args:
-        log_probs: float32 [B, A], the last action of which is to stop.
+        log_probs: float32 [B, A]; the last action is to stop.
         stop_above: Probability of stopping above which it is chosen.
     """
     stops = log_probs[:, -1] > math.log(stop_above)
@@ -98,112 +96,85 @@ def _draws(seed: int, benchmark: str, number: int) -> torch.Generator:
     return torch.Generator().manual_seed(int(state[0]))
 
 
-@dataclass
-class Played:
-    """An episode as it is played."""
-
-    benchmark: str
-    op_counts: list[int]
-    """At the start, and after each pass that changed the module."""
-    passes: list[str] = field(default_factory=list)
-    """Those that changed it."""
-    calls: int = 0
-    run_time: float | None = None
-    """Of the last state, if it was timed."""
-    reward: float | None = None
-    """What it was paid so far, of fusion decisions."""
-    tried: dict[str, set[int]] = field(default_factory=dict, repr=False)
-    """By key of a state, the actions that were taken there."""
-
-    def choose(self, state: State, log_probs: Tensor, stop_above: float) -> int:
-        """The likeliest action, but for those that were taken in this state before.
-
-        Without draws these would only lead round again.
-
-        Args:
-            state: Where the episode is.
-            log_probs: float32 [A], of the policy there.
-            stop_above: As of ``likeliest``.
-        """
-        tried = self.tried.setdefault(state.key, set())
-        left = torch.tensor([bool(m) and a not in tried for a, m in enumerate(state.mask)])
-        if not left[:-1].any():
-            return len(log_probs) - 1
-        left[-1] = True
-        action = int(likeliest(log_probs.where(left, -math.inf)[None], stop_above))
-        tried.add(action)
-        return action
-
-    def note(self, info: Mapping[str, Any], reward: float = 0.0) -> None:
-        """Adds what a step's info says, and what it was paid."""
-        self.run_time = info.get("run_time")
-        if is_fusion(info):
-            self.reward = (self.reward or 0.0) + reward
-        name = step_name(info)
-        if name is None or name == STOP:
-            return
-        self.calls += 1
-        if info["changed"]:
-            self.passes.append(name)
-            self.op_counts.append(size(info))
-
-    def outcome(self) -> Outcome:
-        """The first state with the least op count, with the calls of the whole episode.
-
-        Where the last state was timed it is the one: only a timed state is known to be worth it.
-        So it is after fusion decisions, which are paid for something else than the count.
-        """
-        if self.run_time is not None or self.reward is not None:
-            last, passes = self.op_counts[-1], tuple(self.passes)
-            paid = (self.run_time, self.reward)
-            return Outcome(self.benchmark, self.op_counts[0], last, passes, self.calls, *paid)
-        least = min(self.op_counts)
-        passes = tuple(self.passes[: self.op_counts.index(least)])
-        return Outcome(self.benchmark, self.op_counts[0], least, passes, self.calls)
-
-
-@torch.no_grad()
-def _play(
-    envs: Lockstep,
-    policy: ActorCritic,
-    table: StateTable,
-    benchmarks: Sequence[str],
-    draws: Sequence[torch.Generator | None],
-    stop_above: float,
-    anew: bool,
-) -> list[Played]:
-    """Plays one episode in each of the first environments.
+class _Player:
+    """Plays episodes in lockstep, and encodes each distinct state once.
 
     Args:
-        envs: At least as many environments as benchmarks.
-        policy: What acts.
-        table: States that were encoded already.
-        benchmarks: Benchmark of each episode.
-        draws: What draws the actions of each; None takes the likeliest one.
-        stop_above: As of ``likeliest``, where nothing is drawn.
-        anew: As of ``play_greedily``.
+        envs: The environments.
+        policy: The policy.
+        stop_above: See ``likeliest``.
+        seconds: Wall time from now after which no further step is taken; None is no limit.
     """
-    device = next(policy.parameters()).device
-    begun = envs.reset(dict(enumerate(benchmarks)))
-    running: dict[int, State] = {n: state for n, (state, _) in begun.items()}
-    episodes = [Played(b, [size(begun[n][1])]) for n, b in enumerate(benchmarks)]
-    while running:
-        states = list(running.values())
-        numbers = table.numbers([s.key for s in states], [s.item for s in states])
+
+    def __init__(
+        self,
+        envs: Lockstep,
+        policy: ActorCritic,
+        stop_above: float,
+        seconds: float | None = None,
+    ) -> None:
+        self._envs, self._policy, self._stop_above = envs, policy, stop_above
+        self._table = StateTable(policy)
+        self._device = next(policy.parameters()).device
+        self._deadline = math.inf if seconds is None else time.monotonic() + seconds
+        self.out_of_time = False
+        """True once the time limit ended an episode."""
+
+    @torch.no_grad()
+    def play(
+        self, benchmarks: Sequence[str], draws: Sequence[torch.Generator | None]
+    ) -> list[PlayedEpisode]:
+        """Plays one episode in each of the first environments.
+
+        Args:
+            benchmarks: Benchmark of each episode.
+            draws: Generator that draws the actions of each; None for a greedy episode.
+        """
+        begun = self._envs.reset(dict(enumerate(benchmarks)))
+        running: dict[int, State] = {n: state for n, (state, _) in begun.items()}
+        episodes = [PlayedEpisode(b, [begun[n][1]["size"]]) for n, b in enumerate(benchmarks)]
+        taken = [defaultdict(set) for _ in benchmarks]
+        while running:
+            if time.monotonic() > self._deadline:
+                self.out_of_time = True
+                break
+            log_probs = self._log_probs(list(running.values()))
+            actions = {}
+            for row, (n, state) in enumerate(running.items()):
+                generator = draws[n]
+                if generator is not None:
+                    actions[n] = int(sample(log_probs[row : row + 1], generator))
+                else:
+                    actions[n] = self._greedy(state, log_probs[row], taken[n][state.key])
+            for n, after in self._envs.step(actions).items():
+                episodes[n].record(after.info, after.reward)
+                running[n] = after.state
+                if after.terminated or after.truncated:
+                    del running[n]
+        return episodes
+
+    def _log_probs(self, states: Sequence[State]) -> Tensor:
+        """Returns the log-probabilities of the actions, float32 [N, A], on the CPU."""
+        numbers = self._table.numbers([s.key for s in states], [s.item for s in states])
         context, mask = map(torch.from_numpy, stacked(states))
-        log_probs, _ = policy(table.vectors(numbers), context.to(device), mask.to(device))
-        actions: list[int] = []
-        for row, (n, state) in enumerate(running.items()):
-            generator = draws[n]
-            if generator is not None:
-                actions.append(int(sample(log_probs[row : row + 1], generator)))
-            elif anew:
-                actions.append(episodes[n].choose(state, log_probs[row].cpu(), stop_above))
-            else:
-                actions.append(int(likeliest(log_probs[row : row + 1], stop_above)))
-        for n, after in envs.step(dict(zip(running, actions, strict=True))).items():
-            episodes[n].note(after.info, after.reward)
-            running[n] = after.state
-            if after.terminated or after.truncated:
-                del running[n]
-    return episodes
+        vectors = self._table.vectors(numbers)
+        log_probs, _ = self._policy(vectors, context.to(self._device), mask.to(self._device))
+        return log_probs.cpu()
+
+    def _greedy(self, state: State, log_probs: Tensor, taken: set[int]) -> int:
+        """Returns the likeliest action; if repeats are avoided, among those not yet taken here.
+
+        Args:
+            state: The state.
+            log_probs: float32 [A].
+            taken: Actions that the episode took in this state before.
+        """
+        if self._envs.kind.avoids_repeats:
+            left = torch.tensor([bool(m) and a not in taken for a, m in enumerate(state.mask)])
+            if not left[:-1].any():
+                return len(log_probs) - 1
+            left[-1] = True
+            log_probs = log_probs.where(left, -math.inf)
+        action = int(likeliest(log_probs[None], self._stop_above))
+        taken.add(action)
+        return action

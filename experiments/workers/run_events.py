@@ -1,4 +1,4 @@
-"""What goes wrong in a run that goes on: lost workers, passes put in quarantine."""
+"""Logs the losses of a run that goes on: lost workers, passes put in quarantine."""
 
 import json
 import time
@@ -17,7 +17,7 @@ class RunEvents:
     """Writes events to a file, a line each, and to the terminal, and counts them.
 
     Args:
-        folder: Where the file goes.
+        folder: Folder of the file.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -25,12 +25,12 @@ class RunEvents:
         self._counts: Counter[str] = Counter()
 
     def lost(self, error: WorkerLostError, task: str, reproducer: Path | None) -> None:
-        """Notes the loss of a worker.
+        """Logs the loss of a worker.
 
         Args:
-            error: What became of it.
-            task: What it was to do.
-            reproducer: File that makes it happen again, if a pass is to blame.
+            error: The loss.
+            task: Description of its task.
+            reproducer: File that repeats the loss, if a pass is to blame.
         """
         self._counts[error.kind] += 1
         doing = (error.note or b"").decode("utf-8", "replace").replace("\n", " ")
@@ -49,7 +49,7 @@ class RunEvents:
         tqdm.write(f"worker {error.kind.replace('_', ' ')} in {task}: {error}{where}")
 
     def take_counts(self) -> dict[str, int]:
-        """Events by kind since the last call."""
+        """Returns the number of events by kind since the last call."""
         counts, self._counts = dict(self._counts), Counter()
         return counts
 

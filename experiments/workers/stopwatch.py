@@ -1,4 +1,4 @@
-"""Where the time of a program goes, by section."""
+"""A stopwatch for the sections of a program."""
 
 import time
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ class Stopwatch:
 
     @contextmanager
     def section(self, name: str) -> Iterator[None]:
-        """Adds the time that the block takes to a section."""
+        """Adds the time of the block to a section."""
         start = time.perf_counter()
         try:
             yield
@@ -24,10 +24,10 @@ class Stopwatch:
             self.add(name, self.last)
 
     def add(self, name: str, seconds: float) -> None:
-        """Adds seconds, or with a negative number takes them away."""
+        """Adds seconds, which may be negative."""
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
 
     def reset(self) -> dict[str, float]:
-        """Seconds by section since the last reset."""
+        """Returns seconds by section since the last reset, and resets them."""
         seconds, self.seconds = self.seconds, {}
         return seconds

@@ -1,4 +1,4 @@
-"""What a rollout worker is asked to do: to play a policy, to check what came of it, to measure."""
+"""Tasks of a rollout worker: to collect experience, play, check and measure."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,7 @@ import hlograph
 from envs.run_times import RUN_TIMES, Start
 from experiments.outcomes.benchmarks import REFERENCES, Reference, load, measured
 from experiments.outcomes.evaluation import Check, Outcome
-from experiments.policies.config import FusionTrainConfig
-from experiments.policies.learner import LearnerName
+from experiments.policies.config import PolicyName
 from experiments.workers.collecting import Deck, RolloutStats, collect
 from experiments.workers.lockstep import lockstep
 from experiments.workers.playing import STOP_ABOVE, play_greedily, play_samples
@@ -20,25 +19,24 @@ from experiments.workers.stopwatch import Stopwatch
 from experiments.workers.worker import Parameters, RolloutWorker, Task
 from hlograph.errors import RewriteError
 from hlograph.transforms.steps import take_step
-from hlograph.transforms.xla_cpu import before_fusion
 from models.rollout import Rollout
 
 
 @dataclass(frozen=True)
 class Collected:
-    """Experience of some environments over one iteration."""
+    """Experience of several environments in one iteration."""
 
     rollout: Rollout
     stats: RolloutStats
     seconds: Mapping[str, float]
-    """By section: pass, featurisation, inference."""
+    """Seconds by section: pass, featurisation, inference."""
 
 
 @dataclass(frozen=True)
 class Collect(Task):
-    """Plays a policy and writes down what PPO needs."""
+    """Plays a policy and records experience for PPO."""
 
-    learner: LearnerName
+    kind: PolicyName
     parameters: Parameters
     benchmarks: Sequence[str]
     player: int
@@ -50,10 +48,10 @@ class Collect(Task):
 
     def do(self, worker: RolloutWorker) -> Collected:
         """Collects one horizon of each environment."""
-        learner, policy = worker.policy(self.learner, self.parameters)
+        kind, policy = worker.policy(self.kind, self.parameters)
         clock = Stopwatch()
-        make_env = worker.env_maker(learner, self.benchmarks, self.quarantine)
-        with lockstep(make_env, self.num_envs) as envs:
+        make_env = worker.env_maker(kind, self.benchmarks, self.quarantine)
+        with lockstep(kind, make_env, self.num_envs) as envs:
             rollout, stats = collect(
                 envs,
                 policy,
@@ -69,50 +67,45 @@ class Collect(Task):
 class Play(Task):
     """Plays one greedy episode on each of some benchmarks."""
 
-    learner: LearnerName
+    kind: PolicyName
     parameters: Parameters
     benchmarks: Sequence[str]
 
     def do(self, worker: RolloutWorker) -> list[Outcome]:
         """Plays them side by side."""
-        learner, policy = worker.policy(self.learner, self.parameters)
-        make_env = worker.env_maker(learner, self.benchmarks, self.quarantine, learns=False)
-        with lockstep(make_env, len(self.benchmarks)) as envs:
-            return play_greedily(envs, policy, self.benchmarks, anew=worker.plays_anew)
+        kind, policy = worker.policy(self.kind, self.parameters)
+        make_env = worker.env_maker(kind, self.benchmarks, self.quarantine, learns=False)
+        with lockstep(kind, make_env, len(self.benchmarks)) as envs:
+            return play_greedily(envs, policy, self.benchmarks)
 
 
 @dataclass(frozen=True)
 class PlaySamples(Task):
     """Plays several episodes on one benchmark and keeps the best; one alone is greedy."""
 
-    learner: LearnerName
+    kind: PolicyName
     parameters: Parameters
     benchmark: str
     samples: int
     seed: int
     stop_above: float = STOP_ABOVE
-    """Of the greedy episode; see ``experiments.workers.playing.likeliest``."""
+    """See ``experiments.workers.playing.likeliest``."""
+    seconds: float | None = None
+    """Wall time after which no further step is taken; None is no limit."""
 
     def do(self, worker: RolloutWorker) -> tuple[Outcome, float]:
-        """Returns the outcome, and the seconds that it took with the module already read."""
-        learner, policy = worker.policy(self.learner, self.parameters)
+        """Returns the outcome, and the seconds that it took once the module was read."""
+        kind, policy = worker.policy(self.kind, self.parameters)
         load(self.benchmark)
-        # What earlier plays in this worker found out would shorten the time, by how much nobody
-        # could tell.
+        # Knowledge of earlier plays in this worker would shorten the time, by an unknown amount.
         make_env = worker.env_maker(
-            learner, [self.benchmark], self.quarantine, fresh=True, learns=False
+            kind, [self.benchmark], self.quarantine, fresh=True, learns=False
         )
-        with lockstep(make_env, min(self.samples, worker.config.envs_per_task)) as envs:
+        num_envs = min(self.samples, worker.config.envs_per_task)
+        with lockstep(kind, make_env, num_envs) as envs:
             begun = time.perf_counter()
-            outcome = play_samples(
-                envs,
-                policy,
-                self.benchmark,
-                self.samples,
-                self.seed,
-                self.stop_above,
-                anew=worker.plays_anew,
-            )
+            how = (self.samples, self.seed, self.stop_above, self.seconds)
+            outcome = play_samples(envs, policy, self.benchmark, *how)
             return outcome, time.perf_counter() - begun
 
 
@@ -154,7 +147,7 @@ class TryRun(Task):
     benchmark: str
 
     def do(self, worker: RolloutWorker) -> str | None:
-        """Returns why it does not run, or None."""
+        """Returns the reason why it does not run, or None."""
         worker.recorder.begin(f"running {self.benchmark}".encode(), worker.config.check_seconds)
         try:
             module = load(self.benchmark)
@@ -168,8 +161,9 @@ class TryRun(Task):
 
 @dataclass(frozen=True)
 class Rebuild(Task):
-    """Brings a benchmark into a state that an episode came to."""
+    """Brings a benchmark into a state that an episode has reached."""
 
+    kind: PolicyName
     benchmark: str
     passes: Sequence[str]
     """Names of passes, or places of rewrites."""
@@ -178,10 +172,9 @@ class Rebuild(Task):
         """Returns the state as HLO text."""
         module = load(self.benchmark)
         worker.recorder.begin(f"passes that were run before, on {self.benchmark}".encode())
-        if isinstance(worker.config, FusionTrainConfig):
-            module = before_fusion(module)
+        module = worker.kind(self.kind).starting_module(module)
         for name in self.passes:
-            # One may have failed then too, and left the module as it was.
+            # A step may have failed in the episode too, and left the module unchanged.
             with suppress(hlograph.PassError, RewriteError):
                 take_step(module, name)
         return module.to_text()

@@ -1,4 +1,4 @@
-"""The shipped benchmarks, and the user's own: HLO modules of real programs, by name.
+"""Benchmarks: HLO modules of real programs by name, shipped or the user's own.
 
     from hlograph import corpus
 
@@ -6,8 +6,8 @@
         ...
     mine = corpus.from_folder("xla_dump/")      # or corpus.from_source("step", step, params, batch)
 
-The corpus lies in ``datasets/`` of the checkout: a manifest and one compressed HLO text a
-benchmark. A file is opened when its module is asked for; nothing is read at import.
+The corpus lies in ``datasets/`` of the checkout: a manifest, and one compressed HLO text for each
+benchmark. A file is opened when its module is loaded; nothing is read at import.
 ``python -m hlograph.corpus`` lists, shows and exports it.
 """
 

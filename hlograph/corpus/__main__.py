@@ -27,14 +27,14 @@ _LISTED = ("set", "split", "library", "op_count", "op_count_xla_cpu", "op_count_
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; returns the exit status."""
+    """Runs one command and returns the exit status."""
     options = _parser().parse_args(arguments)
     try:
         options.command(options)
     except HloError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    except BrokenPipeError:  # the reader, such as head, has seen enough
+    except BrokenPipeError:  # the reader, such as head, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
@@ -50,27 +50,27 @@ def _parser() -> argparse.ArgumentParser:
     )
     selection.add_argument("--set", choices=SETS)
     selection.add_argument(
-        "--split", choices=SPLITS, action="append", help="may be given several times; all else"
+        "--split", choices=SPLITS, action="append", help="repeatable; all splits by default"
     )
     selection.add_argument("--max-op-count", type=int, metavar="N")
     selection.add_argument(
-        "--folder", type=Path, help="modules of your own in place of the shipped ones"
+        "--folder", type=Path, help="folder with your own modules instead of the corpus"
     )
 
     listing = commands.add_parser("list", parents=[selection], help="list benchmarks, one a line")
     listing.add_argument("--csv", action="store_true", help="all columns, comma-separated")
     listing.set_defaults(command=_list)
 
-    showing = commands.add_parser("show", help="what is known of one benchmark")
+    showing = commands.add_parser("show", help="show one benchmark")
     showing.add_argument("name")
-    showing.add_argument("--folder", type=Path, help="modules of your own")
-    showing.add_argument("--text", action="store_true", help="print the HLO text alone")
+    showing.add_argument("--folder", type=Path, help="folder with your own modules")
+    showing.add_argument("--text", action="store_true", help="print only the HLO text")
     showing.set_defaults(command=_show)
 
     exporting = commands.add_parser("export", parents=[selection], help="write modules to files")
     exporting.add_argument("--out", type=Path, required=True, help="folder to write to")
     exporting.add_argument("--format", choices=sorted(_WRITERS), default="hlo")
-    exporting.add_argument("--workers", type=int, help="threads; one for each CPU by default")
+    exporting.add_argument("--workers", type=int, help="number of threads; default: CPUs")
     exporting.set_defaults(command=_export)
     return parser
 

@@ -1,4 +1,4 @@
-"""A sequence of benchmarks, opened one by one."""
+"""Sets of benchmarks, whose modules are loaded one by one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeVar, overload
 
 from hlograph.corpus.record import Benchmark
 from hlograph.errors import UnknownNameError
-from hlograph.names import unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,14 +20,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 COLUMNS = tuple(field.name for field in fields(Benchmark) if field.name != "source")
-"""Columns of a manifest: what is known of a benchmark without opening it."""
+"""Columns of a manifest: the attributes of ``Benchmark`` without ``source``."""
 
-# Results wait for the slowest before them; more in flight would only hold memory.
+# Results wait for slower ones before them. More results in flight would only take memory.
 _IN_FLIGHT_PER_WORKER = 4
 
 
 class BenchmarkSet(Sequence[Benchmark]):
-    """Benchmarks in a fixed order, by position or by name; no module is open until asked for.
+    """Immutable sequence of benchmarks that can also be looked up by name.
+
+    Modules are loaded when they are requested.
 
     Example:
         >>> steps = hlograph.corpus.load("gpt2-train", split="train")
@@ -39,7 +40,7 @@ class BenchmarkSet(Sequence[Benchmark]):
     """
 
     def __init__(self, benchmarks: Iterable[Benchmark]) -> None:
-        """Takes benchmarks in order.
+        """Stores benchmarks in the given order.
 
         Raises:
             ValueError: A name occurs twice.
@@ -49,7 +50,7 @@ class BenchmarkSet(Sequence[Benchmark]):
         if len(self._by_name) < len(self._benchmarks):
             names = [benchmark.name for benchmark in self._benchmarks]
             repeated = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"expected names that differ, got {repeated!r} twice")
+            raise ValueError(f"expected different names, got {repeated!r} twice")
 
     @property
     def names(self) -> list[str]:
@@ -57,7 +58,7 @@ class BenchmarkSet(Sequence[Benchmark]):
         return list(self._by_name)
 
     def modules(self, *, workers: int | None = None) -> Iterator[tuple[Benchmark, Module]]:
-        """Opens the benchmarks in order, some ahead of the caller.
+        """Loads the modules in order, some of them in advance.
 
         Args:
             workers: As for ``map``.
@@ -68,14 +69,13 @@ class BenchmarkSet(Sequence[Benchmark]):
         yield from zip(self, self.map(Benchmark.load, workers=workers), strict=True)
 
     def map(self, function: Callable[[Benchmark], T], *, workers: int | None = None) -> Iterator[T]:
-        """Applies a function to every benchmark in threads; XLA's work runs in parallel.
+        """Applies a function to every benchmark in threads; XLA runs in parallel.
 
-        At most a few results for each worker are held at a time, so a corpus need not fit into
-        memory.
+        Only a few results for each worker are held at a time, so a corpus need not fit into memory.
 
         Args:
-            function: Takes a benchmark. What it raises is raised here, in order.
-            workers: Threads; None is one for each CPU.
+            function: Function of a benchmark. Its exceptions are raised here, in order.
+            workers: Number of threads; None is the number of CPUs.
 
         Yields:
             The results, in the order of the benchmarks.
@@ -94,11 +94,11 @@ class BenchmarkSet(Sequence[Benchmark]):
             pool.shutdown(cancel_futures=True)
 
     def filter(self, keep: Callable[[Benchmark], bool]) -> BenchmarkSet:
-        """Returns the benchmarks for which a function is true."""
+        """Returns the benchmarks for which a function returns True."""
         return BenchmarkSet(benchmark for benchmark in self if keep(benchmark))
 
     def manifest(self) -> pd.DataFrame:
-        """Returns what is known of the benchmarks as a table, one row each.
+        """Returns the attributes of the benchmarks as a table, one row for each benchmark.
 
         Columns: the attributes of ``Benchmark``, without ``source``.
         """
@@ -122,7 +122,7 @@ class BenchmarkSet(Sequence[Benchmark]):
             return BenchmarkSet(self._benchmarks[key])
         if isinstance(key, str):
             if key not in self._by_name:
-                raise UnknownNameError(unknown("benchmark", key, list(self._by_name)))
+                raise UnknownNameError.of("benchmark", key, list(self._by_name))
             return self._by_name[key]
         return self._benchmarks[key]
 

@@ -1,4 +1,4 @@
-"""Modules of the user's own as benchmarks: files, folders, XLA dumps, jax functions."""
+"""Benchmarks from the user's own modules: files, folders, XLA dumps, jax functions."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _SUFFIX = re.compile(r"(\.hlo|\.txt|\.pb|\.mlir|\.stablehlo)+(\.gz|\.zst)?$")
 
-# --xla_dump_to writes a module many times, with buffer assignments and LLVM IR
-# beside it. The pass order is to be learned on the first state.
+# --xla_dump_to writes each module in many states, with buffer assignments and LLVM IR. Passes are
+# to run on the first state.
 _DUMPED = re.compile(r"module_\d+\.")
 _DUMPED_FIRST = re.compile(r"\.before_optimizations\.(txt|hlo\.pb)(\.gz|\.zst)?$")
 
@@ -29,22 +29,22 @@ _DUMPED_FIRST = re.compile(r"\.before_optimizations\.(txt|hlo\.pb)(\.gz|\.zst)?$
 def from_folder(
     folder: str | os.PathLike[str], *, split: str = "train", skip_unreadable: bool = False
 ) -> BenchmarkSet:
-    """Returns the modules in a folder and the folders below it.
+    """Returns the modules in a folder and its subfolders as benchmarks.
 
-    Files named ``*.hlo``, ``*.txt``, ``*.pb``, ``*.mlir`` or ``*.stablehlo``, plain or with ``.gz``
-    or ``.zst``, are taken; of a folder that ``--xla_dump_to`` wrote, the modules before
-    optimizations alone. Each is opened once, to count and to fingerprint it; of modules with equal
-    fingerprints the first is taken.
+    Files named ``*.hlo``, ``*.txt``, ``*.pb``, ``*.mlir`` or ``*.stablehlo`` are read, also
+    compressed (``.gz``, ``.zst``). In a folder that ``--xla_dump_to`` wrote, only the modules
+    before optimizations are read. Each file is loaded once to compute its counts and fingerprint.
+    Of several modules with the same fingerprint, the first one is kept.
 
     Args:
-        folder: Its path, or a URL that fsspec reads. A benchmark's name is its path below it,
-            without the suffix.
-        split: What ``Benchmark.split`` is to say.
-        skip_unreadable: Leave out files that hold no module that the linked XLA reads, in place
-            of raising an error.
+        folder: A path, or a URL that fsspec reads. The name of a benchmark is the path of its file
+            in the folder, without the suffix.
+        split: Value of ``Benchmark.split``.
+        skip_unreadable: True skips files that the linked XLA cannot read, instead of raising an
+            error.
 
     Raises:
-        HloError: There is no such folder, or no module in it.
+        HloError: The folder does not exist, or has no modules.
         HloParseError: A file holds no HLO module.
     """
     base = as_location(folder)
@@ -75,24 +75,25 @@ def from_source(
     """Returns one module of the user's own as a benchmark, held in memory.
 
     Args:
-        name: The benchmark's name.
-        source: What ``hlograph.parse`` takes, or a jax function (also one that went through
-            ``jax.jit``), which is lowered, not run.
+        name: Name of the benchmark.
+        source: A source that ``hlograph.parse`` takes; or a jax function, also a jitted one, which
+            is lowered and not run.
         *arguments: Arguments of the jax function: arrays, or ``jax.ShapeDtypeStruct``.
-        split: What ``Benchmark.split`` is to say.
+        split: Value of ``Benchmark.split``.
 
     Raises:
         HloParseError: The source holds no HLO module.
-        TypeError: There are arguments, and the source is no function.
+        TypeError: There are arguments, and the source is not a function.
     """
     from hlograph.module import Module
+    from hlograph.reading.device_counts import serialize
 
     module = source if isinstance(source, Module) else Module.read(_lowered(source, arguments))
-    return _benchmark(name, module, module.to_proto(), split)
+    return _benchmark(name, module, serialize(module._native)[1], split)
 
 
 def _lowered(source: Any, arguments: tuple[Any, ...]) -> Any:
-    """Returns a jax function lowered, anything else as it is."""
+    """Lowers a jax function; returns anything else as it is."""
     if callable(source):
         import jax
 
@@ -106,7 +107,7 @@ def _lowered(source: Any, arguments: tuple[Any, ...]) -> Any:
 
 
 def _module_files(base: Location) -> Iterable[tuple[Location, str]]:
-    """Yields the files that should hold modules, with their names, in order."""
+    """Yields the files whose names are those of modules, with the benchmarks' names, in order."""
     for path, name in files_below(base):
         suffix = _DUMPED_FIRST if _DUMPED.match(PurePosixPath(name).name) else _SUFFIX
         if suffix.search(name):
@@ -124,7 +125,7 @@ def _load(path: Location) -> Module:
 
 
 def _unique(name: str, taken: set[str]) -> str:
-    """Returns a name with a number where two files differ in their suffixes only."""
+    """Returns the name, with a number if another file differs only in its suffix."""
     number = 2
     unique = name
     while unique in taken:

@@ -1,4 +1,4 @@
-"""One benchmark: what is known of a module, and where it is."""
+"""The record of one benchmark."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """One module of a corpus; opened by ``load``, small to keep, compare and pickle.
+    """One benchmark: facts about a module, and its location. ``load`` loads the module.
 
     Attributes:
         name: ``family/model/variant`` in the shipped corpus; unique in a set.
-        family: Model family or class of algorithm; held out whole for ``test-unseen``.
+        family: Model family or class of algorithm. Whole families are held out for
+            ``test-unseen``.
         library: Distribution name of the library whose code was lowered; empty if unknown.
         version: Its version; empty if unknown.
         scope: ``training-step`` or ``model`` (of a whole model), ``algorithm`` or ``layer``;
             empty if unknown.
-        recipe: How the module was made, in one line.
+        recipe: Description of the program that was lowered, in one line.
         set: ``gpt2-train`` or ``diverse``; ``own`` for the user's modules.
         split: ``train``, ``validation``, ``test-seen`` or ``test-unseen``.
         op_count: Instructions of the module as shipped.
@@ -32,7 +33,7 @@ class Benchmark:
             measured.
         fingerprint: ``Module.fingerprint()``.
         structure: ``Module.structure()``; equal for modules that differ only in shapes.
-        source: Path or URL that ``Module.load`` takes, or a serialized HloModuleProto.
+        source: Path or URL that ``Module.load`` takes, or bytes that ``Module.read`` takes.
     """
 
     name: str
@@ -52,13 +53,13 @@ class Benchmark:
     source: Location | bytes
 
     def load(self) -> Module:
-        """Returns a new module.
+        """Loads the module; each call returns a new one.
 
         Raises:
-            HloParseError: The file is gone or damaged.
+            HloParseError: The file is missing or damaged.
         """
         from hlograph.module import Module
 
         if isinstance(self.source, bytes):
-            return Module.from_proto(self.source)
+            return Module.read(self.source)
         return Module.load(self.source)

@@ -13,32 +13,35 @@ from typing import TYPE_CHECKING, Literal, get_args
 from hlograph.corpus.benchmark_set import BenchmarkSet
 from hlograph.corpus.record import Benchmark
 from hlograph.errors import HloError, UnknownNameError
-from hlograph.names import unknown
 from hlograph.storage.locations import Location, absolute, as_location, join, read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Set = Literal["gpt2-train", "diverse"]
+CorpusSet = Literal["gpt2-train", "diverse"]
+"""Name of a set of the corpus."""
+
 Split = Literal["train", "validation", "test-seen", "test-unseen"]
+"""Name of a split of the corpus."""
 
-SETS: tuple[str, ...] = get_args(Set)
-"""``gpt2-train``: training steps of GPT-2 (in ``test-unseen``, of models akin to it); ``diverse``:
-everything else."""
+SETS: tuple[CorpusSet, ...] = get_args(CorpusSet)
+"""The sets. ``gpt2-train`` has training steps of GPT-2 (in ``test-unseen``, of similar models),
+``diverse`` has all other programs."""
 
-SPLITS: tuple[str, ...] = get_args(Split)
-"""``test-unseen`` holds whole families that are in no other split; ``validation`` and ``test-seen``
-hold configurations of families that are in ``train``. No structure is in two splits."""
+SPLITS: tuple[Split, ...] = get_args(Split)
+"""The splits. ``test-unseen`` has whole families that are in no other split. ``validation`` and
+``test-seen`` have configurations of families that are in ``train``. No structure is in two
+splits."""
 
-# The corpus is data of the checkout, not of the wheel: HLOGRAPH_CORPUS names another folder,
-# the folder of a checkout when the wheel is installed, or a URL that all machines can read.
+# The corpus is part of the checkout, not of the wheel. HLOGRAPH_CORPUS is the path of another
+# folder, such as that of a checkout if the wheel is installed, or a URL that all machines read.
 _ENVIRONMENT = "HLOGRAPH_CORPUS"
 _CHECKED_OUT = Path(__file__).parents[2] / "datasets"
 _COUNTS = ("op_count", "op_count_xla_cpu", "op_count_xla_dump", "op_count_xla_simplify")
 
 
 def root() -> Location:
-    """Returns the corpus's folder: ``$HLOGRAPH_CORPUS``, or ``datasets/`` of the checkout.
+    """Returns the folder of the corpus: ``$HLOGRAPH_CORPUS``, or ``datasets/`` of the checkout.
 
     The variable holds a path, or a URL that fsspec reads.
     """
@@ -47,28 +50,28 @@ def root() -> Location:
 
 
 def load(
-    set: Set | None = None,
+    set: CorpusSet | None = None,
     split: Split | Sequence[Split] | None = None,
     *,
     max_op_count: int | None = None,
 ) -> BenchmarkSet:
-    """Returns benchmarks of the corpus, sorted by name; reads the manifest alone.
+    """Returns benchmarks of the corpus sorted by name. Only the manifest is read.
 
     Args:
-        set: ``gpt2-train`` or ``diverse``; None is both.
-        split: One split or several; None is all.
-        max_op_count: Only those with at most so many instructions.
+        set: ``gpt2-train`` or ``diverse``; None selects both.
+        split: One split or several; None selects all.
+        max_op_count: Largest number of instructions; None is no limit.
 
     Raises:
         UnknownNameError: There is no such set or split.
-        HloError: There is no corpus where it is looked for.
+        HloError: There is no corpus at its location.
     """
     if set is not None and set not in SETS:
-        raise UnknownNameError(unknown("set", set, SETS))
+        raise UnknownNameError.of("set", set, SETS)
     splits = SPLITS if split is None else (split,) if isinstance(split, str) else tuple(split)
     for name in splits:
         if name not in SPLITS:
-            raise UnknownNameError(unknown("split", name, SPLITS))
+            raise UnknownNameError.of("split", name, SPLITS)
     return BenchmarkSet(
         benchmark
         for benchmark in _manifest(root())
@@ -83,16 +86,18 @@ def benchmark(name: str) -> Benchmark:
 
     Raises:
         UnknownNameError: The corpus has no such benchmark.
-        HloError: There is no corpus where it is looked for.
+        HloError: There is no corpus at its location.
     """
     return _manifest(root())[name]
 
 
 def manifest() -> pd.DataFrame:
-    """Returns the corpus as a table, one row a benchmark (see ``BenchmarkSet.manifest``).
+    """Returns the corpus as a table with one row for each benchmark.
+
+    The columns are those of ``BenchmarkSet.manifest``.
 
     Raises:
-        HloError: There is no corpus where it is looked for.
+        HloError: There is no corpus at its location.
     """
     return _manifest(root()).manifest()
 
@@ -112,8 +117,8 @@ def _manifest(folder: Location) -> BenchmarkSet:
         return BenchmarkSet(_benchmark(row, folder) for row in rows)
     except (TypeError, KeyError, ValueError) as error:
         raise HloError(
-            f"{path} is not a manifest of this version of hlograph ({error!r}): take both from one "
-            "checkout"
+            f"{path} is not a manifest of this version of hlograph ({error!r}). Use the corpus and "
+            "the library of the same checkout"
         ) from error
 
 

@@ -1,1 +1,1 @@
-"""Runs modules: compiled or interpreted, timed, and compared with one another."""
+"""Execution of modules: compilation, run times, and comparison of results."""

@@ -1,10 +1,10 @@
-"""Modules as XLA:CPU compiles them for speed, and how long they run.
+"""Modules compiled by XLA:CPU for speed, and their run times.
 
     before, after = Executable(start), Executable(module)
     times = time_in_turn(before, after, random_inputs(start))  # seconds, pair by pair
     print(np.median(times[:, 0] / times[:, 1]))  # above 1: faster than before
 
-`hlograph.execution.equivalence` compiles for equal bits instead, which is slower code.
+`hlograph.execution.equivalence` compiles for equal bits instead, which gives slower code.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Step(NamedTuple):
     """One step of generated code.
 
     Attributes:
-        kind: What it is, in XLA's words: ``"kernel"``, ``"dot"``, ``"copy"`` and others.
-        instruction: Name of the instruction of ``Executable.optimized()`` that it is for.
+        kind: XLA's name of the kind: ``"kernel"``, ``"dot"``, ``"copy"`` and others.
+        instruction: Name of the instruction of ``Executable.optimized()`` that it implements.
     """
 
     kind: str
@@ -40,26 +40,26 @@ class Step(NamedTuple):
 
 
 class Executable:
-    """A module compiled by XLA:CPU as it compiles when it is asked for nothing.
+    """A module compiled by XLA:CPU with its default options.
 
-    All its passes, LLVM at its highest level, all cores. The module becomes the program of one
-    device; what its parameters would donate to its result is not reused.
+    XLA runs all its passes, LLVM optimizes at its highest level, and the code uses all cores. The
+    module becomes the program of one device. Buffers of donated parameters are not reused.
 
     Attributes:
-        compile_seconds: Wall time of the compilation. The first of a process takes some 0.3 s
-            longer than any later.
-        kernels: Steps of the code: instructions of XLA's optimized module that take time, which
-            are generated loops (fusions, for the most part), copies and calls of libraries. What
-            loops and branches run counts once, however often it runs.
+        compile_seconds: Wall time of the compilation in seconds. The first compilation of a
+            process takes about 0.3 s longer than later ones.
+        kernels: Number of steps of the code: instructions of XLA's optimized module that take
+            time, which are generated loops (mostly fusions), copies and library calls. The body
+            of a loop or branch counts once.
 
     Args:
-        module: The module; unchanged.
-        limits: What it may take to run.
-        lowered: Whether the module is one of ``xla_cpu.before_fusion``, whose fusions are to be
-            those of the code. Otherwise XLA chooses, and takes fusions of the module apart.
+        module: The module; it is not changed.
+        limits: Limits on the size and cost of the module.
+        lowered: True if the module comes from ``xla_cpu.before_fusion``: the code has exactly its
+            fusions. Otherwise XLA takes fusions of the module apart and chooses its own.
 
     Raises:
-        HloError: It cannot be run on one CPU within the limits, or XLA does not compile it.
+        HloError: The module cannot run on one CPU within the limits, or XLA does not compile it.
     """
 
     def __init__(
@@ -74,55 +74,54 @@ class Executable:
             if found > most:
                 raise HloError(f"expected at most {most:.3g} {what}, got {found:.3g}")
         begun = time.perf_counter()
+        self._module_type = type(module)
         self._program = native().Program.compile_for_speed(module._native, lowered)
         self.compile_seconds = time.perf_counter() - begun
         self.kernels = self._program.count_kernels()
         self.signature = signature_of(module)
 
     def steps(self) -> list[Step]:
-        """What XLA:CPU's runtime executes, in the order in which it holds it.
+        """Returns the steps of XLA:CPU's runtime, in the order in which it stores them.
 
-        What loops, branches and calls execute follows them.
+        The steps inside loops, branches and calls follow them.
 
         Raises:
-            HloError: XLA cannot write the code to a file, which is where steps are read from: of
-                sorts, for example.
+            HloError: XLA cannot write the code to a file, from which the steps are read. This is
+                so for sorts, for example.
         """
         return [Step(kind, instruction) for kind, instruction in self._program.steps()]
 
     def optimized(self) -> Module:
-        """The module that XLA:CPU generated the code from, one kernel for each fusion."""
-        from hlograph.module import Module
-
-        return Module(self._program.optimized())
+        """Returns the module that XLA:CPU generated the code from, one kernel for each fusion."""
+        return self._module_type(self._program.optimized())
 
     def run(self, inputs: Sequence[Array]) -> list[bytes]:
-        """Runs once.
+        """Runs the module once.
 
         Args:
             inputs: One array for each leaf of the parameters.
 
         Returns:
-            The bytes of each leaf of the result, row-major.
+            The bytes of each leaf of the result in row-major order.
 
         Raises:
-            HloError: XLA refuses to run it on these.
+            HloError: XLA rejects the inputs.
         """
         return self._program.run(to_bytes(inputs))
 
 
 def random_inputs(module: Module, seed: int = 0) -> list[Array]:
-    """Random inputs that fit what a module uses its parameters for; see ``InputMaker``.
+    """Returns random inputs that fit the way a module uses its parameters; see ``InputMaker``.
 
     Args:
         module: The module.
-        seed: Decides the numbers.
+        seed: Seed of the random numbers.
 
     Returns:
         One array for each leaf of the parameters.
 
     Raises:
-        HloError: It takes something else than arrays of fixed size.
+        HloError: A parameter is not an array of fixed size.
     """
     return InputMaker(Flow(module.graph()), signature_of(module).parameters).make(seed, 0)
 
@@ -136,34 +135,39 @@ def time_in_turn(
     sample_seconds: float = 0.0,
     max_seconds: float = 60.0,
 ) -> NDArray[np.float64]:
-    """Runs two executables in turn on the same inputs, warmed up, and takes the time.
+    """Runs two executables in turn on the same inputs after a warm-up, and measures their times.
 
-    A run begins with the inputs in the memory of XLA's device and ends with the result there. The
-    runs of a sample go in turn, too: A B, B A, A B, for what runs second has a small advantage.
+    A run starts with the inputs in the memory of XLA's device and ends with the result there. The
+    order alternates within a sample (A B, B A, A B), because the second run of a pair has a small
+    advantage.
 
     Args:
-        first: What runs first in each pair.
-        second: What runs second; takes and gives the same arrays.
+        first: The executable that runs first in each pair.
+        second: The executable that runs second, with the same parameters and results.
         inputs: One array for each leaf of the parameters.
-        pairs: How many pairs of samples to take.
-        sample_seconds: A sample is the median over as many runs of each as take about so long,
-            so that one which the system interrupts does not count; with 0 it is one run.
-        max_seconds: After so long no further pair is begun, so that there may be fewer.
+        pairs: Number of pairs of samples.
+        sample_seconds: Approximate duration of a sample in seconds. A sample is the median over
+            the runs in that time, so that runs interrupted by the system do not count; with 0 it
+            is one run.
+        max_seconds: Time in seconds after which no further pair is started, so that there may be
+            fewer pairs.
 
     Returns:
-        float64 [P, 2]: wall seconds of one run of each, pair by pair; at least one pair.
+        float64 ``[P, 2]``: wall seconds of one run of each executable in each of at least one
+        pair.
 
     Raises:
-        ValueError: The two do not take and give the same arrays, or the inputs are others.
-        HloError: XLA refuses to run one of them.
+        ValueError: The executables have different parameters or results, or the inputs do not
+            match the parameters.
+        HloError: XLA rejects a run.
     """
     if first.signature != second.signature:
-        raise ValueError("expected two modules that take and give the same arrays")
+        raise ValueError("expected two modules with the same parameters and results")
     if pairs < 1:
         raise ValueError(f"expected at least 1 pair, got {pairs}")
     expected = [spec.dims for spec in first.signature.parameters]
     if [array.shape for array in inputs] != expected:
-        raise ValueError(f"expected inputs of shapes {expected}, as the modules take them")
+        raise ValueError(f"expected inputs of the parameters' shapes {expected}")
     times = native().time_in_turn(
         first._program,
         second._program,

@@ -1,4 +1,4 @@
-"""The attributes of a node as Python values."""
+"""Decoding of the attributes of a node to Python values."""
 
 from __future__ import annotations
 
@@ -60,15 +60,15 @@ _RECORDS = {"window": WindowDimension, "padding": PaddingDimension}
 def decode_attributes(graph: HloGraph, node: int) -> dict[str, AttributeValue]:
     """Returns the attributes of a node.
 
-    Keys are those of ``vocabulary.ATTRIBUTES``, with their values as text, bool, number or tuple
-    of numbers, but for these: ``window`` and ``padding`` are tuples of records by dimension;
-    ``literal_ints`` and ``literal_floats`` are both named ``literal``: a tuple of ints, floats or
-    (of a pred) bools with all elements in row-major order, or with the one value that all have
-    if ``literal_is_splat``.
+    Keys are names of ``vocabulary.ATTRIBUTES``; values are texts, bools, numbers or tuples of
+    numbers. There are two exceptions. ``window`` and ``padding`` are tuples with one record for
+    each dimension. ``literal_ints`` and ``literal_floats`` both have the key ``literal``: a tuple
+    of ints, floats or (for pred) bools with all elements in row-major order, or with the one value
+    of all elements if ``literal_is_splat``.
 
     Args:
         graph: The graph.
-        node: The node, from 0.
+        node: Number of the node, from 0.
     """
     attributes: dict[str, AttributeValue] = {}
     begin, end = graph.attribute_offsets[node : node + 2].tolist()

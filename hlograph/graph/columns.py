@@ -10,19 +10,26 @@ from numpy.typing import NDArray
 
 from hlograph.errors import HloError
 from hlograph.graph.traits import TRAITS
-from hlograph.graph.vocabulary import ATTRIBUTES, EDGE_TYPES, ELEMENT_TYPES, NODE_TYPES, OPCODES
+from hlograph.graph.vocabulary import (
+    ATTRIBUTES,
+    EDGE_TYPES,
+    ELEMENT_TYPES,
+    NODE_TYPES,
+    OPCODES,
+    TEXT_ATTRIBUTES,
+)
 
 Columns = dict[str, NDArray[Any]]
 
 
 class Column(NamedTuple):
-    """The type of a column.
+    """Type of a column.
 
     Attributes:
-        dtype: Its numpy type, little endian in files.
-        offsets_of: Of an offsets column, the name of a column that it cuts up.
-        same_length_as: The name of another column of the same length.
-        vocabulary: What its values are indices of.
+        dtype: The numpy type, little endian in files.
+        offsets_of: Name of the column that an offsets column divides; None for other columns.
+        same_length_as: Name of another column of the same length.
+        vocabulary: Name of the vocabulary that the values are indices of; None for numbers.
     """
 
     dtype: str
@@ -55,7 +62,7 @@ COLUMNS: dict[str, Column] = {
     "name_offsets": Column("i8", offsets_of="name_text"),
     "name_text": Column("u1"),
 }
-"""All columns, in the order of files; ``HloGraph`` tells what each holds."""
+"""All columns in the order of files; ``HloGraph`` describes them."""
 
 VOCABULARIES: dict[str, tuple[str, ...]] = {
     "node_types": NODE_TYPES,
@@ -65,13 +72,13 @@ VOCABULARIES: dict[str, tuple[str, ...]] = {
     "edge_types": EDGE_TYPES,
     "traits": tuple(TRAITS),
 }
-"""What the ids in a graph mean in this version. Files carry their own."""
+"""The names that ids in a graph stand for in this version. Files have their own vocabularies."""
 
 
 def translate(columns: Columns, vocabularies: Mapping[str, Sequence[str]]) -> Columns:
-    """Renumbers ids that were written with other vocabularies.
+    """Translates ids that were written with other vocabularies.
 
-    A file outlives the XLA that it was made with, and the next XLA has opcodes in between.
+    A file may be older than the linked XLA, and a newer XLA has new opcodes in between.
 
     Args:
         columns: The columns of a file.
@@ -96,7 +103,7 @@ def translate(columns: Columns, vocabularies: Mapping[str, Sequence[str]]) -> Co
 
 def _translate_ids(ids: NDArray[Any], old: tuple[str, ...], vocabulary: str) -> NDArray[Any]:
     new = {name: i for i, name in enumerate(VOCABULARIES[vocabulary])}
-    # One more slot, so that the opcode -1 of computations stays as it is.
+    # The additional last entry keeps the opcode -1 of computations.
     table = np.full(len(old) + 1, -1, dtype=np.int64)
     for i in np.unique(ids[ids < len(old)]).tolist():
         if i >= 0:
@@ -124,14 +131,14 @@ def _known(new: Mapping[str, int], name: str, vocabulary: str) -> int:
 
 
 def check(columns: Columns, strings: Sequence[str]) -> None:
-    """Checks that columns from outside belong together, so that no access goes astray.
+    """Checks that columns from outside are consistent, so that no access is out of bounds.
 
     Args:
-        columns: By name, of the dtypes that ``COLUMNS`` says.
-        strings: The texts that text attributes point into.
+        columns: The columns by name, with the dtypes of ``COLUMNS``.
+        strings: The texts that text attributes are indices of.
 
     Raises:
-        HloError: They do not fit; names the column.
+        HloError: The columns are inconsistent; names the column.
     """
     nodes, edges = len(columns["node_type"]), len(columns["edge_type"])
     _require(columns["edge_index"].shape == (2, edges), "edge_index is not [2, edges]")
@@ -170,8 +177,6 @@ def _check_offsets(name: str, offsets: NDArray[Any], total: int) -> None:
 
 
 def _check_strings(columns: Columns, count: int) -> None:
-    from hlograph.graph.vocabulary import TEXT_ATTRIBUTES
-
     is_text = np.array([name in TEXT_ATTRIBUTES for name in ATTRIBUTES])[columns["attribute_key"]]
     starts = columns["value_offsets"][:-1][is_text]
     lengths = np.diff(columns["value_offsets"])[is_text]

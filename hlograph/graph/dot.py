@@ -1,4 +1,4 @@
-"""A graph as Graphviz text."""
+"""Export of graphs to Graphviz text."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _LONGEST_VALUE = 40
 
 
 def to_dot(graph: HloGraph) -> str:
-    """Returns the graph in the DOT language: ``dot -Tsvg`` draws it.
+    """Returns the graph in the DOT language; ``dot -Tsvg`` draws it.
 
-    Computations are clusters, the entry's with a thick frame; roots have a double outline. An
-    edge is labelled by its position where its target has several operands, or its source calls
-    several computations.
+    Computations are clusters, and the entry computation has a thick frame. Roots have a double
+    outline. An edge is labelled with its position if its target has several operands, or its
+    source calls several computations.
     """
     lines = ["digraph module {", "  rankdir=TB;", '  node [fontname="Helvetica", fontsize=10];']
     by_computation: list[list[int]] = [[] for _ in range(graph.num_computations)]
@@ -93,7 +93,7 @@ def _edges(graph: HloGraph) -> Iterator[str]:
 
 
 def _have_several(graph: HloGraph) -> set[tuple[str, int]]:
-    """Users with several operands, and callers with several computations, by edge type."""
+    """Returns the users with several operands and callers of several computations, by edge type."""
     several = set()
     sources, targets = graph.edge_index.tolist()
     for i in graph.edge_position.nonzero()[0].tolist():
@@ -103,6 +103,6 @@ def _have_several(graph: HloGraph) -> set[tuple[str, int]]:
 
 
 def _quoted(*lines: str) -> str:
-    """A DOT string of several lines; nothing in it is taken as an escape of Graphviz."""
+    """Returns a DOT string of several lines, in which nothing is an escape of Graphviz."""
     escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in lines)
     return '"' + "\\n".join(line.replace("\n", " ") for line in escaped) + '"'

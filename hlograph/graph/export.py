@@ -1,4 +1,4 @@
-"""Graphs for PyTorch Geometric and networkx; each is imported by the call that needs it."""
+"""Export of graphs to PyTorch Geometric and networkx, which are imported when they are needed."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from hlograph.graph.hlo_graph import HloGraph
 
 _IDS = 3
-"""Leading columns of ``node_features`` that are ids, not numbers."""
+"""Number of leading columns of ``node_features`` that are ids."""
 
 
 def to_pyg(graph: HloGraph) -> Data:
     """Returns the graph for PyTorch Geometric.
 
-    It is a ``Data`` with typed edges, not a ``HeteroData``: all nodes have the same features, and
-    in an HLO module nearly any node type may feed any other, so that 4 x 4 x 4 triples of types,
-    most of them empty, would each get a layer of their own. The types are columns here, for an
-    embedding or for a relational layer (``RGCNConv``, ``RGATConv``); ``Data.to_heterogeneous``
-    splits it where wanted.
+    The result is a ``Data`` with typed edges, not a ``HeteroData``: all nodes have the same
+    features, and in an HLO module nearly any node type may feed any other, so that each of
+    4 x 4 x 4 triples of types, most of them empty, would get a layer. The types are columns for an
+    embedding or a relational layer (``RGCNConv``, ``RGATConv``). ``Data.to_heterogeneous`` splits
+    the result by type.
 
     Returns:
         Data with, for N nodes and E edges: ``x`` float32 ``[N, F]``, the columns of
@@ -34,7 +34,7 @@ def to_pyg(graph: HloGraph) -> Data:
         (``len(OPCODES)`` for computations), ``element_type`` and ``computation`` int64 ``[N]``;
         ``is_root`` and ``is_entry`` bool ``[N]``; ``edge_index`` int64 ``[2, E]``; ``edge_type``
         and ``edge_position`` int64 ``[E]``. ``computation`` counts from 0 in each graph of a
-        batch. ``edge_index``, ``is_root`` and ``is_entry`` share memory with the graph.
+        batch. The tensors share no memory with the graph.
 
     Raises:
         ImportError: torch-geometric is not installed.
@@ -45,15 +45,18 @@ def to_pyg(graph: HloGraph) -> Data:
     def ids(column: np.ndarray) -> torch.Tensor:
         return torch.from_numpy(column.astype(np.int64))
 
+    def flags(column: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(column.copy())
+
     return Data(
         x=torch.from_numpy(node_features(graph)[:, _IDS:]),
         node_type=ids(graph.node_type),
         opcode=ids(np.where(graph.opcode < 0, len(OPCODES), graph.opcode)),
         element_type=ids(graph.element_type),
         computation=ids(graph.computation),
-        is_root=torch.from_numpy(graph.is_root),
-        is_entry=torch.from_numpy(graph.is_entry),
-        edge_index=torch.from_numpy(graph.edge_index),
+        is_root=flags(graph.is_root),
+        is_entry=flags(graph.is_entry),
+        edge_index=ids(graph.edge_index),
         edge_type=ids(graph.edge_type),
         edge_position=ids(graph.edge_position),
     )

@@ -1,23 +1,25 @@
-"""A graph as arrays of floats, for a network: the observation of the environments.
+"""Features of a graph as arrays of floats: the observations of the environments.
 
-The columns of ``HloGraph`` in a scale of order one: sizes by their logarithm, traits as 0 or 1.
-Everything is computed from the columns, so a saved graph needs no extension for it; of a module,
-``Module.features`` gives the same at once.
+They are the columns of ``HloGraph`` in a scale of order one: sizes as logarithms, traits as 0 or 1.
+They are computed from the columns, so a saved graph needs no extension for them.
+``Module.features`` returns the same arrays directly.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hlograph.graph.hlo_graph import HloGraph
 from hlograph.graph.traits import TRAITS
 from hlograph.graph.vocabulary import ATTRIBUTES, EDGE_TYPES, OPCODES
 
+if TYPE_CHECKING:
+    from hlograph.graph.hlo_graph import HloGraph
+
 MAX_DIMS = 6
-"""Dimensions with a feature of their own, from the last (the minor one in row-major order)."""
+"""Number of dimensions with a feature each, from the last (minor in row-major order) on."""
 
 _IDS = ("node_type", "opcode", "element_type")
 _LOGARITHMS = (
@@ -41,7 +43,7 @@ EDGE_FEATURES: tuple[str, ...] = ("edge_type", "position")
 
 
 class GraphFeatures(NamedTuple):
-    """A graph as a network takes it in.
+    """Features of a graph as the input of a network.
 
     Attributes:
         nodes: float32 ``[N, len(NODE_FEATURES)]``.
@@ -71,7 +73,7 @@ def node_features(graph: HloGraph) -> NDArray[np.float32]:
     """Returns the features of all nodes.
 
     Returns:
-        float32 ``[N, len(NODE_FEATURES)]``, finite; but for the ids all in about [-3, 3].
+        float32 ``[N, len(NODE_FEATURES)]``, finite; all but the ids are in about [-3, 3].
     """
     nodes = graph.num_nodes
     features = np.empty((nodes, len(NODE_FEATURES)), dtype=np.float32)
@@ -94,7 +96,7 @@ def node_features(graph: HloGraph) -> NDArray[np.float32]:
 
 
 def _logarithms(graph: HloGraph, ranks: NDArray[np.int64]) -> NDArray[np.float32]:
-    """The scaled logarithms, float32 ``[N, len(_LOGARITHMS)]``."""
+    """Returns the scaled logarithms, float32 ``[N, len(_LOGARITHMS)]``."""
     sizes = np.zeros((graph.num_nodes, len(_LOGARITHMS)), dtype=np.float32)
     sizes[:, 0] = graph.elements
     sizes[:, 1] = graph.bytes
@@ -108,10 +110,9 @@ def _logarithms(graph: HloGraph, ranks: NDArray[np.int64]) -> NDArray[np.float32
 
 
 def _fill_dims(graph: HloGraph, ranks: NDArray[np.int64], sizes: NDArray[np.float32]) -> None:
-    """Writes the last MAX_DIMS dimensions of each node, the last one first, from column 2."""
+    """Writes the last MAX_DIMS dimensions of each node from column 2 on, the last one first."""
     width = sizes.shape[1]
-    # Where dimension 0 of all dimensions would go if it were its node's; each later one goes
-    # one place to the left.
+    # Flat index of a node's dimension i: that of its dimension 0, minus i.
     places = np.arange(1, graph.num_nodes * width + 1, width) + graph.dim_offsets[1:]
     places = np.repeat(places, ranks) - np.arange(len(graph.dim_size))
     dims = graph.dim_size
@@ -123,10 +124,10 @@ def _fill_dims(graph: HloGraph, ranks: NDArray[np.int64], sizes: NDArray[np.floa
 
 
 def _degrees(graph: HloGraph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Operands and users of each node; the users of a computation are its callers."""
+    """Returns the numbers of operands and users of each node; callers are users."""
     nodes = graph.num_nodes
     source, target = graph.edge_index
-    # Nearly all edges are data: count all, then take away the few others.
+    # Nearly all edges are data: count all, then subtract the few others.
     others = np.flatnonzero(graph.edge_type != _DATA)
     incoming = np.bincount(target, minlength=nodes)
     operands = incoming - np.bincount(target[others], minlength=nodes)
@@ -148,7 +149,7 @@ def _fill_attribute_features(graph: HloGraph, features: NDArray[np.float32]) -> 
     literals = np.flatnonzero(is_literal & (lengths == 1))
     values = graph.attribute_values[offsets[literals]]
     values = np.where(key[literals] == _LITERAL_FLOATS, values.view(np.float64), values)
-    magnitude = np.fmin(np.log2(1 + np.abs(values)) * 0.25, 3)  # of a NaN: 3
+    magnitude = np.fmin(np.log2(1 + np.abs(values)) * 0.25, 3)  # 3 for NaN
     features[_owners(graph, literals), _COLUMN["literal"]] = np.copysign(magnitude, values)
 
 

@@ -1,4 +1,4 @@
-"""Saved graphs: one compact file.
+"""The file format of saved graphs: one compact file for a graph.
 
 A file is ``MAGIC``, the format's version (uint32, little endian), and one zstd frame with a
 checksum. The frame holds the length of a header (uint64), the header (JSON: the vocabularies
@@ -13,8 +13,9 @@ from __future__ import annotations
 import json
 import os
 import struct
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import zstandard
@@ -22,19 +23,21 @@ from numpy.typing import NDArray
 
 from hlograph.errors import HloError
 from hlograph.graph.columns import COLUMNS, VOCABULARIES, Columns, check, translate
-from hlograph.graph.hlo_graph import HloGraph
 from hlograph.storage.atomic_write import write_bytes_atomically
+
+if TYPE_CHECKING:
+    from hlograph.graph.hlo_graph import HloGraph
 
 MAGIC = b"HLOGRAPH"
 VERSION = 1
 _LEVEL = 9
 _ALIGNMENT = 8
-# What reading a damaged header, or lists that are none, may raise.
+# Errors that reading a damaged header, or values that are not lists, may raise.
 DAMAGE = (AttributeError, LookupError, MemoryError, OverflowError, TypeError, ValueError)
 
 
 def save(graph: HloGraph, path: str | os.PathLike[str]) -> None:
-    """Writes a graph to a file, replacing one that is there at once and as a whole.
+    """Writes a graph to a file, and replaces an existing file atomically.
 
     Args:
         graph: The graph.
@@ -59,8 +62,11 @@ def save(graph: HloGraph, path: str | os.PathLike[str]) -> None:
     write_bytes_atomically(Path(path), data, make_folder=False)
 
 
-def load(path: str | os.PathLike[str]) -> HloGraph:
+def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Reads a file that ``save`` wrote.
+
+    Returns:
+        The arguments of ``HloGraph``: the columns and ``strings``.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -75,10 +81,8 @@ def load(path: str | os.PathLike[str]) -> HloGraph:
     check_version(str(path), struct.unpack_from("<I", data, len(MAGIC))[0])
     try:
         frame = memoryview(data)[len(MAGIC) + 4 :]
-        # A bytearray, so that the arrays over it can be written to, as torch wants them.
-        body = bytearray(zstandard.ZstdDecompressor().decompress(frame))
-        header, columns = _read_body(body)
-        return checked_graph(columns, header["vocabularies"], header["strings"])
+        header, columns = _read_body(zstandard.ZstdDecompressor().decompress(frame))
+        return checked_columns(columns, header["vocabularies"], header["strings"])
     except HloError as error:
         raise HloError(f"{path}: {error}") from error
     except (*DAMAGE, zstandard.ZstdError, struct.error) as error:
@@ -87,7 +91,7 @@ def load(path: str | os.PathLike[str]) -> HloGraph:
         ) from error
 
 
-def _read_body(body: bytearray) -> tuple[dict[str, Any], Columns]:
+def _read_body(body: bytes) -> tuple[dict[str, Any], Columns]:
     (length,) = struct.unpack_from("<Q", body)
     header = json.loads(body[8 : 8 + length])
     shapes = dict(header["columns"])
@@ -113,7 +117,7 @@ def _differences(name: str, values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _sums(name: str, values: NDArray[Any]) -> NDArray[Any]:
-    """The inverse of ``_differences``."""
+    """Inverts ``_differences``."""
     if COLUMNS[name].offsets_of is not None:
         return np.cumsum(values)
     if name == "edge_index":
@@ -124,7 +128,11 @@ def _sums(name: str, values: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_version(source: str, version: object) -> None:
-    """Raises HloError unless this version of hlograph reads that version of the format."""
+    """Checks the version of the format.
+
+    Raises:
+        HloError: This version of hlograph does not read it.
+    """
     if version != VERSION:
         raise HloError(
             f"{source} has format version {version}, and this hlograph reads version {VERSION}. "
@@ -132,16 +140,19 @@ def check_version(source: str, version: object) -> None:
         )
 
 
-def checked_graph(
-    columns: Columns, vocabularies: dict[str, list[str]], strings: list[str]
-) -> HloGraph:
-    """Returns the graph of columns from outside, with the ids of this version.
+def checked_columns(
+    columns: Columns, vocabularies: Mapping[str, Sequence[str]], strings: Sequence[str]
+) -> dict[str, Any]:
+    """Checks columns from outside and translates them to the ids of this version.
+
+    Returns:
+        The arguments of ``HloGraph``: the columns and ``strings``.
 
     Raises:
-        HloError: The columns do not fit together, or have names that this version does not know.
+        HloError: The columns are inconsistent, or have names that this version does not know.
     """
     columns = translate(columns, vocabularies)
     if not all(isinstance(string, str) for string in strings):
-        raise HloError("a string of the graph is no text")
+        raise HloError("expected strings of the graph to be text")
     check(columns, strings)
-    return HloGraph(**columns, strings=tuple(strings))  # pyright: ignore[reportArgumentType]
+    return {**columns, "strings": tuple(strings)}

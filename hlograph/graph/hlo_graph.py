@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hlograph._native import native
 from hlograph.graph.attributes import AttributeValue, decode_attributes
+from hlograph.graph.columns import COLUMNS
+from hlograph.graph.dot import to_dot
+from hlograph.graph.export import to_networkx, to_pyg
+from hlograph.graph.file import load, save
+from hlograph.graph.json import from_json, to_json
 from hlograph.graph.traits import TRAITS
 from hlograph.graph.vocabulary import OPCODES
 
@@ -32,8 +38,7 @@ class HloGraph:
     computation to its root (member); the E edges have no reverse stored.
 
     Ragged columns hold the values of all nodes one behind the other: node ``i`` owns
-    ``[offsets[i], offsets[i + 1])``. Arrays are the extension's own memory: treat them as
-    read-only.
+    ``[offsets[i], offsets[i + 1])``. All arrays are read-only.
 
     Attributes:
         node_type: uint8 ``[N]``, index in ``vocabulary.NODE_TYPES``.
@@ -43,15 +48,15 @@ class HloGraph:
         elements: int64 ``[N]``, number of elements, of a tuple the sum over its leaves, 0 for
             tokens. A dimension without a bound counts as 1; sizes stop at 2**48.
         bytes: int64 ``[N]``, likewise, in bytes, without padding or packing.
-        computation: int32 ``[N]``, which of the C computations the node belongs to or is.
-        is_root: bool ``[N]``, whether it is the root of its computation.
-        is_entry: bool ``[N]``, whether it is in, or is, the entry computation.
+        computation: int32 ``[N]``, number of the computation that the node belongs to or is.
+        is_root: bool ``[N]``, True for the root of a computation.
+        is_entry: bool ``[N]``, True for the entry computation and the nodes in it.
         traits: uint32 ``[N]``, one bit for each of ``traits.TRAITS``, from the lowest.
         dim_offsets: int64 ``[N + 1]``, offsets in the next three; tuples have no dimensions.
         dim_size: int64 ``[D]``, sizes of dimensions; of a dynamic dimension its bound, or the
             smallest int64 where it has none.
         dim_layout: int64 ``[D]``, dimensions from minor to major; -1 where no layout is set.
-        dim_is_dynamic: bool ``[D]``, whether the dimension has a dynamic size.
+        dim_is_dynamic: bool ``[D]``, True if the dimension has a dynamic size.
         attribute_offsets: int64 ``[N + 1]``, offsets in the next.
         attribute_key: uint8 ``[A]``, index in ``vocabulary.ATTRIBUTES``.
         value_offsets: int64 ``[A + 1]``, by attribute, offsets in the next.
@@ -90,12 +95,21 @@ class HloGraph:
     name_offsets: NDArray[np.int64]
     name_text: NDArray[np.uint8]
 
+    def __post_init__(self) -> None:
+        for name in COLUMNS:
+            column = getattr(self, name)
+            if column.flags.writeable:
+                # A view, so that the caller's array stays writeable for the caller.
+                column = column.view()
+                column.setflags(write=False)
+                object.__setattr__(self, name, column)
+
     @classmethod
     def from_native(cls, module: _xla.Module) -> HloGraph:
         """Returns the graph of a module held by the extension (use ``Module.graph``)."""
-        from hlograph._native import native
-
         columns: dict[str, Any] = native().graph(module)
+        for name in COLUMNS:
+            columns[name].setflags(write=False)
         for name in ("is_root", "is_entry", "dim_is_dynamic"):
             columns[name] = columns[name].view(np.bool_)
         columns["strings"] = tuple(columns["strings"])
@@ -103,17 +117,17 @@ class HloGraph:
 
     @property
     def num_nodes(self) -> int:
-        """N: instructions (parameters and constants among them) and computations."""
+        """Number of nodes, N: instructions (with parameters and constants) and computations."""
         return len(self.node_type)
 
     @property
     def num_edges(self) -> int:
-        """E: edges of all types."""
+        """Number of edges of all types, E."""
         return len(self.edge_type)
 
     @property
     def num_computations(self) -> int:
-        """C: the last so many nodes are the computations."""
+        """Number of computations, C. They are the last C nodes."""
         return int(self.computation[-1]) + 1 if self.num_nodes else 0
 
     def opcode_name(self, node: int) -> str:
@@ -127,7 +141,7 @@ class HloGraph:
         return self.name_text[begin:end].tobytes().decode("utf-8", "replace")
 
     def names(self) -> list[str]:
-        """Returns the names of all nodes, in order: quicker than ``name`` of each."""
+        """Returns the names of all nodes in order; faster than calling ``name`` for each."""
         text = self.name_text.tobytes()
         ends = self.name_offsets.tolist()
         return [text[b:e].decode("utf-8", "replace") for b, e in itertools.pairwise(ends)]
@@ -149,11 +163,11 @@ class HloGraph:
         return tuple(name for i, name in enumerate(TRAITS) if bits >> i & 1)
 
     def attributes(self, node: int) -> dict[str, AttributeValue]:
-        """Returns the node's attributes by name, decoded (``graph_attributes``)."""
+        """Returns the node's attributes by name, decoded (``attributes.decode_attributes``)."""
         return decode_attributes(self, self._index(node))
 
     def _index(self, node: int) -> int:
-        """Of a node counted from either end, as numpy counts."""
+        """Returns the number of a node that may be counted from the end, as in numpy."""
         return range(self.num_nodes)[node]
 
     def _span(self, offsets: NDArray[np.int64], node: int) -> tuple[int, int]:
@@ -161,44 +175,32 @@ class HloGraph:
         return int(offsets[index]), int(offsets[index + 1])
 
     def to_pyg(self) -> Data:
-        """Returns ``torch_geometric.data.Data`` (see ``graph_export.to_pyg``)."""
-        from hlograph.graph.export import to_pyg
-
+        """Returns ``torch_geometric.data.Data`` (see ``hlograph.graph.export.to_pyg``)."""
         return to_pyg(self)
 
     def to_networkx(self) -> MultiDiGraph:
-        """Returns a networkx graph with names and values in the clear."""
-        from hlograph.graph.export import to_networkx
-
+        """Returns a networkx graph (see ``hlograph.graph.export.to_networkx``)."""
         return to_networkx(self)
 
     def to_dot(self) -> str:
-        """Returns Graphviz text, one cluster a computation."""
-        from hlograph.graph.dot import to_dot
-
+        """Returns Graphviz text with one cluster for each computation."""
         return to_dot(self)
 
     def to_json(self) -> str:
-        """Returns the columns as JSON; ``from_json`` gives back an equal graph."""
-        from hlograph.graph.json import to_json
-
+        """Returns the columns as JSON; ``from_json`` returns an equal graph."""
         return to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> HloGraph:
-        """Reads what ``to_json`` wrote.
+        """Reads JSON that ``to_json`` wrote.
 
         Raises:
-            HloError: The text is something else, or its columns do not fit together.
+            HloError: The text is something else, or its columns are inconsistent.
         """
-        from hlograph.graph.json import from_json
-
-        return from_json(text)
+        return cls(**from_json(text))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the graph to one compact file (customary suffix: ``.hlograph``)."""
-        from hlograph.graph.file import save
-
         save(self, path)
 
     @classmethod
@@ -209,12 +211,14 @@ class HloGraph:
             FileNotFoundError: There is no such file.
             HloError: The file is something else, or damaged.
         """
-        from hlograph.graph.file import load
+        return cls(**load(path))
 
-        return load(path)
+    def __reduce__(self) -> tuple[object, tuple[Any, ...]]:
+        # Through the constructor, which makes the arrays read-only again.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     def __eq__(self, other: object) -> bool:
-        """Whether all columns, names among them, are the same."""
+        """Returns True if all columns are equal, including the names."""
         if not isinstance(other, HloGraph):
             return NotImplemented
         pairs = [(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)]

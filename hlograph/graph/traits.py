@@ -1,8 +1,9 @@
-"""The traits of a node: what a rewrite would look for, as bits of one column.
+"""The traits of a node: properties that rewrites test, as bits of one column.
 
-They are facts that XLA's simplifiers test before they fire (is this broadcast one of a
-scalar, does this transpose only move dimensions of size 1, would cse find this twice).
-The extension fills them in; they are stored in the graph, so that features need nothing else.
+XLA's simplifiers test these properties before they change an instruction: whether a broadcast is
+one of a scalar, whether a transpose only moves dimensions of size 1, whether cse would find a
+duplicate. The extension computes them and they are stored in the graph, so that features can be
+computed from a graph without the extension.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The fixed vocabularies of op counts and graphs.
 
-They are written down here, not asked of XLA, so that a saved graph can be read
-where the native extension is not installed. A test compares them with the
-linked XLA.
+They are constants and not read from XLA, so that a saved graph can be read without the native
+extension. A test compares them with the linked XLA.
 """
 
 from __future__ import annotations

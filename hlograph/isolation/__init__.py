@@ -1,12 +1,12 @@
-"""Worker processes for work that may abort, hang or eat up memory, as compilers do.
+"""Worker processes for tasks that may abort, hang or run out of memory, as in compilers.
 
     with WorkerPool(make_worker, workers=2, limits=Limits(seconds=30)) as pool:
         for number, result in pool.map(tasks):
-            ...  # the worker's result, or a WorkerLostError that says what became of it
+            ...  # the worker's result, or a WorkerLostError with the cause of the loss
 
-`make_worker(recorder)` is called in each worker process and returns the function that does a
-task. Around what may end the process it calls `recorder.begin(note)` and `recorder.end()`, so
-that the pool can say what a lost worker was doing.
+`make_worker(recorder)` is called in each worker process and returns the function that performs a
+task. Before and after an operation that may end the process, this function calls
+`recorder.begin(note)` and `recorder.end()`. So the pool knows what a lost worker was doing.
 """
 
 from __future__ import annotations

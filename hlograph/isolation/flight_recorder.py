@@ -1,4 +1,4 @@
-"""What a worker is doing, in memory that outlives it."""
+"""Record of a worker's current operation, in memory that outlives the worker."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import time
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
-_HEADER = struct.Struct("<dddQ")  # begun (0: nothing), limit, last sign of life, length of the note
+_HEADER = struct.Struct("<dddQ")  # start (0: none), limit, last change, length of the note
 _CAPACITY = 1 << 16
 
 
 class Operation(NamedTuple):
-    """An operation in progress.
+    """Operation in progress.
 
     Attributes:
-        seconds: How long it has been in progress.
-        limit: How long it may be; None for the pool's limit.
-        note: What it is.
+        seconds: Seconds since its start.
+        limit: Time limit in seconds; None is the pool's limit.
+        note: Description of the operation.
     """
 
     seconds: float
@@ -26,10 +26,11 @@ class Operation(NamedTuple):
 
 
 class FlightRecorder:
-    """Notes the one operation that a worker is at, in memory shared with its pool.
+    """Records the current operation of a worker in memory shared with its pool.
 
-    A note costs about a microsecond: no message is sent, and nobody reads it unless the
-    worker is lost or watched. Made by the pool; passed to the worker's process.
+    Recording takes about a microsecond: no message is sent, and the pool reads the record only
+    when it checks the worker or has lost it. The pool creates the recorder and passes it to the
+    worker's process.
     """
 
     def __init__(self) -> None:
@@ -38,25 +39,25 @@ class FlightRecorder:
         self.end()
 
     def begin(self, note: bytes, seconds: float | None = None) -> None:
-        """Notes that an operation begins.
+        """Records the start of an operation.
 
         Args:
-            note: What it is; bytes beyond 65,536 are cut off.
-            seconds: How long it may take, instead of the pool's limit.
+            note: Description of the operation; bytes after the first 65,536 are dropped.
+            seconds: Time limit in seconds; None is the pool's limit.
         """
         note = note[:_CAPACITY]
         now = time.monotonic()
-        # The note first: a reader that sees the new time finds the new note.
+        # The note is written first, so that a reader who sees the new time reads the new note.
         self._bytes[_HEADER.size : _HEADER.size + len(note)] = note
         self._write_header(now, seconds or 0.0, now, len(note))
 
     def end(self) -> None:
-        """Notes that the operation is over."""
+        """Records the end of the operation."""
         self._write_header(0.0, 0.0, time.monotonic(), 0)
 
     @property
     def operation(self) -> Operation | None:
-        """The operation in progress, if any."""
+        """The operation in progress; None without one."""
         begun, limit, _, length = self._read_header()
         if not begun:
             return None
@@ -65,11 +66,11 @@ class FlightRecorder:
 
     @property
     def idle_seconds(self) -> float:
-        """Seconds since an operation last began or ended."""
+        """Seconds since the last start or end of an operation."""
         return time.monotonic() - self._read_header()[2]
 
-    # Header bytes are copied at once: pack_into clears its target first and writes byte by byte,
-    # as unpack_from reads, and the other process would see times that never were.
+    # The header is copied as a whole: pack_into clears its target first and writes byte by byte, so
+    # that the other process could read times that were never written.
     def _write_header(self, begun: float, limit: float, last: float, length: int) -> None:
         self._bytes[: _HEADER.size] = _HEADER.pack(begun, limit, last, length)
 

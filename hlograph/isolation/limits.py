@@ -1,4 +1,4 @@
-"""What a worker process may take, and what the operating system says that it takes."""
+"""Limits of a worker process, and its state as the operating system reports it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True)
 class Limits:
-    """When a worker is given up.
+    """Limits of a worker; the pool kills a worker that exceeds one.
 
     Attributes:
-        seconds: One recorded operation (a pass, a compilation) may take so long.
-        idle_seconds: So long may pass without a recorded operation during a task.
-        stopped_seconds: So long may a worker be stopped (SIGSTOP, SIGTSTP).
-        memory: Resident bytes of one worker.
+        seconds: Longest duration of one recorded operation (a pass, a compilation), in seconds.
+        idle_seconds: Longest time without a recorded operation during a task, in seconds.
+        stopped_seconds: Longest time that a worker is stopped (SIGSTOP, SIGTSTP), in seconds.
+        memory: Largest resident memory of one worker, in bytes.
     """
 
     seconds: float = 60.0
@@ -28,11 +28,11 @@ class Limits:
 
 @dataclass(frozen=True)
 class Vitals:
-    """A process as the kernel sees it.
+    """State of a process as the kernel reports it.
 
     Attributes:
-        stopped: Whether it is stopped by a signal.
-        memory: Resident bytes.
+        stopped: True if the process is stopped by a signal.
+        memory: Resident memory in bytes.
     """
 
     stopped: bool
@@ -40,10 +40,10 @@ class Vitals:
 
 
 def vitals(pid: int) -> Vitals | None:
-    """Returns the vitals of a process; None when it is gone."""
+    """Returns the state of a process; None if it has ended."""
     folder = Path(f"/proc/{pid}")
     try:
-        # The name in parentheses may hold anything, blanks and parentheses included.
+        # The process name in parentheses may itself contain blanks and parentheses.
         state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
         pages = int((folder / "statm").read_text().split()[1])
     except (OSError, IndexError, ValueError):

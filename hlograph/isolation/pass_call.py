@@ -1,4 +1,4 @@
-"""One call of XLA, as a flight recorder and a quarantine file name it."""
+"""Description of one call of XLA, for flight recorders and quarantine files."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.transforms.steps import is_place
 
 RUN, RUN_LOWERED = "run", "run-lowered"
-"""What a call is named that compiles and runs the state, and one that does so with the fusions
-that the state has; no pass has the names."""
+"""Names of calls that compile and run a state; ``RUN_LOWERED`` keeps the fusions of the state. No
+pass has these names."""
 _LISTING = "rewrites by "
 
 Pair = tuple[str, str]
-"""Where something is not to be tried again, and its name; see ``PassCall.pair``."""
+"""A place (fingerprint of a state, or name of a benchmark) and the name of a call that is not
+repeated there; see ``PassCall.pair``."""
 
 
 @dataclass(frozen=True, slots=True)
 class PassCall:
-    """A pass, or something about rewrites, called on the state that a benchmark is in after others.
+    """A call of a pass, a rewrite, a listing of rewrites, or a run, on one state of a benchmark.
 
     Attributes:
         name: Name of the pass, place of the rewrite, ``listing`` of rules, ``RUN`` or
             ``RUN_LOWERED``.
-        fingerprint: The state's.
+        fingerprint: Fingerprint of the state.
         benchmark: Name of the benchmark.
-        applied: Names of the passes, or places of the rewrites, that led there, those without
-            effect included.
+        applied: Names of the passes, or places of the rewrites, that led to the state, including
+            those without effect.
     """
 
     name: str
@@ -38,17 +39,18 @@ class PassCall:
 
     @property
     def pair(self) -> Pair:
-        """What is not to be tried again if this call ended a process.
+        """The pair to quarantine if this call ended a process.
 
-        A pass, and running, on the state alone. A rewrite, and the listing of rules, on the
-        benchmark in all its states: a place is in most of them, and each would cost a worker.
+        A pass or a run is quarantined on one state. A rewrite or a listing of rules is quarantined
+        on all states of the benchmark: most states have the place, and trying each of them would
+        cost a worker.
         """
         whole = is_place(self.name) or self.rules is not None
         return (self.benchmark if whole else self.fingerprint), self.name
 
     @property
     def rules(self) -> list[str] | None:
-        """Names of the rules whose rewrites were to be listed; None of another call."""
+        """Names of the rules of a listing; None for other calls."""
         found = self.name.removeprefix(_LISTING)
         return None if found == self.name else found.split(" ")
 
@@ -58,23 +60,24 @@ class PassCall:
 
     @classmethod
     def from_note(cls, text: bytes) -> PassCall:
-        """Reads what ``to_note`` wrote.
+        """Reads a note that ``to_note`` wrote.
 
         Raises:
-            ValueError: The note is of something else.
+            ValueError: The note has another format.
         """
         name, fingerprint, applied, benchmark = text.decode().split("\n", 3)
         return cls(name, fingerprint, benchmark, tuple(applied.split("\t")) if applied else ())
 
 
 def listing(rules: Iterable[str]) -> str:
-    """What a call is named that lists the rewrites of these rules."""
+    """Returns the name of a call that lists the rewrites of these rules."""
     return _LISTING + " ".join(rules)
 
 
 def note(name: str, fingerprint: str, benchmark: str, applied: Sequence[str]) -> bytes:
-    """Returns the note of a call; made before each pass, so it has to be quick."""
-    # Names of passes and places have no tab, and only a benchmark's path may have a line break.
+    """Returns the note of a call. It is called before each pass, so it has to be fast."""
+    # Names of passes and places contain no tab, and only a benchmark's path may contain a line
+    # break.
     applied_text = "\t".join(applied)
     return f"{name}\n{fingerprint}\n{applied_text}\n{benchmark}".encode()
 
@@ -87,14 +90,14 @@ def noted(
     benchmark: str,
     applied: Sequence[str],
 ) -> Iterator[None]:
-    """Notes a call for as long as the block takes.
+    """Records a call for the duration of a ``with`` block.
 
     Args:
-        recorder: Where; None for nowhere.
-        name: As of ``PassCall``, and so the rest.
-        fingerprint: The state's.
+        recorder: The flight recorder; None records nothing.
+        name: Name of the call, as in ``PassCall``.
+        fingerprint: Fingerprint of the state.
         benchmark: Name of the benchmark.
-        applied: What led to the state.
+        applied: Names of the passes and places that led to the state.
     """
     if recorder is None:
         yield

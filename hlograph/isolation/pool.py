@@ -1,4 +1,4 @@
-"""Pools of workers that come through the loss of any of them."""
+"""Pools of workers, which continue after the loss of a worker."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _WATCH_EVERY = 0.05  # seconds
 
 
 class Pool(Protocol):
-    """Something that does tasks."""
+    """Interface of a pool of workers."""
 
     def map(self, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-        """Does tasks and yields (number, result) as they end; numbers count from 0."""
+        """Performs tasks and yields (number, result) as they end; numbers count from 0."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -30,7 +30,7 @@ class Pool(Protocol):
 
 
 class InProcessPool:
-    """Does tasks one after the other in this process, for debugging: nothing is isolated.
+    """Pool without processes, for debugging: tasks run one after the other in this process.
 
     Args:
         make_worker: See ``WorkerPool``.
@@ -41,7 +41,7 @@ class InProcessPool:
         self._work: Callable[[Any], Any] | None = None
 
     def map(self, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-        """Does tasks in order; what a task raises is raised."""
+        """Performs tasks in order, and raises the exceptions of tasks."""
         for number, task in enumerate(tasks):
             if self._work is None:
                 self._work = self._make_worker(FlightRecorder())
@@ -55,17 +55,19 @@ class InProcessPool:
 
 
 class WorkerPool:
-    """Worker processes that do tasks; a lost one costs its task and is replaced.
+    """Pool of worker processes; a lost worker costs its task and is replaced.
 
-    Workers are forked from a server process that has imported ``preloaded`` once, so a
-    replacement is there within milliseconds. They end with this process, however it ends.
+    Workers are forked from a server process that has imported ``preloaded`` once, so a new worker
+    starts within milliseconds. Workers end when this process ends, whatever the cause.
 
     Args:
-        make_worker: Called with a ``FlightRecorder`` in each new worker process, on its first
-            task; returns the function that does a task. Picklable, as tasks and results are.
-        workers: Number of processes; None is one a core.
-        limits: When a worker is given up.
-        preloaded: Modules that workers begin with; only the first pool of a process decides.
+        make_worker: Function that is called with a ``FlightRecorder`` in each new worker process
+            on its first task, and returns the function that performs a task. It must be
+            picklable, and so must tasks and results.
+        workers: Number of processes; None is the number of CPUs.
+        limits: Limits of a worker.
+        preloaded: Modules that workers have imported at their start. The value of the first pool
+            in a process applies to all later pools.
     """
 
     def __init__(
@@ -90,20 +92,20 @@ class WorkerPool:
 
     @property
     def pids(self) -> list[int]:
-        """Processes of the workers that have started."""
+        """Process ids of the workers that have started."""
         return [slot.pid for slot in self._slots if slot.pid is not None]
 
     def map(self, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-        """Does tasks and yields (number, result) as they end; numbers count from 0.
+        """Performs tasks and yields (number, result) as they end; numbers count from 0.
 
-        Tasks are taken from the iterable one at a time as workers become free, so what it
-        yields may depend on results. One ``map`` at a time.
+        Tasks are taken from the iterable one by one as workers become free, so the iterable may
+        depend on earlier results. Only one ``map`` may run at a time.
 
         Yields:
-            Number and result; of a lost task the result is the ``WorkerLostError``.
+            Number and result. The result of a lost task is the ``WorkerLostError``.
 
         Raises:
-            Exception: What a task raised, with the worker's traceback as a note.
+            Exception: An exception of a task, with the worker's traceback as a note.
         """
         numbered = iter(enumerate(tasks))
         pending = 0
@@ -120,7 +122,7 @@ class WorkerPool:
                     raise raised
                 yield number, result
         finally:
-            # Left early: what is still under way must not turn up in the next map.
+            # If the caller stops early, results of running tasks must not reach the next map.
             if pending:
                 self._interrupt()
             for _ in range(pending):
@@ -147,18 +149,18 @@ class WorkerPool:
             slot.interrupt()
 
     def _serve(self, slot: Slot) -> None:
-        """A thread's life: tasks of one slot, until there are none."""
+        """Runs tasks in one slot until the pool is closed; the target of a thread."""
         while (job := self._tasks.get()) is not None:
             number, task = job
             try:
                 self._results.put((number, slot.run(task), None))
             except WorkerLostError as lost:
                 self._results.put((number, lost, None))
-            except Exception as error:  # handed over to the thread that called map
+            except Exception as error:  # raised by map in the caller's thread
                 self._results.put((number, None, error))
 
     def _next_result(self) -> tuple[int, Any, Exception | None]:
-        """Waits for a result, and watches the workers meanwhile."""
+        """Waits for a result, and checks the workers in the meantime."""
         while True:
             try:
                 return self._results.get(timeout=_WATCH_EVERY)
@@ -174,7 +176,7 @@ def make_pool(
     limits: Limits | None = None,
     preloaded: Sequence[str] = ("hlograph.module",),
 ) -> Pool:
-    """Returns a pool of worker processes, or with 0 workers one that works in this process."""
+    """Returns a pool of worker processes; with 0 workers, one that works in this process."""
     if workers == 0:
         return InProcessPool(make_worker)
     return WorkerPool(make_worker, workers, limits, preloaded)

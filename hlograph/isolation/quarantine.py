@@ -1,4 +1,4 @@
-"""Passes and rewrites that ended a worker, each with the module that it did so on."""
+"""Quarantine of calls that ended a worker, and files that reproduce them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from hlograph.storage.atomic_write import write_bytes_atomically
 
 _FIRST_LINE = "// hlograph reproducer, version 1; python -m hlograph.isolation.repro FILE runs it"
 
-# What shells and file systems make something of; a listing names all its rules.
+# Characters that are special in shells and file systems.
 _NO_NAME = re.compile(r"[^\w.-]+")
 _LONGEST_NAME = 100
 
 
 class Quarantine:
-    """Pairs of a state and a pass that are not to be tried again; immutable.
+    """Immutable set of calls that are not repeated, because they ended a worker.
 
-    Of rewrites, pairs of a benchmark and what is not to be tried on it (``PassCall.pair``).
+    A call is a pair of a state and a pass; for rewrites, of a benchmark and a place or a listing
+    (``PassCall.pair``).
 
     Args:
         pairs: The pairs.
@@ -36,11 +37,11 @@ class Quarantine:
             self._passes[where] = self.passes_at(where) | {name}
 
     def passes_at(self, where: str) -> frozenset[str]:
-        """Returns the names in quarantine at a state, by its fingerprint, or on a benchmark."""
+        """Returns the names in quarantine for the fingerprint of a state or for a benchmark."""
         return self._passes.get(where, frozenset())
 
     def with_pairs(self, pairs: Iterable[Pair]) -> Quarantine:
-        """Returns a quarantine with more pairs."""
+        """Returns a new quarantine with additional pairs."""
         return Quarantine([*self, *pairs])
 
     def __iter__(self) -> Iterator[Pair]:
@@ -54,15 +55,15 @@ class Quarantine:
 
 @dataclass(frozen=True)
 class Reproducer:
-    """A pass or rewrite, the module that it ended a worker on, and how it did.
+    """A call that ended a worker, with the module on which it did.
 
     Attributes:
-        call: What it was, and where it was called.
+        call: The call.
         kind: ``crashed``, ``timed_out`` or ``out_of_memory``.
-        message: What became of the worker.
-        output: The end of what it wrote to stderr.
-        seconds: How long it had run.
-        module: HLO text of the module before it.
+        message: Description of the loss.
+        output: Last part of the worker's stderr.
+        seconds: Duration of the call until the loss, in seconds.
+        module: HLO text of the module before the call.
     """
 
     call: PassCall
@@ -74,20 +75,20 @@ class Reproducer:
 
     @property
     def file_name(self) -> str:
-        """Name of its file: one for each state and pass."""
+        """Name of the reproducer's file, unique for the state and the name of the call."""
         name = _NO_NAME.sub(".", self.call.name)
         if len(name) > _LONGEST_NAME:
             name = f"{name[:_LONGEST_NAME]}-{_digest(name)[:8]}"
         return f"{self.call.fingerprint}-{name}.hlo"
 
     def save(self, folder: Path) -> Path:
-        """Writes the reproducer as HLO text with a header in comments, which any tool reads.
+        """Writes the reproducer as HLO text with a header in comments.
 
         Returns:
-            The file.
+            Path of the file.
 
         Raises:
-            OSError: It cannot be written.
+            OSError: The file cannot be written.
         """
         described = asdict(self) | {"sha256": _digest(self.module)}
         del described["module"]
@@ -97,11 +98,11 @@ class Reproducer:
 
     @classmethod
     def load(cls, path: Path) -> Reproducer:
-        """Reads what ``save`` wrote.
+        """Reads a file that ``save`` wrote.
 
         Raises:
-            DamagedFileError: The file is something else, cut off, or altered.
-            OSError: It cannot be read.
+            DamagedFileError: The file is something else, truncated, or altered.
+            OSError: The file cannot be read.
         """
         first, _, rest = path.read_bytes().decode("utf-8", "replace").partition("\n")
         if first != _FIRST_LINE:

@@ -1,4 +1,4 @@
-"""Runs a reproducer: a pass or rewrite on the module that it ended a worker on, in a process alone.
+"""Command line that runs a reproducer: a call on the module on which it ended a worker.
 
 python -m hlograph.isolation.repro runs/NAME/quarantine/FILE.hlo
 python -m hlograph.isolation.repro FILE.hlo --in-process     # under a debugger, say
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from hlograph.module import Module
 
 REPRODUCED = 1
-"""Exit status when the pass ends the process again, as grep has 0 and 1."""
+"""Exit status if the call ends its process again."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the program; returns 0 if the pass comes to an end, 1 if it ends its process."""
+    """Runs the program; returns 0 if the call finishes, 1 if it ends its process."""
     parser = argparse.ArgumentParser(
         "python -m hlograph.isolation.repro",
         description="Runs a pass on the module that it crashed, hung or ran out of memory on.",
@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run_pass(reproducer: Reproducer) -> str:
-    """Runs the reproducer's pass in this process and says what came of it."""
+    """Runs the reproducer's call in this process and returns its result in words."""
     return _run(reproducer, _read(reproducer))
 
 
@@ -86,13 +86,13 @@ def _run(reproducer: Reproducer, module: Module) -> str:
         Executable(module, lowered=call.name == RUN_LOWERED).run(random_inputs(module))
         return "the module compiles and runs"
     if call.rules is not None:
-        return f"the listing came to its end: {len(module.rewrites(call.rules))} rewrites"
+        return f"the listing finished: {len(module.rewrites(call.rules))} rewrites"
     try:
         changed = take_step(module, call.name)
     except (PassError, RewriteError) as error:
         return f"the pass returned an error and left the module as it was: {error}"
     effect = f"{before} to {module.op_count} instructions" if changed else "no change"
-    return f"the pass ran to its end, {effect}"
+    return f"the pass finished, {effect}"
 
 
 if __name__ == "__main__":

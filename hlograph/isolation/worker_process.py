@@ -1,4 +1,4 @@
-"""What runs in a worker process."""
+"""The main loop of a worker process."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _OUTPUT_LIMIT = 1 << 20
 
 
 def serve(connection: Connection, make_worker: MakeWorker, recorder: FlightRecorder) -> None:
-    """Does one task after the other until the pool closes the connection.
+    """Runs one task after the other until the pool closes the connection.
 
     Args:
-        connection: Tasks come in and results go out, both pickled.
-        make_worker: Makes the function that does a task.
-        recorder: Where the worker notes what it is doing.
+        connection: Connection for tasks and results, both pickled.
+        make_worker: Function that returns the function that performs a task.
+        recorder: Flight recorder of the worker.
     """
     _prepare()
     connection.send_bytes(b"ready")
@@ -41,7 +41,7 @@ def serve(connection: Connection, make_worker: MakeWorker, recorder: FlightRecor
             if work is None:
                 work = make_worker(recorder)
             answer = ("done", work(task))
-        except Exception as error:  # all that a task raises goes to whoever gave it
+        except Exception as error:  # every exception of a task is sent to the pool
             answer = ("raised", _portable(error))
         recorder.end()
         try:
@@ -52,20 +52,20 @@ def serve(connection: Connection, make_worker: MakeWorker, recorder: FlightRecor
 
 
 def _prepare() -> None:
-    # Ctrl-C reaches every process of the terminal: it is the pool's to handle.
+    # Ctrl-C reaches every process of the terminal; the pool handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_the_pool, daemon=True).start()
-    # What is written to stderr before an abort says why; the pool reads it from here.
+    # The pool reads the message that XLA writes to stderr before it aborts.
     output = os.memfd_create("worker-stderr")
     os.dup2(output, 2)
     os.close(output)
 
 
 def _end_with_the_pool() -> None:
-    """Ends this process when the pool's process does, however it does.
+    """Ends this process when the pool's process ends, whatever the cause.
 
-    A worker must not go on alone, in a pass that never ends say. A thread can wait for it:
-    the engine releases the interpreter's lock while it works.
+    Otherwise a worker could stay behind, for example in a pass that does not terminate. A thread
+    can wait for this, because the extension releases the GIL while XLA works.
     """
     parent = multiprocessing.parent_process()
     if parent is not None:
@@ -80,7 +80,7 @@ def _forget_old_output() -> None:
 
 
 def _portable(error: Exception) -> Exception:
-    """The exception, or where it cannot be pickled one that says the same."""
+    """Returns the exception, or an HloError with its traceback if it cannot be pickled."""
     error.add_note("in a worker process:\n" + "".join(traceback.format_exception(error)))
     try:
         pickle.loads(pickle.dumps(error))

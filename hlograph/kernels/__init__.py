@@ -1,1 +1,1 @@
-"""Numeric kernels over arrays that need no XLA."""
+"""Numeric kernels on arrays, without XLA."""

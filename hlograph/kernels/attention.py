@@ -1,6 +1,6 @@
-"""GATv2 attention on the processor, fused: no array with a row for each edge is made.
+"""GATv2 attention on the CPU as a fused kernel, which creates no array with a row for each edge.
 
-For frameworks to build on: plain arrays in and out, gradients included.
+The functions take and return numpy arrays and include gradients, as a basis for frameworks.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from hlograph._native import graphs
 
 HEAD_WIDTHS = (8, 16, 32, 64)
-"""Widths of a head that there are kernels for."""
+"""Supported widths of a head."""
 
 Floats = NDArray[np.float32]
 
 
 class AttentionInput(NamedTuple):
-    """What attention is computed from; all arrays contiguous.
+    """Inputs of attention; all arrays are contiguous.
 
     Attributes:
         source: float32 ``[S, heads * width]``.
@@ -41,7 +41,7 @@ class AttentionInput(NamedTuple):
 
 
 class AttentionGradients(NamedTuple):
-    """Gradients of the inputs of the same names."""
+    """Gradients of the inputs with the same names."""
 
     source: Floats
     target: Floats
@@ -52,18 +52,23 @@ class AttentionGradients(NamedTuple):
 def forward(
     given: AttentionInput, negative_slope: float = 0.2, threads: int = 1
 ) -> tuple[Floats, Floats]:
-    """Computes, head by head, what each target gathers from its edges.
+    """Computes the attention of each target over its edges, for each head.
 
     ``out[r]`` is the sum over the edges of target r of ``a * source[s]``, where ``a`` is the
     softmax over these edges of ``<weight, leaky_relu(source[s] + target[r] + label[l])>`` (Brody,
     Alon and Yahav 2022, arXiv:2105.14491, with a term for the edge's label). A target without
-    edges gets zeros. No bit depends on the number of threads.
+    edges gets zeros. The result does not depend on the number of threads, bit for bit.
+
+    Args:
+        given: The inputs.
+        negative_slope: Slope of the leaky ReLU for negative values.
+        threads: Number of threads.
 
     Returns:
         ``out``, float32 ``[R, heads * width]``, and ``a``, float32 ``[E, heads]``.
 
     Raises:
-        ValueError: Arrays do not fit each other, or there is no kernel for the width.
+        ValueError: The shapes of the arrays do not match, or the width is not supported.
     """
     out = np.empty_like(given.target)
     attention = np.empty((len(given.edge_source), len(given.weight)), dtype=np.float32)
@@ -79,15 +84,15 @@ def backward(
     negative_slope: float = 0.2,
     threads: int = 1,
 ) -> AttentionGradients:
-    """Computes gradients from that of ``out``.
+    """Computes the gradients of the inputs from the gradient of ``out``.
 
     Args:
-        given: What ``forward`` was given.
-        out: What it returned.
-        attention: What it returned.
-        gradient: float32 ``[R, heads * width]``.
-        negative_slope: As it was in ``forward``.
-        threads: Threads to work on it.
+        given: The inputs of ``forward``.
+        out: The first result of ``forward``.
+        attention: The second result of ``forward``.
+        gradient: Gradient of ``out``, float32 ``[R, heads * width]``.
+        negative_slope: The same value as for ``forward``.
+        threads: Number of threads.
     """
     gradients = AttentionGradients(
         np.empty_like(given.source),

@@ -1,10 +1,10 @@
-"""Colour refinement: which nodes of many graphs look alike, as far as r edges away.
+"""Colour refinement: finds the nodes of many graphs whose neighbourhoods of radius r are equal.
 
-A network that passes messages for r rounds gives the same vector to any two nodes whose
-neighbourhoods of radius r are the same (Xu et al. 2019, arXiv:1810.00826; Morris et al. 2019,
-arXiv:1810.02244). Graphs before and after a pass share nearly all neighbourhoods, and the layers
-of a deep model share theirs, so over many graphs there are far fewer distinct ones than nodes.
-Whoever computes on the distinct ones gets the same numbers for a fraction of the work (exact
+A network that passes messages for r rounds computes the same vector for any two nodes whose
+neighbourhoods of radius r are equal (Xu et al. 2019, arXiv:1810.00826; Morris et al. 2019,
+arXiv:1810.02244). Graphs before and after a pass have nearly the same neighbourhoods, and so have
+the layers of a deep model. Many graphs thus have far fewer distinct neighbourhoods than nodes. A
+computation on the distinct ones gives the same numbers with a fraction of the work (exact
 compression, Bollen et al. 2023, arXiv:2304.14793).
 """
 
@@ -21,14 +21,14 @@ _COLOUR_BITS = np.uint64(32)
 
 
 class RefinedRound(NamedTuple):
-    """The colours of one round, by what they are made of.
+    """Definitions of the colours of one round by colours of the round before.
 
     Attributes:
         own: int32 ``[C]``, colour of the node itself in the round before.
         offsets: int64 ``[C + 1]``; colour c has the neighbours ``offsets[c]`` to
             ``offsets[c + 1]``.
         source: int32 ``[M]``, colour of a neighbour in the round before.
-        label: int32 ``[M]``, label of the edge to it.
+        label: int32 ``[M]``, label of the edge to the neighbour.
     """
 
     own: NDArray[np.int32]
@@ -40,15 +40,17 @@ class RefinedRound(NamedTuple):
 class Refinement:
     """Numbers the distinct neighbourhoods of the nodes of all graphs that are added.
 
-    In round 0 nodes with equal rows have one colour; in round r, nodes that had one colour in
-    round r - 1 and whose edges, seen from both ends, are alike in label and in the colour that
-    they lead to. Colours are compared by what they are made of, not by a hash alone. They are
-    numbered from 0, by round, as they first turn up, so additions never change a number.
+    In round 0, nodes with equal rows have the same colour. In round r, two nodes have the same
+    colour if they had the same one in round r - 1 and if their edges, incoming and outgoing, have
+    equal labels and neighbours of equal colours. Colours are compared by their definitions, not
+    only by a hash. In each round they are numbered from 0 in the order of their first occurrence,
+    so adding graphs never changes a number.
 
     Args:
-        rounds: How far to look, in edges.
+        rounds: Number of rounds, which is the radius of the neighbourhoods in edges.
         columns: Length of a node's row.
-        labels: Number of edge labels; an edge of label l has l + labels seen from its source.
+        labels: Number of edge labels. Seen from its source, an edge with label l has the label
+            l + labels.
     """
 
     def __init__(self, rounds: int, columns: int, labels: int) -> None:
@@ -56,7 +58,7 @@ class Refinement:
         self._table = graphs().Refinement(rounds)
 
     def size(self, number: int) -> int:
-        """Number of colours in a round."""
+        """Returns the number of colours in a round."""
         return self._table.size(number)
 
     def add(
@@ -65,7 +67,7 @@ class Refinement:
         """Adds a graph.
 
         Args:
-            rows: float32 ``[N, columns]``; equal if their bits are.
+            rows: float32 ``[N, columns]``; rows are equal if their bits are.
             links: int64 ``[E, 2]``, source and target of each edge.
             labels: int32 ``[E]``, from 0 to ``self.labels`` - 1.
 
@@ -73,8 +75,8 @@ class Refinement:
             int32 ``[N]``, colours in the last round.
 
         Raises:
-            ValueError: The arrays do not fit each other, or ``columns``.
-            IndexError: An edge leads to a node that is not there.
+            ValueError: The shapes of the arrays do not match, or a label is out of range.
+            IndexError: An edge has a node number that is out of range.
         """
         if rows.ndim != 2 or rows.shape[1] != self.columns:
             raise ValueError(f"expected rows of {self.columns} columns, got {rows.shape}")
@@ -90,10 +92,14 @@ class Refinement:
         )
 
     def merge(self, other: Refinement) -> NDArray[np.int32]:
-        """Adds all colours of another refinement with as many rounds, columns and labels.
+        """Adds all colours of another refinement with the same rounds, columns and labels.
 
         Returns:
-            int32 ``[other.size(rounds)]``: the number here of each of its last colours.
+            int32 ``[other.size(rounds)]``: the number in this refinement of each colour that the
+            other one has in the last round.
+
+        Raises:
+            ValueError: The other refinement has other rounds, columns or labels.
         """
         mine, its = self._described, other._described
         if mine != its:
@@ -104,13 +110,13 @@ class Refinement:
         return known
 
     def rows(self, first: int = 0) -> NDArray[np.float32]:
-        """Rows of the colours of round 0, float32 ``[size(0) - first, columns]``."""
+        """Returns the rows of the colours of round 0, float32 ``[size(0) - first, columns]``."""
         _, words = self._table.words(0, first)
         width = _words_a_row(self.columns)
         return words.view(np.float32).reshape(-1, 2 * width)[:, : self.columns]
 
     def round(self, number: int, first: int = 0) -> RefinedRound:
-        """Colours of a round from 1 on, beginning with the colour ``first``."""
+        """Returns the colours of a round from 1 on, starting with colour ``first``."""
         offsets, words = self._table.words(number, first)
         is_edge = np.ones(len(words), dtype=bool)
         is_edge[offsets[:-1]] = False
@@ -127,7 +133,7 @@ class Refinement:
         return self.rounds, self.columns, self.labels
 
     def _words(self, rows: NDArray[np.float32]) -> NDArray[np.uint64]:
-        """Rows as 64-bit words, the last one filled up with zeros."""
+        """Returns rows as 64-bit words, padded with zeros."""
         padded = np.zeros((len(rows), 2 * _words_a_row(self.columns)), dtype=np.float32)
         padded[:, : self.columns] = rows
         return padded.view(np.uint64)

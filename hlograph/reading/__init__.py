@@ -1,1 +1,1 @@
-"""Reads modules from whatever holds them, without ever ending the process."""
+"""Readers of modules: sources, decompression, XLA's parsers, conversion of StableHLO."""

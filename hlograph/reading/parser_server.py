@@ -1,4 +1,4 @@
-"""The server of ``hlograph.reading.isolated_parser``: parses each module in a child of its own."""
+"""Server of ``hlograph.reading.isolated_parser``, which parses each module in a child process."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from typing import IO, Any
 
 from hlograph._native import native
 from hlograph.errors import HloParseError
-from hlograph.reading.isolated_parser import REQUEST, RESPONSE, read_exactly
+from hlograph.reading.device_counts import NOT_IN_PROTO, counts_of_bytecode, counts_of_stablehlo
+from hlograph.reading.isolated_parser import DEVICE_COUNTS, REQUEST, RESPONSE, read_exactly
 
 _PR_SET_PDEATHSIG = 1
-# Memory that a child may take for each byte of input, and for any: 16 times what XLA takes for
-# modules in use, which is 60 bytes a byte of text.
+# Memory that a child may take: for each byte of input, and besides. For text of modules in use, XLA
+# takes 60 bytes a byte, a sixteenth of this.
 _MEMORY_A_BYTE = 1024
 _MEMORY = 8 << 30
 _CHECK = re.compile(r"\S+\.(?:cc|h):\d+\] ([^\n]{1,300})")
-_COUNTS = re.compile(rb"\b(?:replica_count|num_partitions)=")
-_MLIR = b"m"
+_TEXT, _MLIR = b"t", b"m"
+_MLIR_BYTECODE = b"ML\xefR"
 _PROTO, _ERROR = b"p", b"e"
 
 
@@ -49,7 +50,7 @@ def serve() -> None:
 
 
 def _parse_in_child(kind: bytes, data: bytes, seconds: float) -> tuple[bytes, bytes]:
-    """What became of one module: what it is, and a proto or a message."""
+    """Parses one module; returns the kind of the answer, and the module or a message."""
     with _memory_file("result") as result, _memory_file("stderr") as stderr:
         child = os.fork()
         if child == 0:
@@ -65,12 +66,12 @@ def _parse_in_child(kind: bytes, data: bytes, seconds: float) -> tuple[bytes, by
         return _ERROR, b"XLA's parser did not end within %.0f s" % seconds
     if not message:
         how = signal.Signals(-status).name if status < 0 else f"status {status}"
-        message = f"it ended by {how}, so the module contradicts itself in some way"
+        message = f"it ended by {how}: parts of the module contradict each other"
     return _ERROR, f"XLA's parser gave up: {message}".encode()
 
 
 def _be_child(kind: bytes, data: bytes, result: IO[bytes], stderr: IO[bytes]) -> None:
-    """Parses, writes what came of it, and ends."""
+    """Parses a module, writes the answer, and ends the process."""
     try:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         os.dup2(stderr.fileno(), 2)
@@ -95,19 +96,16 @@ def _parse(kind: bytes, data: bytes) -> bytes:
     if kind == _MLIR:
         return _converted(data)
     module_type = native().Module
-    if kind == b"t":
-        module = module_type.from_text(data, alone=True)
-    else:
-        module = module_type.from_proto(data, alone=True)
+    parse = module_type.from_text if kind == _TEXT else module_type.from_proto
+    module = parse(data, isolated=True)
     assert module is not None
-    # The client reads the answer in its own process: it must be one that XLA survives.
-    if kind == b"t" and _COUNTS.search(data):
-        # A proto does not hold for how many devices the module is.
+    # The client reads the answer in its own process: XLA must survive it, so it is read here first.
+    if kind == _TEXT and NOT_IN_PROTO.search(data):
         text = module.to_text(metadata=True).encode()
-        module_type.from_text(text, alone=True)
+        module_type.from_text(text, isolated=True)
         return text
     proto = module.to_proto()
-    module_type.from_proto(proto, alone=True)
+    module_type.from_proto(proto, isolated=True)
     return proto
 
 
@@ -118,13 +116,16 @@ def _mlir() -> Any:
 def _converted(data: bytes) -> bytes:
     try:
         computation = _mlir().mlir_module_to_xla_computation(data)
-        return computation.as_serialized_hlo_module_proto()
+        proto = computation.as_serialized_hlo_module_proto()
+        is_bytecode = data.startswith(_MLIR_BYTECODE)
+        counts = counts_of_bytecode(data) if is_bytecode else counts_of_stablehlo(data)
     except Exception as error:  # of classes that jaxlib does not export
         raise HloParseError(str(error).splitlines()[0]) from error
+    return DEVICE_COUNTS.pack(*counts) + proto
 
 
 def _wait(child: int, seconds: float) -> int | None:
-    """The exit code of a child, negative for a signal; None if it had to be killed."""
+    """Returns the exit code of a child, negative for a signal; None if it was out of time."""
     descriptor = os.pidfd_open(child)
     try:
         poll = select.poll()
@@ -143,12 +144,12 @@ def _memory_file(name: str) -> contextlib.AbstractContextManager[IO[bytes]]:
 
 
 def _last_words(output: str) -> str:
-    """What a failed check of XLA's says, without the place in its sources."""
+    """Returns the message of a failed check of XLA, without the place in XLA's sources."""
     found = _CHECK.search(output)
     return found.group(1) if found else output.strip()[:300]
 
 
 def _address_space() -> int:
-    """Bytes of address space that this process has already."""
+    """Returns the bytes of address space of this process."""
     with open("/proc/self/statm") as file:  # noqa: PTH123 - no Path after a fork
         return int(file.read().split()[0]) * resource.getpagesize()

@@ -1,1 +1,1 @@
-"""Files: locations and URLs, atomic writes, checksums."""
+"""Files: locations and URLs, atomic writes, checksums, provenance of results."""

@@ -1,4 +1,4 @@
-"""Files that are either as they were or complete, whenever the program ends."""
+"""Atomic writes: a file is either unchanged or complete, whenever the program ends."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 def write_atomically(
     path: Path, write: Callable[[Path], object], *, make_folder: bool = True
 ) -> None:
-    """Writes a file under a temporary name beside it and renames it when it is complete.
+    """Writes a file under a temporary name in the same folder and renames it when complete.
 
     Args:
         path: The file.
-        write: Writes the whole file to the path it is given.
-        make_folder: Whether to make the file's folder if it is missing.
+        write: Function that writes the whole file to the path that it is passed.
+        make_folder: True creates the file's folder if it is missing.
 
     Raises:
         OSError: The file cannot be written.

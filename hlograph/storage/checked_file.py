@@ -1,14 +1,16 @@
-"""Files that say what they are, and notice when they are not what was written.
+"""Files with a kind, a version and a checksum.
 
-A header line names the kind, the version and the SHA-256 of the rest::
+A header line has the kind, the version of the format, the SHA-256 of the data and their size::
 
     hlograph checkpoint 2 sha256:9f86d0... 4096
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from hlograph.storage.atomic_write import write_bytes_atomically
 from hlograph.storage.locations import Location, read_bytes
 
 _MAGIC = b"hlograph"
+_GZIP_MAGIC = b"\x1f\x8b"
 
 
 def write_checked(path: Path, kind: str, version: int, data: bytes) -> None:
@@ -24,12 +27,12 @@ def write_checked(path: Path, kind: str, version: int, data: bytes) -> None:
 
     Args:
         path: The file.
-        kind: What it holds, one word.
-        version: Version of the format of the data.
-        data: The rest of the file.
+        kind: Kind of the content, one word.
+        version: Version of the data's format.
+        data: The data.
 
     Raises:
-        OSError: The file cannot be written; what was there before is unchanged.
+        OSError: The file cannot be written; an existing file is unchanged.
     """
     digest = hashlib.sha256(data).hexdigest()
     header = f"{_MAGIC.decode()} {kind} {version} sha256:{digest} {len(data)}\n"
@@ -37,10 +40,13 @@ def write_checked(path: Path, kind: str, version: int, data: bytes) -> None:
 
 
 def read_checked(path: Location, kind: str, version: int) -> bytes:
-    """Reads what ``write_checked`` wrote.
+    """Reads a file that ``write_checked`` wrote.
+
+    Returns:
+        The data after the header.
 
     Raises:
-        DamagedFileError: The file is of another kind or version, cut off, or altered.
+        DamagedFileError: The file is of another kind or version, truncated, or altered.
         OSError: The file cannot be read.
     """
     content = read_bytes(path)
@@ -70,10 +76,10 @@ def _check(path: Location, data: bytes, length: bytes, digest: bytes) -> None:
 
 
 def write_checked_json(path: Path, kind: str, version: int, content: dict[str, Any]) -> None:
-    """Writes a JSON object, atomically, with kind, version and checksum as its first keys.
+    """Writes a JSON object atomically, with kind, version and checksum as its first keys.
 
     Raises:
-        OSError: The file cannot be written; what was there before is unchanged.
+        OSError: The file cannot be written; an existing file is unchanged.
     """
     header = {"kind": f"hlograph {kind}", "version": version, "sha256": _digest(content)}
     text = json.dumps(header | content, indent=1) + "\n"
@@ -81,17 +87,28 @@ def write_checked_json(path: Path, kind: str, version: int, content: dict[str, A
 
 
 def read_checked_json(path: Location, kind: str, version: int) -> dict[str, Any]:
-    """Reads what ``write_checked_json`` wrote, without the keys that it added.
+    """Reads a file that ``write_checked_json`` wrote, without the keys that it added.
+
+    A file that was compressed with gzip since then is read in the same way.
 
     Raises:
-        DamagedFileError: The file is of another kind or version, cut off, or altered.
+        DamagedFileError: The file is of another kind or version, truncated, or altered.
         OSError: The file cannot be read.
     """
+    data = read_bytes(path)
     try:
-        content = json.loads(read_bytes(path))
+        content = json.loads(gzip.decompress(data) if data.startswith(_GZIP_MAGIC) else data)
         found = (content.pop("kind"), content.pop("version"))
         digest = content.pop("sha256")
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
+    except (
+        ValueError,
+        KeyError,
+        AttributeError,
+        TypeError,
+        EOFError,
+        OSError,
+        zlib.error,
+    ) as error:
         raise DamagedFileError(f"{path} is no {kind} of hlograph, or cut off: {error!r}") from error
     if found != (f"hlograph {kind}", version):
         raise DamagedFileError(

@@ -1,9 +1,8 @@
-"""Where files are: on this machine or a shared folder, by path; elsewhere, by URL.
+"""Locations of files: paths on this machine, or URLs.
 
 URLs are those of fsspec: ``s3://bucket/name``, ``gs://``, ``https://``, ``memory://``; also
-chained, such as ``filecache::s3://bucket/name``, which keeps a copy on this machine. What a
-protocol needs (s3fs, gcsfs) is installed beside fsspec, and takes credentials from where it
-always does.
+chained, such as ``filecache::s3://bucket/name``, which keeps a copy on this machine. The package of
+a protocol (s3fs, gcsfs) is installed beside fsspec and finds credentials in its usual way.
 """
 
 from __future__ import annotations
@@ -17,28 +16,28 @@ from typing import Any, TypeAlias
 from hlograph.errors import HloError
 
 Location: TypeAlias = "Path | str"
-"""A path, or a URL as a str (a Path would take one of its slashes off)."""
+"""A path, or a URL as a str (a Path would drop one of its slashes)."""
 
 _PROTOCOL = r"[a-z][a-z0-9+.\-]+"
 _URL = re.compile(rf"{_PROTOCOL}(::{_PROTOCOL})*://", re.IGNORECASE)
 
 
 class LocationError(HloError, OSError):
-    """What is at a URL cannot be read."""
+    """Raised when a URL cannot be read."""
 
 
 def is_url(text: object) -> bool:
-    """Whether this is a URL, as told by its beginning."""
+    """Returns True for a str that begins like a URL."""
     return isinstance(text, str) and _URL.match(text) is not None
 
 
 def as_location(given: str | os.PathLike[str]) -> Location:
-    """Returns what a user gave as a location: a URL as it is, anything else as a path."""
+    """Returns a URL as it is, and anything else as a path."""
     return given if isinstance(given, str) and is_url(given) else Path(given)
 
 
 def absolute(location: Location) -> Location:
-    """Returns a path as it is from the root; a URL is that already."""
+    """Returns the absolute path of a path; a URL is returned as it is."""
     return location if isinstance(location, str) else location.absolute()
 
 
@@ -51,7 +50,7 @@ def join(folder: Location, name: str) -> Location:
     """
     if isinstance(folder, Path):
         return folder / name
-    # In a chain the first part with a path is the one that is read: zip://folder::s3://archive.
+    # In a chain the first part that has a path is read: zip://folder::s3://archive.
     parts = folder.split("::")
     first = next(number for number, part in enumerate(parts) if "://" in part)
     parts[first] = f"{parts[first].rstrip('/')}/{name}"
@@ -59,11 +58,11 @@ def join(folder: Location, name: str) -> Location:
 
 
 def read_bytes(location: Location) -> bytes:
-    """Returns what a file holds.
+    """Returns the content of a file.
 
     Raises:
         FileNotFoundError: There is no such file.
-        OSError: It cannot be read; of a URL it is a ``LocationError`` that says why.
+        OSError: The file cannot be read; for a URL this is a ``LocationError`` with the cause.
     """
     if isinstance(location, Path):
         return location.read_bytes()
@@ -77,10 +76,10 @@ def read_bytes(location: Location) -> bytes:
 
 
 def is_file(location: Location) -> bool:
-    """Whether there is a file.
+    """Returns True if there is a file at the location.
 
     Raises:
-        LocationError: It is a URL that cannot be read.
+        LocationError: The location is a URL that cannot be read.
     """
     if isinstance(location, Path):
         return location.is_file()
@@ -92,10 +91,10 @@ def is_file(location: Location) -> bool:
 
 
 def files_below(folder: Location) -> Iterator[tuple[Location, str]]:
-    """Yields the files in a folder and those below it, in the order of their paths.
+    """Yields the files in a folder and its subfolders, in the order of their paths.
 
     Yields:
-        Each file, and its path from the folder, with slashes.
+        The location of each file, and its path relative to the folder, with slashes.
 
     Raises:
         LocationError: The folder is a URL that cannot be read.
@@ -115,12 +114,12 @@ def files_below(folder: Location) -> Iterator[tuple[Location, str]]:
 
 
 def _opened(url: str) -> tuple[Any, str]:
-    """The file system that a URL is on, and the path there."""
+    """Returns the file system of a URL, and the path on it."""
     from fsspec.core import url_to_fs
 
     try:
         return url_to_fs(url)
-    except Exception as error:  # a protocol that is not known or not installed, bad settings
+    except Exception as error:  # an unknown protocol, one that is not installed, bad settings
         raise _unreadable(url, error) from error
 
 

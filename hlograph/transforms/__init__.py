@@ -1,1 +1,1 @@
-"""What changes modules: the registry of passes, pipelines, and single rewrites."""
+"""Transformations of modules: the registry of passes, pipelines, and single rewrites."""

@@ -1,4 +1,4 @@
-"""Sequences whose entries have names as well as numbers."""
+"""Sequences whose entries have names."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ from collections.abc import Sequence
 from typing import Generic, Protocol, TypeVar, overload
 
 from hlograph.errors import UnknownNameError
-from hlograph.names import unknown
 
 
 class Entry(Protocol):
-    """What has a name, and a number that is its place in the sequence."""
+    """Entry of a ``Named`` sequence."""
 
     @property
     def name(self) -> str:
-        """The name that finds it."""
+        """Name of the entry, unique in the sequence."""
         ...
 
     @property
     def index(self) -> int:
-        """Its place."""
+        """Position of the entry in the sequence."""
         ...
 
 
@@ -27,11 +26,11 @@ E = TypeVar("E", bound=Entry)
 
 
 class Named(Sequence[E], Generic[E]):
-    """A sequence of entries that are also found by name.
+    """Immutable sequence of entries that can also be looked up by name.
 
     Args:
-        kind: What an entry is, for the message about a name that there is not, as "pass".
-        entries: Them, in order.
+        kind: Kind of the entries for error messages, such as "pass".
+        entries: The entries, in order.
     """
 
     def __init__(self, kind: str, entries: Sequence[E]) -> None:
@@ -48,7 +47,7 @@ class Named(Sequence[E], Generic[E]):
             try:
                 return self._by_name[key]
             except KeyError:
-                raise UnknownNameError(unknown(self._kind, key, self._by_name)) from None
+                raise UnknownNameError.of(self._kind, key, self._by_name) from None
         return self._entries[key]
 
     def __len__(self) -> int:

@@ -1,11 +1,10 @@
 """Reference pipelines: fixed orders of registry passes to compare with.
 
-``hlograph.pipelines["xla-cpu"]`` is the order in which XLA:CPU itself runs its
-target-independent passes, up to layout assignment, read off the pass metadata
-that XLA's compiler records. ``xla-cpu-unexpanded`` is the same order without what
-rewrites instructions only because the target cannot run them. ``xla-simplify`` is a
-fixed point of the passes that shrink a module. All are sequences over
-``hlograph.passes``.
+``hlograph.pipelines["xla-cpu"]`` is the order in which XLA:CPU itself runs its target-independent
+passes up to layout assignment, taken from the pass metadata that XLA's compiler records.
+``xla-cpu-unexpanded`` is the same order without the passes that rewrite instructions only because
+the target cannot run them. ``xla-simplify`` is a fixed point of the passes that shrink a module.
+All consist of passes of ``hlograph.passes``.
 """
 
 from __future__ import annotations
@@ -15,16 +14,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from hlograph.errors import UnknownNameError
-from hlograph.names import unknown
 from hlograph.transforms.registry import Pass, passes
 
-# xla::HloPassFix gives up after as many iterations.
+# The iteration limit of xla::HloPassFix.
 FIXED_POINT_LIMIT = 25
 
 
 @dataclass(frozen=True, slots=True)
 class FixedPoint:
-    """Passes run in turn, again and again, until a round changes nothing.
+    """Group of passes that runs again and again until a round changes nothing.
 
     Source: ``xla::HloPassFix``, with its limit of 25 rounds.
     """
@@ -37,11 +35,11 @@ class FixedPoint:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A named order of passes and fixed-point groups.
+    """Named order of passes and fixed-point groups.
 
     Attributes:
         name: Name in ``hlograph.pipelines``.
-        description: What it is, in one line.
+        description: Description in one line.
         steps: Passes and groups, in order.
     """
 
@@ -50,14 +48,14 @@ class Pipeline:
     steps: tuple[Pass | FixedPoint, ...]
 
     def run(self, step: Callable[[Pass], bool]) -> list[Pass]:
-        """Runs the pipeline through a function that runs one pass.
+        """Runs the pipeline by calling a function for each pass.
 
         Args:
-            step: Runs one pass and returns whether it changed the module.
+            step: Function that runs one pass and returns True if it changed the module.
 
         Returns:
-            Every pass that was called, in order, with fixed points unrolled:
-            replaying them one by one gives the same module.
+            All passes that ran, in order, with fixed points unrolled. Running them one by one
+            gives the same module.
         """
         called: list[Pass] = []
 
@@ -85,7 +83,7 @@ class Pipeline:
 
 
 class Pipelines(Mapping[str, Pipeline]):
-    """The reference pipelines by name; an unknown name lists the known ones."""
+    """Read-only mapping from names to the reference pipelines."""
 
     def __init__(self, *pipelines: Pipeline) -> None:
         self._by_name = MappingProxyType({pipeline.name: pipeline for pipeline in pipelines})
@@ -94,7 +92,7 @@ class Pipelines(Mapping[str, Pipeline]):
         try:
             return self._by_name[name]
         except KeyError:
-            raise UnknownNameError(unknown("pipeline", name, list(self._by_name))) from None
+            raise UnknownNameError.of("pipeline", name, list(self._by_name)) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._by_name)

@@ -1,36 +1,33 @@
 """The registry of XLA passes.
 
-``hlograph.passes`` is the registry itself: a sequence whose index is the action
-number of the environments, and a lookup by name::
+``hlograph.passes`` is the registry: a sequence whose index is the action number of the
+environments, and a lookup by name::
 
     >>> import hlograph
     >>> hlograph.passes["algsimp"].xla_class
     'AlgebraicSimplifier'
     >>> print(hlograph.passes)  # the whole table
 
-Every entry is a real XLA pass object with fixed options, under the name that
-XLA gives it; an entry that differs in options has a variant behind a colon
-(``gather_expander:simple``). Passes that only make sense for one target
-(layout assignment, fusion, copy insertion, scheduling) and passes that need
-assigned layouts (reshape and reduce decomposition) are not in it.
+Every entry is an XLA pass object with fixed options under XLA's name of the pass. Entries that
+differ in options have a variant after a colon (``gather_expander:simple``). Passes for one target
+only (layout assignment, fusion, copy insertion, scheduling) and passes that need assigned layouts
+(reshape and reduce decomposition) are not in the registry.
 
-Walks over the corpus (``tests.campaigns.fuzz_passes``) hold every entry to this: an
-error leaves the module as it was, a report of no change is true, XLA's verifier
-accepts what comes out, and the same passes give the same module everywhere.
-Where XLA's pass does not, the entry
+Random walks over the corpus (``tests.campaigns.fuzz_passes``) check every entry: an error leaves
+the module as it was, a report of no change is true, XLA's verifier accepts the result, and the same
+passes give the same module in every process. If XLA's pass fails a check, the entry
 
-* runs another pass first (``Pass.requires``), as ``algsimp`` and the gather and
-  scatter passes do,
-* or mends it: ``algsimp:raise-through-dot`` removes the dots that XLA builds in
-  vain, ``topk-decomposer`` leaves alone what it would turn into an invalid sort,
-  ``rng-expander`` has a fixed key instead of one of the process's generator, the
-  float normalizations report the computations that they clone,
-* or is not there: ``algsimp`` with ``use_associative_reordering`` (adds
-  instructions on every run and reports no change), ``constant_folding`` of level
-  ``kAggressive`` (evaluates loops that do not end, and arrays of any size).
+* runs another pass first (``Pass.requires``), as ``algsimp`` and the gather and scatter passes do;
+* or corrects it: ``algsimp:raise-through-dot`` removes unused dots that XLA creates,
+  ``topk-decomposer`` skips instructions that it would turn into an invalid sort, ``rng-expander``
+  has a fixed key instead of one of the process's generator, the float normalizations report the
+  computations that they clone;
+* or is left out: ``algsimp`` with ``use_associative_reordering`` (adds instructions on every run
+  and reports no change), ``constant_folding`` of level ``kAggressive`` (evaluates loops that do not
+  terminate, and arrays of any size).
 
-A report of a change is not held to that: ``while-loop-trip-count-annotator``
-writes what is there already and calls it a change, among others.
+Reports of a change may be wrong. For example, ``while-loop-trip-count-annotator`` reports a change
+when it writes an annotation that is already there.
 """
 
 from __future__ import annotations
@@ -59,18 +56,17 @@ class Pass:
 
     Attributes:
         name: XLA's name of the pass, with ``:variant`` where options differ.
-        description: What it does, in one line.
+        description: Effect of the pass, in one line.
         xla_class: The C++ class, in namespace ``xla``.
         options: Options that differ from XLA's default, as (name, value) texts.
-        requires: Name of the entry that is run first because XLA's pass would
-            fail or abort on some valid modules without it; None for most.
-        numerics: What it does to the bits of what a module computes. ``exact``: nothing; the
-            same operations on the same numbers. ``reassociating``: the same expression over
-            the reals with its sums in another order, on some modules at least; results
-            differ by rounding. ``approximate``: another function, algorithm or precision. Held
-            against the modules of docs/numerics.md.
-        acts_on: Opcodes without any of which in a module the pass changes nothing; empty if it
-            may act on any module. Held against the corpus by the tests.
+        requires: Name of the entry that runs first, because XLA's pass would fail or abort on some
+            valid modules without it; None for most.
+        numerics: Effect on the bits of a module's results. ``exact``: none; the same operations on
+            the same numbers. ``reassociating``: the same expression over the reals with sums in
+            another order, on some modules at least; results differ by rounding. ``approximate``:
+            another function, algorithm or precision. Checked on the modules of docs/numerics.md.
+        acts_on: Opcodes that the pass acts on. It changes nothing in a module without any of them.
+            Empty if it may act on any module. Checked on the corpus by the tests.
         index: Position in the registry: the action number.
     """
 
@@ -89,12 +85,12 @@ class Pass:
         return f"{self.name}: {self.description} [{self.xla_class}({options}); {self.numerics}]"
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
-        # The native handle stays in its process; the name finds it again.
+        # The native handle cannot leave its process; the name identifies the pass in another.
         return _entry, (self.name,)
 
 
 class Registry(Named[Pass]):
-    """All passes, in the order of their action numbers; also found by name."""
+    """Registry of all passes, by action number and by name."""
 
     def index(self, value: Pass | str, start: int = 0, stop: int | None = None) -> int:
         """Returns the action number of an entry or a name, as ``list.index`` does."""
@@ -103,29 +99,29 @@ class Registry(Named[Pass]):
 
     @property
     def exact(self) -> tuple[str, ...]:
-        """Names of the passes that change no bit of what a module computes (``Pass.numerics``).
+        """Names of the passes that change no bit of a module's results (``Pass.numerics``).
 
-        ``PassOrderingEnv(actions=hlograph.passes.exact)`` chooses from them only. They are
-        exact where instructions run as they are, as in XLA's reference evaluator; a compiler
-        may still fuse or order what they leave in another way, and so round otherwise.
+        ``PassOrderingEnv(actions=hlograph.passes.exact)`` uses only these. They are exact if
+        instructions run as they are written, as in XLA's reference evaluator. A compiler may fuse
+        or order the resulting instructions in another way, and so round differently.
         """
         return tuple(entry.name for entry in self if entry.numerics == "exact")
 
     def may_act(self, op_counts: NDArray[np.number]) -> NDArray[np.bool_]:
-        """Returns which passes find an opcode that they act on (``Pass.acts_on``).
+        """Returns a mask of the passes that act on one of a module's opcodes (``Pass.acts_on``).
 
         Args:
-            op_counts: Instructions by opcode, ``[len(hlograph.OPCODES)]``, as
-                ``Module.op_counts`` gives them.
+            op_counts: Instructions by opcode, ``[len(hlograph.OPCODES)]``, as from
+                ``Module.op_counts``.
 
         Returns:
-            bool ``[len(self)]``; where it is False the pass changes nothing.
+            bool ``[len(self)]``; a pass with False changes nothing.
         """
         return op_counts @ self._acts_on > 0
 
     @cached_property
     def _acts_on(self) -> NDArray[np.float32]:
-        """1 where a pass acts on an opcode, ``[len(hlograph.OPCODES), len(self)]``."""
+        """Matrix ``[len(hlograph.OPCODES), len(self)]`` with 1 if the pass acts on the opcode."""
         numbers = {opcode: number for number, opcode in enumerate(OPCODES)}
         acts_on = np.zeros((len(OPCODES), len(self)), np.float32)
         for entry in self:
@@ -161,4 +157,4 @@ def _load() -> Registry:
 
 
 passes = _load()
-"""The registry of the linked XLA."""
+"""The passes of the linked XLA."""

@@ -1,4 +1,4 @@
-"""Steps of an episode by name: passes, and rewrites by their places."""
+"""Steps of an episode by name: passes, and places of rewrites."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 
 def is_place(step: str) -> bool:
-    """Whether a step's name is the place of a rewrite, and not a pass."""
-    # No pass has brackets in its name, and every place of a rewrite has.
+    """Returns True if the name of a step is the place of a rewrite, False if it is a pass."""
+    # Every place of a rewrite contains brackets, and no pass name does.
     return "(" in step
 
 
@@ -18,11 +18,11 @@ def take_step(module: Module, step: str) -> bool:
     """Runs a pass on a module, or applies a rewrite.
 
     Args:
-        module: The module, which is changed.
+        module: The module; it is changed in place.
         step: Name of the pass, or place of the rewrite.
 
     Returns:
-        Whether it changed the module, as XLA reports it.
+        True if XLA reports that the step changed the module.
 
     Raises:
         PassError: The pass returned an error; the module is as before.

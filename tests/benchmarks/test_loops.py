@@ -1,4 +1,4 @@
-"""The PPO loop on the clock."""
+"""Tests the timed PPO loop."""
 
 from dataclasses import replace
 

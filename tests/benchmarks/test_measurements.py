@@ -1,4 +1,4 @@
-"""What is measured is what the names say; nothing here looks at a duration."""
+"""Tests that measurements measure what their names say; no test looks at a duration."""
 
 import numpy as np
 import pytest

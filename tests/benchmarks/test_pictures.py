@@ -1,4 +1,4 @@
-"""Pictures are drawn of what was measured, the same each time."""
+"""Tests that pictures show the results, and are the same each time."""
 
 from benchmarks.labels import EXPONENT, LEARNERS, SECTIONS, section_label, workers_label
 from benchmarks.pictures import draw

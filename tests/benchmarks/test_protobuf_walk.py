@@ -1,4 +1,4 @@
-"""What a user would write instead has to do the same work, or it is no comparison."""
+"""Tests that the walk over protobufs finds the same graph, so that times are comparable."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Figures, aims, the JSON file, tables and pages."""
+"""Tests figures, aims, the JSON file, tables and pages."""
 
 import json
 from dataclasses import replace

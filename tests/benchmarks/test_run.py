@@ -1,15 +1,32 @@
-"""The command: settings, one run of the cheapest group, pages and pictures without a run."""
+"""Tests the command: settings, every group, groups that fail, pages and pictures without a run."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from benchmarks import graphs, steps
 from benchmarks.labels import BYTES
-from benchmarks.results import load, save
-from benchmarks.run import main, parse, run
+from benchmarks.results import Figure, load, save
+from benchmarks.run import FAILED, INTERRUPTED, main, parse, run
 from benchmarks.settings import GROUPS, PRESETS
 from benchmarks.tables import write_page
+
+TINY = replace(
+    PRESETS["quick"],
+    sizes=(100,),
+    rewrite_sizes=(100,),
+    rounds=1,
+    budget=0.0,
+    growth_limit=1_000,
+    learning_sizes=(300,),
+    modules=1,
+    iterations=1,
+    workers=(1,),
+    random_seconds=0.02,
+    threads=1,
+)
+"""The smallest settings of every group."""
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +63,74 @@ def test_groups_that_are_not_measured_stay(measured, tmp_path):
     out = tmp_path / "results.json"
     before = {"steps": replace(load(measured)["memory"], title="of yesterday")}
     save(before, out)
-    after = run(replace(PRESETS["quick"], groups=(), out=out))
-    assert after == before == load(out)
+    assert run(replace(PRESETS["quick"], groups=(), out=out)) == []
+    assert load(out) == before
+
+
+# torch-geometric scripts functions at its first import, which torch has deprecated.
+@pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_group_measures_on_a_tiny_budget(group, tmp_path, capsys):
+    out = tmp_path / "results.json"
+    assert run(replace(TINY, groups=(group,), out=out)) == []
+    result = load(out)[group]
+    assert result.figures
+    assert all(figure.low <= figure.value <= figure.high for figure in result.figures)
+    columns = {figure.column for figure in result.figures}
+    assert result.subjects.keys() <= columns | {"all", "581"}
+    assert result.figures[0].what.split()[0] in capsys.readouterr().out
+
+
+def _figure(settings):
+    yield Figure.of("a row", "100", 1.0, "ms")
+
+
+def _failing(settings):
+    yield Figure.of("a row", "100", 1.0, "ms")
+    raise TypeError("not what was expected")
+
+
+def _interrupted(settings):
+    raise KeyboardInterrupt
+    yield
+
+
+def _main(out):
+    return main(["--groups", "steps", "graphs", "--sizes", "100", "--out", str(out)])
+
+
+def test_a_group_that_fails_is_reported_and_the_others_are_kept(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(steps, "measure", _failing)
+    monkeypatch.setattr(graphs, "measure", _figure)
+    out = tmp_path / "results.json"
+    assert _main(out) == FAILED
+    assert list(load(out)) == ["graphs"]
+    printed, errors = capsys.readouterr()
+    assert "a row" in printed
+    assert "TypeError: not what was expected" in errors
+    assert errors.endswith("failed: steps\n")
+
+
+def test_figures_of_a_group_that_fails_now_stay(tmp_path, monkeypatch):
+    out = tmp_path / "results.json"
+    monkeypatch.setattr(steps, "measure", _figure)
+    monkeypatch.setattr(graphs, "measure", _figure)
+    assert _main(out) == 0
+    before = load(out)["steps"]
+    monkeypatch.setattr(steps, "measure", _failing)
+    assert _main(out) == FAILED
+    assert load(out)["steps"] == before
+
+
+def test_an_interrupt_loses_no_group_that_has_ended(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(steps, "measure", _figure)
+    monkeypatch.setattr(graphs, "measure", _interrupted)
+    out = tmp_path / "results.json"
+    assert _main(out) == INTERRUPTED
+    assert list(load(out)) == ["steps"]
+    printed, errors = capsys.readouterr()
+    assert "a row" in printed
+    assert str(out) in errors
 
 
 def test_tables_and_pictures_are_made_anew_without_measuring(measured, tmp_path, capsys):

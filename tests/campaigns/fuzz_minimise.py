@@ -1,26 +1,31 @@
-"""Shortens the findings of a fuzz campaign: first the passes, then the module.
+"""Shortens the findings of a pass campaign: first the passes, then the module.
 
     python -m tests.campaigns.fuzz_minimise runs/fuzz-seed0-.../report.json
 
-For each group of findings it writes the shortest list of passes and the smallest module that
-still show the same kind of defect, as HLO text to make a regression test of. Everything runs in
-an isolated worker, for some of the defects end the process.
+For each group of findings it writes the shortest list of passes and the smallest module that still
+show the same kind of defect, as HLO text for a regression test. Everything runs in an isolated
+worker, since some of the defects end the process. Ctrl-C ends it early, with the smallest modules
+so far.
 """
 
 import json
 import random
 import re
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import tyro
+from tqdm import tqdm
 
-from hlograph import Module, corpus
+from hlograph import Module
 from hlograph.errors import HloError, WorkerLostError
 from hlograph.isolation import FlightRecorder, Limits, Pool, WorkerPool
 from hlograph.storage.atomic_write import write_text_atomically
+from tests.campaigns.framework.module_sets import load
+from tests.campaigns.framework.tasks import INTERRUPTED, progress
 from tests.campaigns.fuzz_passes import lost_kind
 from tests.campaigns.passes.checks import CheckedModule
 from tests.campaigns.passes.cut import cut, entry_instructions, with_entry
@@ -28,15 +33,18 @@ from tests.campaigns.passes.records import FindingError, Tally
 
 T = TypeVar("T")
 
+_ATTRIBUTES = (r", metadata=\{[^}]*\}", r", sharding=\{.*?\}(?=[,\n])", r"(?<=\])\{[\d,]+\}")
+"""Patterns of metadata, shardings and layouts."""
+
 
 @dataclass(frozen=True)
 class Trial:
-    """A task: does a defect show?
+    """Task of a worker: to see if a defect appears.
 
     Attributes:
-        module: Name of a corpus module, or HLO text.
+        module: Name of a module, or HLO text.
         passes: Pass calls.
-        before_last: Whether to return the text before the last pass instead.
+        before_last: True to return the text of the module before the last pass instead.
     """
 
     module: str
@@ -55,9 +63,10 @@ class Prober:
         self._recorder = recorder
 
     def __call__(self, trial: Trial) -> str | None:
-        """The kind of the defect that shows, or the text asked for; None for neither."""
+        """Returns the kind of the defect, or the text that was asked for; None for neither."""
+        is_text = trial.module.lstrip().startswith("HloModule")
         try:
-            start = _module(trial.module)
+            start = Module.from_text(trial.module) if is_text else load(trial.module)
             checked = CheckedModule("", start, self._recorder, random.Random(0), Tally())
             if trial.before_last:
                 for name in trial.passes[:-1]:
@@ -65,7 +74,7 @@ class Prober:
                 return checked.module.to_text()
             checked.verify()
         except (HloError, FindingError):
-            return None  # not a valid module to begin with
+            return None  # the module is not valid
         try:
             for name in trial.passes:
                 checked.run(name)
@@ -81,35 +90,38 @@ class Minimiser:
     """Shortens one finding.
 
     Args:
-        pool: Of one worker, a `Prober`.
-        kind: The kind of defect that must go on to show.
+        pool: Pool of one worker, a `Prober`.
+        kind: Kind of the defect that must still appear.
     """
 
     def __init__(self, pool: Pool, kind: str) -> None:
         self._pool, self._kind = pool, kind
 
     def passes(self, module: str, names: Sequence[str]) -> tuple[str, ...]:
-        """The shortest list found of passes that still shows the defect; empty if none does."""
+        """Returns the shortest list of passes that shows the defect; empty if none does."""
         if not self._shows(module, names):
             return ()
         return tuple(shortest(names, lambda some: self._shows(module, some)))
 
-    def module(self, text: str, names: Sequence[str]) -> str:
-        """The smallest text found of a module on which the passes show the defect."""
+    def modules(self, text: str, names: Sequence[str]) -> Iterator[str]:
+        """Yields the text, then smaller and smaller modules on which the passes show the defect."""
+        smaller = text
         while True:
+            yield (text := smaller)
             smaller = self._with_parameters(self._of_one_computation(text, names), names)
-            smaller = self._without_attributes(smaller, names)
+            for pattern in _ATTRIBUTES:
+                plain = re.sub(pattern, "", smaller)
+                smaller = plain if self._shows(plain, names) else smaller
             if len(smaller) >= len(text):
-                return text
-            text = smaller
+                return
 
     def text_before_last(self, module: str, names: Sequence[str]) -> str | None:
-        """The module before the last pass, if the others run without a finding."""
+        """Returns the module before the last pass, if the others run without a finding."""
         answer = self._ask(Trial(module, tuple(names), before_last=True))
         return None if isinstance(answer, WorkerLostError) else answer
 
     def _with_parameters(self, text: str, names: Sequence[str]) -> str:
-        """Turns instructions of the entry into parameters, and drops what nothing uses then."""
+        """Replaces instructions of the entry by parameters and removes unused ones."""
         kept = shortest(
             entry_instructions(text),
             lambda some: self._shows(cut(text, frozenset(some)), names),
@@ -117,20 +129,9 @@ class Minimiser:
         return cut(text, frozenset(kept))
 
     def _of_one_computation(self, text: str, names: Sequence[str]) -> str:
-        """Makes the first computation on which the defect shows the entry."""
+        """Makes the first computation that shows the defect the entry."""
         variants = (with_entry(text, number) for number in range(text.count("\n}\n")))
         return next((variant for variant in variants if self._shows(variant, names)), text)
-
-    def _without_attributes(self, text: str, names: Sequence[str]) -> str:
-        """Drops attributes at the ends of lines: metadata, shardings, layouts."""
-        for pattern in (
-            r", metadata=\{[^}]*\}",
-            r", sharding=\{.*?\}(?=[,\n])",
-            r"(?<=\])\{[\d,]+\}",
-        ):
-            plain = re.sub(pattern, "", text)
-            text = plain if self._shows(plain, names) else text
-        return text
 
     def _shows(self, module: str, names: Sequence[str]) -> bool:
         answer = self._ask(Trial(module, tuple(names)))
@@ -142,11 +143,11 @@ class Minimiser:
 
 
 def shortest(items: Sequence[T], shows: Callable[[list[T]], bool]) -> list[T]:
-    """Drops as many items as it can, in chunks that get smaller (Zeller's ddmin, complements).
+    """Removes as many items as possible, in chunks that get smaller (Zeller's ddmin, complements).
 
     Args:
-        items: For which `shows` is true.
-        shows: Whether the defect shows with some of the items, in order.
+        items: Items for which `shows` is true.
+        shows: Returns True if the defect appears with some of the items, in order.
     """
     kept, size = list(items), max(1, len(items) // 2)
     while True:
@@ -163,35 +164,43 @@ def shortest(items: Sequence[T], shows: Callable[[list[T]], bool]) -> list[T]:
             return kept
 
 
-def _module(source: str) -> Module:
-    if source.lstrip().startswith("HloModule"):
-        return Module.from_text(source)
-    return corpus.benchmark(source).load()
-
-
-def main(report: tyro.conf.Positional[Path], out: Path | None = None) -> None:
+def main(report: tyro.conf.Positional[Path], out: Path | None = None) -> int:
     """Shortens one finding of each group.
 
     Args:
         report: report.json of a campaign.
         out: Folder for the modules; by default beside the report.
+
+    Returns:
+        Exit status: 0, or 130 after Ctrl-C.
     """
     groups = json.loads(report.read_text(encoding="utf-8"))["findings"]
     out = out or report.parent
-    with WorkerPool(Prober, 1, Limits(seconds=20)) as pool:
-        for number, group in enumerate(groups):
-            example = group["examples"][0]
-            minimiser = Minimiser(pool, example["kind"])
-            names = minimiser.passes(example["benchmark"], example["passes"])
-            print(f"{example['kind']} on {example['benchmark']}: {' '.join(names) or 'not again'}")
-            text = minimiser.text_before_last(example["benchmark"], names) if names else None
-            if text is None:
-                continue
-            reduced = minimiser.module(text, names[-1:])
-            path = out / f"finding-{number}.hlo"
-            write_text_atomically(path, f"// {example['kind']}: {names[-1]}\n{reduced}")
-            print(f"  {names[-1]} on {path}: {len(reduced.splitlines())} lines")
+    try:
+        with (
+            WorkerPool(Prober, 1, Limits(seconds=20)) as pool,
+            progress(len(groups), "finding") as bar,
+        ):
+            for number, group in enumerate(groups):
+                _minimise(group["examples"][0], pool, out / f"finding-{number}.hlo")
+                bar.update()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return 0
+
+
+def _minimise(example: dict[str, Any], pool: Pool, path: Path) -> None:
+    minimiser = Minimiser(pool, example["kind"])
+    names = minimiser.passes(example["benchmark"], example["passes"])
+    tqdm.write(f"{example['kind']} on {example['benchmark']}: {' '.join(names) or 'not again'}")
+    text = minimiser.text_before_last(example["benchmark"], names) if names else None
+    if text is None:
+        return
+    for smaller in minimiser.modules(text, names[-1:]):
+        write_text_atomically(path, f"// {example['kind']}: {names[-1]}\n{smaller}")
+        tqdm.write(f"  {names[-1]} on {path}: {len(smaller.splitlines())} lines")
 
 
 if __name__ == "__main__":
-    tyro.cli(main, description=__doc__)
+    prog = "python -m tests.campaigns.fuzz_minimise"
+    sys.exit(tyro.cli(main, prog=prog, description=__doc__))

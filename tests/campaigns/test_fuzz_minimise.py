@@ -1,4 +1,4 @@
-"""Shortening of findings."""
+"""Minimisation of findings."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def test_shortest_keeps_exactly_what_is_needed(seed):
 
 
 def shows_sine(recorder):
-    """A pass "cse" that fails on modules with a sine, as a worker."""
+    """Returns a worker on which a pass "cse" crashes for modules with a sine."""
     honest = Prober(recorder)
 
     def work(trial):
@@ -74,7 +74,7 @@ def test_a_finding_in_a_computation_is_cut_down_to_one_instruction():
         assert minimiser.passes(NESTED, ["dce", "algsimp"]) == ()
         text = minimiser.text_before_last(NESTED, ["dce", "cse"])
         assert text is not None
-        reduced = minimiser.module(text, ["cse"])
+        *_, reduced = minimiser.modules(text, ["cse"])
     module = Module.from_text(reduced)
     module.verify()
     assert module.op_count == 3  # parameter, sine, tuple
@@ -98,12 +98,20 @@ class Dying(Prober):
 
 
 def test_what_ends_the_process_is_cut_down_too():
+    text = """HloModule fatal
+
+ENTRY main {
+  p = f32[4] parameter(0)
+  a = f32[4] exponential(p)
+  ROOT z = f32[4] sine(a)
+}
+"""
     with WorkerPool(Dying, 1) as pool:
-        reduced = Minimiser(pool, "crash").module(NESTED.lstrip(), ["cse"])
-    assert Module.from_text(reduced).op_count == 3
+        *_, reduced = Minimiser(pool, "crash").modules(text, ["cse"])
+    assert Module.from_text(reduced).op_count == 3  # parameter, sine, tuple
 
 
-def test_a_finding_that_does_not_show_again_is_said_to(tmp_path, capsys):
+def test_a_finding_that_does_not_appear_again_is_reported(tmp_path, capsys):
     example = {
         "kind": "crash",
         "benchmark": "stencil/diffusion-x4-y2/forward",
@@ -112,6 +120,6 @@ def test_a_finding_that_does_not_show_again_is_said_to(tmp_path, capsys):
     }
     report = tmp_path / "report.json"
     report.write_text(json.dumps({"findings": [{"count": 1, "examples": [example]}]}))
-    main(report)
+    assert main(report) == 0
     assert "not again" in capsys.readouterr().out
     assert not list(tmp_path.glob("*.hlo"))

@@ -1,19 +1,21 @@
-"""Rules held against the passes that they are a part of."""
+"""Comparison of rules with the passes that they are a part of."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 import hlograph
 from hlograph import Module, UnknownNameError
-from hlograph.transforms.rewriting import Rule
-from tests.campaigns.rule_fixed_points import FixedPointsConfig, main, run
-from tests.campaigns.rules.module import (
+from hlograph.transforms.rules import Rule
+from tests.campaigns.rule_fixed_points import main, run
+from tests.campaigns.rules.comparison import (
+    FixedPointsConfig,
     compare,
     pass_of,
-    rewrite_until_none_is_left,
+    rewrite_to_fixed_point,
     run_to_fixed_point,
 )
 from tests.campaigns.rules.report import write_report
@@ -38,7 +40,7 @@ def programs() -> list[Module]:
 
 
 def _sums(module: Module) -> int:
-    """Computations of a sum that the simplifier made."""
+    """Returns the number of computations of a sum that the simplifier made."""
     return sum(line.startswith("scalar_add_") for line in module.to_text().splitlines())
 
 
@@ -64,7 +66,7 @@ def test_a_rule_until_none_is_left_is_its_pass_at_its_fixed_point(rule: Rule, pr
         if found.same:
             assert found.cleared_by_rule == found.cleared_by_pass
         else:
-            assert found.verdict in ("equal", "close", "not comparable")
+            assert found.equivalence in ("equal", "close", "not comparable")
 
 
 def test_simplified_one_by_one_only_the_computations_of_sums_are_more(programs):
@@ -74,7 +76,7 @@ def test_simplified_one_by_one_only_the_computations_of_sums_are_more(programs):
         one = module.clone()
         one.run("dynamic-index-splitter")  # as algsimp does
         other = one.clone()
-        rewrite_until_none_is_left(one, rule, 5_000)
+        rewrite_to_fixed_point(one, rule, 5_000)
         run_to_fixed_point(other, hlograph.passes["algsimp"])
         for result in (one, other):
             result.run("dce")
@@ -109,7 +111,7 @@ def test_rules_of_operations_that_the_corpus_lacks(name: str):
         more = found.cleared_by_rule - found.cleared_by_pass
         assert more == OTHER_RARE.get((name, rule.name), 0), rule.name
         assert found.same == (more == 0), rule.name
-        assert found.verdict in ("", "equal")
+        assert found.equivalence in ("", "equal")
 
 
 def test_a_rule_that_is_given_up_says_so():
@@ -121,37 +123,43 @@ def test_a_rule_that_is_given_up_says_so():
 def test_the_program_writes_lines_and_a_table(tmp_path):
     page = tmp_path / "page.md"
     arguments = ["--out", str(tmp_path / "out"), "--page", str(page), "--max-ops", "60"]
-    main([*arguments, "--rules", "merge", "algebraic", "eigh_expander", "--workers", "0"])
+    rules = ["merge", "algebraic", "eigh_expander"]
+    assert main([*arguments, "--rules", *rules, "--workers", "0"]) == 0
     lines = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
-    assert {json.loads(line)["rule"] for line in lines} == {"merge", "algebraic"}
+    names = {result["name"] for line in lines for result in json.loads(line)["results"]}
+    assert names == {"merge", "algebraic"}
     text = page.read_text()
     assert "| `merge` | `cse` |" in text
-    assert "does anything in these modules: `eigh_expander`." in text
+    assert "changes any of these modules: `eigh_expander`." in text
     assert "--max-ops 60" in text
     assert str(tmp_path) not in text
 
 
 def test_workers_find_the_same(tmp_path):
     config = FixedPointsConfig(
-        out=tmp_path, rules=("merge",), max_ops=80, per_family=1, prepare=("call-inliner",)
+        out=tmp_path / "2", rules=("merge",), max_ops=80, per_family=1, prepare=("call-inliner",)
     )
-    assert run(config) == run(FixedPointsConfig(**{**vars(config), "workers": 0}))
+    assert run(config) == run(replace(config, out=tmp_path / "0", workers=0)) == 0
+    texts = [(tmp_path / folder / "report.md").read_text() for folder in "20"]
+    assert texts[0] == texts[1]
+    assert "| `merge` | `cse` |" in texts[0]
 
 
-def test_what_did_not_end_and_what_differs_is_told(tmp_path):
-    line = {
-        "benchmark": "a", "rule": "algebraic", "start": 9, "rewrites": 7, "runs": 1, "ended": True,
+def test_what_did_not_end_and_what_differs_is_reported():
+    found = {
+        "name": "algebraic", "start": 9, "rewrites": 7, "runs": 1, "ended": True,
         "by_rule": 12, "by_pass": 9, "cleared_by_rule": 12, "cleared_by_pass": 9, "same": False,
-        "verdict": "close",
+        "equivalence": "close",
     }  # fmt: skip
-    other = {"benchmark": "b", "rule": "merge", "error": "crashed: SIGABRT"}
-    endless = line | {"rule": "reshape-mover", "ended": False}
-    report = write_report([line, other, endless], ["algebraic", "merge"], [], FixedPointsConfig())
+    lost = {"name": "merge", "verdict": "crashed", "reason": "SIGABRT"}
+    endless = found | {"name": "reshape-mover", "ended": False}
+    line = {"benchmark": "a", "op_count": 9, "results": [found, lost, endless]}
+    report = write_report([line], ["algebraic", "merge"], [], FixedPointsConfig())
     assert "| `algebraic` | `algsimp` | 1 | 7 | 0 | 0 | 0 |  | 1 (by 3) |" in report
-    assert "`reshape-mover` or its pass did not come to an end" in report
-    assert "`merge` on `b`: crashed: SIGABRT" in report
+    assert "`reshape-mover` or its pass reached no fixed point on 1 modules" in report
+    assert "`merge` on `a`: crashed: SIGABRT" in report
     assert "| `algebraic` | `a` | 9 | 12 | 9 | +3 |" in report
-    assert "beside the module as it was: 1 close." in report
+    assert "by XLA's evaluator: 1 close." in report
 
 
 def test_names_are_checked_before_anything_runs(tmp_path):

@@ -81,7 +81,7 @@ def test_op_counts_fingerprints_and_structures_of_all() -> None:
 def test_measurements_of_some(
     sample: corpus.BenchmarkSet, script: Callable[[str], ModuleType]
 ) -> None:
-    """What the builder checks holds: they verify, print back, and go through the pipelines."""
+    """Modules pass the builder's checks: they verify, print back, and go through the pipelines."""
     for benchmark in sample.filter(lambda b: b.op_count < 1500)[:12]:
         measured = script("measure").measure(benchmark.load())._asdict()
         recorded = {column: getattr(benchmark, column) for column in measured}

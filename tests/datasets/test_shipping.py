@@ -1,4 +1,4 @@
-"""What is shipped: a share of bytes for each family, novel structures first."""
+"""Tests the choice of shipped modules: a share of bytes for each family, novel structures first."""
 
 from __future__ import annotations
 

@@ -7,6 +7,20 @@ import pytest
 from hlograph import Module, corpus
 from tests.tiny_module import TINY
 
+DYNAMIC = """
+HloModule dynamic
+ENTRY main {
+  a = f32[8] parameter(0)
+  b = f32[8] parameter(1)
+  n = s32[] parameter(2)
+  m = s32[] parameter(3)
+  da = f32[<=8] set-dimension-size(a, n), dimensions={0}
+  db = f32[<=8] set-dimension-size(b, m), dimensions={0}
+  ROOT s = f32[<=8] add(da, db)
+}
+"""
+"""``dynamic_padder`` fails on it: the two sizes may differ."""
+
 
 @pytest.fixture
 def tiny() -> Module:

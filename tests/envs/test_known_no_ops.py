@@ -1,7 +1,8 @@
-"""What is known to change nothing is not run again, and shows nowhere but in the time."""
+"""Tests of KnownNoOps: known no-ops are not run again, and episodes stay the same."""
 
 from __future__ import annotations
 
+import copy
 import multiprocessing
 import pickle
 import random
@@ -15,6 +16,7 @@ from envs import KnownNoOps, PassOrderingEnv
 from hlograph import Module, corpus
 from hlograph.errors import DamagedFileError
 from hlograph.isolation import FlightRecorder
+from tests.envs.conftest import DYNAMIC
 from tests.tiny_module import COUNTED_LOOP
 
 LAST = len(hlograph.passes) - 1
@@ -71,7 +73,7 @@ def test_a_slot_half_written_is_no_known_state(tmp_path):
     assert KnownNoOps(tmp_path / "torn", 1 << 12).at(5) == 1 << 3
 
 
-def test_a_torn_slot_is_written_anew(tmp_path):
+def test_a_torn_slot_is_written_again(tmp_path):
     path = tmp_path / "known"
     KnownNoOps(path, 1 << 12).add(5, 1 << 3)
     torn = bytearray(path.read_bytes())
@@ -82,7 +84,7 @@ def test_a_torn_slot_is_written_anew(tmp_path):
     assert table.at(5) == 1 << 4
 
 
-def test_a_file_is_for_all_who_open_it_and_for_later(tmp_path):
+def test_a_file_is_shared_and_kept(tmp_path):
     one, other = (KnownNoOps(tmp_path / "new" / "known", 1 << 12) for _ in range(2))
     one.add(5, 1 << 3)
     assert other.at(5) == 1 << 3
@@ -92,7 +94,13 @@ def test_a_file_is_for_all_who_open_it_and_for_later(tmp_path):
     assert KnownNoOps(tmp_path / "new" / "known", 1 << 12).at(5) == 1 << 3 | 1 << 4
 
 
-def test_what_is_of_another_engine_or_size_is_begun_anew(tmp_path, monkeypatch):
+def test_a_deep_copy_is_the_table_itself(table):
+    table.add(5, 1)
+    assert copy.deepcopy(table).at(5) == 1
+    assert pickle.loads(pickle.dumps(table)).at(5) == (1 if table.path else 0)
+
+
+def test_a_file_of_another_engine_or_size_is_started_over(tmp_path, monkeypatch):
     path = tmp_path / "known"
     old = KnownNoOps(path, 1 << 12)
     old.add(5, 1 << 3)
@@ -104,7 +112,7 @@ def test_what_is_of_another_engine_or_size_is_begun_anew(tmp_path, monkeypatch):
     assert [entry.name for entry in tmp_path.iterdir()] == ["known"]
 
 
-def test_a_file_cut_off_is_begun_anew(tmp_path):
+def test_a_truncated_file_is_started_over(tmp_path):
     path = tmp_path / "known"
     KnownNoOps(path, 1 << 12).add(5, 1 << 3)
     path.write_bytes(path.read_bytes()[:100])
@@ -159,7 +167,7 @@ def _walk(
     known: KnownNoOps | None,
     recorder: FlightRecorder | None = None,
 ) -> tuple[list[object], str]:
-    """Everything that a random episode shows, and the state that it ends in.
+    """Returns all outputs of a random episode, and the state that it ends in.
 
     Not the text: XLA numbers some names by addresses, in one process differently each time.
     """
@@ -187,28 +195,14 @@ def test_episodes_are_the_same_with_and_without(tmp_path, small_benchmarks):
 
 def test_known_no_ops_are_not_run_again(small_benchmarks):
     known = KnownNoOps()
-    first, again, anew = _Counter(), _Counter(), _Counter()
+    first, again, every = _Counter(), _Counter(), _Counter()
     benchmark = small_benchmarks[0]
     _walk(benchmark, 0, known, first)
     _walk(benchmark, 0, known, again)
-    _walk(benchmark, 0, None, anew)
-    assert anew.begun == first.begun
+    _walk(benchmark, 0, None, every)
+    assert every.begun == first.begun
     changes = sum(step[2]["changed"] for step in _walk(benchmark, 0, known)[0][1:])  # pyright: ignore[reportIndexIssue]
     assert changes <= again.begun < first.begun / 2
-
-
-DYNAMIC = """
-HloModule dynamic%s
-ENTRY main {
-  a = f32[8] parameter(0)
-  b = f32[8] parameter(1)
-  n = s32[] parameter(2)
-  m = s32[] parameter(3)
-  da = f32[<=8] set-dimension-size(a, n), dimensions={0}
-  db = f32[<=8] set-dimension-size(b, m), dimensions={0}
-  ROOT s = f32[<=8] add(da, db)
-}
-"""
 
 
 def test_a_pass_that_fails_is_run_again_for_its_message():
@@ -216,7 +210,7 @@ def test_a_pass_that_fails_is_run_again_for_its_message():
     padder = hlograph.passes.index("dynamic_padder")
     for _ in range(2):
         env = PassOrderingEnv(
-            Module.from_text(DYNAMIC % ""), observation="op_counts", known=known, horizon=1
+            Module.from_text(DYNAMIC), observation="op_counts", known=known, horizon=1
         )
         env.reset()
         assert env.step(padder)[4]["error"]
@@ -242,7 +236,7 @@ def test_modules_for_other_numbers_of_devices_are_other_states():
     dce = hlograph.passes.index("dce")
     for attribute in ("", ", replica_count=2", ", num_partitions=2", ""):
         env = PassOrderingEnv(
-            Module.from_text(DYNAMIC % attribute),
+            Module.from_text(DYNAMIC.replace("dynamic", f"dynamic{attribute}")),
             observation="op_counts",
             known=known,
             recorder=counter,

@@ -1,4 +1,4 @@
-"""Modules are shared while they fit, and read again when they were dropped."""
+"""Tests of ModuleCache: modules are shared while they fit, and read again once dropped."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_a_module_is_read_once(tmp_path):
     assert cache.read(path) is cache.read(path)
 
 
-def test_what_was_longest_unused_goes_first(tmp_path):
+def test_the_module_longest_unused_is_dropped_first(tmp_path):
     a, b, c = _sources(tmp_path, 3)
     cache = ModuleCache(max_bytes=2 * 8 * 1024)
     first, second = cache.read(a), cache.read(b)

@@ -1,4 +1,4 @@
-"""The table of known no-ops."""
+"""Tests of NoOpTable."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_masks_are_copies():
     assert table.mask("a").tolist() == [0, 1]
 
 
-def test_forgets_what_was_longest_unused():
+def test_the_state_longest_unused_is_forgotten_first():
     table = NoOpTable(1, max_bytes=900)
     table.add("a", 0)
     table.add("b", 0)
@@ -35,3 +35,14 @@ def test_forgets_what_was_longest_unused():
 def test_a_table_holds_at_least_one_state():
     with pytest.raises(ValueError, match="one state"):
         NoOpTable(1, max_bytes=0)
+
+
+def test_a_copy_learns_on_its_own():
+    table = NoOpTable(3)
+    table.add("a", 0)
+    copy = table.copy()
+    copy.add("a", 1)
+    table.add("b", 2)
+    assert table.mask("a").tolist() == [0, 1, 1]
+    assert copy.mask("a").tolist() == [0, 0, 1]
+    assert copy.mask("b").tolist() == [1, 1, 1]

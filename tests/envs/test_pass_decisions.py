@@ -1,20 +1,19 @@
-"""The environment of fusion decisions: its contract, and the policies without learning."""
+"""Tests of PassDecisionsEnv and of the policies without learning."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import warnings
 
 import gymnasium
 import pytest
-from gymnasium.utils.env_checker import check_env
 
 from envs import PassDecisionsEnv, ReplayError, Trajectory
 from envs.fusion_policies import Greedy, PickFirst, Uniform, play
 from envs.fusion_walk import FUSION_PASSES
 from hlograph import OPCODES, Module, UnknownNameError, corpus
 from hlograph.execution.executable import Executable, random_inputs
+from hlograph.isolation import Quarantine
 from hlograph.transforms.xla_cpu import before_fusion
 from tests.hlograph.transforms.test_fusion_rules import DIAMOND, assert_close, fused_computations
 
@@ -32,23 +31,10 @@ def env(diamond) -> PassDecisionsEnv:
     return PassDecisionsEnv(diamond, observation="op_counts")
 
 
-@pytest.mark.parametrize("observation", ["graph", "op_counts"])
-def test_passes_gymnasiums_checker_without_a_warning(observation, diamond):
-    env = gymnasium.make(
-        "hlograph/PassDecisions-v0",
-        benchmarks=[diamond],
-        observation=observation,
-        render_mode="ansi",
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        check_env(env.unwrapped)
-
-
 def test_an_episode_by_hand(env):
     observation, info = env.reset(seed=0)
     assert (info["kernels"], info["start_kernels"]) == (5, 5)
-    # The last consumer comes first, and of its operands the last.
+    # The last consumer comes first, with the last of its operands.
     assert str(info["decision"]) == "fusion(right, wave)"
     assert [OPCODES[code] for code in observation["decision"]] == ["negate", "exponential"]
 
@@ -58,13 +44,13 @@ def test_an_episode_by_hand(env):
 
     _, reward, _, _, info = env.step(APPLY)
     assert reward == pytest.approx(100 / 5)
-    assert (info["kernels"], info["changed"], info["pass_name"]) == (4, True, "fusion")
-    # The fusion takes in what it reads now before others are asked.
+    assert (info["kernels"], info["changed"], info["step_name"]) == (4, True, "fusion(sum, row)")
+    # The producers of the fusion come before those of other consumers.
     assert str(info["decision"]) == "fusion(sum, left)"
     *_, info = env.step(APPLY)
     assert str(info["decision"]) == "fusion(sum, wave)"
     *_, info = env.step(KEEP)
-    # What was kept is not asked again; the other pass is next.
+    # A pair that was kept apart is not offered again; the other pass is next.
     assert info["decision"].rule == "multi-output-fusion"
     while not terminated:
         observation, _, terminated, _, info = env.step(KEEP)
@@ -116,14 +102,7 @@ def test_without_a_decision_the_first_step_is_the_last():
     assert (reward, terminated, truncated, info["changed"]) == (0, True, False, False)
 
 
-def test_the_horizon_truncates(diamond):
-    env = PassDecisionsEnv(diamond, horizon=2)
-    env.reset()
-    assert env.step(KEEP)[2:4] == (False, False)
-    assert env.step(KEEP)[2:4] == (False, True)
-
-
-def test_a_fork_goes_its_own_way(env):
+def test_a_fork_is_independent(env):
     env.reset(seed=0)
     env.step(APPLY)
     fork = env.fork()
@@ -173,10 +152,6 @@ def test_names_that_do_not_exist_are_named(diamond):
         PassDecisionsEnv(diamond, passes=["fuson"])  # pyright: ignore[reportArgumentType]
     with pytest.raises(UnknownNameError, match="observation"):
         PassDecisionsEnv(diamond, observation="text")  # pyright: ignore[reportArgumentType]
-    env = PassDecisionsEnv(diamond)
-    env.reset()
-    with pytest.raises(ValueError, match="expected an action"):
-        env.step(2)
 
 
 def test_pick_first_leaves_nothing_to_fuse(env):
@@ -184,7 +159,18 @@ def test_pick_first_leaves_nothing_to_fuse(env):
     info = play(env, PickFirst())
     assert env.module.places(FUSION_PASSES) == []
     assert info["kernels"] == 1
-    assert all(taken.startswith("apply ") for taken in env.trajectory.passes)
+    assert not any(step.startswith("keep ") for step in env.trajectory.passes)
+
+
+def test_policies_keep_apart_what_is_in_quarantine(diamond):
+    (name,) = PassDecisionsEnv(diamond).benchmarks
+    pair = "fusion(sum, row)"
+    env = PassDecisionsEnv(diamond, quarantine=Quarantine([(name, pair)]))
+    env.reset()
+    info = play(env, PickFirst())
+    assert info["decision"] is None
+    assert f"keep {pair}" in env.trajectory.passes
+    assert pair not in env.trajectory.passes
 
 
 def test_uniform_goes_by_its_seed(env):
@@ -200,7 +186,7 @@ def test_uniform_goes_by_its_seed(env):
 def test_greedy_fuses_what_saves_bytes_and_does_not_compute_again(env):
     env.reset()
     info = play(env, Greedy())
-    assert "apply fusion(sum, left)" in env.trajectory.passes
+    assert "fusion(sum, left)" in env.trajectory.passes
     # The exponential is computed once, as few bytes as that saves.
     assert info["transcendentals"] == 64 * 64
     start = before_fusion(Module.from_text(DIAMOND)).cost()

@@ -1,12 +1,22 @@
-"""Shaping adds nothing that a policy can gain, and costs are known where they are asked for."""
+"""Tests of rewards of op counts and costs."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
 from envs import PassOrderingEnv, Shaped
-from envs.rewards import LogDrop, ModuleState, OpCountDrop, cost_changes
+from envs.rewards import (
+    REWARDS,
+    BytesDrop,
+    CostDrop,
+    LogDrop,
+    ModuleState,
+    OpCountDrop,
+    cost_changes,
+    resolve_reward,
+)
 from hlograph import Module, passes
 
 GAMMA = 0.9
@@ -22,7 +32,27 @@ def test_cost_changes_are_logarithms_softened_by_the_size():
     assert cost_changes(no_flops, no_flops._replace(flops=10))[0] == pytest.approx(math.log(2))
 
 
-def test_cheaper_is_better_and_the_start_is_nought():
+@pytest.mark.parametrize("name", sorted(REWARDS))
+def test_rewards_of_programs_without_costs_are_finite(name):
+    reward = resolve_reward(name)
+    # XLA counts -1 for each custom call.
+    costs = [(0, 0, 0), (-1, 0, -1), (-8, 0, -8), (5, 2, 40)]
+    states = [ModuleState(1, *numbers, run_time=1.0) for numbers in costs]
+    for start, before, after in itertools.product(states, repeat=3):
+        assert math.isfinite(reward(start, before, after))
+
+
+@pytest.mark.parametrize("reward", [CostDrop(), BytesDrop()])
+def test_a_start_without_costs_pays_nothing(reward):
+    nothing = ModuleState(4, flops=0, transcendentals=0, bytes_accessed=0)
+    unknown = ModuleState(4, flops=-1, transcendentals=0, bytes_accessed=-1)
+    costly = ModuleState(4, flops=9, transcendentals=1, bytes_accessed=8)
+    for start in (nothing, unknown):
+        assert reward(start, start, costly) == reward(start, costly, start) == 0
+    assert reward(costly, costly, nothing) == reward(costly, costly, unknown) == 100
+
+
+def test_the_potential_is_0_at_the_start_and_more_where_costs_are_lower():
     shaped = Shaped(gamma=1, weight=0.1)
     assert shaped.potential(START, START) == 0
     assert shaped.potential(START, CHEAPER) == pytest.approx(10 * math.log(2))
@@ -31,7 +61,7 @@ def test_cheaper_is_better_and_the_start_is_nought():
 
 
 @pytest.mark.parametrize("names", [("dce", "cse", "call-inliner"), ("cse", "cse"), ()])
-def test_what_shaping_adds_to_a_whole_episode_does_not_depend_on_the_policy(tiny, names):
+def test_shaping_adds_the_same_to_every_episode(tiny, names):
     def discounted(reward) -> float:
         env = PassOrderingEnv(tiny, observation="op_counts", reward=reward, costs=False)
         env.reset()
@@ -41,7 +71,7 @@ def test_what_shaping_adds_to_a_whole_episode_does_not_depend_on_the_policy(tiny
     assert discounted(Shaped(gamma=GAMMA, weight=3)) == pytest.approx(discounted(OpCountDrop()))
 
 
-def test_a_cut_off_episode_keeps_the_potential_of_its_state(tiny):
+def test_a_truncated_episode_keeps_the_potential_of_its_state(tiny):
     env = PassOrderingEnv(tiny, observation="op_counts", reward=Shaped(GAMMA, 1), horizon=1)
     env.reset()
     _, reward, terminated, truncated, info = env.step(passes["cse"].index)
@@ -51,7 +81,7 @@ def test_a_cut_off_episode_keeps_the_potential_of_its_state(tiny):
     assert reward == pytest.approx(100 * (8 - info["op_count"]) / 8 + gained)
 
 
-def test_costs_are_found_out_for_who_asks(tiny, monkeypatch):
+def test_cost_analysis_runs_only_on_request(tiny, monkeypatch):
     calls = []
     cost = Module.cost
     monkeypatch.setattr(Module, "cost", lambda self: calls.append(1) or cost(self))
@@ -70,7 +100,7 @@ def test_costs_are_found_out_for_who_asks(tiny, monkeypatch):
     assert asked(costs=False, reward="shaped") == asked(costs=True) == 3
 
 
-def test_infos_tell_how_costs_changed(tiny):
+def test_infos_have_cost_changes(tiny):
     env = PassOrderingEnv(tiny, observation="op_counts")
     _, info = env.reset()
     assert info["cost_changes"] == (0, 0)

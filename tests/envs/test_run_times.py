@@ -1,4 +1,4 @@
-"""Rewards of measured run time: what they sum to, what is measured, and what cannot be."""
+"""Tests of rewards of measured run time."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def play(env: RewriteEnv, places: list[str]) -> tuple[list[float], list[float | 
     return rewards, ratios
 
 
-def test_each_step_is_paid_what_it_saves_and_all_together_what_the_last_state_does(chain, times):
+def test_rewards_of_run_time_are_drops_and_sum_to_the_total_drop(chain, times):
     env = RewriteEnv(chain, reward="run-time", costs=False, run_times=times)
     rewards, ratios = play(env, [MERGED, TURNED])
     assert ratios[0] == 1
@@ -88,7 +88,7 @@ def test_each_step_is_paid_what_it_saves_and_all_together_what_the_last_state_do
     assert rewards[2] == 0
 
 
-def test_a_state_is_measured_once_whichever_way_leads_to_it(chain, times, timed):
+def test_a_state_is_measured_once_on_all_paths_to_it(chain, times, timed):
     env = RewriteEnv(chain, reward="run-time", costs=False, run_times=times)
     first, _ = play(env, [MERGED, TURNED])
     assert len(timed) == len(times) == 2
@@ -100,7 +100,7 @@ def test_a_state_is_measured_once_whichever_way_leads_to_it(chain, times, timed)
     assert len(timed) == len(times) == 3
 
 
-def test_what_is_forgotten_is_measured_again(chain, timed):
+def test_a_forgotten_state_is_measured_again(chain, timed):
     times = RunTimes(pairs=1, sample_seconds=0, max_states=1, max_starts=1)
     env = RewriteEnv(chain, reward="run-time", costs=False, run_times=times)
     for _ in range(2):
@@ -109,7 +109,7 @@ def test_what_is_forgotten_is_measured_again(chain, timed):
     assert len(times) == 1
 
 
-def test_paid_at_the_end_only_the_last_state_is_timed(chain, times, timed):
+def test_with_final_run_time_only_the_last_state_is_timed(chain, times, timed):
     env = RewriteEnv(chain, reward="final-run-time", costs=False, run_times=times)
     rewards, ratios = play(env, [MERGED, TURNED])
     assert (rewards[:2], ratios[:3]) == ([0, 0], [1, None, None])
@@ -120,7 +120,7 @@ def test_paid_at_the_end_only_the_last_state_is_timed(chain, times, timed):
     assert len(timed) == 1
 
 
-def test_the_horizon_pays_too_and_ends_the_episode_for_good(chain, times):
+def test_the_horizon_terminates_with_final_run_time(chain, times):
     env = RewriteEnv(chain, rules=["merge"], reward="final-run-time", horizon=1, run_times=times)
     env.reset()
     _, reward, terminated, truncated, info = env.step(0)
@@ -131,7 +131,7 @@ def test_the_horizon_pays_too_and_ends_the_episode_for_good(chain, times):
     assert env.step(0)[2:4] == (False, True)
 
 
-def test_a_fork_keeps_what_was_measured(chain, times, timed):
+def test_a_fork_shares_measurements(chain, times, timed):
     env = RewriteEnv(chain, reward="run-time", costs=False, run_times=times)
     play(env, [MERGED])
     env.reset()
@@ -141,7 +141,7 @@ def test_a_fork_keeps_what_was_measured(chain, times, timed):
     assert len(timed) == 1
 
 
-def test_what_does_not_run_cannot_be_an_episode(times):
+def test_a_benchmark_that_does_not_run_is_refused_by_reset(times):
     env = RewriteEnv([Module.from_text(NOWHERE)], reward="run-time", run_times=times)
     with pytest.raises(NotExecutableError, match=r"cannot be run here.*nowhere"):
         env.reset()
@@ -198,7 +198,7 @@ def test_all_environments_can_be_paid_for_run_time(chain, times):
 
 
 @pytest.mark.parametrize("reward", ["run-time", "final-run-time"])
-def test_fusions_are_timed_beside_the_code_without_any(reward, times):
+def test_run_times_of_fusions_are_in_units_of_the_code_without_any(reward, times):
     env = PassDecisionsEnv(Module.from_text(DIAMOND), reward=reward, run_times=times, costs=False)
     env.reset()
     total, ended = 0.0, False
@@ -221,7 +221,7 @@ def _states(*run_times: float) -> list[ModuleState]:
     return [ModuleState(5, run_time=seconds) for seconds in run_times]
 
 
-def test_another_process_begins_with_the_settings_alone(chain, times):
+def test_a_pickled_table_keeps_its_settings_only(chain, times):
     times.of(Start(chain, chain), Module.from_text(CHAIN.replace("exponential", "tanh")))
     assert len(times) == 1
     there = pickle.loads(pickle.dumps(times))
@@ -230,7 +230,7 @@ def test_another_process_begins_with_the_settings_alone(chain, times):
     assert copy.deepcopy(times) is times
 
 
-def test_settings_and_modules_have_to_make_sense(chain, times):
+def test_wrong_settings_and_modules_are_refused(chain, times):
     with pytest.raises(ValueError, match="at least 1"):
         RunTimes(pairs=0)
     other = Module.from_text(SMOOTH)

@@ -1,4 +1,4 @@
-"""PassOrderingEnv.validate."""
+"""Tests of the validation of episodes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ENTRY e {
 }"""
 
 
-def test_what_the_verifier_rejects_is_not_run(tiny):
+def test_a_module_that_the_verifier_rejects_is_not_run(tiny):
     result = validate(tiny, Module.from_text(INVALID))
     assert not result
     assert result.equivalence is None
@@ -55,12 +55,12 @@ def test_what_the_verifier_rejects_is_not_run(tiny):
     assert "verifier" in str(result)
 
 
-def test_what_cannot_be_compared_is_neither_valid_nor_invalid(tiny):
+def test_modules_that_cannot_be_compared_are_neither_valid_nor_invalid(tiny):
     env = PassOrderingEnv([tiny])
     env.reset(seed=0)
     env.step(hlograph.passes.index("dce"))
     result = env.validate(limits=Limits(memory=1))
-    with pytest.raises(NotComparableError, match="at most 1"):
+    with pytest.raises(NotComparableError, match="limit of 1"):
         bool(result)
 
 

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.policies.states import context_width
+from experiments.policies.config import GNNTrainConfig
+from experiments.policies.kind import PolicyKind
+from experiments.policies.kinds import policy_kind
+from experiments.policies.pass_ordering import context_width
 from experiments.training.program import train
 from models.actor_critic import ActorCritic
 from models.config import HeadsConfig, OpCountConfig
@@ -68,9 +71,12 @@ class CountdownEnv(gymnasium.Env[np.ndarray, np.int64]):
             "benchmark": self._benchmark,
             "start_op_count": self._start,
             "op_count": self._count,
-            "pass_name": name,
+            "start_size": self._start,
+            "size": self._count,
+            "num_steps": self._steps,
+            "step_name": name,
             "changed": changed,
-            "pass_time": 1e-6,
+            "step_time": 1e-6,
             "fingerprint": f"{self._count:032x}",
             "error": None,
             "action_mask": np.array([a not in tried for a in range(3)], np.int8),
@@ -81,6 +87,12 @@ class CountdownEnv(gymnasium.Env[np.ndarray, np.int64]):
 def make_countdown() -> Callable[[int], Callable[[], CountdownEnv]]:
     """A function of the horizon that gives a maker of `CountdownEnv`."""
     return lambda horizon: lambda: CountdownEnv(horizon)
+
+
+@pytest.fixture
+def countdown_kind() -> PolicyKind:
+    """A kind of policy that encodes states of `CountdownEnv`."""
+    return policy_kind("op_counts", GNNTrainConfig())
 
 
 @pytest.fixture

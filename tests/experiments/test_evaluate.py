@@ -7,16 +7,16 @@ import torch
 
 from experiments import evaluate as evaluate_program
 from experiments.evaluate import EvaluateConfig, evaluate, main, table
+from experiments.outcomes.chosen_benchmarks import Part, chosen
 from experiments.outcomes.study import Study
 from experiments.paper import figure3, generalisation, win
 from experiments.policies.checkpoint import Best, Checkpoint, policy_of
-from experiments.policies.chosen_benchmarks import Part, chosen
 from experiments.policies.config import GNNTrainConfig, OpCountTrainConfig
-from experiments.policies.learner import learner_of, new_policy
+from experiments.policies.kinds import policy_kind
 from experiments.policies.shipped import available, checkpoint_location, file_name
-from experiments.workers.crew import parameters_of
 from experiments.workers.lockstep import lockstep
 from experiments.workers.playing import play_greedily, play_samples
+from experiments.workers.task_runner import parameters_of
 from experiments.workers.tasks import Play, PlaySamples
 from experiments.workers.worker import RolloutWorker
 from hlograph import corpus
@@ -28,12 +28,12 @@ from models.ppo import PPO
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory):
-    """Of an op-count policy that learned nothing."""
+    """Checkpoint of an untrained op-count policy."""
     config = OpCountTrainConfig(seed=7, horizon=6, envs_per_task=2, train_op_limit=60)
-    learner = learner_of("op_counts", config)
-    ppo = PPO(new_policy(learner, config), learner.ppo)
+    kind = policy_kind("op_counts", config)
+    ppo = PPO(kind.new_policy(), kind.ppo)
     path = tmp_path_factory.mktemp("policy") / "op_counts.checkpoint"
-    Checkpoint.take(learner, config, ppo, 3, 128, None, Quarantine(), None).save(path)
+    Checkpoint.take(kind, ppo, 3, 128, None, Quarantine(), None).save(path)
     return path
 
 
@@ -44,7 +44,9 @@ def names():
 
 
 def _config(checkpoint, names, **changes):
-    config = EvaluateConfig(str(checkpoint), corpus=tuple(names), checks=1, workers="in-process")
+    config = EvaluateConfig(
+        str(checkpoint), benchmarks=tuple(names), checks=1, workers="in-process"
+    )
     return replace(config, **changes)
 
 
@@ -96,11 +98,13 @@ def test_a_beam_that_the_policy_guides(checkpoint, names, tmp_path):
     assert trial.checks[0].problem is None
 
 
-def test_episodes_are_cut_where_the_op_count_was_least(make_countdown, countdown_policy):
+def test_results_are_the_states_with_the_least_op_count(
+    make_countdown, countdown_policy, countdown_kind
+):
     with torch.no_grad():
         for parameter in countdown_policy.parameters():
             parameter.zero_()  # every action is as likely
-    with lockstep(make_countdown(8), 2) as envs:
+    with lockstep(countdown_kind, make_countdown(8), 2) as envs:
         (greedy,) = play_greedily(envs, countdown_policy, ["5"])
         best = play_samples(envs, countdown_policy, "5", 9, seed=0)
         again = play_samples(envs, countdown_policy, "5", 9, seed=0)
@@ -128,7 +132,15 @@ def test_names_of_checkpoints(tmp_path, checkpoint):
 
 
 def test_the_program_saves_a_study(checkpoint, names, tmp_path, capsys):
-    arguments = [str(checkpoint), "--workers", "in-process", "--checks", "0", "--corpus", names[0]]
+    arguments = [
+        str(checkpoint),
+        "--workers",
+        "in-process",
+        "--checks",
+        "0",
+        "--benchmarks",
+        names[0],
+    ]
     assert main([*arguments, "--out", str(tmp_path / "out")]) == 0
     assert names[0] in capsys.readouterr().out
     study = Study.load(tmp_path / "out" / "study.json")
@@ -142,10 +154,10 @@ def test_the_program_saves_a_study(checkpoint, names, tmp_path, capsys):
         (["nobody"], "got 'nobody'"),
         (["CHECKPOINT", "--op-limit", "1"], "no benchmark of corpus test-unseen has at most 1 "),
         (
-            ["CHECKPOINT", "--corpus", "nowhere/*"],
+            ["CHECKPOINT", "--benchmarks", "nowhere/*"],
             "no benchmark that 'nowhere/*' matches of corpus test-unseen has at most 3,000 ",
         ),
-        (["CHECKPOINT", "--corpus", "no-such-file"], "'no-such-file' is no benchmark, no glob"),
+        (["CHECKPOINT", "--benchmarks", "no-such-file"], "'no-such-file' is no benchmark, no glob"),
     ],
 )
 def test_what_cannot_be_evaluated_is_told(arguments, message, checkpoint, capsys):
@@ -161,10 +173,10 @@ def test_what_cannot_be_evaluated_is_told(arguments, message, checkpoint, capsys
         (["--beam", "9", "--samples", "2"], "got 9 and 2"),
         (["--beam", "0"], "at least 1 pass call"),
         (
-            ["--corpus", "a/b/c", "--split", "train", "--count", "3"],
-            "--split, --count: there is no",
+            ["--benchmarks", "a/b/c", "--split", "train", "--count", "3"],
+            "--split, --count: expected a glob",
         ),
-        (["--corpus", "dump/", "--op-limit", "9"], "--op-limit: there is no glob"),
+        (["--benchmarks", "dump/", "--op-limit", "9"], "--op-limit: expected a glob"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(arguments, message, capsys):
@@ -201,7 +213,7 @@ def test_time_is_taken_with_nothing_known_before(checkpoint, names):
     worker = RolloutWorker(config, recorder)
     _, policy = policy_of(Checkpoint.load(checkpoint))
     shared = {
-        "learner": "op_counts",
+        "kind": "op_counts",
         "parameters": parameters_of(policy),
         "quarantine": Quarantine(),
     }
@@ -235,7 +247,7 @@ def _with_seed(checkpoint, seed, path):
 
 
 def test_figure3_plays_each_checkpoint_on_each_set(checkpoint, tmp_path):
-    config = figure3.Config(
+    config = figure3.Figure3Config(
         checkpoints=(str(checkpoint), _with_seed(checkpoint, 8, tmp_path / "other")),
         op_limit=300,
         count=1,
@@ -260,13 +272,14 @@ def test_figure3_plays_each_checkpoint_on_each_set(checkpoint, tmp_path):
 @pytest.mark.parametrize("experiment", [figure3, generalisation, win])
 def test_two_checkpoints_of_one_kind_and_seed_are_refused(experiment, checkpoint, tmp_path):
     same = _with_seed(checkpoint, 7, tmp_path / "same")
-    config = experiment.Config(checkpoints=(str(checkpoint), same), op_limit=100, count=1)
+    preset = experiment.PRESETS["quick"]
+    config = replace(preset, checkpoints=(str(checkpoint), same), op_limit=100, count=1)
     with pytest.raises(ValueError, match="are both of op_counts with seed 7"):
         experiment.run(config, tmp_path)
 
 
 def test_generalisation_has_modules_beyond_those_trained_on(checkpoint, tmp_path):
-    config = generalisation.Config(
+    config = generalisation.GeneralisationConfig(
         checkpoints=(str(checkpoint),),
         op_limit=120,
         huge_limit=10_001,
@@ -298,11 +311,11 @@ def test_huge_modules_are_of_the_test_splits():
 def test_win_gives_random_search_the_time_of_the_gnn(checkpoint, tmp_path):
     gat = GATConfig(layers=1, heads=2, head_width=4, edge_width=4, counted_kinds=4)
     config = GNNTrainConfig(seed=5, horizon=6, envs_per_task=2, gat=gat)
-    learner = learner_of("gnn", config)
-    ppo = PPO(new_policy(learner, config), learner.ppo)
+    kind = policy_kind("gnn", config)
+    ppo = PPO(kind.new_policy(), kind.ppo)
     gnn = tmp_path / "gnn.checkpoint"
-    Checkpoint.take(learner, config, ppo, 3, 128, None, Quarantine(), None).save(gnn)
-    config = win.Config(
+    Checkpoint.take(kind, ppo, 3, 128, None, Quarantine(), None).save(gnn)
+    config = win.WinConfig(
         checkpoints=(str(gnn), str(checkpoint)),
         op_limit=150,
         count=2,

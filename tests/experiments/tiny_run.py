@@ -7,12 +7,8 @@ from typing import Any
 import torch
 
 from experiments.policies.checkpoint import Checkpoint
-from experiments.policies.config import (
-    GNN_PRESETS,
-    REWRITE_PRESETS,
-    GNNTrainConfig,
-    RewriteTrainConfig,
-)
+from experiments.policies.config import GNNTrainConfig, RewriteTrainConfig
+from experiments.training.presets import GNN_PRESETS, REWRITE_PRESETS
 from hlograph import corpus
 from hlograph.storage.checked_file import read_checked_json
 from models.config import CandidateConfig, CloningConfig, GATConfig
@@ -75,12 +71,12 @@ def results(folder: Path) -> dict[str, Any]:
 
 
 def checkpoints(folder: Path) -> dict[str, Checkpoint]:
-    """Its last checkpoints, by learner."""
+    """Its last checkpoints, by kind."""
     return {name: Checkpoint.load(folder / name / "checkpoint.pt") for name in LEARNERS}
 
 
 def same_policies(one: Path, other: Path) -> bool:
-    """Whether two runs learned the same, bit by bit."""
+    """Returns True if two runs learned the same, bit by bit."""
     first, second = checkpoints(one), checkpoints(other)
     return all(
         torch.equal(first[name].policy[key], second[name].policy[key])

@@ -9,7 +9,7 @@ from hlograph import Module, corpus
 
 @pytest.fixture(scope="session")
 def small_benchmarks() -> list[corpus.Benchmark]:
-    """The smallest benchmark of 100 to 700 instructions of each of 40 families."""
+    """Returns the smallest benchmark of 100 to 700 instructions of each of 40 families."""
     smallest: dict[str, corpus.Benchmark] = {}
     for benchmark in corpus.load(max_op_count=700):
         best = smallest.setdefault(benchmark.family, benchmark)
@@ -21,6 +21,6 @@ def small_benchmarks() -> list[corpus.Benchmark]:
 
 @pytest.fixture(scope="session")
 def corpus_module() -> Module:
-    """A GPT-2 training step; clone it before a pass changes it."""
+    """Returns a GPT-2 training step; clone it before a pass changes it."""
     gpt2 = [b for b in corpus.load(split="train") if b.family == "gpt2" and "train" in b.name]
     return min(gpt2, key=lambda benchmark: benchmark.op_count).load()

@@ -5,27 +5,133 @@ Instruction names are unique in each module, so that the parser keeps them as th
 
 from __future__ import annotations
 
-from tests.campaigns.parsing.seeds import (
-    CUSTOM_CALL as CUSTOM_CALL,
-)
-from tests.campaigns.parsing.seeds import (
-    DYNAMIC as DYNAMIC,
-)
-from tests.campaigns.parsing.seeds import (
-    INDEXING as INDEXING,
-)
-from tests.campaigns.parsing.seeds import (
-    LITERALS as LITERALS,
-)
-from tests.campaigns.parsing.seeds import (
-    SHARDING as SHARDING,
-)
-from tests.campaigns.parsing.seeds import (
-    TYPES as TYPES,
-)
-from tests.campaigns.parsing.seeds import (
-    WHILE as WHILE,
-)
+WHILE = """
+HloModule loop
+
+body {
+  state = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  x = f32[4] get-tuple-element(state), index=1
+  step = s32[] constant(1)
+  next = s32[] add(i, step)
+  twice = f32[4] add(x, x)
+  ROOT out = (s32[], f32[4]) tuple(next, twice)
+}
+
+condition {
+  old = (s32[], f32[4]) parameter(0)
+  counter = s32[] get-tuple-element(old), index=0
+  limit = s32[] constant(10)
+  ROOT less = pred[] compare(counter, limit), direction=LT
+}
+
+ENTRY main {
+  start = s32[] constant(0)
+  p = f32[4] parameter(0)
+  init = (s32[], f32[4]) tuple(start, p)
+  loop = (s32[], f32[4]) while(init), condition=condition, body=body
+  ROOT result = f32[4] get-tuple-element(loop), index=1
+}
+"""
+
+CUSTOM_CALL = r"""
+HloModule custom
+
+ENTRY main {
+  x = f32[4,4] parameter(0)
+  order = token[] after-all()
+  call = (f32[4], s32[]) custom-call(x, x), custom_call_target="my \"target\"",
+      custom_call_has_side_effect=true, backend_config="{opaque: 1}"
+  other = f32[4,4] custom-call(x), custom_call_target="pure",
+      operand_layout_constraints={f32[4,4]{0,1}}
+  ROOT out = f32[4] get-tuple-element(call), index=0
+}
+"""
+
+DYNAMIC = """
+HloModule dynamic
+
+ENTRY main {
+  x = f32[<=10,4] parameter(0)
+  size = s32[] get-dimension-size(x), dimensions={0}
+  y = f32[10,4] parameter(1)
+  ROOT cut = f32[<=10,4] set-dimension-size(y, size), dimensions={0}
+}
+"""
+
+SHARDING = """
+HloModule sharded, num_partitions=4
+
+ENTRY main {
+  x = f32[8,4] parameter(0), sharding={devices=[4,1]0,1,2,3}
+  y = f32[8,4] parameter(1), sharding={replicated}
+  ROOT sum = f32[8,4] add(x, y), sharding={replicated}, frontend_attributes={colour="red"}
+}
+"""
+
+INDEXING = """
+HloModule indexing
+
+assign {
+  old = f32[] parameter(0)
+  ROOT new = f32[] parameter(1)
+}
+
+ENTRY main {
+  x = f32[10,20] parameter(0)
+  at = s32[7,1] parameter(1)
+  i = s32[] parameter(2)
+  j = s32[] constant(3)
+  cut = f32[4,5] slice(x), slice={[1:9:2], [0:5]}
+  window = f32[2,20] dynamic-slice(x, i, j), dynamic_slice_sizes={2,20}
+  moved = f32[10,20] dynamic-update-slice(x, window, j, j)
+  rows = f32[7,20] gather(x, at), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0},
+      index_vector_dim=1, slice_sizes={1,20}, indices_are_sorted=true
+  put = f32[10,20] scatter(x, at, rows), update_window_dims={1}, inserted_window_dims={0},
+      scatter_dims_to_operand_dims={0}, index_vector_dim=1, unique_indices=true, to_apply=assign
+  zero = f32[] constant(0)
+  wide = f32[13,20] pad(x, zero), padding=1_-2_0x0_0_0
+  ROOT out = (f32[4,5], f32[10,20], f32[10,20], f32[13,20]) tuple(cut, moved, put, wide)
+}
+"""
+
+LITERALS = """
+HloModule literals
+
+ENTRY main {
+  scalar = f32[] constant(-2.5)
+  infinite = f32[] constant(-inf)
+  flag = pred[] constant(true)
+  flags = pred[3] constant({true, false, true})
+  small = s32[2,2] constant({{1, 2}, {3, -4}})
+  many = s32[17] constant({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
+  sixteen = s32[16] constant({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
+  same = s8[3,2] constant({{7, 7}, {7, 7}, {7, 7}})
+  big = u64[] constant(18446744073709551615)
+  tiny = f8e4m3fn[] constant(0.5)
+  nibble = s4[2] constant({-8, 7})
+  complex = c64[] constant((1, 2))
+  none = f32[0] constant({})
+  ROOT out = () tuple()
+}
+"""
+
+TYPES = """
+HloModule types
+
+ENTRY main {
+  a = bf16[3,5] parameter(0)
+  b = f8e4m3fn[3,5] parameter(1)
+  c = s4[3,5] parameter(2)
+  d = u64[3,5] parameter(3)
+  e = c128[3,5] parameter(4)
+  f = pred[3,5] parameter(5)
+  to_f8 = f8e5m2[3,5] convert(a)
+  to_f32 = f32[3,5] convert(a)
+  ROOT out = (bf16[3,5], f8e4m3fn[3,5], s4[3,5], u64[3,5], c128[3,5], pred[3,5],
+      f8e5m2[3,5], f32[3,5]) tuple(a, b, c, d, e, f, to_f8, to_f32)
+}
+"""
 
 CONDITIONAL = """
 HloModule branches

@@ -1,7 +1,8 @@
-"""hlograph.Module: what XLA holds, reads, prints, counts and runs."""
+"""hlograph.Module: reading, printing, counting, copying and running passes."""
 
 from __future__ import annotations
 
+import copy
 import pickle
 import signal
 import subprocess
@@ -50,11 +51,11 @@ def test_run_takes_an_entry_a_name_and_a_pipeline(module):
     assert not module.run(hlograph.pipelines["none"])
 
 
-def test_run_and_look_is_run_and_a_look(module):
+def test_run_with_snapshot_is_run_followed_by_snapshot(module):
     plain = module.clone()
     for name in ("dce", "dce", "call-inliner", "cse"):
         before = plain.fingerprint()
-        reported, seconds, snapshot = module.run_and_look(hlograph.passes[name])
+        reported, seconds, snapshot = module.run_with_snapshot(hlograph.passes[name])
         assert reported == plain.run(name)
         assert seconds > 0
         assert (snapshot is None) == (plain.fingerprint() == before)
@@ -70,13 +71,13 @@ def test_run_and_look_is_run_and_a_look(module):
 def test_a_reported_change_to_the_same_state_is_none():
     loop = Module.from_text(COUNTED_LOOP)
     annotate = hlograph.passes["while-loop-trip-count-annotator"]
-    assert loop.run_and_look(annotate).snapshot is not None
-    again = loop.run_and_look(annotate)
+    assert loop.run_with_snapshot(annotate).snapshot is not None
+    again = loop.run_with_snapshot(annotate)
     assert again.reported
     assert again.snapshot is None
 
 
-def test_surroundings_are_what_a_proto_does_not_carry(module):
+def test_context_fingerprint_covers_what_the_fingerprint_leaves_out(module):
     def of(attributes: str) -> Module:
         return Module.from_text(TINY.replace("HloModule tiny", f"HloModule tiny{attributes}"))
 
@@ -87,11 +88,11 @@ def test_surroundings_are_what_a_proto_does_not_carry(module):
         of(', frontend_attributes={a="2",b="1"}'),
     ]
     assert {other.fingerprint() for other in others} == {module.fingerprint()}
-    assert len({other.surroundings() for other in [module, *others]}) == 5
+    assert len({other.context_fingerprint() for other in [module, *others]}) == 5
     again = of(', frontend_attributes={b="2",a="1"}')
-    assert again.surroundings() == others[2].surroundings()
+    assert again.context_fingerprint() == others[2].context_fingerprint()
     others[0].run(hlograph.pipelines["xla-simplify"])
-    assert others[0].surroundings() == of(", replica_count=2").surroundings()
+    assert others[0].context_fingerprint() == of(", replica_count=2").context_fingerprint()
 
 
 def test_unknown_pass_suggests_near_names(module):
@@ -134,6 +135,84 @@ def test_round_trips(module):
     ):
         assert again.fingerprint() == module.fingerprint()
         assert again.op_count == module.op_count
+
+
+# Everything that the header of a module says, and attributes of its instructions.
+SHARDED = """
+HloModule sharded, is_scheduled=true, input_output_alias={ {0}: (0, {}, may-alias) },
+    buffer_donor={ (1, {}) },
+    entry_computation_layout={(f32[4,2]{0,1}, f32[4,2]{1,0})->(f32[4,2]{0,1}, f32[4,2]{1,0})},
+    allow_spmd_sharding_propagation_to_parameters={false,true},
+    allow_spmd_sharding_propagation_to_output={true}, %sfrontend_attributes={a="1",b="x"}
+
+ENTRY main {
+  p = f32[4,2]{0,1} parameter(0), sharding={devices=[2,2]<=[4]}, metadata={op_name="in"}
+  q = f32[4,2]{1,0} parameter(1), frontend_attributes={z="1"}
+  a = f32[4,2]{0,1} exponential(p), metadata={op_name="exp" source_file="a.py" source_line=3}
+  b = f32[4,2]{1,0} negate(q), control-predecessors={a}
+  ROOT t = (f32[4,2]{0,1}, f32[4,2]{1,0}) tuple(a, b), sharding={{devices=[2,2]<=[4]},{replicated}}
+}
+"""
+
+HEADERS = {
+    "both counts": SHARDED % "replica_count=2, num_partitions=4, ",
+    "partitions": SHARDED % "num_partitions=4, ",
+    "replicas": SHARDED % "replica_count=2, ",
+    "propagation": SHARDED % "",
+    "plain": SHARDED.replace(
+        "allow_spmd_sharding_propagation_to_parameters={false,true},", ""
+    ).replace("allow_spmd_sharding_propagation_to_output={true}, %s", ""),
+}
+
+
+def _copies(module: Module) -> dict[str, Module]:
+    return {
+        "clone": module.clone(),
+        "copy": copy.copy(module),
+        "deepcopy": copy.deepcopy(module),
+        "pickle": pickle.loads(pickle.dumps(module)),
+        "pickle of a pickle": pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(module)))),
+        "text": Module.from_text(module.to_text(metadata=True)),
+    }
+
+
+@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize("after", [None, "algsimp"])
+def test_copies_keep_everything(header, after):
+    module = Module.from_text(HEADERS[header])
+    if after:
+        module.run(after)
+    text = module.to_text(metadata=True)
+    first_line = text.split("\n", 1)[0]
+    for word in ("buffer_donor", "entry_computation_layout", "input_output_alias"):
+        assert word in first_line
+    assert "propagation" in first_line or header == "plain"
+    assert ("num_partitions=4" in first_line) == (header in ("both counts", "partitions"))
+    assert ("replica_count=2" in first_line) == (header in ("both counts", "replicas"))
+    for kind, other in _copies(module).items():
+        assert other.to_text(metadata=True) == text, kind
+        assert other.fingerprint() == module.fingerprint(), kind
+        assert other.context_fingerprint() == module.context_fingerprint(), kind
+        assert other.structure() == module.structure(), kind
+        assert np.array_equal(other.op_counts(), module.op_counts()), kind
+        assert other.cost() == module.cost(), kind
+
+
+def test_a_proto_keeps_everything_but_device_counts_and_propagation():
+    plain = Module.from_text(HEADERS["plain"])
+    again = Module.from_proto(plain.to_proto())
+    assert again.to_text(metadata=True) == plain.to_text(metadata=True)
+    counted = Module.from_text(HEADERS["both counts"])
+    again = Module.from_proto(counted.to_proto())
+    assert again.to_text(metadata=True) == plain.to_text(metadata=True)
+
+
+def test_copies_of_models_keep_everything(small_benchmarks):
+    for benchmark in small_benchmarks[::4]:
+        module = benchmark.load()
+        text = module.to_text(metadata=True)
+        for kind, other in _copies(module).items():
+            assert other.to_text(metadata=True) == text, (benchmark.name, kind)
 
 
 def test_parse_error_has_line_and_column():
@@ -274,6 +353,32 @@ def test_threads_may_share_a_module(corpus_module):
     for thread in threads:
         thread.join()
     shared.verify()
+
+
+def test_a_pipeline_loses_no_change_of_another_thread(module):
+    halfway, done = threading.Event(), threading.Event()
+
+    class Halting(hlograph.Pipeline):
+        def run(self, step):
+            step(hlograph.passes["dce"])
+            halfway.set()
+            # The other thread gets as far as it can: to its end, or to where it has to wait.
+            done.wait(0.2)
+            return []
+
+    def work() -> None:
+        halfway.wait()
+        module.run("call-inliner")
+        done.set()
+
+    expected = module.clone()
+    expected.run("dce")
+    expected.run("call-inliner")
+    thread = threading.Thread(target=work)
+    thread.start()
+    module.run(Halting("halting", "stops after a pass", ()))
+    thread.join()
+    assert module.fingerprint() == expected.fingerprint()
 
 
 def test_import_of_torch_and_jax_after_the_engine():

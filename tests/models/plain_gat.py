@@ -1,5 +1,5 @@
-"""The graph encoder without any of what makes it fast: every node of every graph, by
-torch-geometric alone; and what an encoder is not to see, taken out of the graph's arrays."""
+"""Computes the graph encoder without its optimisations: every node of every graph, by
+torch-geometric alone, on arrays without the parts that the encoder does not see."""
 
 import numpy as np
 import torch
@@ -47,7 +47,7 @@ def _seen_edges(encoder: GATEncoder, config: GATConfig, graph) -> tuple[Tensor, 
 
 
 def _gathered(layer: nn.Module, nodes: Tensor, edge_index: Tensor, features: Tensor) -> Tensor:
-    """What a layer adds to its nodes, before the activation."""
+    """Returns the values that a layer adds to its nodes, before the activation."""
     if isinstance(layer, GATBlock):
         return layer.attention(nodes, edge_index, features)
     if isinstance(layer, NodeBlock):

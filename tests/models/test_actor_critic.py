@@ -1,4 +1,4 @@
-"""Masked actions do not exist: never drawn, no entropy, no gradient."""
+"""Tests that masked actions are never drawn and have no entropy and no gradient."""
 
 import math
 

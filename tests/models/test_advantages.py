@@ -1,9 +1,9 @@
-"""Generalised advantages against answers worked out by hand."""
+"""Tests generalised advantages against values computed by hand."""
 
 import pytest
 import torch
 
-from models.ppo import generalized_advantages
+from models.advantages import generalized_advantages
 
 GAMMA, LAMBDA = 0.5, 0.8
 NOT_DONE = [False, False, False]

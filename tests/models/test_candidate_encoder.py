@@ -1,4 +1,4 @@
-"""Candidates are encoded by what they touch, each by itself, in whatever order."""
+"""Tests that candidates are encoded by the nodes they touch, one by one, in any order."""
 
 import numpy as np
 import pytest
@@ -63,11 +63,11 @@ def test_states_are_encoded_together_as_candidate_by_candidate(encoder, states):
 
 def test_following_a_store_gives_the_vectors_of_its_states(encoder, states):
     store = encoder.store()
-    follower = encoder.follow(store)
+    incremental = encoder.incremental(store)
     found = []
     for part in (states[:1], states[1:]):
         store.add(part)
-        found.append(follower.new_vectors())
+        found.append(incremental.new_vectors())
     torch.testing.assert_close(
         torch.cat(found), encoder(store, torch.arange(4)), rtol=1e-5, atol=1e-6
     )

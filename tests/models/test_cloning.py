@@ -1,4 +1,4 @@
-"""What learning from demonstrations must come to, on worlds whose answers are known."""
+"""Tests cloning on small worlds whose best actions are known."""
 
 import pytest
 import torch
@@ -6,6 +6,7 @@ import torch
 from models.actor_critic import ActorCritic
 from models.cloning import Demonstrations, clone_behaviour
 from models.config import CloningConfig, HeadsConfig, OpCountConfig, PPOConfig
+from models.gradients import NonFiniteGradientError
 from models.op_count_mlp import OpCountEncoder
 
 ACTIONS, STATES, LOOKS = 5, 6, 3
@@ -81,3 +82,19 @@ def test_results_do_not_depend_on_threads():
         _clone(policy, _demonstrations(), threads, epochs=3)
         found.append(policy.state_dict())
     assert all(torch.equal(found[0][name], found[1][name]) for name in found[0])
+
+
+def test_minibatches_without_a_finite_gradient_are_skipped_and_counted():
+    shown = _demonstrations()
+    shown.returns[shown.state == 2] = torch.nan
+    policy = _policy()
+    (stats,) = _clone(policy, shown, epochs=1)
+    assert stats.skipped_minibatches == 1
+    assert all(parameter.isfinite().all() for parameter in policy.parameters())
+
+
+def test_an_epoch_without_any_finite_gradient_is_an_error():
+    shown = _demonstrations()
+    shown.returns.fill_(torch.nan)
+    with pytest.raises(NonFiniteGradientError, match="epoch 0"):
+        _clone(_policy(), shown)

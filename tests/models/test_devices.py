@@ -1,4 +1,4 @@
-"""What runs on an accelerator stays there.
+"""Tests that computations on an accelerator stay there.
 
 The meta device stands in for one: like a GPU it refuses to work on tensors of the CPU, and it
 has no values that could be read back.
@@ -57,7 +57,7 @@ def test_encoding_and_loss_never_leave_the_device(schema, block, layer):
     batch = _transitions(encoder.store())
     encoded = encoder.encode_block(_moved(block))
     rows = torch.arange(3, device=META)
-    loss, terms, ratio_error = ppo.loss(batch, 0.01, rows, encoded)
+    loss, terms, ratio_error = ppo._loss(batch, 0.01, rows, encoded)
     loss.backward()
     assert {loss.device, terms.device, ratio_error.device} == {META}
     for name, parameter in policy.named_parameters():

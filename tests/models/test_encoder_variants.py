@@ -1,5 +1,4 @@
-"""Encoders with less: each computes what torch-geometric computes, and cannot see what it shall
-not."""
+"""Tests ablated encoders: each equals torch-geometric, and cannot see the removed parts."""
 
 from dataclasses import replace
 
@@ -11,8 +10,8 @@ import hlograph
 from hlograph.graph.features import NODE_FEATURES, node_features
 from models.config import GATConfig
 from models.gat import GATEncoder
-from models.gat_follower import GATFollower
 from models.graph_view import NEIGHBOUR_FEATURES, GraphSchema, GraphView
+from models.incremental_gat import IncrementalGATEncoder
 from tests.models.plain_gat import plain_vector
 from tests.models.variants import SMALL, VARIANTS
 
@@ -62,13 +61,13 @@ def test_following_a_store_gives_the_vectors_of_its_states(schema, random_graph,
     encoder, graphs = _encoder(schema, config), _graphs(random_graph)
     graphs += graphs[:2]
     store = encoder.store()
-    follower = encoder.follow(store)
+    incremental = encoder.incremental(store)
     # Only what is new is computed, but for sizes that no kernel is for.
-    assert isinstance(follower, GATFollower) == (config.head_width == 8)
+    assert isinstance(incremental, IncrementalGATEncoder) == (config.head_width == 8)
     found = []
     for part in (graphs[:1], graphs[1:4], graphs[4:]):
         store.add(part)
-        found.append(follower.new_vectors())
+        found.append(incremental.new_vectors())
     expected = encoder(store, torch.arange(len(graphs)))
     torch.testing.assert_close(torch.cat(found), expected, rtol=1e-4, atol=1e-5)
 

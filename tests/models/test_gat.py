@@ -1,4 +1,4 @@
-"""The graph encoder sees structure, and only structure."""
+"""Tests that the graph encoder sees structure, and only structure."""
 
 import numpy as np
 import pytest
@@ -89,11 +89,11 @@ def test_following_a_store_gives_the_vectors_of_its_states(schema, random_graph,
     encoder = GATEncoder(schema, GATConfig(layers=3, heads=2, head_width=head_width))
     graphs = [*_alike(random_graph), *_alike(random_graph)[:2]]
     store = encoder.store()
-    follower = encoder.follow(store)
+    incremental = encoder.incremental(store)
     found = []
     for part in (graphs[:1], graphs[1:4], graphs[4:]):
         store.add(part)
-        found.append(follower.new_vectors())
+        found.append(incremental.new_vectors())
     expected = encoder(store, torch.arange(len(graphs)))
     torch.testing.assert_close(torch.cat(found), expected, rtol=1e-5, atol=1e-6)
     assert not found[0].requires_grad

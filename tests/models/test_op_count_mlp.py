@@ -1,4 +1,4 @@
-"""The op-count encoder depends on each vector alone, on all of its entries."""
+"""Tests that the op-count encoder depends on each vector alone, and on all of its entries."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The update's invariants, and learning of small worlds whose best policy is known."""
+"""Tests invariants of the update, and learning in small worlds whose best policy is known."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,6 +11,7 @@ import torch
 from models.actor_critic import ActorCritic, sample
 from models.config import GATConfig, HeadsConfig, OpCountConfig, PPOConfig
 from models.gat import GATEncoder
+from models.gradients import NonFiniteGradientError
 from models.op_count_mlp import OpCountEncoder
 from models.ppo import PPO
 from models.rollout import Rollout, StateTable
@@ -208,3 +209,25 @@ def test_clipped_values_move_no_further_than_the_clip():
             _, value = policy(encoded, context, mask)
         moved.append(float((value - rollout.value.flatten()).abs().mean()))
     assert moved[1] < 0.5 * moved[0]
+
+
+def test_minibatches_without_a_finite_gradient_take_no_step():
+    policy, items = _op_count_policy(), _count_items()
+    rollout = _play(policy, items, lambda s, a: float(a), seed=0)
+    rollout.context[rollout.state == 3] = torch.nan
+    config = PPOConfig(target_kl=None)
+    stats = PPO(policy, config).update(rollout, 0.0, torch.Generator().manual_seed(0))
+    # The state is in one minibatch of each epoch.
+    assert stats.skipped_minibatches == config.epochs
+    assert stats.optimizer_steps == config.epochs * (config.minibatches - 1)
+    assert all(np.isfinite(value) for value in vars(stats).values())
+    assert all(parameter.isfinite().all() for parameter in policy.parameters())
+
+
+def test_an_update_without_any_finite_gradient_is_an_error():
+    policy, items = _op_count_policy(), _count_items()
+    before = [parameter.clone() for parameter in policy.parameters()]
+    rollout = _play(policy, items, lambda s, a: float("nan"), seed=0)
+    with pytest.raises(NonFiniteGradientError, match="all 8 minibatches"):
+        PPO(policy, PPOConfig()).update(rollout, 0.0, torch.Generator().manual_seed(0))
+    assert all(map(torch.equal, before, policy.parameters()))

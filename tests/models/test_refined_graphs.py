@@ -1,4 +1,4 @@
-"""Stores of graphs: what is shared is there once, and nothing is mixed up."""
+"""Tests stores of graphs: shared neighbourhoods are stored once, and graphs are not mixed up."""
 
 import pickle
 
@@ -13,7 +13,7 @@ CPU = torch.device("cpu")
 
 
 def _counts(block) -> list[list[float]]:
-    """How many nodes each state has of each of the last colours."""
+    """Returns the number of nodes of each of the last colours, by state."""
     return block.members.sum(torch.eye(len(block.rounds[-1].own))).tolist()
 
 

@@ -1,4 +1,4 @@
-"""Distinct states are encoded once, and minibatches split them fairly."""
+"""Tests that distinct states are encoded once, and that minibatches split them evenly."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is for the value head alone does not reach the policy."""
+"""Tests that context for the value head alone does not reach the policy."""
 
 import torch
 

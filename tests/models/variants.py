@@ -1,4 +1,4 @@
-"""Every kind of graph encoder that the settings can name, small."""
+"""Small graph encoders of every kind that the settings can name."""
 
 from dataclasses import replace
 

@@ -1,1 +1,1 @@
-"""Searches over single rewrites: what every rewriting method moves in, and the methods."""
+"""Searches over rewrites: their space, heuristics and methods."""

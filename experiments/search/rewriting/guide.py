@@ -1,7 +1,7 @@
-"""What a trained policy says of the states of a search over rewrites."""
+"""Trained policies as heuristics of searches over rewrites."""
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from envs import candidates as arrays
 from experiments.policies.config import RewriteTrainConfig
-from experiments.policies.states import State, state_of
+from experiments.policies.rewriting import encode
+from experiments.policies.states import State
 from experiments.search.guide import TrainedPolicy
-from experiments.search.rewriting.space import Node, RewriteSpace
+from experiments.search.rewriting.space import RewriteNode, RewriteSpace
 from experiments.workers.playing import likeliest
 from hlograph.graph.features import edge_features, node_features
 from hlograph.transforms.rewriting import Rewrite
@@ -22,20 +23,20 @@ from models.rollout import StateTable
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a policy says of a state."""
+    """Decision of a policy in a state."""
 
     offered: list[Rewrite]
-    """The rewrites that it chooses from, as its environment offers them."""
+    """Rewrites that it chooses from, as its environment offers them."""
     probabilities: NDArray[np.float64]
-    """[offered]: of each, as the policy draws; stopping has the rest."""
+    """Probabilities of these rewrites, [offered]; stopping has the rest."""
     stops: bool
-    """Whether it stops when it does not draw."""
+    """True if it stops when it does not draw."""
 
     def greedy(self, tried: Collection[str] = ()) -> Rewrite | None:
-        """What it does when it does not draw; None is to stop.
+        """Returns the likeliest rewrite; None if the policy stops.
 
         Args:
-            tried: Places of rewrites that were chosen in this state before.
+            tried: Places of rewrites that are not to be chosen again.
         """
         if self.stops:
             return None
@@ -50,25 +51,25 @@ class Judgement:
 
 
 def settings_of(trained: TrainedPolicy) -> RewriteTrainConfig:
-    """What a policy was trained with that rewrites.
+    """Returns the settings of the training of a policy that rewrites.
 
     Raises:
-        ValueError: It does something else.
+        ValueError: The policy does something else.
     """
     if not isinstance(trained.config, RewriteTrainConfig):
-        raise ValueError(f"expected a policy that rewrites, got {trained.learner}")
+        raise ValueError(f"expected a policy that rewrites, got {trained.kind}")
     return trained.config
 
 
 class RewriteGuide:
-    """A policy's view of the states of one search, as ``envs.RewriteEnv`` shows them.
+    """Heuristic that asks a policy about states, shown to it as ``envs.RewriteEnv`` does.
 
     Args:
         space: Where to search, by the policy's rules.
         trained: The policy.
 
     Raises:
-        ValueError: It does not rewrite.
+        ValueError: The policy does not rewrite.
     """
 
     def __init__(self, space: RewriteSpace, trained: TrainedPolicy) -> None:
@@ -78,22 +79,46 @@ class RewriteGuide:
         """Rewrites of an episode, as in the policy's evaluations."""
         _, self._policy = trained.build()
         self._table = StateTable(self._policy)
-        self._judged: dict[Node, tuple[int, Judgement]] = {}
+        self._judged: dict[RewriteNode, tuple[int, Judgement]] = {}
 
-    def judge(self, node: Node) -> Judgement:
-        """What the policy says of a state; rewrites known to fail there are hidden from it.
+    def judge(self, node: RewriteNode) -> Judgement:
+        """Returns the policy's decision in a state; rewrites known to fail there are masked.
 
         Raises:
-            BudgetSpentError: What applies there is not known yet, and the budget is spent.
+            BudgetSpentError: The rewrites are not listed yet, and the budget is spent.
         """
-        failed = sum(child is None for child in node.children.values())
+        failed = sum(child is node for child in node.children.values())
         judged = self._judged.get(node)
         if judged is None or judged[0] != failed:
             self._judged[node] = judged = (failed, self._judge(node))
         return judged[1]
 
+    def moves(self, node: RewriteNode) -> Sequence[str]:
+        """Returns the places of the rewrites that the policy chooses from."""
+        return [rewrite.place for rewrite in self.judge(node).offered]
+
+    def priors(self, node: RewriteNode) -> NDArray[np.float64]:
+        """Returns the probabilities of these rewrites, [moves]."""
+        return self.judge(node).probabilities
+
+    def rollout(self, node: RewriteNode) -> Iterator[RewriteNode]:
+        """Plays the policy greedily from a state on until it comes back to a state."""
+        seen = {node}
+        while len(seen) <= self.horizon:
+            rewrite = self.judge(node).greedy()
+            if rewrite is None:
+                return
+            child = self._space.step(node, rewrite.place)
+            if child is node:  # it failed, and is masked from now on
+                continue
+            if child in seen:
+                return
+            seen.add(child)
+            yield child
+            node = child
+
     @torch.no_grad()
-    def _judge(self, node: Node) -> Judgement:
+    def _judge(self, node: RewriteNode) -> Judgement:
         found = self._space.rewrites(node)
         offered = arrays.chosen(found, self._limit)
         state = self._state(node, offered, len(found))
@@ -106,10 +131,10 @@ class RewriteGuide:
             stops=int(likeliest(log_probs)) == self._limit,
         )
 
-    def _state(self, node: Node, offered: list[Rewrite], applicable: int) -> State:
+    def _state(self, node: RewriteNode, offered: list[Rewrite], applicable: int) -> State:
         graph = node.module.graph()
         mask = np.zeros(self._limit + 1, np.int8)
-        mask[: len(offered)] = [node.children.get(r.place, node) is not None for r in offered]
+        mask[: len(offered)] = [node.children.get(r.place) is not node for r in offered]
         mask[-1] = 1
         observation = {
             "graph": GraphInstance(
@@ -120,20 +145,20 @@ class RewriteGuide:
             "candidates": arrays.features(offered),
             "candidate_links": arrays.links(offered, graph),
         }
-        return state_of(
+        return encode(
             observation,
             {
                 "action_mask": mask,
                 "op_count": node.op_count,
                 "start_op_count": self._space.root.op_count,
-                "fingerprint": node.module.fingerprint(),
-                "num_rewrites": applicable,
+                "fingerprint": node.fingerprint,
+                "num_applicable": applicable,
             },
         )
 
 
 def policy_episode(space: RewriteSpace, random: np.random.Generator, guide: RewriteGuide) -> None:
-    """The policy's one greedy episode, of which the best state counts.
+    """Plays one greedy episode of the policy, in which no rewrite is tried twice in a state.
 
     Args:
         space: Where to play.
@@ -144,11 +169,11 @@ def policy_episode(space: RewriteSpace, random: np.random.Generator, guide: Rewr
         BudgetSpentError: The budget is spent.
     """
     node = space.root
-    tried: defaultdict[Node, set[str]] = defaultdict(set)
+    tried: defaultdict[RewriteNode, set[str]] = defaultdict(set)
     for _ in range(guide.horizon):
-        # What was done here before leads round again, as in ``playing.Played``.
+        # A rewrite tried here before would only lead back, as in ``playing.Played``.
         rewrite = guide.judge(node).greedy(tried[node])
         if rewrite is None:
             return
         tried[node].add(rewrite.place)
-        node = space.step(node, rewrite.place) or node
+        node = space.step(node, rewrite.place)

@@ -1,107 +1,56 @@
-"""Searches over rewrites that draw, or go by what rewrites say of themselves."""
+"""Searches over rewrites, by name."""
 
-from collections.abc import Collection
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from experiments.search.rewriting.space import Node, RewriteSpace
+from experiments.search.beam import descend
+from experiments.search.patience import Patience
+from experiments.search.puct import mcts
+from experiments.search.random_walks import random_search
+from experiments.search.rewriting.estimates import Estimates
+from experiments.search.rewriting.guide import RewriteGuide, policy_episode
+from experiments.search.rewriting.space import RewriteSpace
 
-_HORIZON = 200
-"""Rewrites of a random episode."""
-_IDLE_EPISODES = 5
-"""Random episodes without a new state, after which there is nothing left to find that way."""
+Method = Callable[[RewriteSpace, np.random.Generator], None]
+"""Moves in a space until ``BudgetSpentError``, or until it has nothing left to try."""
+GuidedMethod = Callable[[RewriteSpace, np.random.Generator, RewriteGuide], None]
+"""As ``Method``, with a policy."""
+
+_tree_search = partial(mcts, max_depth=1000, tries=300)
 
 
 def random_rewrites(space: RewriteSpace, random: np.random.Generator) -> None:
-    """Episodes of rewrites drawn uniformly; then begins anew.
-
-    Args:
-        space: Where to search.
-        random: Draws the rewrites.
-
-    Raises:
-        BudgetSpentError: The budget is spent.
-    """
-    idle = 0
-    while idle < _IDLE_EPISODES:
-        before = len(space)
-        node: Node | None = space.root
-        for _ in range(_HORIZON):
-            offered = space.rewrites(node)
-            if not offered:
-                break
-            after = space.step(node, offered[int(random.integers(len(offered)))].place)
-            node = node if after is None else after
-        idle = 0 if len(space) > before else idle + 1
+    """Draws rewrites in episodes of 200, until five episodes have found no new state."""
+    random_search(space, random, 200, Patience(space, 5, space.__len__))
 
 
 def greedy_rewrites(space: RewriteSpace, random: np.random.Generator) -> None:
-    """Applies what promises most, as long as anything promises to be no worse.
-
-    A rewrite that changes neither measure may make room for others: it is applied where nothing
-    better is offered and the state that it leads to is new. HloEnv calls this greedy.
-
-    Args:
-        space: Where to search.
-        random: Not used: nothing is drawn.
-
-    Raises:
-        BudgetSpentError: The budget is spent.
-    """
-    node: Node | None = space.root
-    seen = {space.root}
-    while node is not None:
-        node = greedy_step(space, node, seen)
-        if node is not None:
-            seen.add(node)
-
-
-def greedy_step(space: RewriteSpace, node: Node, seen: Collection[Node]) -> Node | None:
-    """The state that greedy rewriting goes to next; None if nothing promises to be no worse.
-
-    Args:
-        space: Where the state is.
-        node: The state.
-        seen: States to which it does not go back.
-
-    Raises:
-        BudgetSpentError: The budget is spent.
-    """
-    here = space.worth(node)
-    offered = [(space.expected(node, r), n, r) for n, r in enumerate(space.rewrites(node))]
-    for worth, _, rewrite in sorted(offered, key=lambda entry: entry[:2]):
-        if worth[0] > here[0]:
-            return None
-        child = space.step(node, rewrite.place)
-        if child is not None and child not in seen and space.worth(child)[0] <= here[0]:
-            return child
-    return None
+    """Follows the estimates of rewrites until none promises to be no worse."""
+    for _ in Estimates(space).rollout(space.root):
+        pass
 
 
 def beam_rewrites(space: RewriteSpace, random: np.random.Generator, width: int) -> None:
-    """Keeps the best states of each depth, and applies to each what promises most.
+    """Keeps the best states of each depth, and applies to each the rewrites that promise most."""
+    moves = Estimates(space).ranked
+    descend(space, width, moves, lambda states: sorted(states, key=space.value), children=width)
 
-    Args:
-        space: Where to search.
-        random: Not used: nothing is drawn.
-        width: States kept, and rewrites applied to each.
 
-    Raises:
-        BudgetSpentError: The budget is spent.
-    """
-    front, seen = [space.root], {space.root}
-    while front:
-        found: list[Node] = []
-        for node in front:
-            ranked = sorted(space.rewrites(node), key=lambda rewrite: space.expected(node, rewrite))
-            taken = 0
-            for rewrite in ranked:
-                child = space.step(node, rewrite.place)
-                if child is None or child in seen:
-                    continue
-                seen.add(child)
-                found.append(child)
-                taken += 1
-                if taken == width:
-                    break
-        front = sorted(found, key=space.worth)[:width]
+def mcts_rewrites(space: RewriteSpace, random: np.random.Generator) -> None:
+    """Searches the tree with priors and rollouts by the estimates of rewrites."""
+    _tree_search(space, random, Estimates(space))
+
+
+METHODS: dict[str, Method] = {
+    "random": random_rewrites,
+    "greedy": greedy_rewrites,
+    "beam-4": partial(beam_rewrites, width=4),
+    "mcts": mcts_rewrites,
+}
+"""Searches that need no policy."""
+GUIDED: dict[str, GuidedMethod] = {"policy": policy_episode, "mcts": _tree_search}
+"""Searches that take a policy."""
+DRAWS = frozenset({"random"})
+"""Searches whose result depends on the seed."""

@@ -1,4 +1,4 @@
-"""The Ray cluster that a run's workers are on: one that is joined, or one of this machine alone."""
+"""Joins a Ray cluster, or starts one on this machine."""
 
 import logging
 import os

@@ -186,7 +186,7 @@ class RayPool:
             self._idle.append(actor)
 
     def _result(self, ref: ObjectRef, actor: Any) -> Any:
-        """What came of a task; its actor is free, or waited for."""
+        """Returns the result of a task. Its actor is free then, or being replaced."""
         try:
             answer = ray.get(ref)
         except RayTaskError:

@@ -1,4 +1,4 @@
-"""What runs on a node of a Ray cluster: an actor with a worker process of its own beside it."""
+"""The actor on a node of a Ray cluster, with a worker process of its own."""
 
 import os
 import pickle
@@ -35,7 +35,7 @@ class Station:
         self._pool = WorkerPool(partial(unpacking_worker, make_worker), 1, limits, preloaded)
 
     def ready(self) -> None:
-        """Does nothing: that it can be called is what matters."""
+        """Does nothing. The actor is ready once this call returns."""
 
     def do(self, task: bytes, arrays: Sequence[bytes] | None) -> bytes | Exception:
         """Returns the packed result, or what was raised or became of the worker process."""

@@ -1,6 +1,6 @@
-"""Whether two modules compute the same, found out by running both.
+"""Comparison of what two modules compute, by running both on random inputs.
 
-``Module.equivalent_to`` is the way in; ``Reference`` compares one original with many modules.
+``Module.equivalent_to`` compares two modules; ``Reference`` compares one original with many.
 """
 
 from hlograph.execution.equivalence.obstacles import Limits

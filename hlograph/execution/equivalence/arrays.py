@@ -1,4 +1,4 @@
-"""Arrays of XLA's element types as numpy arrays."""
+"""Numpy arrays for XLA's element types, and signatures of modules."""
 
 from __future__ import annotations
 
@@ -48,16 +48,17 @@ FLOATS = frozenset(name for name in _BY_NAME if name.startswith(("f", "bf")))
 """Names of the real floating-point types."""
 
 COMPLEX_PARTS = {"c64": "f32", "c128": "f64"}
-"""The type of the parts of each complex type."""
+"""Type of the real and imaginary parts of each complex type."""
 
 
 class ArraySpec(NamedTuple):
-    """An array that a module takes or gives.
+    """Description of an array that is a leaf of a module's parameters or result.
 
     Attributes:
         element_type: XLA's name of the type, such as ``f32``.
         dims: Sizes of the dimensions, from major to minor.
-        path: What leads to it: of a parameter the number first, then positions in tuples.
+        path: Positions in nested tuples that lead to the array; for a parameter its number comes
+            first.
     """
 
     element_type: str
@@ -69,18 +70,18 @@ class ArraySpec(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """What a module takes and gives: the leaves of its parameters, in order, and of its result."""
+    """The leaves of a module's parameters and of its result, in order."""
 
     parameters: tuple[ArraySpec, ...]
     results: tuple[ArraySpec, ...]
 
 
 def signature_of(module: Module) -> Signature:
-    """Returns what a module takes and gives.
+    """Returns the signature of a module.
 
     Raises:
-        HloError: It takes or gives something else than arrays of fixed size (a token, a dynamic
-            dimension), or a type that numpy and ml_dtypes do not have.
+        HloError: A parameter or result is not an array of fixed size (a token, a dynamic
+            dimension), or has a type that numpy and ml_dtypes do not support.
     """
     parameters, results = (
         tuple(ArraySpec(name, tuple(dims), tuple(path)) for name, dims, path in specs)
@@ -95,7 +96,7 @@ def dtype_of(element_type: str) -> np.dtype[Any]:
     """Returns the numpy or ml_dtypes type of an element type.
 
     Raises:
-        HloError: There is none.
+        HloError: numpy and ml_dtypes do not support the type.
     """
     if element_type not in _BY_NAME:
         raise HloError(f"expected an element type that numpy or ml_dtypes has, got {element_type}")
@@ -103,12 +104,12 @@ def dtype_of(element_type: str) -> np.dtype[Any]:
 
 
 def to_bytes(arrays: Sequence[Array]) -> list[bytes]:
-    """Returns the elements of each array in row-major order, as the extension takes them."""
+    """Returns the bytes of each array in row-major order, as the extension expects them."""
     return [array.tobytes() for array in arrays]
 
 
 def from_bytes(specs: Sequence[ArraySpec], leaves: Sequence[bytes]) -> list[Array]:
-    """Returns the arrays that the extension gave as bytes; read-only views of these."""
+    """Returns read-only arrays that are views of bytes from the extension."""
     return [
         np.frombuffer(leaf, dtype_of(spec.element_type)).reshape(spec.dims)
         for spec, leaf in zip(specs, leaves, strict=True)

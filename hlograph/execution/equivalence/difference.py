@@ -1,4 +1,4 @@
-"""How far two arrays are apart."""
+"""Difference of two arrays."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from hlograph.execution.equivalence.arrays import COMPLEX_PARTS, FLOATS, Array, 
 
 
 class Difference(NamedTuple):
-    """How far an array is from a reference.
+    """Difference of an array from a reference.
 
     Attributes:
-        bitwise: All bits are equal, but for those inside NaNs.
-        exact_type: The type has no rounding: integers and predicates.
-        misplaced: Elements where one is NaN or an infinity and the other is not the same;
-            of integers and predicates, elements that differ.
+        bitwise: True if all bits are equal, except those inside NaNs.
+        exact_type: True for types without rounding: integers and predicates.
+        misplaced: Number of elements that are NaN or infinite in one array and not the same in
+            the other; for integers and predicates, of elements that differ.
         absolute: Largest difference of two finite elements.
-        relative: Largest difference over the larger of the reference's element and its root
-            mean square: an element near zero is as exact as its neighbours, not more.
+        relative: Largest difference divided by the reference's element or root mean square,
+            whichever is larger: an element near zero is as precise as its neighbours, not more.
         ulp: ``relative`` in units of the type's epsilon.
         scale: Root mean square of the finite elements of the reference.
     """
@@ -39,12 +39,12 @@ _SAME = Difference(True, False, 0, 0.0, 0.0, 0.0, 0.0)
 
 
 def difference(reference: Array, other: Array, element_type: str) -> Difference:
-    """Compares two arrays of one shape and type.
+    """Compares two arrays of the same shape and type.
 
     Args:
-        reference: What is expected.
-        other: What came.
-        element_type: XLA's name of their type.
+        reference: The expected array.
+        other: The array to compare.
+        element_type: XLA's name of their element type.
     """
     if element_type not in FLOATS and element_type not in COMPLEX_PARTS:
         wrong = int(np.count_nonzero(reference != other))
@@ -65,7 +65,7 @@ def difference(reference: Array, other: Array, element_type: str) -> Difference:
 def _bits_equal(reference: Array, other: Array) -> bool:
     bits = np.dtype(f"u{reference.dtype.itemsize}")
     same = np.ascontiguousarray(reference).view(bits) == np.ascontiguousarray(other).view(bits)
-    # XLA says nothing about the sign and payload of a NaN.
+    # XLA does not define the sign and payload of a NaN.
     return bool(np.all(same | (np.isnan(reference) & np.isnan(other))))
 
 
@@ -88,7 +88,7 @@ def _of_floats(
 
 
 def root_mean_square(values: NDArray[Any]) -> float:
-    """Returns the root mean square without overflow; 0 of nothing."""
+    """Returns the root mean square without overflow; 0 for an empty array."""
     largest = float(np.abs(values).max(initial=0.0))
     if largest == 0.0 or not np.isfinite(largest):
         return largest

@@ -1,4 +1,4 @@
-"""The two ways to run a module: XLA:CPU's compiler and XLA's reference evaluator."""
+"""The two engines that run modules: XLA:CPU's compiler and XLA's reference evaluator."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
 
 
 class Runner(Protocol):
-    """A module made ready to run."""
+    """Function that runs a module."""
 
     def __call__(self, inputs: list[Array]) -> list[Array]:
         """Returns the leaves of the result.
 
         Raises:
-            HloError: XLA does not run it.
+            HloError: XLA cannot run the module.
         """
         ...
 
 
 def make_runner(engine: EngineName, module: Module, signature: Signature, limits: Limits) -> Runner:
-    """Makes a module ready to run.
+    """Returns a function that runs a module.
 
     Args:
-        engine: The way.
-        module: The module; unchanged.
-        signature: What it takes and gives.
-        limits: What it may cost.
+        engine: The engine.
+        module: The module; it is not changed.
+        signature: Signature of the module.
+        limits: Limits of the cost.
 
     Raises:
-        HloError: It would cost more, or XLA does not compile it.
+        HloError: The module exceeds the limits, or XLA does not compile it.
     """
     cost = module.cost()
     most_ops, most_flops = (
@@ -54,8 +54,8 @@ def make_runner(engine: EngineName, module: Module, signature: Signature, limits
 
 
 def _compiled(module: Module, signature: Signature, limits: Limits) -> Runner:
-    # Strict: no fused multiply-add and no libraries that sum in an order of their own, so that
-    # less hangs on what XLA:CPU fuses. Level 0: half the time of level 1.
+    # Strict means no fused multiply-add and no libraries with their own order of sums, so that
+    # results depend less on XLA:CPU's fusions. Level 0 takes half the time of level 1.
     program = native().Program.compile(
         module._native, disabled_passes=[], strict=True, optimization_level=0
     )
@@ -67,7 +67,7 @@ def _compiled(module: Module, signature: Signature, limits: Limits) -> Runner:
 
 
 def _evaluated(module: Module, signature: Signature, limits: Limits) -> Runner:
-    # The evaluator runs the instructions as they are: no pass comes between.
+    # The evaluator runs the instructions as they are, without any pass before.
     def run(inputs: list[Array]) -> list[Array]:
         outputs = native().evaluate(
             module._native, to_bytes(inputs), max_seconds=limits.evaluator_seconds

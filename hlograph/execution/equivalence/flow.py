@@ -1,4 +1,4 @@
-"""Where values of a module go: operands, users, called computations."""
+"""Data flow of a module: operands, users, called computations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Path = tuple[int, ...]
 Value = tuple[int, Path]
-"""A node, and the tuple indices that lead from its result to an array."""
+"""An array: a node, and the tuple indices that lead from its result to the array."""
 
 
 class Flow:
@@ -25,7 +25,7 @@ class Flow:
         operands: Operands of each node, in order.
         users: (user, position) of each node.
         called: Numbers of the computations that each node calls, in order.
-        callers: Nodes that call each computation.
+        callers: Nodes that call each computation, by its number.
         roots: Root node of each computation.
         parameters: Parameter nodes of each computation, by number.
     """
@@ -64,11 +64,11 @@ class Flow:
 
     @property
     def entry(self) -> int:
-        """Number of the entry computation."""
+        """The number of the entry computation."""
         return int(np.argmax(self.graph.is_entry[-self.graph.num_computations :]))
 
     def attribute(self, node: int, name: str, default: Any = None) -> Any:
-        """Returns an attribute of a node, decoded, or the default."""
+        """Returns a decoded attribute of a node, or the default."""
         return self.graph.attributes(node).get(name, default)
 
     def dims(self, node: int) -> tuple[int, ...]:

@@ -1,19 +1,19 @@
-"""Below which number an index has to be to select an element."""
+"""Upper bounds of the indices that select elements of an array."""
 
 from __future__ import annotations
 
 from hlograph.execution.equivalence.flow import Flow
 
-# What an iota may pass through on its way to a comparison.
+# Operations between an iota and a comparison that keep its values.
 _SHAPE_ONLY = frozenset({"reshape", "broadcast", "transpose", "convert", "copy"})
 
 
 def index_bound(flow: Flow, user: int, position: int) -> int | None:
-    """Returns the number that indices stay below; None where the operand is no index.
+    """Returns the exclusive upper bound of an index; None if the operand is not an index.
 
-    Out of its range a gather clamps an index and a scatter skips it, so that such an index would
-    exercise one element only. Where an operand holds indices of several dimensions, the bound
-    is the smallest that leaves a choice.
+    A gather clamps an index that is out of range and a scatter skips it, so such indices would test
+    one element only. If an operand has indices of several dimensions, the bound is the smallest
+    one above 1.
 
     Args:
         flow: Data flow of the module.
@@ -37,9 +37,9 @@ def index_bound(flow: Flow, user: int, position: int) -> int | None:
 
 
 def iota_bound(flow: Flow, node: int) -> int | None:
-    """Returns the length of the iota that a node is a broadcast of; None where it is none.
+    """Returns the length of the iota that a node is a broadcast of; None for other nodes.
 
-    What is compared with an iota is a label, as in a one-hot encoding.
+    A value that is compared with an iota is a label, as in a one-hot encoding.
     """
     while flow.opcodes[node] in _SHAPE_ONLY:
         node = flow.operands[node][0]
@@ -70,5 +70,5 @@ def _dimension_bound(dims: tuple[int, ...], sizes: tuple[int, ...], dimension: i
 
 
 def _choice(bounds: list[int]) -> int:
-    """The smallest bound that leaves a choice, or 1."""
+    """Returns the smallest bound above 1, or 1."""
     return min((bound for bound in bounds if bound > 1), default=1)

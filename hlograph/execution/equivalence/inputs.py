@@ -1,4 +1,4 @@
-"""Random inputs that fit what a module uses its parameters for."""
+"""Random inputs that fit the way a module uses its parameters."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hlograph.execution.equivalence.arrays import COMPLEX_PARTS, FLOATS, Array, 
 from hlograph.execution.equivalence.flow import Flow
 from hlograph.execution.equivalence.uses import Uses, uses_of
 
-# Integers of unknown use stay below it: trip counts, steps and sizes are among them.
+# Bound of integers of unknown use, which include trip counts, steps and sizes.
 _SMALL = 8
 
 
 class InputMaker:
-    """Makes inputs of one module; uses are found once.
+    """Makes random inputs of one module. The uses of its parameters are analysed once.
 
-    What is made of each parameter, the first that applies:
+    The distribution of each parameter is the first one that applies:
 
     =============================  =====================================================
     predicate                      true or false, evenly
@@ -27,8 +27,8 @@ class InputMaker:
     integer, used for its bits     uniform over the whole type (a random key)
     integer of 8 bits              uniform over the whole type (an image)
     other integer                  uniform from 0 to 7
-    float, decomposed by Cholesky  positive definite: A A' / n + I
-    float, solved with             triangular part dominated by its diagonal
+    float, operand of cholesky     positive definite: A A' / n + I
+    float, of triangular-solve     triangular part dominated by its diagonal
     float, a scalar, or an operand
     of log, sqrt, division, power  uniform in (0.05, 0.95): a probability, a variance, a rate
     float, an operand of a dot     normal, divided by the root of the number of terms
@@ -36,7 +36,7 @@ class InputMaker:
     =============================  =====================================================
 
     Args:
-        flow: The module's data flow.
+        flow: Data flow of the module.
         specs: The leaves of its parameters.
     """
 
@@ -50,7 +50,7 @@ class InputMaker:
 
         Args:
             seed: Seed of the comparison.
-            sample: Number of the sample; each has its own random numbers.
+            sample: Number of the sample; each sample has its own random numbers.
         """
         return [
             _array(np.random.default_rng([seed, sample, number]), spec, uses)
@@ -59,14 +59,14 @@ class InputMaker:
 
 
 def perturbed(inputs: list[Array], specs: tuple[ArraySpec, ...], seed: int) -> list[Array]:
-    """Returns inputs whose floats are moved by one rounding error, up or down at random.
+    """Returns inputs whose floats are moved up or down by one epsilon at random.
 
-    Integers and predicates stay as they are.
+    Integers and predicates are not changed.
 
     Args:
-        inputs: What to move; unchanged.
-        specs: What they are.
-        seed: Of the signs.
+        inputs: The original inputs; they are not modified.
+        specs: Descriptions of the inputs.
+        seed: Seed of the signs.
     """
     rng = np.random.default_rng([seed, len(inputs)])
     return [

@@ -1,20 +1,20 @@
-"""Whether two runs differ by more than rounding.
+"""Judgement of the differences between the outputs of two modules.
 
-An output of relative error ``e`` (``difference``) is close if
+An output with relative error ``e`` (``difference``) is close if
 
     e <= 8 r (1 + k)
 
-where ``r`` is the rounding error that the modules commit by themselves (``rounding``) and ``k`` by
-how much the original magnifies errors: its inputs are moved by one epsilon up or down, and ``k`` is
-the change of the output, in epsilons. Moving inputs stands for all errors on the way, since an
-error in an intermediate value is the effect of some error in the inputs as a rule. The factor 8
-is the probability: eight standard deviations.
+where ``r`` is the rounding error that the modules make by themselves (``rounding``) and ``k`` is
+the factor by which the original amplifies errors: its inputs are moved by one epsilon up or down,
+and ``k`` is the change of the output in epsilons. Moved inputs represent all errors in between,
+since an error of an intermediate value usually equals the effect of some error of the inputs. The
+factor 8 stands for eight standard deviations.
 
-Where that tolerance exceeds 1 %, the module is chaotic in this output: a wrong result would pass
+If that tolerance exceeds 1 %, the module is chaotic in this output, and a wrong result would pass
 too. Errors above 1 % and below the tolerance are then neither close nor different but ``not
-comparable``. The same holds of integers, predicates, NaNs and infinities that differ, where they
-also differ in the original with its inputs moved by an epsilon: a comparison or a rounding to
-integers hangs on the last bit. Where they do not, any such difference is ``different``.
+comparable``. The same applies to differing integers, predicates, NaNs and infinities if they also
+differ in the original with moved inputs: a comparison or a rounding to integers depends on the
+last bit. If they do not, any such difference is ``different``.
 """
 
 from __future__ import annotations
@@ -30,13 +30,12 @@ _MEANINGLESS = 0.01
 
 
 class Sensitivity(NamedTuple):
-    """What an output does when the inputs move by one epsilon.
+    """Change of an output when the inputs move by one epsilon, the largest of several runs.
 
     Attributes:
-        misplaced: Elements that become NaN, infinite or, of integers, another number; most of
-            all tries.
-        relative: Largest change, relative as in ``Difference``.
-        absolute: Largest change.
+        misplaced: Number of elements that become NaN or infinite; for integers, that change.
+        relative: Largest relative change, as in ``Difference``.
+        absolute: Largest absolute change.
     """
 
     misplaced: int
@@ -56,12 +55,12 @@ class Judgement(NamedTuple):
 def sensitivity(
     reference: list[Array], moved: list[list[Array]], signature: Signature
 ) -> list[Sensitivity]:
-    """Returns what each output does when the inputs move.
+    """Returns the sensitivity of each output.
 
     Args:
-        reference: Outputs.
+        reference: Outputs on the original inputs.
         moved: Outputs of several runs on moved inputs.
-        signature: What they are.
+        signature: Signature of the module.
     """
     result = []
     for number, spec in enumerate(signature.results):
@@ -82,11 +81,11 @@ def judge(
     """Judges one output that is not bitwise equal.
 
     Args:
-        output: Its number.
-        found: How far it is from the reference.
-        sensitive: What it does when the inputs move.
-        error: Rounding error of the modules, relative (``rounding.rounding_error``).
-        epsilon: By how much the inputs were moved, relative; 0 where none is a float.
+        output: Number of the output.
+        found: Difference from the reference.
+        sensitive: Sensitivity of the output.
+        error: Relative rounding error of the modules (``rounding.rounding_error``).
+        epsilon: Relative movement of the inputs; 0 if no input is a float.
     """
     if found.misplaced:
         what = "elements" if found.exact_type else "NaNs or infinities"
@@ -108,7 +107,7 @@ def judge(
     )
     if found.relative <= min(tolerance, _MEANINGLESS):
         return Judgement("close", reason, output, found)
-    # An output that is zero but for cancellation has no relative error to speak of.
+    # The relative error of an output that is zero except for cancellation has no meaning.
     within = found.absolute <= _FACTOR * magnified * sensitive.absolute
     if found.relative <= tolerance or within:
         chaotic = f"{reason}, which would let wrong results pass: the original is chaotic"

@@ -1,4 +1,4 @@
-"""What keeps a module from being run on one CPU."""
+"""Obstacles to running a module on one CPU."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ _COMPILED_CALLS = frozenset({"Sharding", "TopK"})
 
 @dataclass(frozen=True)
 class Limits:
-    """What a comparison may cost; more is ``not comparable``, with the figures.
+    """Limits of a comparison. A module that exceeds one is ``not comparable``.
 
     Attributes:
-        compiled_ops: Instructions of a module that is compiled: a thousand take about 2 s.
-        evaluated_ops: Instructions of a module that the evaluator runs.
-        memory: Bytes of all arrays of a module together, which is more than it needs at once:
-            the evaluator frees nothing, compiled code shares buffers.
+        compiled_ops: Instructions of a module to compile; a thousand take about 2 s.
+        evaluated_ops: Instructions of a module to run in the evaluator.
+        memory: Bytes of all arrays of a module together. A module needs less at once: compiled
+            code shares buffers, only the evaluator frees nothing.
         flops: Floating-point operations of a run of compiled code, by XLA's cost analysis.
-        evaluated_flops: The same of the evaluator, which goes element by element.
-        evaluator_seconds: After so long the evaluator gives up.
+        evaluated_flops: Floating-point operations of a run in the evaluator, which computes
+            element by element.
+        evaluator_seconds: Time limit of the evaluator in seconds.
     """
 
     compiled_ops: int = 10_000
@@ -45,23 +46,26 @@ class Limits:
 
 
 def obstacles(flow: Flow, engine: EngineName) -> list[str]:
-    """Returns what an engine cannot run, or not twice with the same result, in words.
+    """Describes the instructions that an engine cannot run reproducibly.
 
-    The evaluator takes custom calls without side effects as arbitrary functions of their
-    operands (``native/arbitrary_function.h``). ``rng-bit-generator`` is no obstacle: its result
-    is a function of its state, and where the algorithm is left to the backend, XLA:CPU and
-    the registry's expander both take Philox.
+    The evaluator treats custom calls without side effects as arbitrary functions of their operands
+    (``native/execution/arbitrary_function.h``). ``rng-bit-generator`` is not an obstacle: its
+    result is a function of its state, and if the backend chooses the algorithm, XLA:CPU and the
+    registry's expander both choose Philox.
 
     Args:
         flow: Data flow of the module.
-        engine: What is to run it.
+        engine: The engine.
+
+    Returns:
+        One sentence for each kind of obstacle.
     """
     counts: Counter[str] = Counter()
     for node, opcode in enumerate(flow.opcodes):
         if opcode in _RANDOM:
-            counts[f"{opcode} draws other numbers on each run"] += 1
+            counts[f"{opcode} draws different numbers on each run"] += 1
         elif opcode in _HOST:
-            counts[f"{opcode} talks to a host"] += 1
+            counts[f"{opcode} communicates with a host"] += 1
         elif opcode in _COLLECTIVE:
             counts[f"{opcode} needs other devices"] += 1
         elif opcode == "custom-call" and engine == "compiled":
@@ -72,16 +76,19 @@ def obstacles(flow: Flow, engine: EngineName) -> list[str]:
 
 
 def check_runnable(flow: Flow, engine: EngineName, limits: Limits) -> None:
-    """Raises HloError, which names the obstacles, for what an engine cannot run.
+    """Checks that an engine can run a module.
 
     Args:
         flow: Data flow of the module.
-        engine: What is to run it.
-        limits: Of these, the memory.
+        engine: The engine.
+        limits: Limits, of which only the memory is checked.
+
+    Raises:
+        HloError: The engine cannot run the module; names the obstacles.
     """
     reasons = obstacles(flow, engine)
     memory = int(flow.graph.bytes[: -flow.graph.num_computations].sum())
     if memory > limits.memory:
-        reasons.append(f"its arrays take {memory} bytes, at most {limits.memory} may be")
+        reasons.append(f"its arrays take {memory} bytes, more than the limit of {limits.memory}")
     if reasons:
         raise HloError("; ".join(reasons))

@@ -1,4 +1,4 @@
-"""What an original gives, and how sensitive that is."""
+"""Outputs of an original module, and their sensitivity."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from hlograph.execution.equivalence.engines import Runner
 from hlograph.execution.equivalence.inputs import perturbed
 from hlograph.execution.equivalence.judgement import Judgement, Sensitivity, judge, sensitivity
 
-# Runs of the original with its inputs moved, to see how much it magnifies errors.
+# Number of runs of the original with moved inputs, to measure how much it amplifies errors.
 _MOVES = 3
 
 
 class Outputs:
-    """What the original gives on each sample, and how much it magnifies errors.
+    """Outputs of the original on each sample, with their sensitivity to errors.
 
     Attributes:
-        finite: Fraction of the elements of its outputs that are numbers.
+        finite: Fraction of the elements of its outputs that are finite.
     """
 
     def __init__(self, signature: Signature, inputs: list[list[Array]], run: Runner) -> None:
         """Runs the original.
 
         Args:
-            signature: What it takes and gives.
+            signature: Signature of the original.
             inputs: The inputs of each sample.
-            run: Runs it.
+            run: Function that runs the original.
 
         Raises:
-            HloError: XLA does not run it.
+            HloError: XLA cannot run the original.
         """
         self._signature = signature
         self._inputs = inputs
@@ -42,7 +42,16 @@ class Outputs:
         self.finite = _finite_fraction(self._outputs)
 
     def judge(self, sample: int, outputs: list[Array], error: float) -> list[Judgement]:
-        """Judges the outputs of another module that are not bitwise equal."""
+        """Judges those outputs of another module that are not bitwise equal.
+
+        Args:
+            sample: Number of the sample.
+            outputs: Outputs of the other module on that sample.
+            error: Relative rounding error of the modules.
+
+        Returns:
+            One judgement for each output that differs.
+        """
         judgements = []
         for number, spec in enumerate(self._signature.results):
             expected = self._outputs[sample][number]
@@ -69,7 +78,7 @@ def _largest_epsilon(signature: Signature) -> float:
 
 
 def _finite_fraction(samples: list[list[Array]]) -> float:
-    """Fraction of the elements of all outputs that are numbers; integers always are."""
+    """Returns the fraction of finite elements of all outputs; integers are always finite."""
     arrays = [array for outputs in samples for array in outputs]
     numbers = 0
     for array in arrays:

@@ -1,4 +1,4 @@
-"""Runs modules on the same random inputs as an original, and compares what they give."""
+"""Comparison of modules with an original by running both on the same random inputs."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ ENGINES: tuple[EngineName, ...] = ("compiled", "evaluator")
 
 
 class SignatureError(HloError):
-    """Two modules take or give different arrays, so that they cannot compute the same."""
+    """Raised when two modules have different parameters or results."""
 
 
 class Reference:
-    """An original that any number of modules are compared with.
+    """An original module that any number of modules are compared with.
 
-    It is compiled and run once; what each comparison costs is the other module. Inputs, and so
-    results, are determined by the seed.
+    The original is compiled and run once, so a comparison only compiles and runs the other module.
+    The seed determines the inputs, and so the results.
 
     Args:
-        module: The original; a copy is kept.
-        samples: Random inputs.
+        module: The original; the reference keeps a copy.
+        samples: Number of random inputs.
         seed: Seed of the inputs.
-        engines: Ways to run: ``compiled`` by XLA:CPU, which runs its own passes on both modules
-            before, and XLA's reference ``evaluator``, which runs the instructions as they are.
-        limits: What a comparison may cost.
+        engines: Engines to run both modules: ``compiled`` by XLA:CPU, which runs its own passes on
+            them first, and XLA's reference ``evaluator``, which runs the instructions as they are.
+        limits: Limits of a comparison.
     """
 
     def __init__(
@@ -86,12 +86,15 @@ class Reference:
         """Compares a module with the original.
 
         Args:
-            other: The module; unchanged.
+            other: The module; it is not changed.
+
+        Returns:
+            The result of the comparison.
 
         Raises:
-            SignatureError: It takes or gives other arrays.
-            VerificationError: XLA's verifier rejects one of the two; it is not run, for what
-                the verifier makes sure of XLA relies on.
+            SignatureError: The module has other parameters or results.
+            VerificationError: XLA's verifier rejects one of the modules. Neither is run then,
+                because XLA relies on the invariants that the verifier checks.
         """
         self._module.verify()
         other.verify()
@@ -128,7 +131,7 @@ class Reference:
                 if worst is None or _badness(judgement) > _badness(worst):
                     worst = judgement
         if original.finite == 0.0 and (worst is None or worst.verdict == "close"):
-            reason = "all that the original gives is NaN or infinite"
+            reason = "all outputs of the original are NaN or infinite"
             return Finding(engine, "not comparable", reason, samples=self._samples)
         if worst is None:
             reason = "every bit is the same"
@@ -164,7 +167,7 @@ def _check_signatures(original: Signature, other: Signature) -> None:
         if expected != came:
             raise SignatureError(
                 f"expected a module with the same {what}, {_list(expected)}, got {_list(came)}: "
-                "only modules that take and give the same arrays can be compared"
+                "only modules with the same parameters and results can be compared"
             )
 
 

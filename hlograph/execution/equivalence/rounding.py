@@ -1,13 +1,13 @@
-"""How much rounding error a module may accumulate.
+"""Estimate of the rounding error that a module accumulates.
 
-Two programs that compute the same up to the order of their operations differ by rounding
-errors. Each operation adds one of relative size u, half the epsilon of its type; a sum of n
-terms adds n of them. Rounding errors have random signs, so that n of them grow as sqrt(n) u, not
-as n u, with a probability that a small constant makes as high as wanted (N. J. Higham and
-T. Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41(5),
-2019). So variances are added: u squared for each operation, along the path through the module
-that has the most of them, and the root is the relative error that an output commits by itself.
-By how much the module magnifies it is measured, not estimated (``check``).
+Two programs that compute the same except for the order of operations differ by rounding errors.
+Each operation adds an error of relative size u, half the epsilon of its type; a sum of n terms adds
+n errors. Rounding errors have random signs, so n of them grow as sqrt(n) u, not as n u, with a
+probability that a small constant makes arbitrarily high (N. J. Higham and T. Mary, A New Approach
+to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41(5), 2019). So variances are added:
+u squared for each operation, along the path through the module with the largest sum. The root is
+the relative error that an output has by itself. The factor by which the module amplifies errors is
+measured, not estimated (``judgement``).
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _EXACT = frozenset(
 )  # fmt: skip
 _LINEAR_ALGEBRA = frozenset({"cholesky", "triangular-solve", "fft"})
 
-# Iterations of a loop whose limit the graph does not tell.
+# Assumed iterations of a loop without a known limit.
 _UNKNOWN_TRIPS = 16
 
 
 def rounding_error(flow: Flow) -> float:
-    """Returns the relative error that a module's outputs commit, a standard deviation.
+    """Returns the relative rounding error of a module's outputs as a standard deviation.
 
     Args:
         flow: Data flow of the module.
@@ -71,7 +71,7 @@ def _own(flow: Flow, node: int, opcode: str, variances: list[float]) -> float:
 
 
 def _unit(flow: Flow, node: int) -> float:
-    """Half the epsilon of a node's type (of tuples, of its first operand's); 0 of integers."""
+    """Returns half the epsilon of a node's type (first operand's for a tuple); 0 for integers."""
     element_type = flow.element_type(node)
     if element_type == "tuple" and flow.operands[node]:
         element_type = flow.element_type(flow.operands[node][0])
@@ -82,7 +82,7 @@ def _unit(flow: Flow, node: int) -> float:
 
 
 def _errors(flow: Flow, node: int, opcode: str) -> float:
-    """Number of rounding errors in one element of the result."""
+    """Returns the number of rounding errors in one element of a node's result."""
     elements = flow.graph.elements
     operands = flow.operands[node]
     size = max(int(elements[node]), 1)
@@ -108,7 +108,7 @@ def _errors(flow: Flow, node: int, opcode: str) -> float:
 
 
 def trip_count(flow: Flow, loop: int) -> int:
-    """Returns the largest integer constant of a loop's condition: its limit, as a rule."""
+    """Returns the largest integer constant of a loop's condition, which is usually its limit."""
     constants = [0]
     for computation in flow.called[loop]:
         root = flow.roots[computation]

@@ -1,10 +1,10 @@
-"""What the parameters of a module are used for, as far as its graph tells.
+"""Uses of the parameters of a module, as far as its graph shows them.
 
-A parameter is followed through what keeps its elements (reshape, broadcast, transpose, slice,
-select, concatenate, converts), through a few steps of arithmetic, and across calls, loops and
-conditionals, to the operations that expect something of their operand: indices to gathers, a
-positive argument to a logarithm, a positive definite matrix to a Cholesky decomposition. XLA's
-own tests make arguments in this way for indices alone (``MakeFakeArguments`` in
+A parameter is followed through operations that keep its elements (reshape, broadcast, transpose,
+slice, select, concatenate, converts), through a few steps of arithmetic, and across calls, loops
+and conditionals, to operations with requirements on an operand: indices for gathers, a positive
+argument for a logarithm, a positive definite matrix for a Cholesky decomposition. XLA's own tests
+make arguments in this way, but only for indices (``MakeFakeArguments`` in
 ``xla/tests/test_utils.cc``).
 """
 
@@ -18,8 +18,8 @@ from hlograph.execution.equivalence.arrays import FLOATS
 from hlograph.execution.equivalence.flow import Flow, Value
 from hlograph.execution.equivalence.index_bounds import index_bound, iota_bound
 
-# Arithmetic steps that a value is followed through: an optimizer's second moment takes four
-# from the parameter to the square root. More would reach everything.
+# Largest number of arithmetic steps that a value is followed through. An optimizer's second moment
+# takes four from the parameter to the square root; a larger limit would reach everything.
 _ARITHMETIC_STEPS = 6
 
 # Operand positions through which elements pass as they are.
@@ -45,7 +45,7 @@ _KEEPS: dict[str, tuple[int, ...]] = {
 _KEEPS_ALL = frozenset({"concatenate", "sort"})
 _ARITHMETIC = frozenset({"add", "subtract", "multiply", "divide", "and", "or", "remainder"})
 
-# (opcode, position) whose operand has to be positive, and for some below one.
+# (opcode, position) of operands that have to be positive, and for some opcodes below one.
 _UNIT = frozenset(
     {
         ("log", 0),
@@ -74,14 +74,14 @@ _BITS = frozenset(
 
 @dataclass
 class Uses:
-    """What an array is used for.
+    """Uses of an array.
 
     Attributes:
-        bounds: It is an index, in each use below one of these numbers.
-        bits: Its bits are used (a random key), not its value.
-        unit: A logarithm, a square root, a division and the like take it.
-        positive_definite: A Cholesky decomposition takes it.
-        triangular: A triangular solve takes it as its matrix.
+        bounds: Exclusive upper bounds, one for each use as an index.
+        bits: True if its bits are used (a random key), not its value.
+        unit: True if it is an operand of a logarithm, square root, division or the like.
+        positive_definite: True if it is the operand of a Cholesky decomposition.
+        triangular: True if it is the matrix of a triangular solve.
         contracted: Largest number of products that a dot or convolution sums with it.
     """
 
@@ -94,7 +94,7 @@ class Uses:
 
 
 def uses_of(flow: Flow, value: Value) -> Uses:
-    """Follows an array of a parameter to what it is used for.
+    """Finds the uses of an array of a parameter.
 
     Args:
         flow: Data flow of the module.
@@ -140,7 +140,7 @@ def _note(flow: Flow, uses: Uses, node: int, user: int, position: int) -> None:
 
 
 def _onwards(flow: Flow, node: int, path: tuple[int, ...]) -> Iterator[tuple[Value, int]]:
-    """Yields where a value goes next, and how many arithmetic steps that takes."""
+    """Yields the next values that a value becomes, each with its number of arithmetic steps."""
     for user, position in flow.users[node]:
         opcode = flow.opcodes[user]
         if opcode == "tuple":
@@ -151,7 +151,7 @@ def _onwards(flow: Flow, node: int, path: tuple[int, ...]) -> Iterator[tuple[Val
         elif opcode in ("call", "fusion", "while", "conditional"):
             for parameter in _entered(flow, user, position):
                 yield (parameter, path), 0
-            if opcode == "while":  # the result, should the loop not change it
+            if opcode == "while":  # the result, if the loop does not change it
                 yield (user, path), 0
         elif opcode == "opt-barrier":
             yield (user, path), 0
@@ -179,7 +179,7 @@ def _entered(flow: Flow, caller: int, position: int) -> Iterator[int]:
 
 
 def _left(flow: Flow, caller: int, computation: int, path: tuple[int, ...]) -> Iterator[Value]:
-    """Yields what the root of a called computation becomes."""
+    """Yields the values that the root of a called computation becomes."""
     opcode = flow.opcodes[caller]
     if opcode in ("call", "fusion", "conditional"):
         yield caller, path
@@ -190,12 +190,12 @@ def _left(flow: Flow, caller: int, computation: int, path: tuple[int, ...]) -> I
 
 
 def _is_same_kind(flow: Flow, node: int, user: int) -> bool:
-    """Whether both are floats, or both are not: what is known of an integer ends at a float."""
+    """Returns True if both nodes are floats or neither is: uses do not carry over conversions."""
     return (flow.element_type(node) in FLOATS) == (flow.element_type(user) in FLOATS)
 
 
 def _is_linear(flow: Flow, user: int, opcode: str, position: int) -> bool:
-    """Whether the sign of the operand is still seen in the result: not in its square."""
+    """Returns True if the result depends on the sign of the operand, unlike its square."""
     first, second = flow.operands[user]
     if opcode == "multiply":
         return first != second

@@ -1,4 +1,4 @@
-"""What a comparison of two modules found."""
+"""Results of a comparison of two modules."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ Verdict = Literal["equal", "close", "different", "not comparable"]
 EngineName = Literal["compiled", "evaluator"]
 
 RANK: tuple[Verdict, ...] = ("equal", "close", "not comparable", "different")
-"""Verdicts from the mildest to the worst."""
+"""Verdicts from best to worst."""
 
 
 class NotComparableError(HloError):
-    """Whether two modules compute the same could not be found out; the message says why."""
+    """Raised when the result of modules that could not be compared is used as a condition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one way of running both modules showed.
+    """Result of running both modules with one engine.
 
     Attributes:
         engine: ``compiled`` by XLA:CPU, or XLA's reference ``evaluator``.
-        verdict: As of ``Equivalence``.
-        reason: What decided, in words; names the output.
-        output: Number of the worst output; None where none differs.
-        ulp: Its largest error, in units of the epsilon of its type (``difference``).
-        relative: The same as a fraction.
-        samples: Random inputs that both ran on.
-        finite: Fraction of the elements of the original's outputs that are neither NaN nor
-            infinite: what is compared.
+        verdict: The verdict, as in ``Equivalence``.
+        reason: The reason for the verdict in words; names the output.
+        output: Number of the worst output; None if none differs.
+        ulp: Largest error of that output, in units of its type's epsilon (``difference``).
+        relative: Largest relative error of that output.
+        samples: Number of random inputs that both ran on.
+        finite: Fraction of the elements of the original's outputs that are finite, and so are
+            compared.
     """
 
     engine: EngineName
@@ -46,21 +46,21 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Equivalence:
-    """Whether two modules computed the same on random inputs.
+    """Result of a comparison of two modules on random inputs.
 
-    As a condition it is true for ``equal`` and ``close`` and false for ``different``. Of
-    ``not comparable`` it is neither: ``NotComparableError`` is raised, so that ``if`` and
-    ``assert`` cannot take what was never compared for a yes or a no.
+    As a condition it is true for ``equal`` and ``close`` and false for ``different``. For ``not
+    comparable`` it raises ``NotComparableError``, so that ``if`` and ``assert`` cannot mistake
+    modules that were not compared for equal or different ones.
 
     Attributes:
-        verdict: ``equal``: every bit of every output on every sample. ``close``: the same but
-            for rounding. ``different``: farther apart than rounding explains. ``not
-            comparable``: they cannot be run here, or what they compute hangs on rounding
-            errors so much that a comparison would say nothing.
-        reason: What decided, in words.
+        verdict: ``equal``: every bit of every output is equal on every sample. ``close``: the
+            outputs differ by rounding only. ``different``: they differ by more than rounding.
+            ``not comparable``: the modules cannot run here, or their outputs depend so much on
+            rounding errors that a comparison has no meaning.
+        reason: The reason for the verdict in words.
         seed: Seed of the inputs; the same seed gives the same inputs.
-        findings: What each way of running showed; the verdict is the worst of theirs. Empty
-            where nothing ran.
+        findings: Results of the engines; the verdict is the worst of theirs. Empty if no engine
+            ran.
     """
 
     verdict: Verdict
@@ -70,7 +70,7 @@ class Equivalence:
 
     @classmethod
     def of(cls, findings: tuple[Finding, ...], seed: int) -> Equivalence:
-        """Returns the worst of several findings (at least one)."""
+        """Returns the result with the worst of several findings (at least one)."""
         worst = max(findings, key=lambda finding: RANK.index(finding.verdict))
         return cls(worst.verdict, f"{worst.engine}: {worst.reason}", seed, findings)
 
@@ -81,7 +81,7 @@ class Equivalence:
 
     @property
     def samples(self) -> int:
-        """Random inputs that both ran on; 0 where nothing ran."""
+        """Number of random inputs that both ran on; 0 if no engine ran."""
         return max((finding.samples for finding in self.findings), default=0)
 
     def __bool__(self) -> bool:

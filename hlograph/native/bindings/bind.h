@@ -1,4 +1,4 @@
-// The bindings, one function a topic.
+// Registers the bindings, one function for each topic.
 #ifndef HLOGRAPH_NATIVE_BINDINGS_BIND_H_
 #define HLOGRAPH_NATIVE_BINDINGS_BIND_H_
 

@@ -13,10 +13,10 @@
 
 namespace hlograph {
 
-// Which class of hlograph.errors a status becomes.
+// Class of hlograph.errors that a status becomes.
 enum class ErrorKind { kHlo, kParse, kPass, kVerify };
 
-// A status on its way to Python.
+// Exception that carries a status to Python.
 class StatusError : public std::runtime_error {
  public:
   StatusError(ErrorKind kind, const std::string& message)

@@ -18,7 +18,6 @@
 #include "hlograph/native/graph/features.h"
 #include "hlograph/native/graph/instruction_attributes.h"
 #include "hlograph/native/graph/traits.h"
-#include "hlograph/native/module/abort_guard.h"
 #include "hlograph/native/module/module.h"
 
 namespace nb = nanobind;
@@ -44,18 +43,8 @@ nb::list Strings(const std::vector<std::string>& values) {
 // Lets `build(const xla::HloModule&)` look at a module without the GIL.
 template <typename Build>
 void LookAt(const Module& module, Build build) {
-  bool built = false;
-  {
-    nb::gil_scoped_release release;
-    // Inside of Read, so that the module's lock is not left held by what is dropped.
-    built =
-        module.Read([&](const xla::HloModule& hlo) { return SurvivesAbort([&] { build(hlo); }); });
-  }
-  if (!built) {
-    throw StatusError(ErrorKind::kParse,
-                      "XLA gave up on a failed check as it was asked for the attributes of an "
-                      "instruction: they contradict each other; Module.verify() may say more");
-  }
+  nb::gil_scoped_release release;
+  module.Read([&](const xla::HloModule& hlo) { build(hlo); });
 }
 
 nb::typed<nb::dict, std::string, nb::object> Graph(const Module& module) {

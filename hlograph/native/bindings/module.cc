@@ -23,7 +23,6 @@
 #include "hlograph/native/bindings/errors.h"
 #include "hlograph/native/bindings/numpy_array.h"
 #include "hlograph/native/execution/compile.h"
-#include "hlograph/native/module/abort_guard.h"
 #include "hlograph/native/module/fingerprint.h"
 #include "hlograph/native/module/vocabulary.h"
 #include "hlograph/native/parsing/text_check.h"
@@ -36,22 +35,22 @@ namespace {
 
 using CountArray = nb::ndarray<nb::numpy, int64_t, nb::shape<-1>, nb::c_contig>;
 
-std::unique_ptr<Module> FromText(nb::bytes text, bool alone) {
+std::unique_ptr<Module> FromText(nb::bytes text, bool isolated) {
   absl::StatusOr<std::unique_ptr<Module>> module;
   {
     const absl::string_view view(text.c_str(), text.size());
     nb::gil_scoped_release release;
-    module = Module::FromText(view, alone);
+    module = Module::FromText(view, isolated);
   }
   return ValueOrThrow(std::move(module), ErrorKind::kParse);
 }
 
-std::unique_ptr<Module> FromProto(nb::bytes serialized, bool alone) {
+std::unique_ptr<Module> FromProto(nb::bytes serialized, bool isolated) {
   absl::StatusOr<std::unique_ptr<Module>> module;
   {
     const absl::string_view view(serialized.c_str(), serialized.size());
     nb::gil_scoped_release release;
-    module = Module::FromProto(view, alone);
+    module = Module::FromProto(view, isolated);
   }
   return ValueOrThrow(std::move(module), ErrorKind::kParse);
 }
@@ -104,13 +103,13 @@ StateTuple GetState(const Module& module) {
   return ToTuple(std::move(state));
 }
 
-std::string GetSurroundings(const Module& module) { return module.GetSurroundings().ToHex(); }
+std::string GetContext(const Module& module) { return module.GetContext().ToHex(); }
 
-StepTuple RunAndLook(Module& module, const Pass& pass) {
+StepTuple RunWithSnapshot(Module& module, const Pass& pass) {
   absl::StatusOr<Step> result;
   {
     nb::gil_scoped_release release;
-    result = module.RunAndLook(pass);
+    result = module.RunWithSnapshot(pass);
   }
   Step step = ValueOrThrow(std::move(result), ErrorKind::kPass);
   if (!step.state) return {step.reported, step.seconds, std::nullopt};
@@ -166,14 +165,15 @@ std::vector<PassRecordTuple> DumpPasses(const Module& module, const std::string&
 
 void BindModule(nb::module_& m) {
   nb::class_<Module>(m, "Module", "An HLO module held by XLA.")
-      .def_static("from_text", &FromText, nb::arg("text"), nb::arg("alone") = false,
-                  nb::sig("def from_text(text: bytes, alone: bool = False) -> Module | None"),
-                  "None: to be parsed in a process of its own, there with alone=True, where an\n"
-                  "abort of XLA ends it.")
       .def_static(
-          "from_proto", &FromProto, nb::arg("serialized"), nb::arg("alone") = false,
-          nb::sig("def from_proto(serialized: bytes, alone: bool = False) -> Module | None"),
-          "As from_text.")
+          "from_text", &FromText, nb::arg("text"), nb::arg("isolated") = false,
+          nb::sig("def from_text(text: bytes, isolated: bool = False) -> Module | None"),
+          "Returns None if XLA may end the process on this text: then it is to be parsed in\n"
+          "a process that may end, with isolated=True.")
+      .def_static(
+          "from_proto", &FromProto, nb::arg("serialized"), nb::arg("isolated") = false,
+          nb::sig("def from_proto(serialized: bytes, isolated: bool = False) -> Module | None"),
+          "Returns None as from_text does.")
       .def_prop_ro("name", &Module::Name)
       .def_prop_ro("op_count", &Module::OpCount)
       .def("op_counts", &OpCounts)
@@ -186,10 +186,12 @@ void BindModule(nb::module_& m) {
       .def("verify", &Verify)
       .def("cost", &GetCost, "Flops, transcendentals and bytes accessed.")
       .def("state", &GetState, "Fingerprint, op count and float op counts.")
-      .def("surroundings", &GetSurroundings)
+      .def("surroundings", &GetContext)
       .def("run", &Run, nb::arg("pass_"))
-      .def("run_and_look", &RunAndLook, nb::arg("pass_"),
-           "Whether the pass reported a change, its seconds, and the state if it is another one.")
+      .def(
+          "run_and_look", &RunWithSnapshot, nb::arg("pass_"),
+          "Returns whether the pass reported a change, its seconds, and the state unless it is as\n"
+          "before.")
       .def("dump_cpu_passes", &DumpPasses, nb::arg("directory"), nb::arg("disabled"),
            "Has XLA:CPU write the module after each of its own passes into a folder; returns\n"
            "(pipeline, pass, changed) of each pass that it ran.");
@@ -197,7 +199,6 @@ void BindModule(nb::module_& m) {
   m.attr("MAX_NESTING") = kMaxNesting;
   m.attr("MAX_ELIDED_ELEMENTS") = kMaxElidedElements;
   m.attr("MAX_DEVICES") = kMaxDevices;
-  m.def("was_aborted", &WasAborted, "Whether an abort of XLA's was survived in this process.");
   m.def("opcodes", &OpcodeNames, "XLA's opcodes, in the order of op_counts.");
   m.def("element_types", &ElementTypeNames, "XLA's element types; empty for unused numbers.");
 }

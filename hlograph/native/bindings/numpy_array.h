@@ -1,4 +1,4 @@
-// Vectors handed to numpy without a copy.
+// Passes vectors to numpy without a copy.
 #ifndef HLOGRAPH_NATIVE_BINDINGS_NUMPY_ARRAY_H_
 #define HLOGRAPH_NATIVE_BINDINGS_NUMPY_ARRAY_H_
 

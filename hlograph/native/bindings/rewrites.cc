@@ -24,6 +24,12 @@ std::vector<Rewrite> Propose(const Module& module, const std::vector<const Rule*
   return module.Read([&](const xla::HloModule& hlo) { return ProposeRewrites(hlo, rules); });
 }
 
+std::vector<Rewrite> RewritesAnew(const Module& module, const std::vector<const Rule*>& rules,
+                                  bool alone) {
+  nb::gil_scoped_release release;
+  return module.RewritesAnew(rules, /*shared_copies=*/!alone);
+}
+
 bool Apply(Module& module, const Rule& rule, const std::string& instruction,
            const std::string& other) {
   absl::StatusOr<bool> applied;
@@ -37,13 +43,14 @@ bool Apply(Module& module, const Rule& rule, const std::string& instruction,
 }  // namespace
 
 void BindRewrites(nb::module_& m) {
-  nb::class_<Rule>(m, "Rule", "What is done at one place: XLA's own code, or an identity.")
+  nb::class_<Rule>(m, "Rule", "Rewrite rule: XLA's code, or an identity, applied at one place.")
       .def_prop_ro("name", &Rule::name)
       .def_prop_ro("xla_code", &Rule::xla_code)
       .def_prop_ro("equation", &Rule::equation)
       .def_prop_ro("description", &Rule::description)
       .def_prop_ro("for_target", &Rule::for_target);
-  nb::class_<Rewrite>(m, "Rewrite", "A rule at a place, and what it would change.")
+  nb::class_<Rewrite>(m, "Rewrite",
+                      "A rule, the place where it applies, and the effect of applying it there.")
       .def_prop_ro("rule", [](const Rewrite& rewrite) { return rewrite.rule->name(); })
       .def_ro("instruction", &Rewrite::instruction)
       .def_ro("other", &Rewrite::other)
@@ -63,14 +70,16 @@ void BindRewrites(nb::module_& m) {
       },
       "All rules, in the order of their numbers.");
   m.def("rewrites", &Module::Rewrites, nb::arg("module"), nb::arg("rules"),
-        nb::call_guard<nb::gil_scoped_release>(), "The rewrites by these rules that apply now.");
-  m.def("rewrites_anew", &Module::RewritesAnew, nb::arg("module"), nb::arg("rules"),
-        nb::arg("alone"), nb::call_guard<nb::gil_scoped_release>(),
-        "The same, whatever is known; alone: each tried on a copy of its own.");
+        nb::call_guard<nb::gil_scoped_release>(),
+        "Returns the rewrites by these rules that apply now.");
+  m.def(
+      "rewrites_anew", &RewritesAnew, nb::arg("module"), nb::arg("rules"), nb::arg("alone"),
+      "The same, without using known outcomes; with alone=True each rewrite is tried on a copy of\n"
+      "its own.");
   m.def("propose", &Propose, nb::arg("module"), nb::arg("rules"),
-        "What rewrites() tries, untried: rules and places alone.");
+        "Returns the candidates of rewrites() without trying them: only rules and places are set.");
   m.def("apply", &Apply, nb::arg("module"), nb::arg("rule"), nb::arg("instruction"),
-        nb::arg("other"), "Applies one; whether it applies.");
+        nb::arg("other"), "Applies one; returns False if it does not apply.");
 }
 
 }  // namespace hlograph

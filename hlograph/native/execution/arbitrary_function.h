@@ -1,4 +1,4 @@
-// Functions that stand for custom calls whose code XLA does not have.
+// Evaluates custom calls whose code XLA does not have.
 #ifndef HLOGRAPH_NATIVE_EXECUTION_ARBITRARY_FUNCTION_H_
 #define HLOGRAPH_NATIVE_EXECUTION_ARBITRARY_FUNCTION_H_
 
@@ -12,19 +12,19 @@ class HloInstruction;
 
 namespace hlograph {
 
-// The result of a custom call, for the reference evaluator.
+// Returns a result of a custom call, for the reference evaluator.
 //
-// No pass knows what a custom call computes, so two modules are equal only if
-// they are equal whatever it computes: any function of the operands will do, as
-// an uninterpreted function does in translation validation. This one is smooth,
-// so that rounding errors of the operands stay small; depends on every element
-// of every operand, on its place and on the call's target and configuration; has
-// values in (0.1, 0.9), which logarithms and divisions take; and gives NaN if an
-// operand has one. Integers and predicates are 0: status codes and pivots that
-// say that all went well.
+// No pass knows the function of a custom call. So two modules are equivalent only
+// if they are equal for any function, and one arbitrary function of the operands
+// can stand for it, as uninterpreted functions do in translation validation. This
+// one is smooth, so that rounding errors of the operands stay small. It depends on
+// every element of every operand and its position, and on the call's target and
+// configuration. Its values are in (0.1, 0.9), where logarithms and divisions are
+// defined, and NaN if an operand has one. Integers and predicates are 0, which
+// means success as a status code.
 //
-// A sharding annotation is no function: it gives its operand. An error for calls
-// with side effects and for types that have no conversion to float64.
+// A sharding annotation returns its operand. Returns an error for calls with side
+// effects and for types that have no conversion to float64.
 absl::StatusOr<xla::Literal> EvaluateCustomCall(const xla::HloInstruction* call,
                                                 absl::Span<const xla::Literal*> operands);
 

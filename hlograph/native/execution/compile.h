@@ -1,4 +1,4 @@
-// XLA:CPU's own compilation, for comparison with our replay of it.
+// Runs XLA:CPU's own passes, for comparison with the pipeline xla-cpu.
 #ifndef HLOGRAPH_NATIVE_EXECUTION_COMPILE_H_
 #define HLOGRAPH_NATIVE_EXECUTION_COMPILE_H_
 
@@ -13,7 +13,7 @@ class HloModule;
 
 namespace hlograph {
 
-// One pass that XLA ran, in its own words.
+// One pass that XLA ran, with XLA's names.
 struct PassRecord {
   std::string pipeline;
   std::string pass;
@@ -21,10 +21,10 @@ struct PassRecord {
 };
 
 // Runs all HLO passes of XLA:CPU on a copy of the module and has XLA write the
-// module after every pass that changed it, as text, into `directory` (what
-// --xla_dump_to and --xla_dump_hlo_pass_re=.* do). No code is generated.
-// `disabled` names passes to skip, for finding out what one of them does.
-// Returns what ran.
+// module after every pass that changed it, as text, into `directory`, as with
+// --xla_dump_to and --xla_dump_hlo_pass_re=.*. No code is generated. `disabled`
+// names passes to skip, for finding out the effect of one of them. Returns the
+// passes that ran.
 absl::StatusOr<std::vector<PassRecord>> DumpCpuPasses(const xla::HloModule& module,
                                                       const std::string& directory,
                                                       const std::vector<std::string>& disabled);

@@ -15,9 +15,9 @@ class HloModule;
 
 namespace hlograph {
 
-// What xla::HloEvaluator, the reference interpreter, makes of one byte string
-// for each leaf of the parameters: one for each leaf of the result. An error once
-// `max_seconds` are over.
+// Runs xla::HloEvaluator, the reference interpreter, on one byte string for each
+// leaf of the parameters, and returns one for each leaf of the result. Returns an
+// error after `max_seconds`.
 absl::StatusOr<std::vector<std::string>> Evaluate(const xla::HloModule& module,
                                                   absl::Span<const absl::string_view> inputs,
                                                   double max_seconds);

@@ -1,4 +1,4 @@
-// Modules compiled by XLA:CPU, to run.
+// Compiles modules with XLA:CPU, and runs them.
 #ifndef HLOGRAPH_NATIVE_EXECUTION_EXECUTE_H_
 #define HLOGRAPH_NATIVE_EXECUTION_EXECUTE_H_
 
@@ -23,26 +23,26 @@ class ScopedShapedBuffer;
 
 namespace hlograph {
 
-// How a module is compiled, where bits count and not speed.
+// Settings for compiling a module to compare its results, not for speed.
 struct CompileSettings {
   // XLA's passes to skip, by name.
   std::vector<std::string> disabled_passes;
-  // Whether to leave out what makes rounding hang on how instructions are fused
-  // and scheduled: fused multiply-add, libraries that choose their own order of
-  // summation, threads.
+  // If true, rounding does not depend on fusion and scheduling: no fused
+  // multiply-add, no libraries that choose their own order of summation, no
+  // threads.
   bool strict = true;
   // LLVM's optimization level, 0 to 3.
   int optimization_level = 1;
 };
 
-// How many steps the code of a module has: generated loops, copies, library
-// calls. These are the instructions outside of fusions that take time: those
-// that only name data (parameters, constants, tuples and their elements,
-// bitcasts) and control flow do not count, what control flow runs does, once
-// for each place that runs it, however often it does.
+// Returns the number of steps of a module's code: generated loops, copies and
+// library calls. These are the instructions outside of fusions that take time.
+// Instructions that only name data (parameters, constants, tuples and their
+// elements, bitcasts) and control flow do not count. The computations that
+// control flow runs count once for each place that runs them.
 int64_t CountKernels(const xla::HloModule& module);
 
-// What the code does at one time.
+// One step of the code.
 struct CodeStep {
   std::string kind;         // in XLA's words: "kernel", "dot", "copy" ...
   std::string instruction;  // of the optimized module
@@ -56,10 +56,10 @@ class Program {
 
   // Compiles a copy of the module for this machine, as the program of one
   // device: partition and replica counts are dropped, so that collectives over
-  // several devices are an error. Without settings it compiles as XLA:CPU does
-  // when it is asked for nothing: for speed. A module that is `lowered` is one
-  // of LowerForFusion's with fusions chosen, which are the code's then; those of
-  // others XLA:CPU chooses anew.
+  // several devices are an error. Without settings it compiles with XLA:CPU's
+  // defaults, for speed. `lowered` says that the module comes from
+  // LowerForFusion, and the code then has its fusions; for other modules XLA:CPU
+  // chooses the fusions.
   static absl::StatusOr<std::unique_ptr<Program>> Compile(
       const xla::HloModule& module, const std::optional<CompileSettings>& settings, bool lowered);
 
@@ -68,8 +68,8 @@ class Program {
   // CountKernels of the module that the code was generated from.
   int64_t CountKernels() const;
 
-  // The steps of the code, as XLA:CPU's runtime holds them; those of loops and
-  // branches follow the loop and the branch.
+  // Returns the steps of the code, in the order of XLA:CPU's runtime; those of
+  // loops and branches follow the loop and the branch.
   absl::StatusOr<std::vector<CodeStep>> Steps() const;
 
   // The module that the code was generated from.
@@ -79,8 +79,9 @@ class Program {
   // each leaf of the result.
   absl::StatusOr<std::vector<std::string>> Run(absl::Span<const absl::string_view> inputs) const;
 
-  // The parts of Run, to time the middle one: puts the inputs into the memory
-  // of XLA's device, and runs on them until the result is there.
+  // The parts of Run, so that the second can be timed: Upload copies the inputs
+  // into the memory of XLA's device, and Launch runs on them and waits for the
+  // result.
   absl::StatusOr<std::vector<xla::ScopedShapedBuffer>> Upload(
       absl::Span<const absl::string_view> inputs) const;
   absl::StatusOr<xla::ScopedShapedBuffer> Launch(

@@ -1,4 +1,4 @@
-// XLA:CPU's compilation, stopped before fusion and taken up again after it.
+// XLA:CPU's compilation, stopped before fusion and continued after it.
 #ifndef HLOGRAPH_NATIVE_EXECUTION_LOWERING_H_
 #define HLOGRAPH_NATIVE_EXECUTION_LOWERING_H_
 
@@ -14,24 +14,25 @@ class HloModule;
 
 namespace hlograph {
 
-// A copy that compiles as the program of one device, with nothing donated and all arrays row-major
-// at the boundary.
+// Returns a copy that compiles as the program of one device, without donated arguments, and with
+// row-major parameters and results.
 std::unique_ptr<xla::HloModule> ForOneDevice(const xla::HloModule& module);
 
-// What XLA:CPU's compiler makes of a module up to fusion, as the program of one device: expanded,
-// simplified, laid out. What it does after fusion, and may do once only, is left out.
+// Returns a module as XLA:CPU's compiler has it before fusion, as the program of one device:
+// expanded, simplified, with layouts. Leaves out what the compiler does after fusion and may do
+// only once.
 absl::StatusOr<std::unique_ptr<xla::HloModule>> LowerForFusion(const xla::HloModule& module);
 
-// Puts what loop fusions compute in their place, for XLA:CPU's compiler to fuse. It ends the
-// process where it is to lay out one that has several results.
+// Replaces loop fusions by their instructions, so that XLA:CPU's compiler chooses the fusions. The
+// compiler ends the process if it has to assign layouts to a fusion with several results.
 absl::Status Unfuse(xla::HloModule* module);
 
-// Whether a module is one of LowerForFusion's, and XLA:CPU's code generator has code for what is
-// inside of its fusions: it ends the process where it has none.
+// Returns an error unless a module comes from LowerForFusion, and XLA:CPU's code generator supports
+// the instructions inside its fusions. The code generator ends the process on others.
 absl::Status CheckLowered(const xla::HloModule& module);
 
-// Has XLA:CPU's compiler run on such a module what it strictly needs after fusion, and nothing that
-// changes fusions.
+// Makes XLA:CPU's compiler run only the passes that it needs after fusion, and none that changes
+// fusions.
 void KeepFusions(xla::DebugOptions& options);
 
 }  // namespace hlograph

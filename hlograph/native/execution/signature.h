@@ -1,4 +1,4 @@
-// What a module takes and gives, and its arrays as bytes in row-major order.
+// The parameters and results of a module, and their arrays as bytes in row-major order.
 #ifndef HLOGRAPH_NATIVE_EXECUTION_SIGNATURE_H_
 #define HLOGRAPH_NATIVE_EXECUTION_SIGNATURE_H_
 
@@ -33,19 +33,19 @@ struct Signature {
   std::vector<ArraySpec> results;
 };
 
-// What a module takes and gives. An error names shapes that have no fixed
-// number of elements: dynamic dimensions, tokens, opaque values.
+// Returns the signature of a module. Returns an error that names shapes without a
+// fixed number of elements: dynamic dimensions, tokens, opaque values.
 absl::StatusOr<Signature> SignatureOf(const xla::HloModule& module);
 
-// The shapes of the parameters, every array row-major.
+// Returns the shapes of the parameters, every array row-major.
 std::vector<xla::Shape> ParameterShapes(const xla::HloModule& module);
 
-// One literal for each parameter, filled from the byte strings of its leaves.
+// Returns one literal for each parameter, filled from the byte strings of its leaves.
 absl::StatusOr<std::vector<xla::Literal>> MakeLiterals(absl::Span<const xla::Shape> shapes,
                                                        const Signature& signature,
                                                        absl::Span<const absl::string_view> inputs);
 
-// The bytes of the arrays in a literal, row-major.
+// Returns the bytes of the arrays in a literal, row-major.
 std::vector<std::string> LeafBytes(const xla::Literal& result);
 
 }  // namespace hlograph

@@ -1,4 +1,4 @@
-// The attribute columns of a graph.
+// Fills the attribute columns of a graph.
 #ifndef HLOGRAPH_NATIVE_GRAPH_ATTRIBUTES_H_
 #define HLOGRAPH_NATIVE_GRAPH_ATTRIBUTES_H_
 
@@ -20,7 +20,7 @@ namespace hlograph {
 // Literals of more elements are kept only if all elements are equal.
 inline constexpr int64_t kMaxLiteralElements = 16;
 
-// Appends the attributes of one instruction after the other.
+// Appends the attributes of instructions to the columns of a graph.
 class AttributeColumns : public AttributeSink {
  public:
   explicit AttributeColumns(GraphColumns& columns) : columns_(columns) {}

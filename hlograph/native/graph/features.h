@@ -1,5 +1,5 @@
-// A graph as arrays of floats for a network, as hlograph/graph/features.py makes them of an
-// HloGraph.
+// Arrays of floats that describe a graph to a neural network; the same as those that
+// hlograph/graph/features.py computes from an HloGraph.
 #ifndef HLOGRAPH_NATIVE_GRAPH_FEATURES_H_
 #define HLOGRAPH_NATIVE_GRAPH_FEATURES_H_
 
@@ -12,7 +12,7 @@
 
 namespace hlograph {
 
-// Dimensions with a feature of their own, from the last.
+// Number of dimensions with features of their own, counted from the last.
 inline constexpr size_t kFeatureDims = 6;
 
 // The columns of a node, in the order of NODE_FEATURES in hlograph/graph/features.py, which a test

@@ -28,7 +28,7 @@ struct GraphColumns {
   std::vector<int32_t> computation;  // index among computations
   std::vector<uint8_t> is_root;
   std::vector<uint8_t> is_entry;
-  std::vector<uint32_t> traits;  // bits, see graph_traits.h
+  std::vector<uint32_t> traits;  // bits, see traits.h
   std::vector<int64_t> dim_offsets;
   std::vector<int64_t> dim_size;
   std::vector<int64_t> dim_layout;      // minor to major, -1 where none is set
@@ -48,7 +48,7 @@ struct GraphColumns {
   std::vector<uint8_t> name_text;
 };
 
-// Names and layouts are not among the features.
+// Columns to fill; features use all but names and layouts.
 enum class Columns { kAll, kForFeatures };
 
 GraphColumns BuildGraph(const xla::HloModule& module, Columns which);

@@ -1,5 +1,5 @@
-// The attributes of an instruction, enumerated once for all who need them: the
-// graph shows them, the fingerprint hashes them.
+// Enumerates the attributes of an instruction. The graph has them as columns, and the fingerprint
+// hashes them.
 #ifndef HLOGRAPH_NATIVE_GRAPH_INSTRUCTION_ATTRIBUTES_H_
 #define HLOGRAPH_NATIVE_GRAPH_INSTRUCTION_ATTRIBUTES_H_
 
@@ -75,8 +75,8 @@ class AttributeSink {
   virtual void Text(AttributeKey key, absl::string_view text) = 0;
 };
 
-// Reports the attributes of `instruction`, but for its literal and the
-// computations it calls.
+// Reports the attributes of `instruction`, except for its literal and the
+// computations that it calls.
 void VisitAttributes(const xla::HloInstruction& instruction, AttributeSink& sink);
 
 }  // namespace hlograph

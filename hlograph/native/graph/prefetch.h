@@ -1,4 +1,4 @@
-// Asks for instructions before they are read.
+// Loads instructions into the cache before they are read.
 #ifndef HLOGRAPH_NATIVE_GRAPH_PREFETCH_H_
 #define HLOGRAPH_NATIVE_GRAPH_PREFETCH_H_
 
@@ -9,8 +9,8 @@
 
 namespace hlograph {
 
-// Instructions lie scattered in memory, and each is read once: asked for some
-// instructions ahead, they arrive in time.
+// Instructions are scattered in memory, and each is read once. Prefetching this many instructions
+// ahead hides the latency.
 inline constexpr size_t kPrefetchDistance = 6;
 
 inline void Prefetch(const xla::HloInstruction* instruction) {
@@ -20,7 +20,7 @@ inline void Prefetch(const xla::HloInstruction* instruction) {
   }
 }
 
-// Of an instruction that has arrived: its shape lies elsewhere.
+// The shape is a separate object; the instruction must be in the cache.
 inline void PrefetchShape(const xla::HloInstruction* instruction) {
   const char* bytes = reinterpret_cast<const char*>(&instruction->shape());
   for (size_t line = 0; line < sizeof(xla::Shape); line += 64) {

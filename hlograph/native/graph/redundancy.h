@@ -1,4 +1,4 @@
-// What dce and cse would find in a graph.
+// Finds the nodes of a graph that dce and cse would remove.
 #ifndef HLOGRAPH_NATIVE_GRAPH_REDUNDANCY_H_
 #define HLOGRAPH_NATIVE_GRAPH_REDUNDANCY_H_
 
@@ -9,8 +9,8 @@
 
 namespace hlograph {
 
-// Sets Trait::kDead, Trait::kDuplicate, and Trait::kHasSideEffect of what calls a
-// computation with side effects. `first_edge` as for AddTraits.
+// Sets Trait::kDead, Trait::kDuplicate, and Trait::kHasSideEffect of instructions that call
+// computations with side effects. `first_edge` as for AddTraits.
 void AddRedundancyTraits(const std::vector<int64_t>& first_edge, GraphColumns& columns);
 
 }  // namespace hlograph

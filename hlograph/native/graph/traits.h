@@ -1,4 +1,4 @@
-// What a rewrite would look for in an instruction, as bits.
+// Properties of instructions that rewrites look for, as bits.
 #ifndef HLOGRAPH_NATIVE_GRAPH_TRAITS_H_
 #define HLOGRAPH_NATIVE_GRAPH_TRAITS_H_
 
@@ -12,7 +12,7 @@
 namespace hlograph {
 
 // The order is part of the HloGraph file format: hlograph/graph/traits.py lists the
-// names in the same order and tells what each means, and a test compares the two.
+// names in the same order with their meanings, and a test compares the two.
 enum class Trait : uint8_t {
   kDynamic,
   kHasSideEffect,

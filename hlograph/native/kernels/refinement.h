@@ -10,12 +10,12 @@
 
 namespace hlograph {
 
-// Numbers distinct sequences of 64-bit words in the order in which they come.
+// Table that numbers distinct sequences of 64-bit words in the order of insertion.
 class WordTable {
  public:
   WordTable() : offsets_{0}, slots_(kFirstSlots, -1) {}
 
-  // Number of a sequence; a new one is stored.
+  // Returns the number of a sequence, and stores it if it is new.
   int32_t Intern(const uint64_t* words, size_t count);
   int64_t size() const { return static_cast<int64_t>(hashes_.size()); }
   // Sequence i is words()[offsets()[i]] up to words()[offsets()[i + 1]].
@@ -33,15 +33,15 @@ class WordTable {
   std::vector<int32_t> slots_;  // open addressing; a power of two, -1 where free
 };
 
-// A graph's edges by the node that sees them: each edge in both directions.
+// Edges of a graph grouped by node; each edge is listed at both of its nodes.
 struct Neighbours {
   std::vector<int64_t> offsets;  // [nodes + 1]
   std::vector<int32_t> node;
   std::vector<int32_t> label;
 };
 
-// Label of edge e, seen from its target, is labels[e]; from its source,
-// labels[e] + reverse_label. `links` is [edges, 2], source and target.
+// The label of edge e is labels[e] at its target, and labels[e] + reverse_label at
+// its source. `links` is [edges, 2], source and target.
 // Throws std::out_of_range if a link is to no node or a label is negative.
 Neighbours NeighboursOf(int64_t nodes, const int64_t* links, const int32_t* labels, int64_t edges,
                         int32_t reverse_label);
@@ -54,7 +54,8 @@ inline uint64_t PackEdge(int32_t label, int32_t colour) {
 
 // Colours of round 0 are distinct rows; a colour of round r is the node's own
 // colour in round r - 1 with the multiset of labels and colours around it.
-// Stored and compared as they are: equal colours mean equal neighbourhoods.
+// Sequences are compared in full, not by hash: equal colours mean equal
+// neighbourhoods.
 class Refinement {
  public:
   explicit Refinement(int rounds) : tables_(rounds + 1) {}
@@ -63,13 +64,13 @@ class Refinement {
   // Round 0: one word sequence a row. Round r: own colour, then packed edges, sorted.
   const WordTable& table(int round) const { return tables_[round]; }
 
-  // Colours of rows of `row_words` words each.
+  // Returns the colours of rows of `row_words` words each.
   std::vector<int32_t> AddRows(const uint64_t* rows, int64_t count, size_t row_words);
-  // Colours in a round of nodes with these colours in the round before.
+  // Returns the colours in a round of nodes with these colours in the round before.
   std::vector<int32_t> AddRound(int round, const std::vector<int32_t>& own,
                                 const Neighbours& neighbours);
-  // Colours in a round of what another refinement has there; colours of the
-  // round before are translated by `known`. `edges` are packed.
+  // Returns the colours here of the sequences that another refinement has in a
+  // round; `known` translates its colours of the round before.
   std::vector<int32_t> AddForeign(int round, const int64_t* offsets, const uint64_t* words,
                                   int64_t count, const int32_t* known, int64_t known_count);
 

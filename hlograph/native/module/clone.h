@@ -12,7 +12,8 @@ class HloModule;
 
 namespace hlograph {
 
-// A copy, dead computations included, and which instruction became which.
+// Returns a copy with all computations, dead ones included, and the map from instructions to
+// copies.
 std::pair<std::unique_ptr<xla::HloModule>, std::unique_ptr<xla::HloCloneContext>> CloneWithMap(
     const xla::HloModule& module);
 

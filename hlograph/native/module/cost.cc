@@ -21,10 +21,32 @@ int64_t ShapeSize(const xla::Shape& shape) {
   return shape.IsOpaque() ? kPointerBytes : xla::ShapeUtil::ByteSizeOf(shape, kPointerBytes);
 }
 
+// XLA's analysis, which expects dynamic slices to have indices; those of scalars have none. For
+// these it counts the bytes of each operand and the result once, as it does by default.
+class CostAnalysis : public xla::HloCostAnalysis {
+ public:
+  CostAnalysis() : HloCostAnalysis(ShapeSize) {}
+
+  absl::Status HandleDynamicSlice(const xla::HloInstruction* slice) override {
+    if (slice->operand_count() < 2) return absl::OkStatus();
+    return HloCostAnalysis::HandleDynamicSlice(slice);
+  }
+
+  absl::Status HandleDynamicUpdateSlice(const xla::HloInstruction* update) override {
+    if (update->operand_count() < 3) return absl::OkStatus();
+    return HloCostAnalysis::HandleDynamicUpdateSlice(update);
+  }
+
+ protected:
+  std::unique_ptr<HloCostAnalysis> CreateNestedCostAnalysis() override {
+    return std::make_unique<CostAnalysis>();
+  }
+};
+
 }  // namespace
 
 absl::StatusOr<Cost> AnalyzeCost(const xla::HloModule& module) {
-  xla::HloCostAnalysis analysis(ShapeSize);
+  CostAnalysis analysis;
   absl::Status status = module.entry_computation()->Accept(&analysis);
   if (!status.ok()) return status;
   Cost cost;
@@ -34,8 +56,7 @@ absl::StatusOr<Cost> AnalyzeCost(const xla::HloModule& module) {
   return cost;
 }
 
-InstructionCosts::InstructionCosts()
-    : analysis_(std::make_unique<xla::HloCostAnalysis>(ShapeSize)) {}
+InstructionCosts::InstructionCosts() : analysis_(std::make_unique<CostAnalysis>()) {}
 
 InstructionCosts::~InstructionCosts() = default;
 

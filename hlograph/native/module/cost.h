@@ -25,14 +25,14 @@ struct Cost {
 // count as one pointer of 8 bytes.
 absl::StatusOr<Cost> AnalyzeCost(const xla::HloModule& module);
 
-// The cost of single instructions, each counted once however often its computation runs. Nothing
-// for one that XLA cannot tell the cost of, and for those of a fusion, which has it all.
+// The costs of single instructions, each counted once however often its computation runs. Zero for
+// instructions that XLA has no cost of, and for those inside fusions, whose cost the fusion has.
 class InstructionCosts {
  public:
   InstructionCosts();
   ~InstructionCosts();
   Cost Of(const xla::HloInstruction* instruction);
-  // The same of one that lives as long as this, and does not change.
+  // The same for an instruction that outlives this object and does not change; remembers the cost.
   const Cost& OfLasting(const xla::HloInstruction* instruction);
 
  private:

@@ -391,7 +391,7 @@ Fingerprint StructureOf(const xla::HloModule& module) {
   return HashComputations(module, Detail::kOpcodesAndEdges).Finish();
 }
 
-Fingerprint SurroundingsOf(const xla::HloModule& module) {
+Fingerprint ContextOf(const xla::HloModule& module) {
   Hasher hasher;
   hasher.Add(static_cast<uint64_t>(module.config().replica_count()));
   hasher.Add(static_cast<uint64_t>(module.config().num_partitions()));

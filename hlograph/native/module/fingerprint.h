@@ -1,4 +1,4 @@
-// A structural hash that names a module's state.
+// Structural hashes of modules.
 #ifndef HLOGRAPH_NATIVE_MODULE_FINGERPRINT_H_
 #define HLOGRAPH_NATIVE_MODULE_FINGERPRINT_H_
 
@@ -20,7 +20,7 @@ struct Fingerprint {
   std::string ToHex() const;
 };
 
-// Hashes what the module computes and how: opcodes, shapes, layouts that are
+// Hashes the program of a module: opcodes, shapes, layouts that are
 // not the default, attributes, literals, operand and control edges, calls,
 // entry layout, aliasing. Independent of names,
 // ids, metadata, and of the order in which instructions and computations are
@@ -33,9 +33,9 @@ Fingerprint FingerprintOf(const xla::HloModule& module);
 // literals and attributes only.
 Fingerprint StructureOf(const xla::HloModule& module);
 
-// Hashes what passes may go by and FingerprintOf leaves out, because HloModuleProto does not carry
-// it: replicas, partitions and how they are made, and the module's own frontend attributes.
-Fingerprint SurroundingsOf(const xla::HloModule& module);
+// Hashes what passes may depend on and FingerprintOf leaves out, because HloModuleProto does not
+// carry it: replicas, partitions and their configuration, and the module's own frontend attributes.
+Fingerprint ContextOf(const xla::HloModule& module);
 
 }  // namespace hlograph
 

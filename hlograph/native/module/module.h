@@ -25,40 +25,41 @@ class HloModule;
 
 namespace hlograph {
 
-// Of text: RE2, which XLA's lexer matches the rest of the text with, takes no more. Of protos:
-// protobuf takes no more.
+// Limit of RE2, which XLA's lexer uses on text, and of protobuf.
 inline constexpr size_t kMaxBytes = (size_t{1} << 31) - 1;
 
-// What a module is, to those who watch passes change it.
+// The state of a module, as environments observe it.
 struct State {
   Fingerprint fingerprint;
   int64_t op_count = 0;
   std::vector<float> op_counts;  // by opcode
 };
 
-// What one run of a pass came to.
+// The result of one run of a pass.
 struct Step {
-  bool reported = false;       // whether the pass says that it changed the module
+  bool reported = false;       // true if the pass says that it changed the module
   double seconds = 0;          // in the pass
-  std::optional<State> state;  // of the module now, where it is another than before
+  std::optional<State> state;  // of the module now; empty if it is as before
 };
 
 // A module is an immutable base, shared between clones, and the passes that
-// changed it since. The mutable copy is made by the first pass, so a clone of
-// an untouched module costs nothing; after a pass that fails half-way the copy
-// is rebuilt from the base by replay, so that the common case pays for the
-// pass alone. Every method may be called from any thread.
+// changed it since. The first pass makes the mutable copy, so a clone of an
+// untouched module costs nothing. After a pass that fails half-way, by an error
+// or an exception, the copy is dropped, and made from the base by replay when it
+// is needed: the common case pays for the pass alone. Every method may be called
+// from any thread.
 class Module {
  public:
   explicit Module(std::unique_ptr<xla::HloModule> module);
   ~Module();
 
-  // Parse a module; null means that it must be done in a process of its own, which XLA may end:
-  // it does not survive this input, or may not, or did not survive another one in this process.
-  // There `alone` is true: null is never returned, and an abort is not survived.
-  static absl::StatusOr<std::unique_ptr<Module>> FromText(absl::string_view text, bool alone);
+  // Parses HLO text. Returns null if XLA's parser may end the process on this text, which CheckText
+  // tells: then a process that may be ended has to parse it, with `isolated`, for which null is
+  // never returned.
+  static absl::StatusOr<std::unique_ptr<Module>> FromText(absl::string_view text, bool isolated);
+  // Parses a serialized HloModuleProto. Returns null as FromText does, by what CheckProto tells.
   static absl::StatusOr<std::unique_ptr<Module>> FromProto(absl::string_view serialized,
-                                                           bool alone);
+                                                           bool isolated);
 
   std::string Name() const;
   std::string ToText(bool metadata) const;
@@ -71,24 +72,25 @@ class Module {
   // Adds the number of instructions of each opcode to counts[opcode].
   void CountOpcodes(int64_t* counts) const;
   State GetState() const;
-  // Hash of what passes may go by and neither the fingerprint nor a HloModuleProto holds: how
-  // many devices the module is for, and the module's own frontend attributes.
-  Fingerprint GetSurroundings() const;
+  // Hash of what passes may depend on and neither the fingerprint nor an HloModuleProto holds: the
+  // number of devices, and the module's own frontend attributes.
+  Fingerprint GetContext() const;
   absl::Status Verify() const;
   absl::StatusOr<Cost> GetCost() const;
 
   // Runs one pass and returns whether it changed the module. After an error
   // the module is as it was before.
   absl::StatusOr<bool> Run(const Pass& pass);
-  // The same, and looks at the module if it is in another state then.
-  absl::StatusOr<Step> RunAndLook(const Pass& pass);
+  // The same, and returns the state of the module if it is not as before.
+  absl::StatusOr<Step> RunWithSnapshot(const Pass& pass);
 
-  // The rewrites that apply now; see rewrites.h. What was tried is not tried again on this module
-  // or a clone, nor after a rewrite that has not touched what the rule reads.
+  // Returns the rewrites that apply now; see rewrites.h. A rewrite is tried once only for this
+  // module and its clones, and again after a rewrite that changed what its rule reads.
   std::vector<Rewrite> Rewrites(const std::vector<const Rule*>& rules);
-  // The same, whatever is known.
-  std::vector<Rewrite> RewritesAnew(const std::vector<const Rule*>& rules, bool alone) const;
-  // Applies one; false if it does not apply. After an error the module is as it was before.
+  // The same, without using or storing known outcomes.
+  std::vector<Rewrite> RewritesAnew(const std::vector<const Rule*>& rules,
+                                    bool shared_copies) const;
+  // Applies one; returns false if it does not apply. After an error the module is as it was before.
   absl::StatusOr<bool> Apply(const Rule& rule, const std::string& instruction,
                              const std::string& other);
 
@@ -105,20 +107,25 @@ class Module {
          std::shared_ptr<SharedOutcomes> outcomes);
 
   // These expect the lock to be held.
+
+  // The module now.
   const xla::HloModule& Hlo() const;
   Fingerprint LockedFingerprint() const;
   State LockedState() const;
   absl::StatusOr<bool> LockedRun(const Pass& pass);
   // Makes a module the base, to which nothing was done yet.
   void SetBase(std::unique_ptr<xla::HloModule> base, Outcomes outcomes);
-  // Undoes what failed half-way, and returns its error.
-  absl::Status RestoredAfter(const absl::Status& error);
-  absl::Status Restore();
+  // Makes the mutable copy again, if it was dropped after a pass that failed: runs the applied
+  // passes on a copy of the base. Throws if there is not enough memory; the next call tries again.
+  void Replay() const;
+  // Makes the module as it is now the base.
+  void Rebase();
 
   mutable std::mutex mutex_;
   std::shared_ptr<const xla::HloModule> base_;
-  std::vector<const Pass*> applied_;                // since base_
-  std::unique_ptr<xla::HloModule> current_;         // null while nothing was run
+  std::vector<const Pass*> applied_;  // since base_; those that changed something
+  // Null before the first pass, and after one that failed until it is needed again.
+  mutable std::unique_ptr<xla::HloModule> current_;
   mutable std::optional<Fingerprint> fingerprint_;  // of Hlo(), once asked for
   std::shared_ptr<SharedOutcomes> outcomes_;        // of rewrites of base_
 };

@@ -1,4 +1,4 @@
-// XLA's own enumerations, by name.
+// Names of XLA's enumerations.
 #ifndef HLOGRAPH_NATIVE_MODULE_VOCABULARY_H_
 #define HLOGRAPH_NATIVE_MODULE_VOCABULARY_H_
 

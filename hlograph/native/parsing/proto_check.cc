@@ -5,9 +5,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "hlograph/native/parsing/proto_structure.h"
 #include "hlograph/native/parsing/tile_check.h"
+#include "hlograph/native/parsing/verdict.h"
 #include "xla/service/hlo.pb.h"
 #include "xla/xla_data.pb.h"
 
@@ -71,6 +74,21 @@ absl::Status CheckLiteral(const xla::ShapeProto& shape, int64_t size) {
   return absl::OkStatus();
 }
 
+int64_t CountLeaves(const xla::ShapeProto& shape) {
+  if (shape.element_type() != xla::TUPLE) return 1;
+  int64_t leaves = 0;
+  for (const xla::ShapeProto& part : shape.tuple_shapes()) leaves += CountLeaves(part);
+  return leaves;
+}
+
+absl::Status CheckReplication(const xla::HloInstructionProto& instruction) {
+  const int64_t flags = instruction.parameter_replication().replicated_at_leaf_buffers_size();
+  const int64_t leaves = CountLeaves(instruction.shape());
+  if (flags == 0 || flags == leaves) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("expected ", leaves, " flags in parameter_replication, got ", flags));
+}
+
 absl::Status CheckInstruction(const xla::HloInstructionProto& instruction) {
   absl::Status status;
   if (instruction.has_sharding()) status.Update(CheckSharding(instruction.sharding()));
@@ -87,6 +105,7 @@ absl::Status CheckInstruction(const xla::HloInstructionProto& instruction) {
   if (instruction.collective_device_list().has_iota_replica_group_list()) {
     status.Update(CheckIotaGroups(instruction.collective_device_list().iota_replica_group_list()));
   }
+  if (instruction.has_parameter_replication()) status.Update(CheckReplication(instruction));
   if (status.ok()) return status;
   return absl::InvalidArgumentError(
       absl::StrCat("instruction ", instruction.name(), ": ", status.message()));
@@ -94,11 +113,14 @@ absl::Status CheckInstruction(const xla::HloInstructionProto& instruction) {
 
 }  // namespace
 
-absl::Status CheckProto(const xla::HloModuleProto& module) {
+absl::StatusOr<Verdict> CheckProto(const xla::HloModuleProto& module) {
+  ProtoStructure structure;
   for (const xla::HloComputationProto& computation : module.computations()) {
     for (const xla::HloInstructionProto& instruction : computation.instructions()) {
       if (absl::Status status = CheckInstruction(instruction); !status.ok()) return status;
+      structure.Add(instruction);
     }
+    structure.Add(computation);
   }
   absl::Status status;
   if (module.has_spmd_output_sharding()) {
@@ -107,7 +129,8 @@ absl::Status CheckProto(const xla::HloModuleProto& module) {
   for (const xla::OpSharding& sharding : module.spmd_parameters_shardings()) {
     status.Update(CheckSharding(sharding));
   }
-  return status;
+  if (!status.ok()) return status;
+  return structure.IsRegular(module) ? Verdict::kSound : Verdict::kUnsure;
 }
 
 }  // namespace hlograph

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -17,6 +19,9 @@
 #include "absl/strings/strip.h"
 #include "hlograph/native/parsing/text_cursor.h"
 #include "hlograph/native/parsing/tile_check.h"
+#include "hlograph/native/parsing/usual_opcodes.h"
+#include "hlograph/native/parsing/verdict.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 
 namespace hlograph {
 namespace {
@@ -24,11 +29,11 @@ namespace {
 constexpr int kNowhere = kMaxNesting + 1;  // a depth that no bracket has
 constexpr int kInstructionDepth = 2;       // of the parentheses of an opcode that is no operand
 constexpr int64_t kLongestOperand = 4096;
+constexpr int kLongestTileSize = 9;  // digits
 constexpr int64_t kSaturated = std::numeric_limits<int64_t>::max();
 
-// Opcodes of their own; any other "-start" wraps the operation before it.
-constexpr absl::string_view kStarts[] = {"all-gather-start", "all-reduce-start", "async-start",
-                                         "collective-permute-start", "copy-start"};
+// Words before parentheses inside a shape, a sharding or a constant.
+constexpr absl::string_view kInnerWords[] = {"S", "E", "nan"};
 
 constexpr std::array<bool, 256> Special() {
   std::array<bool, 256> special = {};
@@ -65,18 +70,58 @@ int64_t ElementsOf(const char* p, const char* end) {
   return all;
 }
 
+// The elements of the one array of a shape that begins at `p`, such as f32[2,3]{1,0}; none if it is
+// another shape, or has a dimension without a size.
+std::optional<int64_t> ElementsOfArray(const char* p, const char* end) {
+  while (p != end && IsWordCharacter(*p)) ++p;
+  if (p == end || *p != '[') return std::nullopt;
+  const char* const close = std::find(p, end, ']');
+  if (close == end || std::find(p, close, '?') != close) return std::nullopt;
+  return ElementsOf(p, close);
+}
+
+// True if the list of integers before the first of ":})" has each of 0 to rank - 1 once.
+bool IsPermutation(const char* p, const char* end, size_t rank) {
+  std::vector<bool> seen(rank);
+  size_t count = 0;
+  for (; p != end && *p != ':' && *p != '}' && *p != ')'; ++p) {
+    if (IsSpace(*p) || *p == ',') continue;
+    size_t number = 0;
+    const char* const first = p;
+    for (; p != end && IsDigit(*p) && p - first < 9; ++p) number = 10 * number + (*p - '0');
+    if (p == first || number >= rank || seen[number]) return false;
+    seen[number] = true;
+    ++count;
+    --p;
+  }
+  return count == rank;
+}
+
+// True if the layout of each array of a shape is one of its dimensions.
+bool HasSoundLayouts(const char* p, const char* end) {
+  while ((p = std::find(p, end, '[')) != end) {
+    const char* const close = std::find(p, end, ']');
+    if (close == end) return false;
+    size_t rank = std::count(p, close, ',') + 1;
+    if (std::find_if(p, close, IsDigit) == close) rank = 0;
+    p = close + 1;
+    if (p != end && *p == '{' && !IsPermutation(p + 1, end, rank)) return false;
+  }
+  return true;
+}
+
 class TextCheck {
  public:
   explicit TextCheck(absl::string_view text) : text_(text), at_(text_.begin()) {}
 
-  absl::StatusOr<TextVerdict> Run() {
+  absl::StatusOr<Verdict> Run() {
     while (status_.ok()) {
       while (at_ != text_.end() && !kSpecial[static_cast<unsigned char>(*at_)]) ++at_;
       if (at_ == text_.end()) break;
       Visit(*at_);
     }
     if (!status_.ok()) return status_;
-    return unsure_ ? TextVerdict::kUnsure : TextVerdict::kSound;
+    return unsure_ ? Verdict::kUnsure : Verdict::kSound;
   }
 
  private:
@@ -116,12 +161,32 @@ class TextCheck {
       name_ = {};
     } else if (c == '(') {
       CheckCall(text_.WordBefore(bracket));
+    } else {
+      CheckBracket(c, text_.Before(bracket));
+    }
+  }
+
+  // A token has no dimensions, and an opcode is no part of a layout.
+  void CheckBracket(char c, absl::string_view before) {
+    if (c == '[' && absl::EndsWith(before, "token") && (at_ == text_.end() || *at_ != ']')) {
+      unsure_ = true;
+    }
+    if (c == '{' && absl::EndsWith(before, "tuple")) unsure_ = true;
+  }
+
+  // The sizes of a tile, as in {1,0:T(8,128)}.
+  void CheckTile() {
+    int digits = 0;
+    for (const char* p = at_; p != text_.end() && *p != ')'; ++p) {
+      digits = IsDigit(*p) ? digits + 1 : 0;
+      if (*p == '-' || digits > kLongestTileSize) unsure_ = true;
     }
   }
 
   void Close(char c) {
     // A literal={...} may be elided as well.
     if (c == ']' && in_literal_) CheckElided(at_);
+    if (depth_ == constant_depth_) CheckWords();
     if (depth_ > 0) --depth_;
     if (depth_ < attributes_depth_) attributes_depth_ = kNowhere;
     if (c == '}' && depth_ == 0) CheckParameters();
@@ -137,9 +202,12 @@ class TextCheck {
     if (absl::EndsWith(before, "<")) return;
     shape_ = at_;
     in_literal_ = absl::EndsWith(before, "literal");
+    // Its layout and its elements are not looked at here.
+    if (in_literal_ || absl::EndsWith(before, "result_accuracy")) unsure_ = true;
+    if (absl::EndsWith(before, "parameter_replication")) CheckReplication();
     const char* const value = text_.AfterGap(at_);
     if (value == text_.end()) return;
-    if (depth_ == 1) Define(text_.WordBefore(equals), equals, value);
+    if (depth_ <= 1) Define(text_.WordBefore(equals), equals, value);
     if (*value == '[') {
       CheckTileAssignment(value);
     } else if (*value == '{' && absl::EndsWith(before, "frontend_attributes")) {
@@ -151,45 +219,112 @@ class TextCheck {
     }
   }
 
+  // One flag for each leaf of a parameter, of which an array has one; other instructions have none.
+  void CheckReplication() {
+    const absl::string_view flags = text_.From(at_);
+    const bool is_one = absl::StartsWith(flags, "{true}") || absl::StartsWith(flags, "{false}");
+    if (!is_parameter_ || !is_one || name_shape_ == nullptr || IsTuple(name_shape_)) unsure_ = true;
+  }
+
   // An instruction is known from the next one on: it is no operand of itself.
   void Define(absl::string_view name, const char* equals, const char* shape) {
     const bool is_percent = name.data() != text_.begin() && name.data()[-1] == '%';
     if (name.data() + name.size() == equals && !is_percent) return;
+    // XLA also takes instructions without a computation around them.
+    if (depth_ == 0) unsure_ = true;
     if (!name_.empty()) shapes_[name_] = name_shape_;
     name_ = name;
     name_shape_ = shape;
   }
 
-  void CheckCall(absl::string_view opcode) {
-    if (opcode == "parameter") {
-      const char* p = at_;
-      if (std::optional<int64_t> number = text_.Integer(&p)) parameters_.push_back(*number);
-    } else if (opcode == "constant") {
-      CheckConstant();
-    } else if (opcode == "dot") {
-      CheckDot();
-    } else if (opcode == "map" || opcode == "infeed" || opcode == "recv") {
-      // Of map it needs a shape, of the others the first shape of a tuple, and does not look.
-      if (std::find(shape_, opcode.data(), '[') == opcode.data()) unsure_ = true;
-    } else if (absl::EndsWith(opcode, "-start") && !absl::c_linear_search(kStarts, opcode)) {
-      // The operation inside has its operands from outside, and nobody counts them.
+  // What is before a parenthesis: the opcode of an instruction, the name of a computation, or a
+  // letter in a layout.
+  void CheckCall(absl::string_view word) {
+    if (word.empty()) {
+      // Further sizes of a tile, as in T(8,128)(2,1).
+      if (absl::EndsWith(text_.Before(at_ - 1), ")")) CheckTile();
+    } else if (word == "T") {
+      CheckTile();
+    } else if (depth_ == kInstructionDepth) {
+      CheckOpcode(word);
+    } else if (depth_ > kInstructionDepth && !absl::c_linear_search(kInnerWords, word)) {
+      // An instruction in the place of an operand, which XLA never prints.
       unsure_ = true;
+      if (word == "constant") CheckConstant();
+      if (word == "parameter") AddParameter();
     }
   }
 
-  // XLA's parser goes on after some operands that it cannot read, and counts what it has read for
-  // every opcode with a fixed number of them, but not for dot.
-  void CheckDot() {
-    const char* p = at_;
-    if (!Operand(&p) || *p != ',') unsure_ = true;
-    if (unsure_) return;
-    ++p;
-    if (!Operand(&p) || *p != ')') unsure_ = true;
+  void CheckOpcode(absl::string_view name) {
+    using xla::HloOpcode;
+    const UsualOpcode usual = FindUsualOpcode(name);
+    const absl::string_view shape = text_.From(text_.AfterGap(shape_));
+    is_parameter_ = name == "parameter";
+    // Rare opcodes, and shapes that XLA has to infer.
+    if (usual.kind == OpcodeKind::kRare || shape.data() == name.data()) unsure_ = true;
+    if (usual.kind == OpcodeKind::kRare) return;
+    if (usual.kind == OpcodeKind::kArray && IsTuple(shape.data())) unsure_ = true;
+    if (usual.opcode == HloOpcode::kParameter) return AddParameter();
+    if (usual.opcode == HloOpcode::kConstant) return CheckConstant();
+    if (!unsure_) CheckOperands(usual);
+    switch (usual.opcode) {
+      case HloOpcode::kReshape:
+        return CheckReshape();
+      case HloOpcode::kTuple:
+        if (!IsTuple(shape.data())) unsure_ = true;
+        return;
+      case HloOpcode::kPartitionId:
+      case HloOpcode::kReplicaId:
+        if (!absl::StartsWith(shape, "u32[]")) unsure_ = true;
+        return;
+      default:
+        return;
+    }
   }
 
+  void AddParameter() {
+    const char* p = at_;
+    if (std::optional<int64_t> number = text_.Integer(&p)) parameters_.push_back(*number);
+  }
+
+  // XLA's parser goes on after some operands that it cannot read, and does not count what it has
+  // read for every opcode.
+  void CheckOperands(const UsualOpcode& usual) {
+    const char* p = at_;
+    int operands = 0;
+    for (bool more = !absl::StartsWith(text_.From(text_.AfterGap(p)), ")"); more; ++operands) {
+      const char* const shape = OperandShape(&p);
+      if (shape == nullptr || (usual.kind != OpcodeKind::kAny && !IsArray(shape))) unsure_ = true;
+      if (unsure_) return;
+      more = *p == ',';
+      if (more) ++p;
+    }
+    if (!MayHaveOperands(usual, operands)) unsure_ = true;
+  }
+
+  // A reshape to another number of elements is a failed check.
+  void CheckReshape() {
+    const char* p = at_;
+    const char* const shape = OperandShape(&p);
+    if (shape == nullptr || *p != ')') {
+      unsure_ = true;
+      return;
+    }
+    const std::optional<int64_t> before = ElementsOfArray(shape, text_.end());
+    if (!before || before != ElementsOfArray(text_.AfterGap(shape_), text_.end())) unsure_ = true;
+  }
+
+  bool IsArray(const char* shape) const {
+    const absl::string_view text = text_.From(shape);
+    return !IsTuple(shape) && !absl::StartsWith(text, "token") && !absl::StartsWith(text, "opaque");
+  }
+
+  bool IsTuple(const char* shape) const { return shape != text_.end() && *shape == '('; }
+
   // Reads "name" or "shape name" where the name is of an instruction above, of just that shape;
-  // then `p` is at the ',' or ')' behind.
-  bool Operand(const char** p) const {
+  // then `p` is at the ',' or ')' behind. Returns where the shape of that instruction begins, and
+  // null if the operand is another one.
+  const char* OperandShape(const char** p) const {
     const char* const start = text_.AfterGap(*p);
     const char* const limit = start + std::min<int64_t>(kLongestOperand, text_.end() - start);
     const char* end = start;
@@ -199,17 +334,19 @@ class TextCheck {
       if (*end == ')' || *end == ']' || *end == '}') --depth;
     }
     *p = end;
-    if (end == limit) return false;
+    if (end == limit) return nullptr;
     const absl::string_view operand =
         absl::StripTrailingAsciiWhitespace(absl::string_view(start, end - start));
     size_t name = operand.size();
     while (name > 0 && IsWordCharacter(operand[name - 1])) --name;
     const auto found = shapes_.find(operand.substr(name));
-    if (found == shapes_.end()) return false;
+    if (found == shapes_.end()) return nullptr;
     const absl::string_view shape =
         absl::StripTrailingAsciiWhitespace(absl::StripSuffix(operand.substr(0, name), "%"));
-    return shape.empty() || (shape[0] != '(' && (shape.back() == ']' || shape.back() == '}') &&
-                             absl::StartsWith(text_.From(found->second), shape));
+    const bool is_same =
+        shape.empty() || (shape[0] != '(' && (shape.back() == ']' || shape.back() == '}') &&
+                          absl::StartsWith(text_.From(found->second), shape));
+    return is_same ? found->second : nullptr;
   }
 
   // Parameters must be 0, 1, 2, ... in any order; XLA itself reports what occurs twice.
@@ -225,6 +362,11 @@ class TextCheck {
 
   // An element takes a character of text or more, but for constant({...}).
   void CheckConstant() {
+    if (!HasSoundLayouts(shape_, at_)) unsure_ = true;
+    if (!absl::StartsWith(text_.From(text_.AfterGap(shape_)), "pred[")) {
+      constant_ = at_;
+      constant_depth_ = depth_;
+    }
     const char* inside = text_.AfterGap(at_);
     if (inside != text_.end() && *inside == '{') inside = text_.AfterGap(inside + 1);
     if (absl::StartsWith(text_.From(inside), "...")) return CheckElided(at_);
@@ -238,6 +380,16 @@ class TextCheck {
     }
     Fail(at_, absl::StrCat("a literal has a shape of ", elements,
                            " elements or more, but not as many characters"));
+  }
+
+  // XLA's lexer takes "true" and "false" in any constant, and its parser ends the process where the
+  // type is not pred. Numbers, "inf" and "nan" have neither of the letters.
+  void CheckWords() {
+    constant_depth_ = kNowhere;
+    if (std::memchr(constant_, 'u', at_ - constant_) != nullptr ||
+        std::memchr(constant_, 'l', at_ - constant_) != nullptr) {
+      unsure_ = true;
+    }
   }
 
   void CheckElided(const char* shape_end) {
@@ -285,7 +437,10 @@ class TextCheck {
   int depth_ = 0;                    // of brackets
   int attributes_depth_ = kNowhere;  // inside frontend_attributes={
   bool in_literal_ = false;          // behind literal=
+  bool is_parameter_ = false;        // the instruction
   const char* shape_ = at_;          // behind the last '=', or the last literal's shape
+  const char* constant_ = nullptr;   // the inside of a constant of numbers
+  int constant_depth_ = kNowhere;    // of its parentheses
   int64_t elided_ = 0;               // elements that {...} has stood for
 
   // Of this computation: numbers of its parameters, and where the shapes of its instructions
@@ -298,6 +453,6 @@ class TextCheck {
 
 }  // namespace
 
-absl::StatusOr<TextVerdict> CheckText(absl::string_view text) { return TextCheck(text).Run(); }
+absl::StatusOr<Verdict> CheckText(absl::string_view text) { return TextCheck(text).Run(); }
 
 }  // namespace hlograph

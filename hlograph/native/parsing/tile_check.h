@@ -1,4 +1,4 @@
-// Whether a tile assignment of HLO (who of N devices has which tile) is one.
+// Checks tile assignments of HLO, which say which of N devices has which tile.
 #ifndef HLOGRAPH_NATIVE_PARSING_TILE_CHECK_H_
 #define HLOGRAPH_NATIVE_PARSING_TILE_CHECK_H_
 
@@ -10,20 +10,20 @@
 
 namespace hlograph {
 
-// XLA writes a device assignment out as an array: 16,777,216 devices are 128 MiB of it, and
-// hundreds of times the largest machines.
+// XLA stores a device assignment as an array. 16,777,216 devices take 128 MiB, and are hundreds of
+// times as many as the largest machines have.
 inline constexpr int64_t kMaxDevices = int64_t{1} << 24;
 
-// The product of dimensions that are 1 or more; none if one of them is not, or the product is
-// beyond `limit`.
+// Returns the product of dimensions; nothing if one is less than 1, or the product is more than
+// `limit`.
 std::optional<int64_t> BoundedProduct(absl::Span<const int64_t> dims, int64_t limit);
 
 // Checks `devices=[tiles]d0,d1,...`: XLA copies the devices into an array of the tiles without
-// looking whether they fit.
+// checking that they fit.
 absl::Status CheckTiles(absl::Span<const int64_t> tiles, int64_t devices);
 
-// Checks `[tiles]<=[dims]T(permutation)`: XLA indexes with the permutation without looking. An
-// empty permutation is the identity.
+// Checks `[tiles]<=[dims]T(permutation)`: XLA uses the permutation as indices without checking it.
+// An empty permutation is the identity.
 absl::Status CheckIotaTiles(absl::Span<const int64_t> tiles, absl::Span<const int64_t> dims,
                             absl::Span<const int64_t> permutation);
 

@@ -107,6 +107,16 @@ bool IsDecomposableTopK(const xla::HloInstruction* instruction) {
   return called.size() == 1 && called[0]->num_parameters() == 4;
 }
 
+// A select-and-scatter expander that leaves scalars alone: XLA's builds a reduction with twice the
+// same parameter for them, which is a failed check.
+class ArraySelectAndScatterExpander : public xla::SelectAndScatterExpander {
+ protected:
+  bool InstructionMatchesPattern(xla::HloInstruction* instruction) override {
+    return SelectAndScatterExpander::InstructionMatchesPattern(instruction) &&
+           !instruction->shape().dimensions().empty();
+  }
+};
+
 void AddLinearAlgebra(std::vector<Pass>& passes) {
   passes.push_back({"cholesky_expander",
                     "CholeskyExpander",
@@ -230,9 +240,9 @@ void AddIndexing(std::vector<Pass>& passes) {
                     kNormalizer});
   passes.push_back({"select_and_scatter_expander",
                     "SelectAndScatterExpander",
-                    "Expands select-and-scatter into select and scatter.",
+                    "Expands select-and-scatter of arrays into select and scatter.",
                     {},
-                    [] { return std::make_unique<xla::SelectAndScatterExpander>(); },
+                    [] { return std::make_unique<ArraySelectAndScatterExpander>(); },
                     ""});
   passes.push_back({"dynamic-index-splitter",
                     "DynamicIndexSplitter",

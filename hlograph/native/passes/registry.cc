@@ -4,7 +4,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "hlograph/native/module/catching.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
 
@@ -19,7 +24,29 @@ std::vector<Pass> MakeRegistry() {
   AddExpanderPasses(passes);
   ClassifyNumerics(passes);
   NameOpcodes(passes);
+  AddPrecautions(passes);
   return passes;
+}
+
+// The first instruction that makes a precaution necessary, or null.
+const xla::HloInstruction* FindCause(const Precaution& precaution, const xla::HloModule& module) {
+  for (const xla::HloComputation* computation : module.computations()) {
+    for (const xla::HloInstruction* instruction : computation->instructions()) {
+      if (precaution.is_needed(*instruction)) return instruction;
+    }
+  }
+  return nullptr;
+}
+
+absl::StatusOr<bool> TakePrecaution(const Precaution& precaution, const Pass& pass,
+                                    xla::HloModule* module) {
+  const xla::HloInstruction* cause = FindCause(precaution, *module);
+  if (cause == nullptr) return false;
+  if (precaution.runs_first.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(pass.name, " ", precaution.refusal, ", such as ", cause->name()));
+  }
+  return FindPass(precaution.runs_first)->make()->Run(module);
 }
 
 }  // namespace
@@ -40,15 +67,22 @@ const Pass* FindPass(const std::string& name) {
 }
 
 absl::StatusOr<bool> RunPass(const Pass& pass, xla::HloModule* module) {
-  bool changed = false;
-  if (!pass.requires_pass.empty()) {
-    absl::StatusOr<bool> first = FindPass(pass.requires_pass)->make()->Run(module);
-    if (!first.ok()) return first.status();
-    changed = *first;
-  }
-  absl::StatusOr<bool> result = pass.make()->Run(module);
-  if (!result.ok()) return result.status();
-  return changed || *result;
+  return Catching(absl::StrCat("XLA's pass of ", pass.name), [&]() -> absl::StatusOr<bool> {
+    bool changed = false;
+    if (!pass.requires_pass.empty()) {
+      absl::StatusOr<bool> first = FindPass(pass.requires_pass)->make()->Run(module);
+      if (!first.ok()) return first;
+      changed = *first;
+    }
+    for (const Precaution& precaution : pass.precautions) {
+      absl::StatusOr<bool> taken = TakePrecaution(precaution, pass, module);
+      if (!taken.ok()) return taken;
+      changed |= *taken;
+    }
+    absl::StatusOr<bool> result = pass.make()->Run(module);
+    if (!result.ok()) return result;
+    return changed || *result;
+  });
 }
 
 }  // namespace hlograph

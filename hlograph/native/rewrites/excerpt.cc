@@ -33,14 +33,14 @@ xla::HloModuleConfig ConfigOf(const xla::HloModule& whole) {
 }  // namespace
 
 Excerpt::Excerpt(const std::vector<xla::HloInstruction*>& instructions,
-                 std::vector<xla::HloInstruction*> results, Shown shown)
+                 std::vector<xla::HloInstruction*> results, CopiedOperands copied)
     : builder_("excerpt"),
       module_(std::make_unique<xla::HloModule>("excerpt",
                                                ConfigOf(*instructions.front()->GetModule()))),
       context_(module_.get()),
       first_(instructions.front()),
       results_(std::move(results)),
-      shown_(std::move(shown)) {
+      copied_(std::move(copied)) {
   for (xla::HloInstruction* instruction : instructions) AddCopy(instruction, /*hops=*/0);
   std::vector<xla::HloInstruction*> copies;
   for (xla::HloInstruction* result : results_) copies.push_back(Add(result, /*hops=*/0));
@@ -87,9 +87,9 @@ absl::Status Excerpt::ReplaceResults() {
 
 xla::HloInstruction* Excerpt::Add(xla::HloInstruction* whole, int hops) {
   if (auto it = copies_.find(whole); it != copies_.end()) return it->second;
-  const bool shown = hops <= shown_.hops &&
-                     std::find(shown_.operands.begin(), shown_.operands.end(), whole->opcode()) !=
-                         shown_.operands.end();
+  const bool shown = hops <= copied_.hops &&
+                     std::find(copied_.opcodes.begin(), copied_.opcodes.end(), whole->opcode()) !=
+                         copied_.opcodes.end();
   return shown ? AddCopy(whole, hops) : AddParameter(whole);
 }
 

@@ -1,4 +1,4 @@
-// A part of a module in a module of its own, for passes to see no more than that.
+// Copies a part of a module into a module of its own, so that a pass acts on that part only.
 #ifndef HLOGRAPH_NATIVE_REWRITES_EXCERPT_H_
 #define HLOGRAPH_NATIVE_REWRITES_EXCERPT_H_
 
@@ -21,41 +21,43 @@ class HloInstruction;
 
 namespace hlograph {
 
-// What a pass is shown of the operands of an excerpt's instructions.
-struct Shown {
-  std::vector<xla::HloOpcode> operands;  // of these opcodes are copied, others are parameters
-  int hops = 2;                          // and no farther away than that
+// Which operands of an excerpt's instructions are copied. The others become parameters.
+struct CopiedOperands {
+  std::vector<xla::HloOpcode> opcodes;
+  int hops = 2;  // from the instructions, at most
 };
 
-// Instructions of one computation, operands first, and what of their operands is shown.
+// Copy of instructions of one computation, with some of their operands.
 class Excerpt {
  public:
-  // `results` are those whose values the rest of the module takes: the excerpt computes them, and
-  // a tuple of them if they are several.
+  // `instructions` are in post order. `results` are those with users outside: the excerpt returns
+  // them, as a tuple if there are several.
   Excerpt(const std::vector<xla::HloInstruction*>& instructions,
-          std::vector<xla::HloInstruction*> results, Shown shown);
+          std::vector<xla::HloInstruction*> results, CopiedOperands copied);
 
-  // Runs a pass on the excerpt, and puts what is left of it in the place of the results; false if
+  // Runs a pass on the excerpt, and replaces the results by what it computes then. Returns false if
   // the pass changes nothing.
   absl::StatusOr<bool> Apply(const Pass& pass);
 
  private:
-  // Puts what the excerpt computes now in the place of the results. What is still the same is
-  // kept, but for the first instruction, whose computations may have changed.
+  // Replaces the results by what the excerpt computes now. Unchanged instructions are kept, except
+  // for the first one, whose computations may have changed.
   absl::Status ReplaceResults();
 
   using Instructions = std::unordered_map<const xla::HloInstruction*, xla::HloInstruction*>;
 
-  // The copy of an instruction of the whole module, so many hops from those of the excerpt.
+  // Returns the copy of an instruction of the whole module, which is `hops` from the excerpt's.
   xla::HloInstruction* Add(xla::HloInstruction* whole, int hops);
   xla::HloInstruction* AddCopy(xla::HloInstruction* whole, int hops);
   xla::HloInstruction* AddParameter(xla::HloInstruction* whole);
 
-  // Lets clones call what of the whole module a pass has left as it was.
+  // Makes clones call the computations of the whole module that the pass has not changed.
   void MapUnchanged(xla::HloCloneContext& context) const;
-  // Adds to the whole module what the excerpt has now; what each of its instructions is there.
+  // Adds the instructions of the excerpt to the whole module, and returns the map from one to the
+  // other.
   Instructions AddToWhole();
-  // The instruction of the whole module that this one still is; null if it is a new one.
+  // Returns the instruction of the whole module that an unchanged one stands for; null for new
+  // ones.
   xla::HloInstruction* Original(const xla::HloInstruction* mine, const Instructions& made) const;
 
   xla::HloComputation::Builder builder_;
@@ -63,7 +65,7 @@ class Excerpt {
   xla::HloCloneContext context_;
   xla::HloInstruction* const first_;
   const std::vector<xla::HloInstruction*> results_;
-  const Shown shown_;
+  const CopiedOperands copied_;
   int64_t parameters_ = 0;
   Instructions copies_;                                        // of whole instructions
   Instructions kept_;                                          // whole instructions of copies

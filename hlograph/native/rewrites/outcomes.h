@@ -1,4 +1,4 @@
-// What came of trying rewrites, kept for as long as it holds.
+// Outcomes of trying rewrites, kept until a change makes them invalid.
 #ifndef HLOGRAPH_NATIVE_REWRITES_OUTCOMES_H_
 #define HLOGRAPH_NATIVE_REWRITES_OUTCOMES_H_
 
@@ -16,36 +16,36 @@ class HloInstruction;
 
 namespace hlograph {
 
-class Succession;
+class InstructionOrder;
 
-// What came of trying a rewrite alone. The instructions are of the module itself, not of the copy
-// that it was tried on.
+// Outcome of trying one rewrite. The instructions are those of the module, not of the copy that it
+// was tried on.
 struct Outcome {
   bool applies = false;
   int64_t added = 0;  // instructions
-  double flops = 0;   // of the new ones less of the old ones
+  double flops = 0;   // of the added instructions, minus those of the removed ones
   double bytes = 0;
   std::vector<const xla::HloInstruction*> gone;
-  std::vector<const xla::HloInstruction*> used;  // by what is new
+  std::vector<const xla::HloInstruction*> used;  // operands of the added instructions
 };
 
-// Outcomes of rewrites of one module, which must not change. Most are that nothing applies.
+// Outcomes of rewrites of one module, which must not change. For most places no rewrite applies.
 class Outcomes {
  public:
-  // The outcome at a place; null if it is not known.
+  // Returns the outcome at a place; null if it is not known.
   const Outcome* Find(const Rule* rule, Place place) const;
   void Add(const Rule* rule, Place place, Outcome outcome);
   bool empty() const { return known_.empty(); }
 
-  // Those that hold in what the module became: nothing that they came of was touched.
-  Outcomes After(const Succession& succession) const;
+  // Returns the outcomes that still hold after a change: nothing that they depend on was changed.
+  Outcomes After(const InstructionOrder& order) const;
 
  private:
   using Key = std::tuple<const Rule*, xla::HloInstruction*, xla::HloInstruction*>;
   absl::flat_hash_map<Key, Outcome> known_;
 };
 
-// Outcomes that all who look at one module add to.
+// Outcomes that all clones of a module share.
 struct SharedOutcomes {
   std::mutex mutex;
   Outcomes outcomes;

@@ -1,4 +1,5 @@
-// The part of a computation around a few places: a copy of it is cheaper than one of the module.
+// Copies of the part of a computation around a few places, which are cheaper than those of a
+// module.
 #ifndef HLOGRAPH_NATIVE_REWRITES_PARTS_H_
 #define HLOGRAPH_NATIVE_REWRITES_PARTS_H_
 
@@ -21,34 +22,35 @@ class HloModule;
 
 namespace hlograph {
 
-// What a copy of a part holds.
+// The instructions of a copied part.
 struct Part {
   const xla::HloComputation* computation = nullptr;
-  // Complete: with all their operands, and with all their users unless whole computations share
-  // them.
+  // Instructions copied with all their operands, and with all their users unless whole computations
+  // share them.
   absl::flat_hash_set<const xla::HloInstruction*> core;
-  // The core, and those of its users that are not of it, operands first.
+  // The core, and the users of the core that are not in it, operands first.
   std::vector<const xla::HloInstruction*> copied;
 };
 
-// Finds parts of a module that does not change meanwhile.
+// Finds parts of a module. The module must not change meanwhile.
 class PartFinder {
  public:
-  // What is in reach of places in one computation; nothing if that, with what it calls, is more
-  // instructions than the limit, or cannot be copied alone.
+  // Returns the part in reach of places of one computation. Returns nothing if the part, with the
+  // computations that it calls, has more instructions than the limit, or cannot be copied alone.
   std::optional<Part> Find(const std::vector<std::pair<Place, Reach>>& places, int64_t limit);
 
  private:
   using Positions = absl::flat_hash_map<const xla::HloInstruction*, int64_t>;
 
-  // An order in which operands come first.
+  // Returns the position of each instruction in post order: operands come first.
   const Positions& PositionsIn(const xla::HloComputation& computation);
 
   absl::flat_hash_map<const xla::HloComputation*, Positions> positions_;
 };
 
-// A module of that part alone, parameters being in the place of operands that it lacks, and which
-// instruction became which. Computations that others call, too, have another caller here as well.
+// Returns a module of a part, with parameters for the operands that are not in it, and the map from
+// the instructions of the part to their copies. A computation with callers outside of the part has
+// another caller in the copy too.
 std::pair<std::unique_ptr<xla::HloModule>, std::unique_ptr<xla::HloCloneContext>> ClonePart(
     const Part& part);
 

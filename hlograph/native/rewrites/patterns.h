@@ -1,7 +1,6 @@
-// What the patterns of our own rules are made of.
+// Building blocks of the patterns of our own rules.
 //
-// Text may be parsed that is not valid HLO: what is said here of an instruction holds for its
-// shapes, too.
+// Modules need not be valid HLO, so these functions check shapes as well.
 #ifndef HLOGRAPH_NATIVE_REWRITES_PATTERNS_H_
 #define HLOGRAPH_NATIVE_REWRITES_PATTERNS_H_
 
@@ -19,30 +18,31 @@ namespace hlograph {
 
 using Instruction = xla::HloInstruction;
 
-// Whether the elements, and those of a few such arrays, can be counted.
+// Returns true if the number of elements of a few such arrays fits into an int64.
 bool IsCountable(absl::Span<const int64_t> dimensions);
 
-// Whether a rule may take an instruction away and build the like of it: its value is an array of
-// a fixed size, and nothing is attached to it that would have to go somewhere.
+// Returns true if a rule may replace an instruction by one with the same attributes: its value is
+// an array of fixed size, and it has no control dependencies, sharding or other annotations to
+// move.
 bool IsPlain(const Instruction* instruction);
 
-// Whether sums and products of a type are those of a ring, up to rounding.
+// Returns true for element types whose sums and products form a ring, up to rounding.
 bool IsRing(xla::PrimitiveType type);
 
-// The same element type and dimensions.
+// Return true if two values have the same element type and dimensions, or the same element type.
 bool SameArray(const Instruction* one, const Instruction* two);
 bool SameType(const Instruction* one, const Instruction* two);
 
-// The same dimensions but for one.
+// Returns true if two shapes have the same dimensions, except for one.
 bool SameElsewhere(const xla::Shape& one, const xla::Shape& two, int64_t dimension);
 
-// These are plain as well.
+// Return true for plain instructions of these kinds.
 bool IsConcatenate(const Instruction* instruction);  // of two or more
 bool IsBroadcast(const Instruction* instruction);
 bool IsRearrangement(const Instruction* instruction);  // transpose or reshape
-// Of arrays of one shape, element by element; without attributes.
+// Elementwise operation on arrays of one shape, without attributes.
 bool IsPointwise(const Instruction* instruction);
-// Whether all elements are one scalar: such an operand can have any shape.
+// Broadcast of a scalar: all elements are equal, so it can be rebuilt in any shape.
 bool IsUniform(const Instruction* instruction);
 
 }  // namespace hlograph

@@ -1,4 +1,4 @@
-// Dot and convolution: products that are linear in either operand.
+// Dots and convolutions: products that are linear in either operand.
 #ifndef HLOGRAPH_NATIVE_REWRITES_PRODUCTS_H_
 #define HLOGRAPH_NATIVE_REWRITES_PRODUCTS_H_
 
@@ -10,29 +10,33 @@
 
 namespace hlograph {
 
-// A dimension of an operand that is one of the result's.
+// A dimension of an operand, and the dimension of the result that it becomes.
 struct ResultDimension {
   int64_t operand = 0;
   int64_t result = 0;
 };
 
-// Whether this is a dot or convolution, plain and valid, of that opcode.
+// Returns true for a plain and valid instruction of that opcode, dot or convolution.
 bool IsProduct(const Instruction* instruction, xla::HloOpcode opcode);
 
-// The same product of other operands: dimension numbers, window, groups and precision.
+// Returns true if two products differ in their operands only: they have the same dimension numbers,
+// window, groups and precision.
 bool SameProduct(const Instruction* one, const Instruction* two);
 
-// Whether the operands and the result have one type, of a ring.
+// Returns true if the operands and the result have the same element type, and its addition and
+// multiplication form a ring.
 bool HasOneType(const Instruction* product);
 
-// Dimensions along which the result for the concatenation of operands, the one on the other side
-// being the same, is the concatenation of the results. Expects a product, and side 0 or 1.
+// Returns the dimensions of one operand along which the product distributes over concatenation: the
+// product of concatenated operands is the concatenation of the products. Expects a product, and
+// side 0 or 1.
 std::vector<ResultDimension> FreeDimensions(const Instruction* product, int side);
 
-// Dimensions along which the operand and the result may be scaled alike: batches as well.
+// Returns the dimensions along which scaling the operand scales the result alike: the free
+// dimensions and the batch dimensions.
 std::vector<ResultDimension> ScalableDimensions(const Instruction* product, int side);
 
-// The two operands, with another one on one side.
+// Returns the two operands, with the one on `side` replaced.
 std::vector<Instruction*> OperandsWith(Instruction* product, int side, Instruction* operand);
 
 }  // namespace hlograph

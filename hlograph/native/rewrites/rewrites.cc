@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "hlograph/native/module/catching.h"
 #include "hlograph/native/module/cost.h"
 #include "hlograph/native/rewrites/outcomes.h"
 #include "hlograph/native/rewrites/parts.h"
@@ -89,9 +90,9 @@ std::vector<Batch> Split(const xla::HloModule& module, PartFinder& parts,
   return batches;
 }
 
-// Tries a batch on one copy, and adds what comes of it; returns what has to wait for another copy.
-std::vector<Candidate> TryBatch(Scratch& scratch, const std::vector<Candidate>& batch, bool alone,
-                                Outcomes& outcomes) {
+// Tries a batch on one copy, and adds the outcomes. Returns the candidates that need another copy.
+std::vector<Candidate> TryBatch(Scratch& scratch, const std::vector<Candidate>& batch,
+                                bool shared_copies, Outcomes& outcomes) {
   bool usable = true;
   std::vector<Candidate> later;
   for (const Candidate& candidate : batch) {
@@ -100,9 +101,11 @@ std::vector<Candidate> TryBatch(Scratch& scratch, const std::vector<Candidate>& 
       continue;
     }
     Outcome outcome;
-    absl::StatusOr<Trial> trial = scratch.Try(*candidate.rule, candidate.place, outcome);
-    // After an error the copy may be anything; the rewrite is none, and the others go on.
-    usable = trial.ok() && !(alone && *trial == Trial::kFound);
+    absl::StatusOr<Trial> trial = Catching("XLA's code for " + candidate.rule->name(), [&] {
+      return scratch.Try(*candidate.rule, candidate.place, outcome);
+    });
+    // After an error the copy is not used again; the rewrite does not apply, and the others go on.
+    usable = trial.ok() && (shared_copies || *trial != Trial::kFound);
     if (trial.ok() && (*trial == Trial::kMet || *trial == Trial::kCut)) {
       later.push_back(candidate);
       if (*trial == Trial::kCut) ++later.back().cuts;
@@ -113,9 +116,9 @@ std::vector<Candidate> TryBatch(Scratch& scratch, const std::vector<Candidate>& 
   return later;
 }
 
-// Tries what no outcome is known of, and adds what comes of it.
-void TryAll(const xla::HloModule& module, const std::vector<Candidate>& candidates, bool alone,
-            Outcomes& outcomes) {
+// Tries the candidates without a known outcome, and adds their outcomes.
+void TryAll(const xla::HloModule& module, const std::vector<Candidate>& candidates,
+            bool shared_copies, Outcomes& outcomes) {
   InstructionCosts costs;
   PartFinder parts;
   std::vector<Candidate> waiting;
@@ -124,16 +127,17 @@ void TryAll(const xla::HloModule& module, const std::vector<Candidate>& candidat
   }
   while (!waiting.empty()) {
     std::vector<Batch> batches;
-    if (alone) {
-      batches.push_back({std::nullopt, std::move(waiting)});
-    } else {
+    if (shared_copies) {
       batches = Split(module, parts, std::move(waiting));
+    } else {
+      batches.push_back({std::nullopt, std::move(waiting)});
     }
     waiting.clear();
     for (Batch& batch : batches) {
       Scratch scratch =
           batch.part.has_value() ? Scratch(*std::move(batch.part), costs) : Scratch(module, costs);
-      const std::vector<Candidate> later = TryBatch(scratch, batch.candidates, alone, outcomes);
+      const std::vector<Candidate> later =
+          TryBatch(scratch, batch.candidates, shared_copies, outcomes);
       waiting.insert(waiting.end(), later.begin(), later.end());
     }
   }
@@ -169,10 +173,10 @@ std::vector<Rewrite> ProposeRewrites(const xla::HloModule& module,
 }
 
 std::vector<Rewrite> FindRewrites(const xla::HloModule& module,
-                                  const std::vector<const Rule*>& rules, bool alone,
+                                  const std::vector<const Rule*>& rules, bool shared_copies,
                                   Outcomes& outcomes) {
   const std::vector<Candidate> candidates = Propose(module, rules);
-  TryAll(module, candidates, alone, outcomes);
+  TryAll(module, candidates, shared_copies, outcomes);
   std::vector<Rewrite> rewrites;
   for (const Candidate& candidate : candidates) {
     const Outcome& outcome = *outcomes.Find(candidate.rule, candidate.place);

@@ -1,4 +1,4 @@
-// The rules of rewriting: XLA's own code and identities of our own, applied at one place.
+// Rewrite rules: XLA's code, and identities of our own, applied at one place.
 #ifndef HLOGRAPH_NATIVE_REWRITES_RULES_H_
 #define HLOGRAPH_NATIVE_REWRITES_RULES_H_
 
@@ -17,7 +17,7 @@ class HloInstruction;
 
 namespace hlograph {
 
-// Where a rule applies: an instruction, or an ordered pair in one computation.
+// Place where a rule applies: an instruction, or an ordered pair of a computation.
 struct Place {
   xla::HloInstruction* instruction = nullptr;
   xla::HloInstruction* other = nullptr;  // null unless the rule is about pairs
@@ -27,34 +27,33 @@ struct Place {
 class Applier {
  public:
   virtual ~Applier() = default;
-  // Applies the rule at a place, and nowhere else; false if it does not apply there. It may leave
-  // instructions without users behind where it returns false, and after an error anything.
+  // Applies the rule at a place, and nowhere else. Returns false if it does not apply there; then
+  // it may have added instructions without users. After an error the module must not be used again.
   virtual absl::StatusOr<bool> At(Place place) = 0;
 };
 
-// Applies a rule at a place with what belongs to it: computations that nobody calls any more go,
-// and so does what a rule that does not apply built.
+// Applies a rule at a place, and cleans up: removes computations without callers, and the
+// instructions that were added if the rule did not apply.
 absl::StatusOr<bool> ApplyAt(Applier& applier, Place place);
 
-// How far around a place a rule reads: what it does elsewhere cannot change what it does here.
+// How far around a place a rule reads. Changes that are further away do not affect it.
 struct Reach {
   int operands = 0;    // hops to operands
   int users = 0;       // hops to users, and from each to its operands
-  bool paths = false;  // and whether one of a pair needs the other, however far it is
+  bool paths = false;  // true if it also asks whether one of a pair depends on the other
 };
 
-// Adds the instructions of a computation that a rule may apply to, in post order, which takes
-// longer than asking and is found only where there are any.
+// Adds the instructions of a computation for which `may_apply` is true, in post order. The post
+// order costs more than the tests, and is computed only if any is true.
 void ProposeWhere(xla::HloComputation* computation,
                   absl::FunctionRef<bool(xla::HloInstruction*)> may_apply,
                   std::vector<Place>& places);
 
-// Whether whole computations share a value, as they do constants and parameters: rules ask whether
-// others have more users, but not of these.
+// Returns true for constants and parameters, which whole computations share. Rules ask for the
+// number of users of other instructions only.
 bool IsShared(const xla::HloInstruction* instruction);
 
-// A rule on a documented interface: what it proposes is cheap to find and may turn out not to
-// apply.
+// A rewrite rule. The places that it proposes are cheap to find; at some it may not apply.
 class Rule {
  public:
   Rule(std::string name, std::string xla_code, std::string description, std::string equation = "",
@@ -69,19 +68,19 @@ class Rule {
   const std::string& name() const { return name_; }
   const std::string& xla_code() const { return xla_code_; }
   const std::string& description() const { return description_; }
-  // What a rule of our own rests on; nothing of XLA's, which has xla_code.
+  // Equation that a rule of our own is based on; empty for rules of XLA, which have xla_code.
   const std::string& equation() const { return equation_; }
-  // Whether it is for modules that are about to become code of XLA:CPU.
+  // True for rules that prepare a module for XLA:CPU's code generator, such as fusions.
   bool for_target() const { return for_target_; }
 
   // Adds the places of a computation where the rule may apply, in the order of its instructions.
   virtual void Propose(xla::HloComputation* computation, std::vector<Place>& places) const = 0;
   virtual std::unique_ptr<Applier> For(xla::HloComputation* computation) const = 0;
   virtual Reach reach() const { return {}; }
-  // What the rule reads around: the place, and all that hangs together with it.
+  // Returns the places around which the rule reads.
   virtual std::vector<Place> Extent(Place place) const { return {place}; }
-  // Whether the place is in a copy what it is in the module, whatever others did there out of
-  // reach, and whatever a copy of a part leaves out.
+  // Returns true if the rule does the same at a place of a copy as in the module, although the copy
+  // may lack instructions out of reach, or others may have changed them.
   virtual bool IsClear(Place /*original*/, Place /*copy*/) const { return true; }
 
  private:
@@ -97,7 +96,7 @@ const std::vector<RulePtr>& Rules();
 // The rule of that name, or null.
 const Rule* FindRule(const std::string& name);
 
-// The rules by topic (rules_*.cc).
+// The rules by topic, one file each.
 void AddAlgebraicRules(std::vector<RulePtr>& rules);
 void AddCallRules(std::vector<RulePtr>& rules);
 void AddFusionRules(std::vector<RulePtr>& rules);

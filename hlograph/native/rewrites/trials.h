@@ -1,4 +1,4 @@
-// Trying rewrites on copies of a module.
+// Tries rewrites on copies of a module.
 #ifndef HLOGRAPH_NATIVE_REWRITES_TRIALS_H_
 #define HLOGRAPH_NATIVE_REWRITES_TRIALS_H_
 
@@ -24,13 +24,16 @@ class HloModule;
 
 namespace hlograph {
 
-// What came of trying a rewrite: it does not apply; it does; it went to where another one had been
-// before, and what it changed says nothing of what it would change alone; or it went further than
-// the part of the module that was copied.
-enum class Trial { kNone, kFound, kMet, kCut };
+// Result of trying a rewrite.
+enum class Trial {
+  kNone,   // it does not apply
+  kFound,  // it applies
+  kMet,    // it changed what an earlier rewrite had changed: its effect alone is not known
+  kCut,    // it reached beyond the part of the module that was copied
+};
 
-// A copy of the module, or of a part of it, that rewrites are tried on, as long as they do not
-// meet.
+// A copy of the module, or of a part of it, on which rewrites are tried as long as each changes
+// other instructions.
 class Scratch {
  public:
   Scratch(const xla::HloModule& module, InstructionCosts& costs);
@@ -39,11 +42,11 @@ class Scratch {
 
   // Places are of the whole module, not of the copy.
 
-  // Whether nothing that the rule reads has been touched here.
+  // Returns true if no rewrite has changed what the rule reads at a place.
   bool IsFresh(const Rule& rule, Place original) const;
 
-  // Applies the rule and says what that changed; the outcome is of a trial that found something.
-  // After an error the copy may be anything.
+  // Applies the rule, and sets the outcome if the trial is kFound. After an error the copy must not
+  // be used again.
   absl::StatusOr<Trial> Try(const Rule& rule, Place original, Outcome& outcome);
 
  private:
@@ -51,7 +54,7 @@ class Scratch {
   using Hops = absl::flat_hash_map<const xla::HloInstruction*, int>;
   using Computations = absl::flat_hash_set<const xla::HloComputation*>;
 
-  // What a rewrite changed: `made` are the copy's, `gone` the whole module's.
+  // The instructions that a rewrite changed: `made` are of the copy, `gone` of the whole module.
   struct Change {
     std::vector<const xla::HloInstruction*> made;
     Instructions used;  // operands of those made
@@ -61,34 +64,34 @@ class Scratch {
   Place Find(Place original) const;
   bool IsFresh(Place place, Reach reach) const;
   bool IsFresh(const xla::HloInstruction* instruction, Reach reach) const;
-  // `seen` has the hops that were left at what was looked at before.
+  // `seen` has, for instructions visited before, the hops that were left there.
   bool AreOperandsFresh(const xla::HloInstruction* instruction, int hops, Hops& seen) const;
   bool AreUsersFresh(const xla::HloInstruction* instruction, int hops) const;
   bool AreCalleesFresh(const xla::HloInstruction* original) const;
-  // Whether the copy of an instruction, or of one of its operands, was touched.
+  // Returns true if the copy of an instruction, or of one of its operands, was changed.
   bool WasTouched(const xla::HloInstruction* original) const;
 
   Applier& ApplierOf(const Rule& rule, xla::HloComputation* computation);
 
-  // What the last rewrite, at this place, changed.
+  // Returns the change of the last rewrite, which was at this place.
   Change FindChange(Place place);
   Trial Judge(Place original, const Change& change, bool is_first) const;
   std::vector<const xla::HloInstruction*> FindMade();
   Instructions FindGone(Place place, const Instructions& used);
-  // Whether a part was too small to tell what the rewrite would change.
+  // Returns true if the copied part was too small for the rewrite.
   bool IsCut(const Change& change) const;
-  // Whether any of it had been touched before.
+  // Returns true if an earlier rewrite had changed any of it.
   bool Meets(const Change& change) const;
 
   void Touch(const xla::HloInstruction* instruction);
   template <typename Range>
   void TouchAll(const Range& instructions);
-  // Notes where a new instruction is, and what of the whole module it calls.
+  // Records the computation of a new instruction, and the computations that it calls.
   void TouchNew(const xla::HloInstruction* instruction);
-  // Notes what an instruction calls: whether it is the last that does so is seen by others.
+  // Records the computations that an instruction calls: rules ask whether it is their last caller.
   void TouchCallees(const xla::HloInstruction* original);
 
-  // These count an instruction in, and touch it and its neighbours.
+  // These add an instruction to the outcome, and mark it and its neighbors as changed.
   void CountMade(const xla::HloInstruction* instruction, Outcome& outcome);
   void CountGone(const xla::HloInstruction* original, Outcome& outcome);
 
@@ -99,7 +102,7 @@ class Scratch {
   absl::flat_hash_map<const xla::HloInstruction*, const xla::HloInstruction*> originals_;
   Instructions new_;
   Instructions touched_;
-  Computations changed_;  // of the whole module: where anything was added, removed or called anew
+  Computations changed_;  // of the whole module: with added or removed instructions, or new callers
   Computations removed_;  // of the whole module
   absl::flat_hash_map<std::pair<const Rule*, xla::HloComputation*>, std::unique_ptr<Applier>>
       appliers_;

@@ -1,36 +1,36 @@
-"""The inputs of a fuzzing campaign: input number N of a seed is the same in every process."""
+"""Inputs of the parser campaign: input number N of a seed is the same in every process."""
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
 import zstandard
 
-from hlograph import Module, corpus
-from tests.campaigns.parsing import seeds as parser_seeds
+from hlograph import Module
+from tests.campaigns.framework.module_sets import select
 from tests.campaigns.parsing.proto_mutations import mutate_proto
 from tests.campaigns.parsing.protobuf_wire import decode, encode
+from tests.campaigns.parsing.seeds import HLO, STABLEHLO
 from tests.campaigns.parsing.text_mutations import mutate_text
 
-# Of a hundred inputs; StableHLO is jaxlib's to parse, a decompressor is soon tested.
+# Percentages. jaxlib parses StableHLO, and decompression has little code of its own.
 _SHARES = {"text": 58, "proto": 37, "compressed": 3, "stablehlo": 2}
 KINDS = tuple(_SHARES)
 _LARGEST = 150
-"""Instructions of the corpus's modules taken: damage is found sooner in small ones."""
+"""Instructions of the largest corpus module: small modules show a defect sooner."""
 _MODULES = 25
 _ID = 5
-"""Number of the field ``id`` of ``HloModuleProto``."""
+"""Number of the field `id` of `HloModuleProto`."""
 
 
 class Input(NamedTuple):
     """One input.
 
     Attributes:
-        kind: One of ``KINDS``.
-        data: What ``hlograph.parse`` is given.
+        kind: One of `KINDS`.
+        data: Argument of `hlograph.parse`.
     """
 
     kind: str
@@ -41,30 +41,21 @@ class Inputs:
     """Damaged modules by their number.
 
     Args:
-        seed: Of the damage.
+        seed: Seed of the damage.
     """
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
-        modules = [Module.from_text(text) for text in parser_seeds.HLO]
-        texts = list(parser_seeds.HLO)
-        for module in _diverse_modules():
-            modules.append(module)
-            texts.append(module.to_text(metadata=True).encode())
-        self._texts: Sequence[bytes] = texts
-        self._protos: Sequence[bytes] = [_without_id(module) for module in modules]
+        corpus = _diverse_modules()
+        modules = [*map(Module.from_text, HLO), *corpus]
+        self._texts = [*HLO, *(module.to_text(metadata=True).encode() for module in corpus)]
+        self._protos = [_without_id(module) for module in modules]
 
     def __getitem__(self, number: int) -> Input:
         random = Random(f"{self._seed}/{number}")
         kind = random.choices(KINDS, list(_SHARES.values()))[0]
-        if kind == "text":
-            return Input(kind, self._text(random))
-        if kind == "proto":
-            return Input(kind, self._proto(random))
-        if kind == "stablehlo":
-            texts = parser_seeds.STABLEHLO
-            return Input(kind, mutate_text(random.choice(texts), random, texts))
-        return Input(kind, self._compressed(random))
+        make = {"text": self._text, "proto": self._proto, "compressed": self._compressed}
+        return Input(kind, make.get(kind, self._stablehlo)(random))
 
     def _text(self, random: Random) -> bytes:
         return mutate_text(random.choice(self._texts), random, self._texts)
@@ -72,33 +63,34 @@ class Inputs:
     def _proto(self, random: Random) -> bytes:
         return mutate_proto(random.choice(self._protos), random, self._protos)
 
+    def _stablehlo(self, random: Random) -> bytes:
+        return mutate_text(random.choice(STABLEHLO), random, STABLEHLO)
+
     def _compressed(self, random: Random) -> bytes:
         content = random.choice((self._text, self._proto))(random)
-        compress = random.choice((gzip.compress, zstandard.compress))
-        data = compress(content)
-        match random.randrange(4):
-            case 0:
-                return data[: random.randrange(len(data))]
-            case 1:
-                return data + data[: random.randrange(len(data))]
-            case 2:
-                at = random.randrange(len(data))
-                return data[:at] + random.randbytes(1) + data[at + 1 :]
-            case _:
-                return data
+        data = random.choice((gzip.compress, zstandard.compress))(content)
+        at = random.randrange(len(data))
+        return random.choice(
+            (
+                data,
+                data[:at],
+                data + data[:at],
+                data[:at] + random.randbytes(1) + data[at + 1 :],
+            )
+        )
 
 
 def _without_id(module: Module) -> bytes:
-    """The module's proto without its id, which counts the modules of a process."""
+    """Returns the module's proto without its id, which counts the modules of a process."""
     fields = decode(module.to_proto()) or []
     return encode(field for field in fields if field.number != _ID)
 
 
 def _diverse_modules() -> list[Module]:
-    """The smallest modules of the corpus that each add an opcode to those before."""
+    """Returns the smallest modules of the corpus that each add an opcode to those before."""
     chosen: list[Module] = []
     seen: set[int] = set()
-    for benchmark in sorted(corpus.load(max_op_count=_LARGEST), key=lambda b: b.op_count):
+    for benchmark in select(["*"], _LARGEST):
         module = benchmark.load()
         opcodes = set(module.op_counts().nonzero()[0].tolist())
         if opcodes - seen and len(chosen) < _MODULES:

@@ -1,7 +1,7 @@
-"""Damages serialized protos, at random but reproducibly, for fuzzing their parser.
+"""Random damage to serialized protos, which is a function of the random state.
 
-Most mutations change one field of the message or of a message inside it, so that the result still
-decodes and reaches the code behind the decoder.
+Most mutations change one field of the message or of a message inside it. The result can still be
+decoded, so it reaches the code behind the decoder.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from tests.campaigns.parsing.protobuf_wire import Field, decode, encode
+from tests.campaigns.parsing.protobuf_wire import VARINT, Field, decode, encode
 from tests.campaigns.parsing.text_mutations import (
     delete_bytes,
     flip_bytes,
@@ -24,12 +24,12 @@ _PROTO_BYTES = (flip_bytes, delete_bytes, repeat_bytes, truncate, splice)
 
 
 def mutate_proto(data: bytes, random: Random, others: Sequence[bytes]) -> bytes:
-    """Damages a serialized message: four times of five its fields, else its bytes.
+    """Damages a serialized message: its fields in four of five cases, else its bytes.
 
     Args:
-        data: A serialized ``HloModuleProto``.
-        random: Decides everything.
-        others: Messages to take fields of; at least one.
+        data: Serialized `HloModuleProto`.
+        random: Source of all randomness.
+        others: Other messages whose fields may be inserted; at least one.
     """
     if random.random() < 0.2:
         return random.choice(_PROTO_BYTES)(data, random, others)
@@ -39,24 +39,27 @@ def mutate_proto(data: bytes, random: Random, others: Sequence[bytes]) -> bytes:
 
 
 def _change_fields(data: bytes, random: Random, others: Sequence[bytes]) -> bytes:
-    """Changes one field, of this message or of one inside it."""
+    """Changes one field of a message or of a message inside it."""
     fields = decode(data)
     if not fields:
         return flip_bytes(data, random, others)
     at = random.randrange(len(fields))
     if random.random() < 0.5:
-        # The large fields are the instructions, and they have most of the structure.
-        some = random.sample(range(len(fields)), min(3, len(fields)))
-        sizes = [len(field.content) for field in fields]
-        at = max(some, key=sizes.__getitem__)
-    field = fields[at]
-    if field.is_bytes and random.random() < 0.85 and decode(field.content):
-        fields[at] = field.with_content(_change_fields(field.content, random, others))
+        # The largest fields are the instructions, which have most of the structure.
+        candidates = random.sample(range(len(fields)), min(3, len(fields)))
+        at = max(candidates, key=[_size(field) for field in fields].__getitem__)
+    inner = fields[at].value
+    if isinstance(inner, bytes) and random.random() < 0.85 and decode(inner):
+        fields[at] = fields[at]._replace(value=_change_fields(inner, random, others))
         return encode(fields)
     _change_field(fields, at, random)
     if random.random() < 0.03:
         fields += (decode(random.choice(others)) or fields)[:1]
     return encode(fields)
+
+
+def _size(field: Field) -> int:
+    return len(field.value) if isinstance(field.value, bytes) else 1
 
 
 def _change_field(fields: list[Field], at: int, random: Random) -> None:
@@ -70,16 +73,19 @@ def _change_field(fields: list[Field], at: int, random: Random) -> None:
         case 2:
             fields[at], fields[to] = fields[to], field
         case 3:
-            fields[at] = Field(random.randrange(1, 100), field.wire_type, field.content)
+            fields[at] = field._replace(number=random.randrange(1, 100))
         case 4:
             fields[at] = fields[to]
-        case _ if field.is_bytes:
-            mutation = random.choice((flip_bytes, delete_bytes, repeat_bytes, truncate))
-            fields[at] = field.with_content(mutation(field.content, random, [field.content]))
-        case _ if field.is_varint:
-            old = field.varint
-            near = (old + random.choice((-2, -1, 1, 2))) % (1 << 64)
-            other = random.choice(random.choice((_VARINTS, _LARGE_VARINTS)))
-            fields[at] = field.with_varint(random.choice((near, other)))
         case _:
-            fields[at] = field.with_content(random.randbytes(len(field.content)))
+            fields[at] = field._replace(value=_other_value(field, random))
+
+
+def _other_value(field: Field, random: Random) -> int | bytes:
+    if isinstance(field.value, bytes):
+        mutation = random.choice((flip_bytes, delete_bytes, repeat_bytes, truncate))
+        return mutation(field.value, random, [field.value])
+    if field.wire_type != VARINT:
+        return random.getrandbits(32)
+    if random.random() < 0.5:
+        return (field.value + random.choice((-2, -1, 1, 2))) % (1 << 64)
+    return random.choice(random.choice((_VARINTS, _LARGE_VARINTS)))

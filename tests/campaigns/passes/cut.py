@@ -1,4 +1,4 @@
-"""Smaller HLO modules out of larger ones, as text: for a defect that must go on to show."""
+"""Smaller HLO modules cut from larger ones, as text, to minimise a defect."""
 
 import re
 
@@ -6,7 +6,7 @@ _LINE = re.compile(r"^  (ROOT )?(?P<name>[\w.-]+) = (?P<shape>\(.*?\)|\S+) (?P<o
 
 
 def with_entry(text: str, number: int) -> str:
-    """The module whose entry is its computation of that number; callees come before callers."""
+    """Returns the module with another computation as its entry; callees come before callers."""
     head, *computations = text.split("\n\n")
     chosen = computations[number].removeprefix("ENTRY ").rstrip("\n")
     head = re.sub(r"(HloModule \S+?),.*", r"\1", head)
@@ -21,17 +21,17 @@ def _entry(text: str) -> tuple[list[str], int, int]:
 
 
 def entry_instructions(text: str) -> list[str]:
-    """Names of the instructions of the entry, parameters not among them."""
+    """Returns the names of the instructions of the entry, without parameters."""
     lines, begin, end = _entry(text)
     matches = (_LINE.match(line) for line in lines[begin + 1 : end])
     return [m["name"] for m in matches if m and m["opcode"] != "parameter"]
 
 
 def cut(text: str, kept: frozenset[str]) -> str:
-    """The module with only some instructions in its entry.
+    """Returns the module with only some instructions in its entry.
 
-    The others become parameters if a kept one uses them. The root is the last one kept, with
-    all others that nothing uses, in a tuple; computations that nothing calls are dropped by dce.
+    The others become parameters if a kept one uses them. The root is a tuple of all kept
+    instructions that have no user. Computations without a caller are removed.
     """
     lines, begin, end = _entry(text)
     shapes: dict[str, str] = {}
@@ -57,7 +57,7 @@ def cut(text: str, kept: frozenset[str]) -> str:
 
 
 def _without_dead_computations(text: str) -> str:
-    """Drops computations whose name occurs once: where they are defined."""
+    """Removes computations whose name occurs once: where they are defined."""
     while True:
         blocks = text.split("\n\n")
         words = re.findall(r"[\w.-]+", text)

@@ -1,9 +1,10 @@
-"""Bytes that the C heap holds, exactly, to find leaks."""
+"""Exact size of the C heap, to find leaks."""
 
 import ctypes
 import gc
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+
+_WARM_UP = 20
 
 
 class _Mallinfo2(ctypes.Structure):
@@ -24,8 +25,8 @@ _mallinfo2.restype = _Mallinfo2
 def in_use() -> int:
     """Returns the bytes of all live allocations (glibc's `mallinfo2`), mapped ones included.
 
-    Resident memory only shows leaks larger than what the allocator keeps in stock; this shows
-    every one. Python's own small objects are not in it.
+    Resident memory shows a leak only when it exceeds the allocator's reserve; this shows each one.
+    Python's own small objects are not counted.
     """
     gc.collect(0)
     info = _mallinfo2()
@@ -33,13 +34,13 @@ def in_use() -> int:
 
 
 def leak_per_call(function: Callable[[], object], calls: int, rounds: int = 3) -> float:
-    """Returns by how many bytes a call grows the heap, when it is repeated.
+    """Returns the bytes by which each repeated call grows the heap.
 
-    A first round fills caches and is not counted. The least of the further rounds counts: a
-    leak grows in each, the noise of the allocator's small stocks does not.
+    The first round fills caches and does not count. The minimum over the other rounds counts: a
+    leak grows the heap in each of them, the noise of the allocator does not.
 
     Args:
-        function: What to call.
+        function: The function to call.
         calls: Calls in a round.
         rounds: Rounds that count.
     """
@@ -54,31 +55,12 @@ def leak_per_call(function: Callable[[], object], calls: int, rounds: int = 3) -
     return min(growths[1:]) / calls
 
 
-_WARM_UP = 20
+def growth_per_visit(heaps: Sequence[int]) -> float:
+    """Returns the bytes by which a worker's heap grows in each visit.
 
-
-@dataclass
-class HeapTrend:
-    """How the heap of one worker grows over its visits.
-
-    Attributes:
-        visits: Visits seen; the first 20, in which caches fill, do not count.
-        first: Bytes in use when the first visit that counts began.
-        last: Bytes in use when the latest visit began.
+    Args:
+        heaps: Bytes in use when each visit began. The first 20 visits, which fill caches, do not
+            count.
     """
-
-    visits: int = 0
-    first: int = 0
-    last: int = 0
-
-    def add(self, heap: int) -> None:
-        """Takes the bytes in use at the beginning of the next visit."""
-        self.visits += 1
-        self.last = heap
-        if self.visits <= _WARM_UP:
-            self.first = heap
-
-    @property
-    def per_visit(self) -> float:
-        """Bytes of growth for each visit."""
-        return (self.last - self.first) / max(1, self.visits - _WARM_UP)
+    counted = heaps[_WARM_UP - 1 :]
+    return (counted[-1] - counted[0]) / (len(counted) - 1) if len(counted) > 1 else 0.0

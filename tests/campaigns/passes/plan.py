@@ -1,85 +1,68 @@
-"""What a fuzz campaign visits, in which order, and what it has seen."""
+"""Order in which a pass campaign visits the modules, and what it has seen."""
 
 import random
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 from hlograph.corpus import Benchmark
 from tests.campaigns.passes.records import Visit, VisitResult, WalkRecord
 
-_RARELY = 1_500  # instructions from which loading costs more than walking
+_RARELY = 1_500  # instructions from which loading takes longer than walking
 _MOST_ROUNDS = 4
 
 
-@dataclass
-class Coverage:
-    """Which passes met a module of which opcode set.
-
-    Attributes:
-        seen: By the bit mask of the opcode set, the bit mask of the passes' numbers.
-    """
-
-    seen: dict[int, int] = field(default_factory=dict)
-
-    def add(self, seen: Mapping[int, int]) -> None:
-        """Adds what a visit saw."""
-        for opcodes, met in seen.items():
-            self.seen[opcodes] = self.seen.get(opcodes, 0) | met
-
-    @property
-    def pairs(self) -> int:
-        """Pairs of a pass and an opcode set."""
-        return sum(met.bit_count() for met in self.seen.values())
+def add_seen(seen: dict[int, int], other: Mapping[int, int]) -> None:
+    """Adds pairs of pass and opcode set to others; both as in `Visit.seen`."""
+    for opcodes, met in other.items():
+        seen[opcodes] = seen.get(opcodes, 0) | met
 
 
 class Plan:
-    """Rounds over the benchmarks, without end.
+    """Endless rounds over the modules.
 
-    A round visits each benchmark once (those that are large: in one round of up to four) in
-    an order of its own. The visits of a round know the opcode sets that rounds before it met
-    in walks from the same benchmark, with all passes that met them in walks from any. So what
-    is walked depends on the seed alone, and not on the number of workers or on who is first.
+    A round visits each module once (a large one in every second to fourth round) in its own random
+    order. A visit knows the opcode sets that earlier rounds met in walks from the same module, with
+    all passes that ran on them in walks from any module. The walks therefore depend on the seed
+    alone, not on the number of workers or their speed.
 
     Args:
-        benchmarks: What to visit.
-        seed: Of the campaign.
+        benchmarks: The modules.
+        seed: Seed of the campaign.
+
+    Attributes:
+        seen: Passes that ran on a module of an opcode set, as in `Visit.seen`.
     """
 
-    def __init__(self, benchmarks: list[Benchmark], seed: int) -> None:
+    def __init__(self, benchmarks: Sequence[Benchmark], seed: int) -> None:
         self._benchmarks, self._seed = benchmarks, seed
-        self.coverage = Coverage()
-        self._met: dict[str, set[int]] = {b.name: set() for b in benchmarks}
-        self._records: dict[str, list[WalkRecord]] = {b.name: [] for b in benchmarks}
+        self.seen: dict[int, int] = {}
+        self._met: dict[str, set[int]] = defaultdict(set)
+        self._records: dict[str, tuple[WalkRecord, ...]] = {}
 
-    def round(self, number: int) -> Iterator[Visit]:
-        """The visits of a round; all of the round before must have been added."""
-        order = random.Random(f"{self._seed}/{number}")
-        due = [
-            benchmark
-            for index, benchmark in enumerate(self._benchmarks)
-            if (number + index) % _rounds_between(benchmark.op_count) == 0
-        ]
-        order.shuffle(due)
+    def round(self, number: int) -> list[Visit]:
+        """Returns the visits of a round; the results of the round before must have been added."""
         visits = []
-        for benchmark in due:
-            name = benchmark.name
-            seen = {opcodes: self.coverage.seen[opcodes] for opcodes in self._met[name]}
-            replays, self._records[name] = tuple(self._records[name]), []
-            visits.append(Visit(name, f"{self._seed}/{number}/{name}", seen, replays))
-        return iter(visits)
+        for index, benchmark in enumerate(self._benchmarks):
+            if (number + index) % _rounds_between(benchmark.op_count) == 0:
+                name = benchmark.name
+                seen = {opcodes: self.seen[opcodes] for opcodes in self._met[name]}
+                replays = self._records.pop(name, ())
+                visits.append(Visit(name, f"{self._seed}/{number}/{name}", seen, replays))
+        random.Random(f"{self._seed}/{number}").shuffle(visits)
+        return visits
 
-    def add_round(self, results: list[tuple[Visit, VisitResult]]) -> list[WalkRecord]:
-        """Adds what the visits of a round saw.
+    def add_round(self, results: Sequence[tuple[Visit, VisitResult]]) -> list[WalkRecord]:
+        """Adds the results of a round.
 
         Returns:
-            Walks to be repeated in a fresh interpreter, one of each visit that has one;
-            another walk of the visit is repeated in the next round.
+            The first walk of each visit, to be repeated in a fresh interpreter. The second is
+            repeated in the next round.
         """
         fresh = []
         for visit, result in results:
-            self.coverage.add(result.seen)
+            add_seen(self.seen, result.seen)
             self._met[visit.benchmark] |= result.seen.keys()
-            self._records[visit.benchmark] += result.records[1:2]
+            self._records[visit.benchmark] = tuple(result.records[1:2])
             fresh += result.records[:1]
         return fresh
 

@@ -1,4 +1,4 @@
-"""What a fuzz campaign passes around: findings, replayable walks, counts."""
+"""Data of a pass campaign: findings, walks to repeat, counts, tasks and their results."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -19,19 +19,19 @@ Kind = Literal[
     "leak",
     "engine error",
 ]
-"""Kinds of findings. Each is a defect; what a pass may do, such as an error that leaves the
-module alone or a claim of a change where nothing changed, is counted in `Tally` instead."""
+"""Kinds of findings. Each is a defect. What a pass may do, such as an error that leaves the module
+unchanged or a report of a change where nothing changed, is counted in `Tally` instead."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A defect, and how to see it again.
+    """Defect, and how to reproduce it.
 
     Attributes:
-        kind: What kind of defect.
-        benchmark: Name of the corpus module that the walk began with.
-        passes: All pass calls of the walk up to the one after which it showed.
-        detail: What was expected and what came.
+        kind: Kind of the defect.
+        benchmark: Name of the module that the walk began with.
+        passes: All pass calls of the walk up to the one after which the defect appeared.
+        detail: What was expected and what was observed.
     """
 
     kind: Kind
@@ -41,12 +41,12 @@ class Finding:
 
     @property
     def blamed(self) -> str:
-        """The last pass called; empty when none was."""
+        """Last pass called; empty when none was."""
         return self.passes[-1] if self.passes else ""
 
 
 class FindingError(Exception):
-    """Ends a walk at the first defect, since the module is of no use any more."""
+    """Raised to end a walk at its first defect, since its module cannot be used any more."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.detail)
@@ -55,14 +55,14 @@ class FindingError(Exception):
 
 @dataclass(frozen=True)
 class WalkRecord:
-    """A walk without findings, to be repeated in another process.
+    """Walk without findings, to be repeated in another process.
 
     Attributes:
-        benchmark: Name of the corpus module that it began with.
+        benchmark: Name of the module that it began with.
         passes: All pass calls.
         op_counts: Instructions after each of them.
-        fingerprint: Of the module at the end.
-        pid: Process that walked.
+        fingerprint: Fingerprint of the module at the end.
+        pid: Process of the walk.
     """
 
     benchmark: str
@@ -77,19 +77,19 @@ class Tally:
     """Counts that add up over walks, visits and workers.
 
     Attributes:
-        steps: Pass calls of the walks; calls of clones, replays and probes are not among them.
+        steps: Pass calls of the walks, without calls of clones, replays and leak probes.
         calls: All pass calls.
         walks: Walks that began.
-        forks: Walks forked and led on twice.
+        forks: Walks that were forked and continued twice.
         replays: Walks repeated on a fresh module in the same process.
-        other_process: Walks repeated by another worker or in a fresh interpreter.
-        round_trips: Modules printed and parsed, or sent through a proto.
+        replays_elsewhere: Walks repeated by another worker or in a fresh interpreter.
+        round_trips: Modules printed and parsed, or converted to a proto and back.
         verified: Calls of the verifier.
-        leak_probes: Passes repeated on clones to see memory grow.
         outgrown: Walks ended early because the module had grown too large.
+        leak_probes: Passes repeated on clones to measure the growth of the heap.
         changes: Calls of walks and forks that changed the module, by pass.
-        errors: Pass errors that left the module as it was, by (pass, start of the message).
-        idle_changes: Passes that reported a change and left the fingerprint as it was.
+        errors: Pass errors that left the module unchanged, by (pass, start of the message).
+        idle_changes: Passes that reported a change and left the fingerprint unchanged.
     """
 
     steps: int = 0
@@ -97,11 +97,11 @@ class Tally:
     walks: int = 0
     forks: int = 0
     replays: int = 0
-    other_process: int = 0
+    replays_elsewhere: int = 0
     round_trips: int = 0
     verified: int = 0
-    leak_probes: int = 0
     outgrown: int = 0
+    leak_probes: Counter[str] = field(default_factory=Counter)
     changes: Counter[str] = field(default_factory=Counter)
     errors: Counter[tuple[str, str]] = field(default_factory=Counter)
     idle_changes: Counter[str] = field(default_factory=Counter)
@@ -109,21 +109,18 @@ class Tally:
     def add(self, other: "Tally") -> None:
         """Adds another tally to this one."""
         for name, value in vars(other).items():
-            if isinstance(value, Counter):
-                getattr(self, name).update(value)
-            else:
-                setattr(self, name, getattr(self, name) + value)
+            setattr(self, name, getattr(self, name) + value)
 
 
 @dataclass(frozen=True)
 class Visit:
-    """A task: a few walks from one corpus module, and walks of others to repeat.
+    """Task of a worker: some walks from one module, and walks of other workers to repeat.
 
     Attributes:
-        benchmark: Name of the corpus module.
-        seed: Of all that is random in it.
-        seen: Passes that met a module of an opcode set before, as bit masks by the set's bit
-            mask; what the campaign knows when a round begins.
+        benchmark: Name of the module.
+        seed: Seed of all randomness in it.
+        seen: Passes that ran on a module of an opcode set in earlier rounds, as bit masks of pass
+            numbers by the bit mask of the set.
         replays: Walks from the same module, to be repeated.
     """
 
@@ -135,16 +132,15 @@ class Visit:
 
 @dataclass
 class VisitResult:
-    """What came of a visit.
+    """Result of a visit.
 
     Attributes:
         tally: Counts.
         findings: Defects.
-        seen: Opcode sets that were met, and the passes that met them, as in `Visit.seen`.
-        records: Some of its walks, to be repeated elsewhere.
-        pid: Process that did it.
-        heap: Bytes of the C heap in use when it began.
-        probed: Passes searched for leaks, and how often.
+        seen: Opcode sets of the visit and the passes that ran on them, as in `Visit.seen`.
+        records: Walks of the visit, to be repeated elsewhere.
+        pid: Process of the visit.
+        heap: Bytes of the C heap in use when the visit began.
     """
 
     tally: Tally = field(default_factory=Tally)
@@ -153,4 +149,3 @@ class VisitResult:
     records: list[WalkRecord] = field(default_factory=list)
     pid: int = 0
     heap: int = 0
-    probed: Counter[str] = field(default_factory=Counter)

@@ -1,13 +1,16 @@
-"""Random walks over XLA's passes on one module, with everything checked on the way."""
+"""Random walks over XLA's passes on one module, with all checks."""
 
 import os
 import random
 
-from hlograph import Module, corpus, passes
+from hlograph import Module, passes
 from hlograph.errors import HloError, PassError
 from hlograph.isolation import FlightRecorder
-from tests.campaigns.passes.checks import CheckedModule
+from tests.campaigns.framework.module_sets import load
+from tests.campaigns.framework.tasks import noted
+from tests.campaigns.passes.checks import CheckedModule, note_of
 from tests.campaigns.passes.heap import in_use, leak_per_call
+from tests.campaigns.passes.plan import add_seen
 from tests.campaigns.passes.records import (
     Finding,
     FindingError,
@@ -22,30 +25,30 @@ _INSTRUCTIONS_OF_A_WALK = 60_000  # steps x instructions: large modules get shor
 _INSTRUCTIONS_OF_A_VISIT = 100_000
 
 DEEP = 0.4
-"""Share of walks that go deep: they prefer passes that changed a module in this visit. The other
-walks go wide: they prefer passes that met no module of this opcode set so far."""
+"""Share of deep walks, which prefer passes that changed a module in this visit. The others are wide
+walks, which prefer passes that have not run on a module of this opcode set."""
 
 PREFERRED = 0.8
-"""How often a pass is drawn among those that the walk prefers, instead of among all."""
+"""Probability that a pass is drawn from those that the walk prefers, and not from all."""
 
 FORKED, ROUND_TRIPPED, PROBED = 0.25, 0.1, 0.1
-"""Shares of walks that are forked, sent through text and proto, and searched for leaks."""
+"""Shares of walks that are forked, checked with text and proto, and searched for leaks."""
 
 GROWTH = 4
 """A walk ends when the module has grown by this factor, and by a thousand instructions."""
 
 LEAK_OF_A_WALK = 16_384
 LEAK_OF_A_CALL = 512
-"""Bytes: less is noise of the allocator (at most 320 were seen for a pass that leaks nothing)."""
+"""Bytes. Less is noise of the allocator: at most 320 for a pass that leaks nothing."""
 
 
 def longest_walk(op_count: int) -> int:
-    """Steps of the longest walk from a module of that many instructions."""
+    """Returns the steps of the longest walk from a module of that many instructions."""
     return max(3, min(LONGEST_WALK, _INSTRUCTIONS_OF_A_WALK // op_count))
 
 
 def walks_of_visit(op_count: int) -> int:
-    """Walks of one visit to a module of that many instructions."""
+    """Returns the number of walks of a visit to a module of that many instructions."""
     mean = (1 + longest_walk(op_count)) / 2
     return max(1, min(30, int(_INSTRUCTIONS_OF_A_VISIT / (op_count * mean))))
 
@@ -64,44 +67,40 @@ class Visitor:
         """Walks from a module, and repeats earlier walks from it."""
         result = VisitResult(pid=os.getpid(), heap=in_use())
         rng = random.Random(visit.seed)
-        start = corpus.benchmark(visit.benchmark).load()
+        start = load(visit.benchmark)
         for _ in range(walks_of_visit(start.op_count)):
             _Walk(visit, start, rng, self._recorder, result).run()
         for record in visit.replays:
-            finding = self.repeat(record, start, result.tally)
+            finding = repeat(record, start, self._recorder, result.tally)
             result.findings += [finding] if finding else []
         return result
 
-    def repeat(self, record: WalkRecord, start: Module, tally: Tally) -> Finding | None:
-        """Makes all pass calls of a walk again, and compares each op count and the end."""
-        module = start.clone()
-        for number, (name, expected) in enumerate(
-            zip(record.passes, record.op_counts, strict=True)
-        ):
-            done = record.passes[: number + 1]
-            note = f"{record.benchmark}\npass\n{' '.join(done)}"
-            self._recorder.begin(note.encode())
-            try:
+
+def repeat(
+    record: WalkRecord, start: Module, recorder: FlightRecorder, tally: Tally
+) -> Finding | None:
+    """Repeats all pass calls of a walk, and compares each op count and the last fingerprint."""
+    module = start.clone()
+    for number, (name, expected) in enumerate(zip(record.passes, record.op_counts, strict=True)):
+        done = record.passes[: number + 1]
+        try:
+            with noted(recorder, note_of(record.benchmark, "pass", done)):
                 module.run(passes[name])
-            except PassError:
-                pass  # the walk that is repeated met it too, or the op counts will differ
-            finally:
-                self._recorder.end()
-            tally.calls += 1
-            if module.op_count != expected:
-                text = f"{module.op_count} instructions in another process, expected {expected}"
-                return Finding("non-determinism", record.benchmark, done, text)
-        tally.other_process += record.pid != os.getpid()
-        if module.fingerprint() == record.fingerprint:
-            return None
-        text = (
-            f"fingerprint {module.fingerprint()} in another process, expected {record.fingerprint}"
-        )
-        return Finding("non-determinism", record.benchmark, record.passes, text)
+        except PassError:
+            pass  # the recorded walk had the same error, or the op counts will differ
+        tally.calls += 1
+        if module.op_count != expected:
+            text = f"{module.op_count} instructions in another process, expected {expected}"
+            return Finding("non-determinism", record.benchmark, done, text)
+    tally.replays_elsewhere += record.pid != os.getpid()
+    if module.fingerprint() == record.fingerprint:
+        return None
+    text = f"fingerprint {module.fingerprint()} in another process, expected {record.fingerprint}"
+    return Finding("non-determinism", record.benchmark, record.passes, text)
 
 
 class _Walk:
-    """One walk: draws passes, and has the module checked after, between and at the end."""
+    """Walk that draws passes and checks the module after each one and at the end."""
 
     def __init__(
         self,
@@ -117,19 +116,18 @@ class _Walk:
         self._checked = CheckedModule(visit.benchmark, start, recorder, rng, self._tally)
 
     def run(self) -> None:
-        """Walks; a finding ends it and is added to the result."""
+        """Walks; a finding ends the walk and is added to the result."""
         self._tally.walks += 1
         try:
-            self._step_on()
+            self._take_steps()
             self._check_end()
         except FindingError as error:
             self._result.findings.append(error.finding)
         except HloError as error:
             self._result.findings.append(self._checked.found("engine error", repr(error)).finding)
 
-    def _step_on(self) -> None:
-        longest = longest_walk(self._start.op_count)
-        length = self._rng.randint(1, longest)
+    def _take_steps(self) -> None:
+        length = self._rng.randint(1, longest_walk(self._start.op_count))
         fork_at = self._rng.randrange(length) if self._rng.random() < FORKED else None
         limit = max(GROWTH * self._start.op_count, self._start.op_count + 1_000)
         done = 0
@@ -147,7 +145,7 @@ class _Walk:
                 return
 
     def _draw(self) -> str:
-        """A pass, and the note that it met this opcode set."""
+        """Returns the next pass and notes that it met the current opcode set."""
         opcodes = self._checked.opcodes
         met = self._visit.seen.get(opcodes, 0) | self._result.seen.get(opcodes, 0)
         if self._deep:
@@ -156,16 +154,16 @@ class _Walk:
             preferred = [number for number in range(len(passes)) if not met >> number & 1]
         prefers = preferred and self._rng.random() < PREFERRED
         number = self._rng.choice(preferred if prefers else range(len(passes)))
-        self._result.seen[opcodes] = self._result.seen.get(opcodes, 0) | 1 << number
+        add_seen(self._result.seen, {opcodes: 1 << number})
         return passes[number].name
 
     def _check_end(self) -> None:
         checked = self._checked
         if checked.changing:
             checked.verify()
-        grown = leak_per_call(checked.check_replay, calls=1, rounds=1) if checked.changing else 0
-        if grown > LEAK_OF_A_WALK:
-            grown = leak_per_call(checked.replay, calls=2)
+            grown = leak_per_call(checked.check_replay, calls=1, rounds=1)
+            if grown > LEAK_OF_A_WALK:
+                grown = leak_per_call(checked.replay, calls=2)
             if grown > LEAK_OF_A_WALK:
                 raise checked.found("leak", f"{grown:.0f} bytes each time that it is repeated")
         if self._rng.random() < ROUND_TRIPPED:
@@ -185,13 +183,11 @@ class _Walk:
     def _probe(self, number: int) -> None:
         """Repeats one of the passes that changed the module, on clones of the state before it."""
         before = self._start.clone()
-        for name in self._checked.changing[:number]:
-            before.run(name)
-        name = self._checked.changing[number]
-        self._tally.leak_probes += 1
-        self._result.probed[name] += 1
+        *earlier, name = self._checked.changing[: number + 1]
+        for other in earlier:
+            before.run(other)
+        self._tally.leak_probes[name] += 1
         grown = leak_per_call(lambda: before.clone().run(name), calls=8)
         if grown > LEAK_OF_A_CALL:
-            led = (*self._checked.changing[:number], name)
             text = f"{grown:.0f} bytes for each call of {name}"
-            raise FindingError(Finding("leak", self._visit.benchmark, led, text))
+            raise FindingError(Finding("leak", self._visit.benchmark, (*earlier, name), text))

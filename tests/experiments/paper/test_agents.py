@@ -9,15 +9,16 @@ import pytest
 from envs import PassOrderingEnv
 from experiments.outcomes.evaluation import Checker
 from experiments.paper.agent_settings import AGENTS, AgentSettings
+from experiments.paper.agent_tasks import TrainAgent
 from experiments.paper.agents import (
+    AgentTraining,
     DealtEpisodes,
-    TrainAgent,
     greedy,
     log_counts,
     play,
     training_env,
 )
-from experiments.policies.learner import learner_of
+from experiments.policies.kinds import policy_kind
 from experiments.workers.collecting import Deck
 from experiments.workers.startup import tensorboard_without_tensorflow
 from experiments.workers.worker import RolloutWorker
@@ -37,15 +38,9 @@ def worker(tmp_path_factory):
 
 def _task(name, path, seed=0):
     smallest = sorted(corpus.load(), key=lambda b: b.op_count)
-    return TrainAgent(
-        name=name,
-        settings=SETTINGS,
-        seed=seed,
-        benchmarks=[b.name for b in smallest if b.split == "train"][:2],
-        validation=[b.name for b in smallest if b.split == "validation"][:2],
-        held_out=[b.name for b in smallest if b.split == "test-unseen"][:2],
-        path=path,
-    )
+    splits = ("train", "validation", "test-unseen")
+    names = [[b.name for b in smallest if b.split == split][:2] for split in splits]
+    return TrainAgent(training=AgentTraining(name, SETTINGS, seed, *names), path=path)
 
 
 @pytest.mark.parametrize("name", AGENTS)
@@ -60,13 +55,13 @@ def test_an_agent_learns_from_all_its_calls_and_is_judged(name, worker, tmp_path
     assert len(learned) == (1 if name == "maskable-ppo" else 2)
     for one in learned.values():
         assert [steps for steps, _ in one.curve] == [config.total_steps // 2, config.total_steps]
-        played = [(task.validation, outcomes) for _, outcomes in one.curve]
-        for benchmarks, outcomes in (*played, (task.held_out, one.outcomes)):
+        played = [(task.training.validation, outcomes) for _, outcomes in one.curve]
+        for benchmarks, outcomes in (*played, (task.training.held_out, one.outcomes)):
             assert [o.benchmark for o in outcomes] == list(benchmarks)
             assert all(o.calls <= config.horizon for o in outcomes)
             assert all(Checker().check(o, samples=0).problem is None for o in outcomes)
     # What was kept is what was found, and it is taken instead of another training.
-    assert replace(task, seed=9).do(worker) == learned
+    assert replace(task, training=replace(task.training, seed=9)).do(worker) == learned
 
 
 @pytest.mark.parametrize("name", AGENTS)
@@ -128,8 +123,8 @@ def test_agents_see_logarithms_of_counts():
 
 
 def test_training_envs_deal_each_benchmark_and_scale_rewards(worker):
-    names = _task("ppo", None).benchmarks
-    make_env = worker.env_maker(learner_of("op_counts", worker.config), names, Quarantine())
+    names = _task("ppo", None).training.benchmarks
+    make_env = worker.env_maker(policy_kind("op_counts", worker.config), names, Quarantine())
     env = training_env(make_env(), Deck(names, seed=0), reward_scale=0.1)
     plain = make_env()
     dealt = []

@@ -49,12 +49,12 @@ def _check(study, methods, folder):
     assert [t.counted() for t in loaded.trials] == [t.counted() for t in study.trials]
 
 
-def _validation_ratios(study, folder, learner):
+def _validation_ratios(study, folder, kind):
     """Ratios to both references that the last policy of a training reaches on validation."""
-    checkpoint = Checkpoint.load(folder / learner / "seed3" / "checkpoint.pt")
+    checkpoint = Checkpoint.load(folder / kind / "seed3" / "checkpoint.pt")
     references = recorded(study.settings["validated_on"])
     with player(checkpoint, folder, 0, workers="in-process") as play:
-        played = play.crew.play(learner, play.policy, list(references))
+        played = play.runner.play(kind, play.policy, list(references))
     return count_ratios(played, references)
 
 
@@ -70,9 +70,9 @@ def test_figure2(tmp_path):
     third_party = ["DQN (op counts)", "DQN (op counts), masked in play", LABELS["maskable-ppo"]]
     _check(study, [*third_party, "PPO (op counts)", "PPO (GNN)"], tmp_path)
     # The curve's last point is the last policy on validation.
-    for learner, method in figure2.OURS.items():
+    for kind, method in figure2.OURS.items():
         (trial,) = study.of(method, "corpus test-unseen")
-        expected = _validation_ratios(study, tmp_path, learner)
+        expected = _validation_ratios(study, tmp_path, kind)
         assert trial.training[-1][1] == pytest.approx(expected, rel=1e-5)
     # A run that was cut short begins with what is there, and ends with the same.
     again = figure2.run(config, tmp_path)
@@ -100,7 +100,7 @@ def test_ablations(tmp_path):
         assert [check.problem for check in trial.checks] == [None] * 2
         assert [steps for steps, _ in trial.training] == [0]
     assert "learned from no pass calls of their own" in study.notes[0]
-    more = ablations.Config(total_steps=100, num_envs=4, horizon=6, cloning_epochs=0)
-    assert "then learned from 120 pass calls of their own" in ablations.how_they_learned(more, [])
+    more = ablations.AblationsConfig(total_steps=100, num_envs=4, horizon=6, cloning_epochs=0)
+    assert "then learned from 120 pass calls of their own" in ablations.learning_note(more)
     with pytest.raises(ValueError, match="no variants \\['no such'\\]"):
         ablations.run(replace(ablations.PRESETS["quick"], variants=("no such",)), tmp_path)

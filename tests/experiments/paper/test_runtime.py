@@ -24,8 +24,9 @@ from experiments.paper.runtime_worker import (
     measure,
 )
 from experiments.policies.checkpoint import Checkpoint
+from experiments.policies.config import PolicyName
 from experiments.policies.config_json import to_json
-from experiments.policies.learner import LearnerName, learner_of, new_policy
+from experiments.policies.kinds import policy_kind
 from hlograph.execution.equivalence import Limits
 from hlograph.execution.executable import Executable
 from hlograph.isolation import FlightRecorder, InProcessPool
@@ -183,7 +184,7 @@ def test_a_method_that_ends_its_worker_costs_that_method_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("experiments.outcomes.best_known.current", dict)
-    monkeypatch.setattr("experiments.policies.shipped.one_of_each", lambda kinds: {})
+    monkeypatch.setattr("experiments.paper.checkpoints.one_of_each", lambda kinds: {})
     config = replace(TINY, count=1)
     study = run(config, tmp_path, make_aborting_worker)
     assert [p["method"] for p in study.measurements["pairs"]] == [CONTROL, "xla-simplify"]
@@ -196,14 +197,14 @@ def test_a_method_that_ends_its_worker_costs_that_method_alone(
     assert run(config, tmp_path, no_worker).measurements == study.measurements
 
 
-def _untrained(name: LearnerName, path: Path) -> str:
+def _untrained(name: PolicyName, path: Path) -> str:
     config = tiny_config()
-    learner = learner_of(name, config)
-    ppo = PPO(new_policy(learner, config), learner.ppo)
+    kind = policy_kind(name, config)
+    ppo = PPO(kind.new_policy(), kind.ppo)
     Checkpoint(
-        learner=name,
+        kind=name,
         config=to_json(config),
-        passes=hlograph.passes.names,
+        choices=hlograph.passes.names,
         policy=ppo.policy.state_dict(),
         optimizer=ppo.optimizer.state_dict(),
         iteration=0,

@@ -10,9 +10,9 @@ from experiments.paper.search import PRESETS, idle_cores, run
 from experiments.paper.search_trials import competitors_of
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.config import OpCountTrainConfig
-from experiments.policies.learner import learner_of, new_policy
+from experiments.policies.kinds import policy_kind
 from experiments.report.search import sections
-from experiments.workers.crew import Crew
+from experiments.workers.task_runner import TaskRunner
 from hlograph.errors import HloError, UnknownNameError
 from hlograph.isolation import Quarantine
 from models.ppo import PPO
@@ -34,9 +34,9 @@ _TINY = replace(
 
 def _save(path, seed=7, **settings):
     config = OpCountTrainConfig(seed=seed, **settings)
-    learner = learner_of("op_counts", config)
-    ppo = PPO(new_policy(learner, config), learner.ppo)
-    Checkpoint.take(learner, config, ppo, 0, 1234, None, Quarantine(), None).save(path)
+    kind = policy_kind("op_counts", config)
+    ppo = PPO(kind.new_policy(), kind.ppo)
+    Checkpoint.take(kind, ppo, 0, 1234, None, Quarantine(), None).save(path)
     return path
 
 
@@ -131,7 +131,7 @@ def test_policies_that_look_alike_have_names_of_their_own(tmp_path):
     names = [c.name for c in competitors_of((), ("mcts",), paths)]
     assert len(set(names)) == 3
     shaped = str(_save(tmp_path / "shaped", reward="shaped"))
-    with pytest.raises(ValueError, match="tell no op count"):
+    with pytest.raises(ValueError, match="predict no op count"):
         competitors_of((), ("mcts", "policy-beam"), [shaped])
 
 
@@ -145,7 +145,7 @@ def test_as_many_calls_find_the_same_again(tmp_path):
 def test_a_run_goes_on_where_it_ended(tmp_path, monkeypatch):
     config = replace(_TINY, seconds=(), corpus_sets=("diverse",))
     whole = run(config, tmp_path / "whole")
-    crew_run, searched = Crew.run, []
+    crew_run, searched = TaskRunner.run, []
 
     def interrupted(self, tasks, what, **settings):
         if what == "a search":
@@ -154,7 +154,7 @@ def test_a_run_goes_on_where_it_ended(tmp_path, monkeypatch):
                 raise KeyboardInterrupt
         return crew_run(self, tasks, what, **settings)
 
-    monkeypatch.setattr(Crew, "run", interrupted)
+    monkeypatch.setattr(TaskRunner, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(config, tmp_path)
     partial = Study.load(tmp_path / "study.json")

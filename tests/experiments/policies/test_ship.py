@@ -9,7 +9,7 @@ import hlograph
 from experiments.policies import ship, shipped
 from experiments.policies.checkpoint import Best, Checkpoint, load_policy
 from experiments.policies.config import GNNTrainConfig
-from experiments.policies.learner import learner_of, new_policy
+from experiments.policies.kinds import policy_kind
 from hlograph.isolation import Quarantine
 from models.ppo import PPO
 
@@ -23,13 +23,13 @@ def test_what_was_kept_is_shipped(tmp_path, monkeypatch, capsys):
         baseline="here/b",
         ray_address="here:6379",
     )
-    learner = learner_of("op_counts", config)
-    last, best = (PPO(new_policy(learner, config), learner.ppo) for _ in range(2))
+    kind = policy_kind("op_counts", config)
+    last, best = (PPO(kind.new_policy(), kind.ppo) for _ in range(2))
     with torch.no_grad():
         for parameter in best.policy.parameters():
             parameter.add_(1.0)
     kept = Best(1.0, 640, best.policy.state_dict())
-    trained = Checkpoint.take(learner, config, last, 3, 1_920, 477, Quarantine(), kept)
+    trained = Checkpoint.take(kind, last, 3, 1_920, 477, Quarantine(), kept)
     trained.save(tmp_path / "checkpoint.pt")
     monkeypatch.setattr(ship, "FOLDER", tmp_path / "shipped")
     assert ship.main(str(tmp_path / "checkpoint.pt")) == 0
@@ -53,15 +53,15 @@ def test_what_is_no_checkpoint_is_refused(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"passes": ("one", *hlograph.passes.names[1:])}, "made with other passes"),
+        ({"choices": ("one", *hlograph.passes.names[1:])}, "made with other passes"),
         ({"config": {"seed": 0, "train_op_limit": 9, "op_counts": {"width": 3}}}, "another shape"),
     ],
 )
 def test_what_cannot_be_played_is_refused(changes, message, tmp_path, monkeypatch, capsys):
     config = GNNTrainConfig()
-    learner = learner_of("op_counts", config)
-    ppo = PPO(new_policy(learner, config), learner.ppo)
-    trained = Checkpoint.take(learner, config, ppo, 3, 1_920, None, Quarantine(), None)
+    kind = policy_kind("op_counts", config)
+    ppo = PPO(kind.new_policy(), kind.ppo)
+    trained = Checkpoint.take(kind, ppo, 3, 1_920, None, Quarantine(), None)
     replace(trained, **changes).save(tmp_path / "checkpoint.pt")
     monkeypatch.setattr(ship, "FOLDER", tmp_path / "shipped")
     assert ship.main(str(tmp_path / "checkpoint.pt")) == 2

@@ -1,4 +1,4 @@
-"""What policies are called that come with the project."""
+"""Names of the policies that come with the project."""
 
 import pytest
 

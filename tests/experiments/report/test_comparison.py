@@ -1,4 +1,4 @@
-"""What tables and pictures are made of, against numbers worked out by hand."""
+"""Tests the figures of tables and pictures against numbers worked out by hand."""
 
 import math
 
@@ -62,8 +62,8 @@ def test_a_reference_that_some_benchmarks_lack(comparison):
     assert comparison.against() == ["xla-cpu", "xla-cpu-unexpanded", "xla-simplify", BETTER]
     assert comparison.reference("d/e/f", "xla-cpu-unexpanded") is None
     assert comparison.reference("d/e/f", BEST_KNOWN) is None
-    assert "xla-cpu-unexpanded is known of 1 of 2 benchmarks." in notes(comparison)
-    assert "best known is known of 1 of 2 benchmarks." in notes(comparison)
+    assert "xla-cpu-unexpanded is known for 1 of 2 benchmarks." in notes(comparison)
+    assert "best known is known for 1 of 2 benchmarks." in notes(comparison)
 
 
 def test_measures_table(comparison):

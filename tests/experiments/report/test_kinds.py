@@ -1,18 +1,19 @@
-"""What each kind of study is shown with."""
+"""Tests the tables and pictures of each kind of study."""
 
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
 from experiments.outcomes.study import Trial
 from experiments.paper import win as win_experiment
+from experiments.paper.paired_timing import Pair, Side
 from experiments.report import (
     ablations,
     aims,
     figure3,
+    figure4,
     generalisation,
-    groups,
     runtime,
     search,
     win,
@@ -36,7 +37,7 @@ def comparison():
 
 @pytest.mark.parametrize("name", [*KINDS, "a study that nobody knows"])
 def test_every_kind_shows_its_tables_and_pictures(name):
-    (chapter,) = chapters([known_study(name)])
+    (chapter,) = chapters([("run", known_study(name))])
     assert isinstance(chapter, Chapter)
     titles = [section.title for section in chapter.sections]
     assert len(titles) == len(set(titles))
@@ -50,13 +51,29 @@ def test_every_kind_shows_its_tables_and_pictures(name):
 
 def test_a_study_without_trials_or_references():
     for name in KINDS:
-        (chapter,) = chapters([known_study(name, trials=[], references={})])
+        (chapter,) = chapters([("run", known_study(name, trials=[], references={}))])
         assert all(section.picture is None for section in chapter.sections)
+        assert chapter.summary.table is None
 
 
 def test_studies_of_one_kind_have_keys_of_their_own():
-    keys = [chapter.key for chapter in chapters([known_study("x y", trials=[])] * 2)]
-    assert keys == ["x-y-quick", "x-y-quick-2"]
+    found = chapters([("x y", known_study("figure2", trials=[]))] * 2)
+    assert [chapter.key for chapter in found] == ["x-y", "x-y-2"]
+    assert found[1].title == f"{found[0].title}: x-y-2"
+
+
+def test_the_summary_has_the_best_methods_and_the_checks():
+    summary = chapters([("run", known_study())])[0].summary
+    assert summary.table
+    # Of 50 and 150, GNN leaves 40 and 100 or 80 and 120; op counts' second result failed.
+    assert [row[1] for row in summary.table.rows] == ["GNN", "op counts"]
+    assert f"GNN on {GROUP}, 1.127 (0.884–1.369)." in summary.sentences[0]  # noqa: RUF001
+    assert summary.sentences[0].endswith("overlap with those of 0 of 1 other methods.")
+    assert "Of 4 results 3 passed their check, 3 of these" in summary.sentences[-1]
+    aims = chapters([("run", known_study("win"))])[0].summary
+    assert aims.table
+    assert aims.table.headings[-1] == "aims reached"
+    assert aims.table.rows[0][-1] == "4 of 6"
 
 
 def test_share_at_least_as_good(comparison):
@@ -68,19 +85,19 @@ def test_share_at_least_as_good(comparison):
 
 
 def test_learning_curves(comparison):
-    assert learning_curves(comparison, "curves")
+    assert learning_curves(comparison)
     for kind in ("figure2", "figure4"):
-        (chapter,) = chapters([known_study(kind)])
+        (chapter,) = chapters([("run", known_study(kind))])
         (learning,) = [s for s in chapter.sections if s.title.startswith("Learning")]
         assert learning.picture
         assert "of the split validation" in learning.text[0]
     untrained = known_study(trials=[replace(t, training=()) for t in known_study().trials])
-    assert learning_curves(Comparison(untrained, GROUP), "curves") is None
+    assert learning_curves(Comparison(untrained, GROUP)) is None
 
 
 def test_parts_of_a_method():
-    assert groups.two_parts("PPO, shaped rewards (GNN)") == ("GNN", "PPO, shaped rewards")
-    assert groups.two_parts("random") == ("random", "random")
+    assert figure4.two_parts("PPO, shaped rewards (GNN)") == ("GNN", "PPO, shaped rewards")
+    assert figure4.two_parts("random") == ("random", "random")
 
 
 @pytest.mark.parametrize(
@@ -112,38 +129,40 @@ def test_trials_by_size_join_groups_seed_by_seed():
     assert [[o.op_count for o in t.outcomes] for t in sized.trials] == [[90, 90], [91, 91]]
 
 
-def _pair(method, ratios, **after):
-    return {
-        "benchmark": "a/b/c",
-        "method": method,
-        "ratios": ratios,
-        "before": {"kernels": 10, "compile_seconds": 0.2, "median_seconds": 0.001},
-        "after": after,
-    }
+def _pair(method, ratios, kernels=10):
+    side = {"op_count": 5, "compile_seconds": 0.2, "median_seconds": 0.001}
+    pair = Pair(
+        "a/b/c",
+        method,
+        ratios,
+        *(sorted(ratios)[len(ratios) // 2] if ratios else math.nan for _ in range(3)),
+        before=Side(kernels=10, **side),
+        after=Side(kernels=kernels, **side),
+    )
+    return asdict(pair)
 
 
 def test_run_times():
     pairs = [
-        _pair("GNN", [1.2] * 9 + [9.0], kernels=5, compile_seconds=0.1),
+        _pair("GNN", [1.2] * 9 + [9.0], kernels=5),
         _pair("GNN", [0.7] * 9 + [0.8], kernels=20),
         _pair("none", []),
     ]
-    found = runtime.pairs_of(known_study("runtime", measurements={"pairs": pairs}))
+    study = known_study("runtime", measurements={"pairs": pairs})
+    found = runtime.pairs_of(study)
     assert [pair.method for pair in found] == ["GNN", "GNN"]
     assert found[0].median == 1.2
-    assert found[0].interval == pytest.approx((1.2, 1.2))
-    stored = [_pair("GNN", [1.2]) | {"low": 1.1, "high": 1.3}]
-    (pair,) = runtime.pairs_of(known_study("runtime", measurements={"pairs": stored}))
-    assert pair.interval == (1.1, 1.3)
-    assert found[1].over("compile_seconds") is None
     table = runtime.summary_table(found)
-    assert _cells(table, "GNN", "faster for certain") == [1]
-    assert _cells(table, "GNN", "slower for certain") == [1]
+    assert _cells(table, "GNN", "faster (interval above 1)") == [1]
+    assert _cells(table, "GNN", "slower (interval below 1)") == [1]
     mean = _cells(table, "GNN", "geometric mean (95 % bootstrap interval)")[0]
     assert mean.value == pytest.approx(math.sqrt(1.2 * 0.7))
     assert _cells(table, "GNN", "kernels before / after")[0].value == pytest.approx(1.0)
-    sections = runtime.sections(known_study("runtime", measurements={"pairs": pairs}))
-    assert sections[0].picture
+    assert runtime.sections(study)[0].picture
+    shown = runtime.summary(study)
+    assert "GNN 0.917. The 95 % interval excludes 1 for no method." in shown.sentences[0]
+    assert shown.table
+    assert len(shown.table.headings) == 5
 
 
 @pytest.fixture
@@ -179,8 +198,7 @@ def test_budgets(searches):
 
 
 def test_searches_are_given_what_the_policy_spent(searches):
-    section = search.equal_budgets(searches)
-    assert section
+    (section,) = search.equal_budgets(searches)
     (row,) = section.table.rows
     assert row[:2] == ["GNN", "random"]
     assert row[2].value == pytest.approx(60 / 50)  # after 20 calls
@@ -254,7 +272,7 @@ def test_spreads():
     table = win.spreads(Comparison(known_study(trials=trials), GROUP))
     assert table
     assert [(row[0], row[1], row[4]) for row in table.rows] == [
-        ("x", "y", "they overlap"),
+        ("x", "y", "overlap"),
         ("x", "z", "apart"),
         ("y", "z", "apart"),
     ]

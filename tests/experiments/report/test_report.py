@@ -1,70 +1,52 @@
-"""The report as files: whole by itself, escaped, and sorted by values."""
+"""The report as files: an index, a page for each study with a summary in front, and figures."""
 
-import base64
+import gzip
 import re
-from html.parser import HTMLParser
 
 import pytest
 
 from experiments.report.__main__ import find, main
-from experiments.report.html_page import html_page
-from experiments.report.markdown import markdown
-from experiments.report.section import NOTHING, Chapter, Number, Picture, Section, Table
+from experiments.report.markdown import index, page
+from experiments.report.section import NOTHING, Chapter, Number, Picture, Section, Summary, Table
 from tests.experiments.report.known_study import known_study
-
-_VOID = {"meta", "img"}
-
-
-class _Page(HTMLParser):
-    """Keeps attributes and text, and refuses tags that are not closed."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: list[tuple[str, dict]] = []
-        self.feed(page)
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        if tag not in _VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
 
 
 @pytest.fixture
 def chapter():
     table = Table(("a|b", "n"), [["<x>", Number(0.5, "0.500 (0 to 1)")], ["y", None], ["z", 1234]])
-    picture = Picture("bars", 'some "bars"', b"\x89PNG not really", 990)
+    picture = Picture("bars", 'some "bars"', b"\x89PNG not really")
     section = Section("A *section*", ("1 < 2",), picture, table)
     folded = Section("long", table=Table(("a",), [["b"]], folded=True))
-    return Chapter("key", "A & B", (("command", "python -m x > y"),), ("note",), (section, folded))
+    summary = Summary(("First.", "Second."), Table(("best",), [["c"]]))
+    made = (("command", "python -m x > y"), ("seeds", "0, 1"))
+    return Chapter("key", "A & B", "Why?", summary, made, ("note",), (section, folded))
 
 
-def test_html(chapter):
-    page = html_page("Title", ["text"], [chapter])
-    found = _Page(page)
-    cells = [attributes.get("data-sort") for tag, attributes in found.tags if tag == "td"]
-    assert cells == ["<x>", "0.5", "y", None, "z", "1234", "b"]
-    (image,) = [attributes for tag, attributes in found.tags if tag == "img"]
-    assert base64.b64decode(image["src"].split(",")[1]) == b"\x89PNG not really"
-    assert image["alt"] == 'some "bars"'
-    assert "1 &lt; 2" in page
-    assert "<dd>python -m x &gt; y</dd>" in page
-    assert "<summary>1 rows</summary>" in page
-    assert "http" not in page  # nothing is fetched
+def test_a_page_begins_with_question_answer_and_command(chapter):
+    text = page(chapter, "README.md")
+    front, _, details = text.partition("## Notes")
+    assert front.startswith("# A & B\n\n[All results](README.md)\n\n**Question.** Why?")
+    assert "**Answer.** First. Second." in front
+    assert "| best |\n| --- |\n| c |" in front
+    assert "**Command.** `python -m x > y`, seeds 0, 1" in front
+    assert "- command: `python -m x > y`" in details
+    assert "- note" in details
 
 
-def test_markdown(chapter):
-    text = markdown("Title", ["text"], [chapter])
-    assert "- command: `python -m x > y`" in text
-    assert "### A \\*section\\*" in text
-    assert '![some "bars"](key-bars.png)' in text
+def test_sections(chapter):
+    text = page(chapter, "README.md")
+    assert "## A \\*section\\*" in text
+    assert '![some "bars"](figures/key-bars.png)' in text
     table = ["| a\\|b | n |", "| --- | ---: |", "| \\<x\\> | 0.500 (0 to 1) |"]
     assert "\n".join([*table, f"| y | {NOTHING} |", "| z | 1,234 |"]) in text
     assert "<details><summary>1 rows</summary>" in text
+
+
+def test_the_index_has_one_line_and_one_figure_of_each_study(chapter):
+    text = index([chapter])
+    assert "## [A & B](key.md)\n\nWhy?\n\nFirst.\n\n" in text
+    assert '[![some "bars"](figures/key-bars.png)](key.md)' in text
+    assert "Second" not in text
 
 
 def test_rows_have_as_many_cells_as_headings():
@@ -73,18 +55,25 @@ def test_rows_have_as_many_cells_as_headings():
 
 
 def test_files(tmp_path, capsys):
-    study = known_study()
-    study.save(tmp_path / "runs" / "one")
+    for name in ("one", "two"):
+        known_study().save(tmp_path / "runs" / name)
+    plain = tmp_path / "runs" / "two" / "study.json"
+    packed = plain.with_suffix(".json.gz")
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    plain.unlink()
     out = tmp_path / "out"
     assert main([str(tmp_path / "runs"), "--out", str(out)]) == 0
-    text = (out / "README.md").read_text()
-    assert "command: `python -m experiments.paper figure2`" in text
-    for name in re.findall(r"!\[.*?\]\((.*?)\)", text):
+    listed = (out / "README.md").read_text()
+    assert re.findall(r"## \[.*\]\((.*)\)", listed) == ["one.md", "two.md"]
+    pages = {name: (out / f"{name}.md").read_text() for name in ("one", "two")}
+    assert "**Command.** `python -m experiments.paper figure2`" in pages["one"]
+    # Both are the same study, but for their names.
+    assert pages["two"].split("\n", 1)[1].replace("two-", "one-") == pages["one"].split("\n", 1)[1]
+    shown = re.findall(r"!\[.*?\]\((.*?)\)", pages["one"] + pages["two"])
+    assert len(shown) == len(set(shown)) == len(list(out.rglob("*.png"))) > 0
+    for name in [*shown, *re.findall(r"!\[.*?\]\((.*?)\)", listed)]:
         assert (out / name).read_bytes().startswith(b"\x89PNG")
-    page = _Page((out / "index.html").read_text())
-    pictures = [attributes for tag, attributes in page.tags if tag == "img"]
-    assert len(pictures) == len(list(out.glob("*.png"))) == text.count("![")
-    assert "1 studies" in capsys.readouterr().out
+    assert "2 studies" in capsys.readouterr().out
 
 
 def test_a_study_that_is_named_twice_is_shown_once(tmp_path):
@@ -95,6 +84,8 @@ def test_a_study_that_is_named_twice_is_shown_once(tmp_path):
 def test_what_cannot_be_read_is_told(tmp_path, capsys):
     assert main([str(tmp_path), "--out", str(tmp_path / "out")]) == 2
     assert "there is no study.json in" in capsys.readouterr().err
-    (tmp_path / "study.json").write_text("{}")
-    assert main([str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    for content in (b"{}", b"\x1f\x8b cut off"):
+        (tmp_path / "study.json").write_bytes(content)
+        assert main([str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+        assert "or cut off" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

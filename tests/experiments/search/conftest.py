@@ -1,4 +1,4 @@
-"""Small modules to search in, and policies that were never trained."""
+"""Fixtures: small modules to search in, and policies without training."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,11 +7,12 @@ import pytest
 
 import hlograph
 from experiments.outcomes.benchmarks import load
-from experiments.policies.config import GNN_PRESETS, OpCountTrainConfig
-from experiments.policies.learner import learner_of, new_policy
+from experiments.policies.config import OpCountTrainConfig
+from experiments.policies.kinds import policy_kind
 from experiments.search.budget import Budget
 from experiments.search.guide import TrainedPolicy
-from experiments.search.space import SearchSpace
+from experiments.search.space import PassSpace
+from experiments.training.presets import GNN_PRESETS
 from experiments.workers.worker import RolloutWorker
 from hlograph import corpus
 from hlograph.isolation import FlightRecorder
@@ -20,7 +21,7 @@ from models.config import GATConfig
 
 @pytest.fixture(scope="session")
 def benchmark() -> str:
-    """A benchmark of some hundred instructions, which both references make smaller."""
+    """Returns a benchmark of a few hundred instructions that both references make smaller."""
     found = sorted(corpus.load(split="train"), key=lambda b: (b.op_count, b.name))
     return next(
         b.name
@@ -37,9 +38,9 @@ def worker() -> RolloutWorker:
 
 
 @pytest.fixture
-def make_space(benchmark) -> Callable[..., SearchSpace]:
-    def make(calls: int, **settings) -> SearchSpace:
-        return SearchSpace(load(benchmark), benchmark, Budget(calls=calls), **settings)
+def make_space(benchmark) -> Callable[..., PassSpace]:
+    def make(calls: int, **settings) -> PassSpace:
+        return PassSpace(load(benchmark), benchmark, Budget(calls=calls), **settings)
 
     return make
 
@@ -51,14 +52,14 @@ def policy(request) -> TrainedPolicy:
         value_costs=request.param == "op_counts",
         gat=GATConfig(layers=1, heads=2, head_width=4, edge_width=4, counted_kinds=4),
     )
-    network = new_policy(learner_of(request.param, config), config)
+    network = policy_kind(request.param, config).new_policy()
     parameters = {key: value.numpy() for key, value in network.state_dict().items()}
     return TrainedPolicy(request.param, config, parameters)
 
 
 @pytest.fixture
 def replayed(benchmark) -> Callable[..., hlograph.Module]:
-    """A function that runs passes, by name, on a fresh module."""
+    """Returns a function that runs passes, by name, on a fresh module."""
 
     def run(passes) -> hlograph.Module:
         module = load(benchmark)

@@ -14,7 +14,7 @@ from hlograph import corpus
 
 @pytest.fixture(scope="module")
 def row():
-    """A row of a small module, of which nobody has compared the result."""
+    """Returns a row of a small module whose result was not compared yet."""
     benchmark = min(corpus.load(split="train"), key=lambda b: b.op_count)
     module = benchmark.load()
     module.run("algsimp")
@@ -44,7 +44,7 @@ def test_a_result_is_compared_with_its_original(check, row, capsys):
     assert known[row.benchmark].verdict in capsys.readouterr().out
 
 
-def test_a_count_that_its_passes_do_not_lead_to_is_told_and_left(check, row, capsys):
+def test_a_wrong_op_count_is_reported_and_kept(check, row, capsys):
     wrong = replace(row, op_count=row.op_count - 1)
     status, known = check(wrong)
     assert status == 1
@@ -52,7 +52,7 @@ def test_a_count_that_its_passes_do_not_lead_to_is_told_and_left(check, row, cap
     assert f"{row.benchmark}: " in capsys.readouterr().out
 
 
-def test_what_was_compared_is_left_alone_unless_asked_for(check, row):
+def test_compared_rows_are_checked_only_on_request(check, row):
     compared = replace(row, op_count=row.op_count - 1, verdict="equal")
     assert check(compared)[0] == 0
     assert check(compared, arguments=["--again"])[0] == 1
@@ -78,6 +78,6 @@ def test_better_results_of_a_study_are_recorded(check, row, tmp_path):
     assert status == 0
     best = recorded[row.benchmark]
     assert (best.op_count, best.method) == (row.op_count, "GNN")
-    # Tidied: the others were of no use.
+    # Tidied: the other passes had no effect.
     assert best.passes == ("algsimp",)
     assert best.verdict in best_known.COMPARED

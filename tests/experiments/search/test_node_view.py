@@ -1,4 +1,4 @@
-"""A search shows its states as an environment does."""
+"""Tests that a search shows its states as an environment does."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,10 @@ import pytest
 import hlograph
 from envs import PassOrderingEnv
 from envs.rewards import ModuleState
-from experiments.policies.states import state_of
+from experiments.policies.pass_ordering import encode
 from experiments.search.node_view import NodeView
 
-_WAY = ("cse", "call-inliner", "dce", "cse")
+_ORDER = ("cse", "call-inliner", "dce", "cse")
 
 
 @pytest.mark.parametrize("costs", [False, True])
@@ -20,8 +20,8 @@ def test_states_are_those_of_an_environment(make_space, benchmark, observation, 
     env = PassOrderingEnv(benchmark, observation=observation, costs=costs)
     seen, info = env.reset()
     node = space.root
-    for name in (*_WAY, None):
-        expected, shown = state_of(seen, info), view.state(node)
+    for name in (*_ORDER, None):
+        expected, shown = encode(seen, info), view.state(node)
         assert shown.key == expected.key
         np.testing.assert_array_equal(shown.mask, expected.mask)
         np.testing.assert_allclose(shown.context, expected.context, rtol=1e-6)
@@ -42,7 +42,7 @@ def _arrays(item):
 
 def test_the_mask_may_be_another(make_space):
     space = make_space(200)
-    for action in range(len(space.passes)):
+    for action in range(len(hlograph.passes)):
         space.step(space.root, action)
     view = NodeView(space, "op_counts")
     idle = list(space.root.idle)
@@ -61,4 +61,4 @@ def test_costs_are_measured_for_those_who_need_them(make_space):
     view = NodeView(space, "op_counts", measure_costs=True)
     cost = space.module(space.root).cost()
     assert view.measure(space.root) == ModuleState(space.root.op_count, *cost)
-    assert len(view.state(space.root).context) == len(space.passes) + 2
+    assert len(view.state(space.root).context) == len(hlograph.passes) + 2

@@ -1,16 +1,18 @@
-"""The tree search on games that can be worked out by hand."""
+"""Tests the tree search on games that can be worked out by hand."""
+
+from typing import Any
 
 import numpy as np
 
-from experiments.search.puct import Tree
+from experiments.search.puct import Game, Tree
 
 BITS = 6
 
 
-class Bits:
+class Bits(Game[Any]):
     """Words of up to six bits; a bit is appended by each move, and a third move changes nothing.
 
-    Only the word of ones is worth anything, and nothing on the way tells of it.
+    Only the word of ones is worth anything, and no shorter word gives a hint of it.
     """
 
     root = ""
@@ -37,16 +39,16 @@ class Bits:
 
 def test_every_state_is_visited_in_the_end():
     game = Bits()
-    tree = Tree(game, deepest=10)
+    tree = Tree(game, max_depth=10)
     for _ in range(2000):
         tree.visit()
     assert len(game.visited) == 2 ** (BITS + 1) - 1
 
 
-def test_what_was_found_draws_the_search():
+def test_worth_found_guides_the_search():
     game = Bits()
     game.worth = lambda node: float(node.count("1"))
-    tree = Tree(game, deepest=10)
+    tree = Tree(game, max_depth=10)
     visits = 0
     while "1" * BITS not in game.visited:
         tree.visit()
@@ -55,9 +57,9 @@ def test_what_was_found_draws_the_search():
     assert visits < 40
 
 
-def test_no_way_is_longer_than_the_deepest():
+def test_no_path_is_longer_than_the_maximum_depth():
     game = Bits()
-    tree = Tree(game, deepest=3)
+    tree = Tree(game, max_depth=3)
     for _ in range(200):
         tree.visit()
     assert max(map(len, game.visited)) == 3

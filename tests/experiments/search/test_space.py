@@ -1,4 +1,4 @@
-"""States are found once, passes called once, and what the table says holds on a fresh module."""
+"""Tests that states and pass calls are shared, and that paths hold on a fresh module."""
 
 import numpy as np
 import pytest
@@ -7,14 +7,14 @@ import hlograph
 from experiments.search.budget import Budget, BudgetSpentError
 from experiments.search.patience import Patience
 from experiments.search.random_walks import random_search
-from experiments.search.space import SearchSpace
+from experiments.search.space import PassSpace
 from hlograph.isolation import Quarantine
 from tests.tiny_module import TINY
 
 
 @pytest.fixture
 def tiny():
-    return SearchSpace(hlograph.Module.from_text(TINY), "tiny", Budget(calls=100))
+    return PassSpace(hlograph.Module.from_text(TINY), "tiny", Budget(calls=100))
 
 
 def _steps(space, *names):
@@ -25,7 +25,7 @@ def test_two_orders_lead_to_one_state(tiny):
     one = _steps(tiny, "cse", "dce", "call-inliner")
     other = _steps(tiny, "call-inliner", "cse", "dce")
     assert one is other
-    assert len(one.actions()) == 3
+    assert len(one.path()) == 3
     assert tiny.best is one
     module = tiny.module(one)
     assert (module.fingerprint(), module.op_count) == (one.fingerprint, one.op_count)
@@ -42,7 +42,7 @@ def test_no_pass_is_called_twice_in_a_state(tiny):
 def test_the_start_is_not_changed():
     module = hlograph.Module.from_text(TINY)
     before = module.fingerprint()
-    space = SearchSpace(module, "tiny", Budget(calls=10))
+    space = PassSpace(module, "tiny", Budget(calls=10))
     _steps(space, "cse", "dce")
     assert module.fingerprint(cached=False) == before
 
@@ -59,13 +59,13 @@ def test_calls_are_limited_exactly(make_space):
 def test_passes_with_nothing_to_act_on_cost_no_call(make_space):
     space = make_space(0)
     root = space.root
-    assert space.passes.index(hlograph.passes["map-inline"]) in root.idle
+    assert hlograph.passes.index(hlograph.passes["map-inline"]) in root.idle
     assert all(space.step(root, action) is root for action in root.idle)
-    assert set(space.promising(root)) == set(range(len(space.passes))) - set(root.idle)
+    assert set(space.promising(root)) == set(range(len(hlograph.passes))) - set(root.idle)
 
 
 def test_seconds_are_limited(make_space, benchmark):
-    space = SearchSpace(hlograph.Module.from_text(TINY), "tiny", Budget(seconds=0.0))
+    space = PassSpace(hlograph.Module.from_text(TINY), "tiny", Budget(seconds=0.0))
     with pytest.raises(BudgetSpentError):
         _steps(space, "cse")
     assert space.budget.calls == 0
@@ -76,13 +76,13 @@ def test_a_budget_has_a_limit():
         Budget()
 
 
-def test_looks_into_the_table_are_free_however_many(tiny):
+def test_lookups_in_the_table_are_free(tiny):
     for _ in range(2_000):
         _steps(tiny, "cse", "dce", "call-inliner")
     assert tiny.budget.calls == 3
 
 
-def test_patience_ends_what_asks_nothing_new(tiny):
+def test_patience_ends_tries_without_calls(tiny):
     patience = Patience(tiny, tries=3)
     patience.check()
     tiny.budget.spend()
@@ -93,13 +93,13 @@ def test_patience_ends_what_asks_nothing_new(tiny):
 
 
 def test_a_space_is_exhausted_when_all_was_called():
-    space = SearchSpace(hlograph.Module.from_text(TINY), "tiny", Budget(calls=10_000))
+    space = PassSpace(hlograph.Module.from_text(TINY), "tiny", Budget(calls=10_000))
     patience = Patience(space)
     patience.check()
     states = [space.root]
     for node in states:
         assert not space.exhausted
-        children = [space.step(node, action) for action in range(len(space.passes))]
+        children = [space.step(node, action) for action in range(len(hlograph.passes))]
         states += dict.fromkeys(child for child in children if child not in states)
     assert space.exhausted
     assert len(states) == len(space)
@@ -107,15 +107,15 @@ def test_a_space_is_exhausted_when_all_was_called():
         patience.check()
 
 
-def test_states_whose_modules_were_dropped_are_come_to_again(make_space):
+def test_dropped_modules_are_rebuilt(make_space):
     kept, dropped = make_space(400), make_space(4000, max_bytes=1)
     random = np.random.default_rng(1)
     for _ in range(6):
-        order = random.integers(len(kept.passes), size=12).tolist()
+        order = random.integers(len(hlograph.passes), size=12).tolist()
         one, other = (space.follow(space.root, order) for space in (kept, dropped))
         assert one.fingerprint == other.fingerprint
         assert dropped.module(other).fingerprint() == other.fingerprint
-    # Each way back costs calls.
+    # Rebuilding a state costs calls.
     assert dropped.budget.calls > kept.budget.calls
     assert len(dropped._kept) == 1
 
@@ -133,17 +133,17 @@ def test_the_curve_goes_down(make_space):
     assert list(counts) == sorted(set(counts), reverse=True)
 
 
-def test_the_shortest_way_arrives(make_space, replayed):
+def test_the_shortest_path_leads_to_the_least_op_count(make_space, replayed):
     space = make_space(600)
     with pytest.raises(BudgetSpentError):
         random_search(space, np.random.default_rng(4))
     shortest = space.shortest()
-    assert len(shortest) <= len(space.best.actions())
+    assert len(shortest) <= len(space.best.path())
     assert replayed(space.named(shortest)).op_count == space.best.op_count
 
 
 def test_a_shortcut_through_the_table_is_found(tiny):
-    # The long way is gone first: what algsimp does, cse and dce have no need of.
+    # The long path is followed first; cse and dce do not need algsimp.
     _steps(tiny, "algsimp", "call-inliner", "cse", "dce")
     _steps(tiny, "call-inliner", "cse", "dce")
     module = hlograph.Module.from_text(TINY)
@@ -156,6 +156,6 @@ def test_a_shortcut_through_the_table_is_found(tiny):
 def test_a_pass_in_quarantine_is_not_called():
     start = hlograph.Module.from_text(TINY)
     quarantine = Quarantine().with_pairs([(start.fingerprint(), "cse")])
-    space = SearchSpace(start, "tiny", Budget(calls=10), quarantine=quarantine)
+    space = PassSpace(start, "tiny", Budget(calls=10), quarantine=quarantine)
     assert _steps(space, "cse") is space.root
     assert space.budget.calls == 0

@@ -10,18 +10,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from experiments.policies.config import GNN_PRESETS
-from experiments.training.cli import CONFIG, parse
+from experiments.outcomes.run_folder import CONFIG
+from experiments.training.cli import parse
+from experiments.training.presets import GNN_PRESETS
 from experiments.training.program import train
 from tests.experiments.tiny_run import tiny_config
 
 POINTS = {
-    "a rollout": ("experiments.workers.crew", "Crew", "collect", 2),
+    "a rollout": ("experiments.workers.task_runner", "TaskRunner", "collect", 2),
     "an update": ("models.ppo", "PPO", "update", 2),
     "a checkpoint": ("pathlib", "Path", "replace", 2),
-    "an evaluation": ("experiments.workers.crew", "Crew", "play", 2),
-    "the other learner": ("experiments.workers.crew", "Crew", "collect", 3),
-    "the results": ("experiments.workers.crew", "Crew", "check", 2),
+    "an evaluation": ("experiments.workers.task_runner", "TaskRunner", "play", 2),
+    "the other policy": ("experiments.workers.task_runner", "TaskRunner", "collect", 3),
+    "the results": ("experiments.workers.task_runner", "TaskRunner", "check", 2),
 }
 """Module, class, method and number of the call in which the process is killed."""
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.policies.config import GNN_PRESETS, OP_COUNT_PRESETS
+from experiments.outcomes.run_folder import CONFIG, CONFIG_KIND, CONFIG_VERSION
 from experiments.policies.config_json import to_json
-from experiments.training.cli import CONFIG, CONFIG_KIND, CONFIG_VERSION, parse
+from experiments.training.cli import parse
+from experiments.training.presets import GNN_PRESETS, OP_COUNT_PRESETS
 from hlograph.storage.checked_file import write_checked_json
 
 

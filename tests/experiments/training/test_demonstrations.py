@@ -1,4 +1,4 @@
-"""What is shown for imitation is what an environment would have shown on the same way."""
+"""Recorded demonstrations are what an environment shows on the same order."""
 
 from dataclasses import replace
 
@@ -11,14 +11,13 @@ from envs import PassOrderingEnv
 from experiments.outcomes import best_known
 from experiments.outcomes.best_known import BestKnown
 from experiments.policies.config import GNNTrainConfig
-from experiments.policies.learner import NUM_ACTIONS
-from experiments.policies.states import state_of
-from experiments.training.demonstrations import Demonstrate, known_ways
+from experiments.policies.pass_ordering import NUM_ACTIONS, encode
+from experiments.training.demonstrations import Demonstrate, recorded_orders
 from experiments.workers.worker import RolloutWorker
 from hlograph import corpus
 from hlograph.isolation import FlightRecorder
 
-WAY = ("call-inliner", "algsimp", "dce", "cse")
+ORDER = ("call-inliner", "algsimp", "dce", "cse")
 
 
 @pytest.fixture(scope="module")
@@ -33,23 +32,23 @@ def worker(tmp_path) -> RolloutWorker:
     return RolloutWorker(config, FlightRecorder())
 
 
-@pytest.mark.parametrize("learner", ["gnn", "op_counts"])
-def test_first_looks_are_the_environments(small, worker, learner):
-    shown = Demonstrate(learner=learner, ways={small.name: WAY}, seed=0, visits=3).do(worker)
-    kind = "graph" if learner == "gnn" else "op_counts"
+@pytest.mark.parametrize("name", ["gnn", "op_counts"])
+def test_first_views_are_the_environments(small, worker, name):
+    recorded = Demonstrate(kind=name, orders={small.name: ORDER}, seed=0, visits=3).do(worker)
+    kind = "graph" if name == "gnn" else "op_counts"
     env = PassOrderingEnv(small.name, observation=kind, costs=False)
     observation, info = env.reset()
-    seen, actions, drops = [state_of(observation, info)], [], []
-    for name in WAY:
+    seen, actions, drops = [encode(observation, info)], [], []
+    for name in ORDER:
         observation, reward, _, _, info = env.step(hlograph.passes.index(name))
         if info["changed"]:
             actions.append(hlograph.passes.index(name))
             drops.append(reward)
-            seen.append(state_of(observation, info))
+            seen.append(encode(observation, info))
     actions.append(NUM_ACTIONS - 1)
-    # Ways are written down from their ends.
-    assert shown.keys == [state.key for state in reversed(seen)]
-    taught = shown.demonstrations()
+    # Orders are recorded from their ends.
+    assert recorded.keys == [state.key for state in reversed(seen)]
+    taught = recorded.demonstrations()
     assert len(taught) == 3 * len(seen)
     assert taught.action.tolist() == [a for a in reversed(actions) for _ in range(3)]
     sizes = [float(state.context[-1]) for state in reversed(seen)]
@@ -63,17 +62,19 @@ def test_first_looks_are_the_environments(small, worker, learner):
 
 
 def test_what_is_masked_changes_nothing(small, worker):
-    shown = Demonstrate(learner="op_counts", ways={small.name: WAY}, seed=1, visits=6, tries=30).do(
-        worker
-    )
-    taught = shown.demonstrations()
+    recorded = Demonstrate(
+        kind="op_counts", orders={small.name: ORDER}, seed=1, visits=6, tries=30
+    ).do(worker)
+    taught = recorded.demonstrations()
     assert not bool(taught.mask.all())
     assert bool(taught.mask.gather(1, taught.action.unsqueeze(1)).all())
     module = small.load()
-    changed = [module.run(name) for name in WAY]
-    states = {shown.keys[0]: module}
+    changed = [module.run(name) for name in ORDER]
+    states = {recorded.keys[0]: module}
     assert any(changed)
-    for key, mask in zip([shown.keys[n] for n in shown.numbers], taught.mask.tolist(), strict=True):
+    for key, mask in zip(
+        [recorded.keys[n] for n in recorded.numbers], taught.mask.tolist(), strict=True
+    ):
         if key in states:
             masked = [hlograph.passes[n] for n, allowed in enumerate(mask[:-1]) if not allowed]
             assert not any(states[key].clone().run(entry) for entry in masked)
@@ -81,10 +82,10 @@ def test_what_is_masked_changes_nothing(small, worker):
 
 def test_parts_are_joined(small, worker):
     other = sorted(corpus.load("diverse", split="train", max_op_count=60), key=lambda b: b.name)[0]
-    ways = {small.name: WAY, other.name: WAY[:2]}
-    whole = Demonstrate(learner="op_counts", ways=ways, seed=0).do(worker)
-    joined = Demonstrate(learner="op_counts", ways={small.name: WAY}, seed=0).do(worker)
-    joined.extend(Demonstrate(learner="op_counts", ways={other.name: WAY[:2]}, seed=0).do(worker))
+    orders = {small.name: ORDER, other.name: ORDER[:2]}
+    whole = Demonstrate(kind="op_counts", orders=orders, seed=0).do(worker)
+    joined = Demonstrate(kind="op_counts", orders={small.name: ORDER}, seed=0).do(worker)
+    joined.extend(Demonstrate(kind="op_counts", orders={other.name: ORDER[:2]}, seed=0).do(worker))
     one, two = whole.demonstrations(), joined.demonstrations()
     for name in ("state", "episode", "context", "mask", "action", "returns"):
         assert torch.equal(getattr(one, name), getattr(two, name)), name
@@ -92,10 +93,10 @@ def test_parts_are_joined(small, worker):
     assert np.array_equal(*counts)
 
 
-def test_ways_are_of_benchmarks_as_they_are(small, monkeypatch):
-    right = BestKnown(small.name, small.fingerprint, 1, "local", WAY)
+def test_orders_are_of_the_present_benchmarks(small, monkeypatch):
+    right = BestKnown(small.name, small.fingerprint, 1, "local", ORDER)
     monkeypatch.setattr(best_known, "read", lambda *_: {small.name: right})
-    assert known_ways([small.name, "own/module"]) == {small.name: WAY}
+    assert recorded_orders([small.name, "own/module"]) == {small.name: ORDER}
     changed = replace(right, fingerprint="0" * 32)
     monkeypatch.setattr(best_known, "read", lambda *_: {small.name: changed})
-    assert known_ways([small.name]) == {}
+    assert recorded_orders([small.name]) == {}

@@ -7,8 +7,8 @@ import pytest
 
 from experiments.outcomes.run_folder import RunFolderError, copy_run
 from experiments.policies.checkpoint import load_policy
-from experiments.policies.config import GNN_PRESETS
 from experiments.training.cli import parse
+from experiments.training.presets import GNN_PRESETS
 from experiments.training.program import REFUSED, train
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
 from tests.experiments.tiny_run import checkpoints, results, same_policies, tiny_config
@@ -77,8 +77,8 @@ def test_no_run_at_the_url(tmp_path):
 
 
 def test_a_policy_at_a_url(url, tmp_path):
-    learner, _ = load_policy(f"{url}/op_counts/checkpoint.pt")
-    assert learner.name == "op_counts"
+    kind, _ = load_policy(f"{url}/op_counts/checkpoint.pt")
+    assert kind.name == "op_counts"
     with pytest.raises(FileNotFoundError, match="nothing at memory://bucket/run/gnn/nothing"):
         load_policy(f"{url}/gnn/nothing")
     baseline = f"{url}/op_counts/checkpoint.pt"

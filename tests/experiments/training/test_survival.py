@@ -1,4 +1,4 @@
-"""What is on disk survives: kills at any point, full disks, damaged files, a second run."""
+"""Files survive kills at any point, full disks, damaged files, a second run."""
 
 import json
 import os
@@ -15,8 +15,8 @@ import pytest
 from experiments.outcomes.run_folder import RunFolderError, run_folder
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.checkpoint_files import DAMAGED, PREVIOUS, CheckpointFiles
-from experiments.policies.config import GNN_PRESETS
 from experiments.training.cli import parse
+from experiments.training.presets import GNN_PRESETS
 from experiments.training.program import REFUSED, train
 from hlograph.errors import DamagedFileError
 from tests.experiments.tiny_run import results, same_policies, tiny_config
@@ -39,7 +39,8 @@ def _ended(process):
 
 def test_a_run_killed_again_and_again_ends_as_if_it_never_was(finished, tmp_path):
     folder = tmp_path / "run"
-    for point in ("a rollout", "a checkpoint", "the other learner"):
+    # Each process takes seconds to start; the slow tests kill at every point.
+    for point in ("a checkpoint", "the other policy"):
         status, said = _ended(_run(folder, point))
         assert status == -signal.SIGKILL, said
     status, said = _ended(_run(folder, "none"))
@@ -130,7 +131,7 @@ def test_a_lock_ends_with_its_process(tmp_path):
 
 @pytest.fixture
 def files(finished, tmp_path):
-    """Checkpoint files of a learner with two generations, and the checkpoint."""
+    """Checkpoint files of a kind with two generations, and the checkpoint."""
     made = CheckpointFiles(tmp_path)
     checkpoint = Checkpoint.load(finished / "gnn" / "checkpoint.pt")
     made.save(checkpoint)

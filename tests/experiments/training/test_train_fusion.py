@@ -9,14 +9,14 @@ import pytest
 
 from envs import PassDecisionsEnv
 from experiments.policies.checkpoint import Checkpoint, load_policy
-from experiments.policies.config import FUSION_PRESETS, FusionTrainConfig
-from experiments.policies.fusion_envs import FusionActions
-from experiments.policies.learner import learner_of, new_policy
-from experiments.policies.states import FUSION_FEATURES, state_of
+from experiments.policies.config import FusionTrainConfig
+from experiments.policies.fusion import DECISION_FEATURES, FusionActions
+from experiments.policies.kinds import policy_kind
+from experiments.training.presets import FUSION_PRESETS
 from experiments.training.program import train
-from experiments.workers.crew import QUARANTINE
 from experiments.workers.lockstep import Lockstep
 from experiments.workers.run_events import EVENTS
+from experiments.workers.task_runner import QUARANTINE
 from hlograph import Module, rules
 from hlograph.isolation import Reproducer
 from hlograph.storage.checked_file import read_checked_json
@@ -86,41 +86,43 @@ def test_same_seed_same_policy(finished, tmp_path):
 
 
 def test_its_checkpoint_is_a_policy_that_decides(finished):
-    learner, policy = load_policy(finished / "fusion" / "checkpoint.pt")
+    kind, policy = load_policy(finished / "fusion" / "checkpoint.pt")
     assert isinstance(policy, PointerActorCritic)
-    assert (learner.name, learner.actions) == ("fusion", ("apply", "keep"))
-    assert learner.steps == ("fusion", "multi-output-fusion")
+    assert (kind.name, kind.actions) == ("fusion", ("apply", "keep"))
+    assert kind.choices == ("fusion", "multi-output-fusion")
 
 
 def test_the_pair_in_question_is_the_one_candidate():
+    kind = policy_kind("fusion", tiny_fusion_config())
     env = FusionActions(PassDecisionsEnv(Module.from_text(DIAMOND)))
     observation, info = env.reset()
-    state = state_of(observation, info)
+    state = kind.encode(observation, info)
     assert state.item.links.tolist() == [
         [0, observation["decision"][0], 0],
         [0, observation["decision"][1], 1],
     ]
-    row = dict(zip(FUSION_FEATURES, state.item.features[0], strict=True))
+    row = dict(zip(DECISION_FEATURES, state.item.features[0], strict=True))
     assert row["rule"] == rules["fusion"].index
     # The exponential has two users.
     assert row["log_users"] == pytest.approx(np.log2(3) / 4)
     assert state.mask.tolist() == [True, True]
     *_, info = env.step(1)
-    assert info["decided"] == "keep fusion(right, wave)"
+    assert info["step_name"] == "keep fusion(right, wave)"
     *_, info = env.step(0)
-    assert info["decided"] == "apply fusion(sum, row)"
+    assert info["step_name"] == "fusion(sum, row)"
     ended = False
     while not ended:
         observation, _, ended, _, info = env.step(1)
-    state = state_of(observation, info)
+    state = kind.encode(observation, info)
     assert len(state.item.features) == 0
     assert state.mask.tolist() == [False, True]
 
 
 def test_a_policy_judges_states_with_and_without_a_decision():
     config = tiny_fusion_config()
-    policy = new_policy(learner_of("fusion", config), config)
-    envs = Lockstep([FusionActions(PassDecisionsEnv(Module.from_text(DIAMOND))) for _ in range(2)])
+    kind = policy_kind("fusion", config)
+    policy, module = kind.new_policy(), Module.from_text(DIAMOND)
+    envs = Lockstep(kind, [FusionActions(PassDecisionsEnv(module)) for _ in range(2)])
     name = envs.envs[0].unwrapped.benchmarks[0]  # pyright: ignore[reportAttributeAccessIssue]
     states = [state for state, _ in envs.reset({0: name, 1: name}).values()]
     while not (after := envs.step({1: 1})[1]).terminated:

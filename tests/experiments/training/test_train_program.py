@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from experiments.outcomes.run_folder import CONFIG, CONFIG_KIND, CONFIG_VERSION
 from experiments.policies.checkpoint import Checkpoint, load_policy
-from experiments.policies.config import GNN_PRESETS, OP_COUNT_PRESETS
 from experiments.training import program as train_module
-from experiments.training.cli import CONFIG, CONFIG_KIND, CONFIG_VERSION, parse
+from experiments.training.cli import parse
+from experiments.training.presets import GNN_PRESETS, OP_COUNT_PRESETS
 from hlograph.storage.checked_file import read_checked_json
 from tests.experiments.tiny_run import checkpoints, results, same_policies, tiny_config
 
@@ -36,7 +37,7 @@ def test_a_run_leaves_results_checkpoints_and_logs(finished):
         assert {check["problem"] for check in checks.values()} == {None}
     assert len(result["benchmarks"]) == 2
     for name, checkpoint in checkpoints(finished).items():
-        assert (checkpoint.learner, checkpoint.steps, checkpoint.iteration) == (name, 48, 2)
+        assert (checkpoint.kind, checkpoint.steps, checkpoint.iteration) == (name, 48, 2)
     start = read_checked_json(finished / CONFIG, CONFIG_KIND, CONFIG_VERSION)["starts"][0]
     assert "torch" in start["versions"]
 
@@ -92,8 +93,8 @@ def test_baseline_takes_the_place_of_training(finished, tiny, tmp_path):
 
 
 def test_policy_of_a_checkpoint(finished):
-    learner, policy = load_policy(finished / "gnn" / "checkpoint.pt")
-    assert learner.observation == "graph"
+    kind, policy = load_policy(finished / "gnn" / "checkpoint.pt")
+    assert kind.observation == "graph"
     checkpoint = Checkpoint.load(finished / "gnn" / "checkpoint.pt")
     assert checkpoint.best is not None
     assert checkpoint.imitated == 2
@@ -105,7 +106,7 @@ def test_policy_of_a_checkpoint(finished):
 def test_what_was_imitated_is_not_imitated_again(tiny, tmp_path, capsys):
     config = replace(tiny, total_steps=0, out=tmp_path / "run")
     assert train_module.train(config, "train_gnn") == 0
-    assert capsys.readouterr().out.count("imitates what searches found on 2") == 2
+    assert capsys.readouterr().out.count("imitates searched orders of 2 benchmarks") == 2
     before = checkpoints(tmp_path / "run")
     assert train_module.train(replace(config, resume=str(tmp_path / "run")), "train_gnn") == 0
     assert "imitates" not in capsys.readouterr().out

@@ -7,7 +7,7 @@ import pytest
 from experiments.evaluate import EvaluateConfig, evaluate, table
 from experiments.outcomes.benchmarks import load
 from experiments.policies.checkpoint import Checkpoint, load_policy
-from experiments.policies.learner import learner_of
+from experiments.policies.kinds import policy_kind
 from experiments.search.guide import TrainedPolicy
 from experiments.search.methods import check_guided
 from experiments.training.program import train
@@ -54,9 +54,9 @@ def test_same_seed_same_result(finished, tmp_path):
 
 def test_its_checkpoint_is_a_policy_that_rewrites(finished):
     path = finished / "rewrites" / "checkpoint.pt"
-    learner, policy = load_policy(path)
+    kind, policy = load_policy(path)
     assert isinstance(policy, PointerActorCritic)
-    assert learner.steps == RULES
+    assert kind.choices == RULES
     with pytest.raises(ValueError, match="orders passes, got rewrites"):
         check_guided("mcts", TrainedPolicy.load(path))
 
@@ -64,7 +64,7 @@ def test_its_checkpoint_is_a_policy_that_rewrites(finished):
 def test_its_checkpoint_is_evaluated(finished, tmp_path):
     path = str(finished / "rewrites" / "checkpoint.pt")
     name = results(finished)["benchmarks"][0]["benchmark"]
-    config = EvaluateConfig(path, corpus=(name,), workers="in-process", checks=1)
+    config = EvaluateConfig(path, benchmarks=(name,), workers="in-process", checks=1)
     study = evaluate(config, tmp_path)
     (outcome,) = study.trials[0].outcomes
     assert outcome.op_count == results(finished)["benchmarks"][0]["rewrites"]
@@ -91,7 +91,7 @@ def test_run_time_can_be_the_reward(reward, tmp_path, capsys):
 def test_a_checkpoint_of_other_rules_is_refused(finished):
     checkpoint = Checkpoint.load(finished / "rewrites" / "checkpoint.pt")
     config = replace(tiny_rewrite_config(), rules=("merge", "remove"))
-    learner = learner_of("rewrites", config)
-    assert learner.steps == ("merge", "remove")
+    kind = policy_kind("rewrites", config)
+    assert kind.choices == ("merge", "remove")
     with pytest.raises(ValueError, match=r"made with other rules; different: .*algebraic"):
-        checkpoint.restore(learner, None)  # pyright: ignore[reportArgumentType]
+        checkpoint.load_into(kind, kind.new_policy(), checkpoint.kept())

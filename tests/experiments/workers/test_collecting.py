@@ -1,4 +1,4 @@
-"""What is collected is what happened."""
+"""Tests that collected experience is what happened in the environments."""
 
 from collections import Counter
 
@@ -14,11 +14,11 @@ from models.rollout import Rollout, merged
 
 
 @pytest.fixture
-def play(make_countdown, countdown_policy):
+def play(make_countdown, countdown_policy, countdown_kind):
     """A function that collects from countdown environments of horizon 6."""
 
     def run(num_envs: int = 5, steps: int = 6, seed: int = 0, horizon: int = 6):
-        with lockstep(make_countdown(horizon), num_envs) as envs:
+        with lockstep(countdown_kind, make_countdown(horizon), num_envs) as envs:
             return collect(
                 envs,
                 countdown_policy,
@@ -131,8 +131,8 @@ def test_players_share_a_deck(players):
     assert dealt == [alone.deal() for _ in range(6)]
 
 
-def test_an_episode_knows_nothing_of_earlier_ones(make_countdown, countdown_policy):
-    with lockstep(make_countdown(6), 1) as envs:
+def test_an_episode_knows_nothing_of_earlier_ones(make_countdown, countdown_kind):
+    with lockstep(countdown_kind, make_countdown(6), 1) as envs:
         envs.reset({0: "3"})
         tried = envs.step({0: 1})[0].state.mask
         fresh, _ = envs.reset({0: "3"})[0]

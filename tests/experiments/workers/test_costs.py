@@ -1,4 +1,4 @@
-"""Costs reach rewards and the value head where a run asks for them, and nobody otherwise."""
+"""Costs reach rewards and the value head if a run asks for them."""
 
 from dataclasses import replace
 
@@ -7,8 +7,8 @@ import torch
 
 from envs import Shaped
 from envs.rewards import LogDrop
-from experiments.policies.learner import NUM_ACTIONS, learner_of, new_policy, reward_of
-from experiments.policies.states import COST_WIDTH, context_width
+from experiments.policies.kinds import policy_kind
+from experiments.policies.pass_ordering import COST_WIDTH, NUM_ACTIONS, context_width
 from experiments.workers.lockstep import lockstep
 from experiments.workers.worker import RolloutWorker
 from hlograph import passes
@@ -21,25 +21,25 @@ def test_shaping_has_the_discount_of_who_learns():
     config = replace(config, gat_ppo=replace(config.gat_ppo, gamma=0.7))
     gammas = []
     for name in ("gnn", "op_counts"):
-        reward = reward_of(learner_of(name, config), config)
+        reward = policy_kind(name, config).reward
         assert isinstance(reward, Shaped)
         gammas.append(reward.gamma)
     assert gammas == [0.7, config.op_counts_ppo.gamma]
-    assert reward_of(learner_of("gnn", config), tiny_config(reward="op-count")) == "op-count"
+    assert policy_kind("gnn", tiny_config(reward="op-count")).reward == "op-count"
 
 
 def test_calls_cost_what_the_settings_say():
     config = tiny_config(reward="log-drop", call_cost=0.3)
-    assert reward_of(learner_of("gnn", config), config) == LogDrop(call_cost=0.3)
+    assert policy_kind("gnn", config).reward == LogDrop(call_cost=0.3)
 
 
 @pytest.mark.parametrize("value_costs", [False, True])
 def test_contexts_have_the_width_that_policies_expect(value_costs, tmp_path):
     config = tiny_config(value_costs=value_costs, reward="shaped", out=tmp_path)
-    learner = learner_of("op_counts", config)
+    kind = policy_kind("op_counts", config)
     worker = RolloutWorker(config, FlightRecorder())
     (name, *_) = config.benchmarks
-    with lockstep(worker.env_maker(learner, [name], Quarantine()), 1) as envs:
+    with lockstep(kind, worker.env_maker(kind, [name], Quarantine()), 1) as envs:
         envs.reset({0: name})
         after = envs.step({0: passes["algsimp"].index})[0]
     assert len(after.state.context) == context_width(NUM_ACTIONS) + COST_WIDTH * value_costs
@@ -47,7 +47,7 @@ def test_contexts_have_the_width_that_policies_expect(value_costs, tmp_path):
     if value_costs:
         costs = torch.tensor(after.info["cost_changes"])
         assert torch.equal(torch.from_numpy(after.state.context[-COST_WIDTH:]), costs)
-    policy = new_policy(learner, config)
+    policy = kind.new_policy()
     encoded = policy.encoder.encode_items([after.state.item])
     context, mask = (torch.from_numpy(x)[None] for x in (after.state.context, after.state.mask))
     log_probs, value = policy(encoded, context, mask)

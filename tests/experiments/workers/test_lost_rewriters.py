@@ -9,10 +9,10 @@ from functools import partial
 import pytest
 
 from experiments.policies.checkpoint import Checkpoint
-from experiments.policies.learner import learner_of, new_policy
+from experiments.policies.kinds import policy_kind
 from experiments.training.program import train
-from experiments.workers.crew import QUARANTINE, Crew, pool_of
 from experiments.workers.run_events import EVENTS
+from experiments.workers.task_runner import QUARANTINE, TaskRunner, pool_of
 from hlograph import Module
 from hlograph.isolation import Reproducer, repro
 from hlograph.isolation.pass_call import RUN, listing
@@ -99,18 +99,18 @@ def test_a_rule_of_xla_that_hangs_when_it_is_listed(config, tmp_path, capsys):
     rules = ("merge", "constant_folding")
     config = replace(config, benchmarks=(str(path),), rules=rules, num_envs=1, pass_seconds=1.0)
     config.out.mkdir()
-    policy = new_policy(learner_of("rewrites", config), config)
+    policy = policy_kind("rewrites", config).new_policy()
     with pool_of(config) as pool:
-        crew = Crew(config, pool, config.out)
-        crew.collect("rewrites", policy, config.benchmarks, [0])
-        assert set(crew.quarantine) == {
+        runner = TaskRunner(config, pool, config.out)
+        runner.collect("rewrites", policy, config.benchmarks, [0])
+        assert set(runner.quarantine) == {
             (str(path), listing(rules)),
             (str(path), listing(["constant_folding"])),
         }
         # What is known is not tried again.
-        assert crew.events.take_counts()["timed_out"] >= 2
-        crew.collect("rewrites", policy, config.benchmarks, [1])
-        assert crew.events.take_counts() == {}
+        assert runner.events.take_counts()["timed_out"] >= 2
+        runner.collect("rewrites", policy, config.benchmarks, [1])
+        assert runner.events.take_counts() == {}
     (alone,) = (config.out / QUARANTINE).glob("*by.constant_folding.hlo")
     assert repro.main([str(alone), "--seconds", "0.5"]) == repro.REPRODUCED
     assert "reproduced: timed_out" in capsys.readouterr().out

@@ -7,10 +7,10 @@ from functools import partial
 
 import pytest
 
-from experiments.policies.learner import learner_of, new_policy
+from experiments.policies.kinds import policy_kind
 from experiments.training.program import FAILED, train
-from experiments.workers.crew import QUARANTINE, Crew, pool_of
 from experiments.workers.run_events import EVENTS
+from experiments.workers.task_runner import QUARANTINE, TaskRunner, pool_of
 from hlograph import Module
 from hlograph.isolation import Reproducer
 from tests.experiments.tiny_run import checkpoints, results, same_policies, tiny_config
@@ -87,17 +87,17 @@ def test_a_pass_of_xla_that_hangs_in_an_episode(tmp_path):
     path.write_text(SLOW_FOLDING)
     config = tiny_config(benchmarks=(str(path),), pass_seconds=1.0)
     (tmp_path / "run").mkdir()
-    learner = learner_of("op_counts", config)
-    policy = new_policy(learner, config)
+    kind = policy_kind("op_counts", config)
+    policy = kind.new_policy()
     with pool_of(config) as pool:
-        crew = Crew(config, pool, tmp_path / "run")
+        runner = TaskRunner(config, pool, tmp_path / "run")
         for seed in itertools.count():  # until constant_folding was chosen
-            if len(crew.quarantine):
+            if len(runner.quarantine):
                 break
-            crew.collect("op_counts", policy, config.benchmarks, [seed])
-    for _, name in crew.quarantine:
+            runner.collect("op_counts", policy, config.benchmarks, [seed])
+    for _, name in runner.quarantine:
         assert name.startswith("constant_folding")
-    assert crew.events.take_counts()["timed_out"] >= 1
+    assert runner.events.take_counts()["timed_out"] >= 1
 
 
 @pytest.mark.parametrize("changes", [{"workers": "in-process"}, {"num_workers": 1}])

@@ -1,13 +1,15 @@
-"""Episodes are written down as they happened."""
+"""Results of episodes."""
 
+import gymnasium
 import numpy as np
 import pytest
 import torch
 
 from experiments.outcomes.evaluation import Outcome
-from experiments.policies.states import State
+from experiments.policies.config import GNNTrainConfig
+from experiments.policies.pass_ordering import OpCountKind
 from experiments.workers.lockstep import lockstep
-from experiments.workers.playing import Played, play_greedily
+from experiments.workers.playing import play_greedily, play_samples
 
 
 @pytest.fixture
@@ -20,33 +22,70 @@ def counting_down(countdown_policy):
     return countdown_policy
 
 
-def _play(make_env, policy, benchmarks):
-    with lockstep(make_env, len(benchmarks)) as envs:
-        return play_greedily(envs, policy, benchmarks)
+@pytest.fixture
+def play(countdown_kind):
+    def play(make_env, policy, benchmarks, kind=countdown_kind):
+        with lockstep(kind, make_env, len(benchmarks)) as envs:
+            return play_greedily(envs, policy, benchmarks)
+
+    return play
 
 
-def test_greedy_episodes(make_countdown, counting_down):
-    found = _play(make_countdown(12), counting_down, ["3", "1", "40"])
+def test_greedy_episodes(play, make_countdown, counting_down):
+    found = play(make_countdown(12), counting_down, ["3", "1", "40"])
     # From 3: two steps down, one that changes nothing, the useless pass, and stop.
     assert found[0] == Outcome("3", 3, 1, ("countdown",) * 2, calls=4)
     assert found[1] == Outcome("1", 1, 1, (), calls=2)
     assert found[2] == Outcome("40", 40, 28, ("countdown",) * 12, calls=12)
 
 
-def test_an_episode_that_comes_back_does_something_else():
-    here, there = (
-        State(key, None, np.zeros(1, np.float32), np.array([True, True, False, True]))
-        for key in ("here", "there")
-    )
-    log_probs = torch.tensor([0.4, 0.3, 1e-9, 0.3]).log()
-    episode = Played("b", [3])
-    chosen = [episode.choose(state, log_probs, 0.5) for state in (here, there, here, there, here)]
-    # Of what the mask leaves, each in its turn; then it stops.
-    assert chosen == [0, 0, 1, 1, 3]
-    assert Played("b", [3]).choose(here, log_probs, 0.2) == 3
+class Circle(gymnasium.Env):
+    """Two states; action 0 leads to the other one, action 1 leads nowhere, action 2 stops."""
+
+    def reset(self, *, seed=None, options=None):
+        self._there = False
+        return np.zeros(2, np.float32), self._info(None)
+
+    def step(self, action):
+        self._there ^= action == 0
+        info = self._info(("turn", "nothing", "stop")[action], action == 0)
+        return np.zeros(2, np.float32), 0.0, action == 2, False, info
+
+    def _info(self, name, changed=False):
+        return {
+            "op_count": 3,
+            "start_op_count": 3,
+            "size": 3,
+            "step_name": name,
+            "changed": changed,
+            "fingerprint": str(self._there),
+            "action_mask": np.ones(3, np.int8),
+        }
 
 
-def test_groups_do_not_change_outcomes(make_countdown, counting_down):
+class Traveller(OpCountKind):
+    """Kind that takes no action twice in one state."""
+
+    avoids_repeats = True
+
+
+def test_an_episode_that_comes_back_takes_another_action(play, counting_down):
+    (found,) = play(Circle, counting_down, ["circle"], Traveller(GNNTrainConfig()))
+    # A turn in each state, then what does nothing where it came back to, and it stops.
+    assert found.calls == 3
+    assert found.passes == ()
+
+
+def test_time_that_is_up_keeps_the_best_state(make_countdown, counting_down, countdown_kind):
+    with lockstep(countdown_kind, make_countdown(12), 2) as envs:
+        at_once = play_samples(envs, counting_down, "9", 4, seed=0, seconds=0.0)
+        in_time = play_samples(envs, counting_down, "9", 4, seed=0, seconds=1e9)
+    assert at_once == Outcome("9", 9, 9, (), calls=0, out_of_time=True)
+    assert not in_time.out_of_time
+    assert in_time.op_count < 9
+
+
+def test_groups_do_not_change_outcomes(play, make_countdown, counting_down):
     names = [str(n) for n in range(2, 9)]
-    together = _play(make_countdown(5), counting_down, names)
-    assert together == [_play(make_countdown(5), counting_down, [name])[0] for name in names]
+    together = play(make_countdown(5), counting_down, names)
+    assert together == [play(make_countdown(5), counting_down, [name])[0] for name in names]

@@ -1,4 +1,4 @@
-"""A sequence of benchmarks: access, and work in threads."""
+"""Sets of benchmarks: access by position and name, and work in threads."""
 
 import pickle
 import threading

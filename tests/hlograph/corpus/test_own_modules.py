@@ -1,4 +1,4 @@
-"""A user's own modules: folders, dumps of XLA, jax functions."""
+"""Benchmarks from the user's own modules: folders, dumps of XLA, jax functions."""
 
 import gzip
 import os

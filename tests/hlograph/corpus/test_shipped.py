@@ -60,7 +60,7 @@ def test_manifest_columns():
 
 @pytest.fixture
 def manifest_alone(tmp_path, monkeypatch):
-    """A corpus whose modules are missing."""
+    """Returns a corpus that has a manifest and no modules."""
     shutil.copy(corpus.root() / "manifest.csv", tmp_path)
     monkeypatch.setenv("HLOGRAPH_CORPUS", str(tmp_path))
     return tmp_path

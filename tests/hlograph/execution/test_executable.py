@@ -1,4 +1,4 @@
-"""Compiled modules: what they count, what they refuse, and how they are timed."""
+"""Compiled modules: kernels, errors and timing."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_what_one_cpu_cannot_run_is_named():
 def test_executables_and_inputs_have_to_fit():
     one, dots = Executable(ONE_LOOP), Executable(DOTS)
     inputs = random_inputs(ONE_LOOP)
-    with pytest.raises(ValueError, match="the same arrays"):
+    with pytest.raises(ValueError, match="the same parameters and results"):
         time_in_turn(one, dots, inputs)
     with pytest.raises(ValueError, match="shapes"):
         time_in_turn(one, one, random_inputs(DOTS))

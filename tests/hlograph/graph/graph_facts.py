@@ -1,4 +1,4 @@
-"""Reads graphs by the names of their instructions, so that tests can state them by hand."""
+"""Access to graphs by the names of instructions, so that tests can state facts by hand."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Edge = tuple[str, str, str, int]
 
 
 def node(graph: HloGraph, name: str) -> int:
-    """The number of the one node of that name."""
+    """Returns the number of the only node with that name."""
     (index,) = (i for i in range(graph.num_nodes) if graph.name(i) == name)
     return index
 
 
 def edges(graph: HloGraph) -> Counter[Edge]:
-    """All edges as (type, source, target, position)."""
+    """Returns all edges as (type, source, target, position)."""
     columns = (*graph.edge_index.tolist(), graph.edge_type.tolist(), graph.edge_position.tolist())
     return Counter(
         (EDGE_TYPES[edge_type], graph.name(source), graph.name(target), position)
@@ -27,7 +27,7 @@ def edges(graph: HloGraph) -> Counter[Edge]:
 
 
 def data_edges(**operands: str) -> Counter[Edge]:
-    """The data edges of users, each with the names of its operands, separated by spaces."""
+    """Returns the data edges of users, each with the names of its operands, separated by spaces."""
     return Counter(
         ("data", operand, user, position)
         for user, names in operands.items()
@@ -36,23 +36,23 @@ def data_edges(**operands: str) -> Counter[Edge]:
 
 
 def types(graph: HloGraph) -> dict[str, str]:
-    """Node types by name."""
+    """Returns the node types by name."""
     return {graph.name(i): NODE_TYPES[t] for i, t in enumerate(graph.node_type.tolist())}
 
 
 def shape(graph: HloGraph, name: str) -> str:
-    """The shape of a node, as HLO text writes it, without layout."""
+    """Returns the shape of a node as in HLO text, without layout."""
     index = node(graph, name)
     element_type = ELEMENT_TYPES[graph.element_type[index]]
     return f"{element_type}[{','.join(map(str, graph.dims(index)))}]"
 
 
 def attributes(graph: HloGraph, name: str) -> dict[str, Any]:
-    """The attributes of the node of that name."""
+    """Returns the attributes of the node with that name."""
     return graph.attributes(node(graph, name))
 
 
 def traits(text: str, name: str) -> set[str]:
-    """The traits of an instruction of a module."""
+    """Returns the traits of an instruction of a module."""
     graph = hlograph.parse(text)
     return set(graph.trait_names(node(graph, name)))

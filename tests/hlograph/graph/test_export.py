@@ -59,6 +59,15 @@ def test_pyg_columns(graph, torch_geometric):
         assert data[name].dtype == torch.int64, name
 
 
+def test_pyg_tensors_are_the_users_own(graph, torch_geometric, tmp_path):
+    graph.save(tmp_path / "g")
+    for one in (graph, HloGraph.load(tmp_path / "g")):
+        data = one.to_pyg()
+        for name in data.keys():  # noqa: SIM118 - iterating over Data yields pairs
+            data[name].zero_()
+        assert one == hlograph.parse(samples.WHILE)
+
+
 def test_pyg_batches(graph, torch_geometric):
     other = hlograph.parse(samples.REDUCE)
     batch = torch_geometric.data.Batch.from_data_list([graph.to_pyg(), other.to_pyg()])

@@ -1,4 +1,4 @@
-"""Node and edge features: known values, and what holds for every graph."""
+"""Node and edge features: known values, and properties of every graph."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_any_literal_is_finite(value):
 
 
 def _assert_same_at_once(module: Module) -> None:
-    """What the extension writes is what numpy makes of the graph."""
+    """Checks that the extension and numpy compute the same features."""
     graph, features = module.graph(), module.features()
     assert features.nodes.dtype == features.edges.dtype == np.float32
     assert features.nodes.shape == (graph.num_nodes, len(NODE_FEATURES))

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hlograph
-from hlograph import HloError, HloGraph
+from hlograph import HloError, HloGraph, Module
 from hlograph.graph.columns import COLUMNS, VOCABULARIES, translate
 from tests.hlograph import samples
 
@@ -55,11 +55,33 @@ def test_columns_have_the_declared_types(graph):
         assert getattr(graph, column).dtype == np.dtype(spec.dtype), column
 
 
+def test_columns_are_read_only(graph, tmp_path):
+    graph.save(tmp_path / "g")
+    mine = {f.name: getattr(graph, f.name) for f in dataclasses.fields(graph)}
+    mine |= {name: mine[name].copy() for name in COLUMNS}
+    for one in (
+        graph,
+        Module.from_text(samples.INDEXING).graph(),
+        HloGraph.load(tmp_path / "g"),
+        HloGraph.from_json(graph.to_json()),
+        pickle.loads(pickle.dumps(graph)),
+        copy.copy(graph),
+        copy.deepcopy(graph),
+        dataclasses.replace(graph, dim_size=graph.dim_size.copy()),
+        HloGraph(**mine),
+    ):
+        for column in COLUMNS:
+            with pytest.raises(ValueError, match="read-only"):
+                getattr(one, column)[...] = 0
+    # The constructor neither copies the caller's arrays nor changes them.
+    assert all(mine[name].flags.writeable for name in COLUMNS)
+    assert np.shares_memory(HloGraph(**mine).edge_index, mine["edge_index"])
+
+
 def test_equality(graph):
     other = copy.deepcopy(graph)
     assert other == graph
-    other.dim_size[0] += 1
-    assert other != graph
+    assert dataclasses.replace(other, dim_size=other.dim_size + 1) != graph
     assert graph != hlograph.parse(samples.REDUCE)
     assert graph != "a graph"
     with pytest.raises(TypeError, match="unhashable"):

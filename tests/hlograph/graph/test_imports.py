@@ -1,4 +1,4 @@
-"""A saved graph is read with numpy alone."""
+"""A saved graph is read without the extension and without frameworks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The traits: each where it holds, and what dce and cse make of dead and duplicate."""
+"""Traits: each on examples; "dead" and "duplicate" also compared with dce and cse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The written vocabularies are those of the linked XLA."""
+"""The vocabularies equal those of the linked XLA."""
 
 from __future__ import annotations
 

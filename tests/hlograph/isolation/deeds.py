@@ -1,4 +1,4 @@
-"""What tests have worker processes do; a module of its own, since workers import it."""
+"""Tasks for worker processes in tests. Workers import this module, so it imports little."""
 
 import ctypes
 import os
@@ -13,7 +13,7 @@ from hlograph.isolation import FlightRecorder
 
 
 class UnpicklableError(Exception):
-    """An exception that cannot be sent."""
+    """Exception that cannot be pickled."""
 
     def __init__(self, one: object, other: object) -> None:
         super().__init__("lost on the way")
@@ -55,7 +55,7 @@ DEEDS: dict[str, Callable[[], Any]] = {
 
 
 def make_doer(recorder: FlightRecorder) -> Callable[[str], Any]:
-    """A worker whose tasks are names of deeds; with a `!` it does them without a note."""
+    """Returns a worker whose tasks are names of deeds; with a `!` it records no operation."""
 
     def work(task: str) -> Any:
         if task.endswith("!"):

@@ -1,4 +1,4 @@
-"""Reproducers are HLO files that run again, and notice when they are not what was written."""
+"""Reproducers are HLO files that run again and detect damage."""
 
 from dataclasses import replace
 
@@ -94,7 +94,7 @@ def test_a_pass_that_runs_is_not_reproduced(reproducer, tmp_path, capsys):
     path = replace(reproducer, call=replace(CALL, name="dce")).save(tmp_path)
     assert repro.main([str(path)]) == 0
     said = capsys.readouterr().out
-    assert "not reproduced: the pass ran to its end, 8 to 7 instructions" in said
+    assert "not reproduced: the pass finished, 8 to 7 instructions" in said
     assert repro.main([str(path), "--in-process"]) == 0
 
 
@@ -103,7 +103,7 @@ def test_a_pass_that_runs_is_not_reproduced(reproducer, tmp_path, capsys):
     [
         ("merge(right, left)", "4 to 3 instructions"),
         ("merge(left, right)", "merge(left, right) does not apply"),
-        (listing(["merge"]), "the listing came to its end: 1 rewrites"),
+        (listing(["merge"]), "the listing finished: 1 rewrites"),
         (RUN, "the module compiles and runs"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Whatever a worker does, the pool says what became of it, and the other tasks are done."""
+"""Whatever a worker does, the pool reports the cause of its loss and finishes the other tasks."""
 
 import os
 import signal
@@ -132,7 +132,7 @@ def test_ctrl_c_is_not_for_workers(pool):
 def test_processes_end_with_the_pool():
     with WorkerPool(make_doer, 2) as pool:
         pids = [pid for _, pid in pool.map(["pid"] * 6)]
-    assert _gone(pids)
+    assert _have_ended(pids)
 
 
 def test_processes_end_with_a_pool_that_is_killed():
@@ -152,7 +152,7 @@ def test_processes_end_with_a_pool_that_is_killed():
     assert all(psutil.pid_exists(pid) for pid in pids)
     process.kill()
     process.wait()
-    assert _gone(pids)
+    assert _have_ended(pids)
 
 
 def test_in_process():
@@ -182,8 +182,8 @@ def test_vitals():
     assert vitals(child.pid) is None
 
 
-def _gone(pids):
-    """Whether the processes end within 20 s."""
+def _have_ended(pids):
+    """Returns True if the processes end within 20 s."""
     for _ in range(400):
         if not any(psutil.pid_exists(pid) for pid in pids):
             return True

@@ -1,4 +1,4 @@
-"""The fused kernels against the formula, in double precision."""
+"""The fused kernels compared with the formula in double precision."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Colours are equal exactly where neighbourhoods are."""
+"""Colours are equal if and only if neighbourhoods are."""
 
 import pickle
 
@@ -21,7 +21,7 @@ def _added(refinement, rows, links, labels):
 
 
 def _trees(rows, links, labels, rounds):
-    """Each node's neighbourhood, written out: the definition, word for word."""
+    """Returns each node's neighbourhood as a tree, by the definition."""
     trees = [(float(row),) for row in rows]
     for _ in range(rounds):
         seen = [[] for _ in rows]

@@ -1,4 +1,4 @@
-"""hlograph.parse: what is no module gives a clear error, never an abort."""
+"""hlograph.parse: sources that are not modules give clear errors, never an abort."""
 
 from __future__ import annotations
 

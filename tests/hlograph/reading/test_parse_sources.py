@@ -1,8 +1,12 @@
-"""hlograph.parse: the same graph from whatever holds the module."""
+"""hlograph.parse: the same graph from every kind of source."""
 
 from __future__ import annotations
 
 import gzip
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,7 +44,7 @@ def test_module(expected):
 
 
 def _message(content: bytes) -> bytes:
-    """A protobuf message with `content` as its field 1."""
+    """Returns a protobuf message with `content` as its field 1."""
     length = bytearray()
     rest = len(content)
     while rest >= 0x80:
@@ -111,6 +115,64 @@ def test_jax_lowered(lowered):
     opcodes = [graph.opcode_name(i) for i in range(graph.num_nodes)]
     assert opcodes == ["parameter", "sine", "dot", "computation"]
     assert Module.from_jax(lowered).graph() == graph
+
+
+SHARDED_PROGRAM = """
+import jax, jax.numpy as jnp, numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+import hlograph
+
+mesh = Mesh(np.array(jax.devices()).reshape(2, 2), ("a", "b"))
+sharding = NamedSharding(mesh, PartitionSpec("a", "b"))
+lowered = jax.jit(lambda x: jnp.sin(x) @ x.T, in_shardings=sharding).lower(jnp.ones((4, 8)))
+module = hlograph.Module.from_jax(lowered)
+print(module.to_text().splitlines()[0])
+print(hlograph.Module.read(lowered.as_text()).to_text().splitlines()[0])
+from jax import export
+from jax._src.interpreters.mlir import module_to_bytecode
+
+stablehlo = module_to_bytecode(lowered.compiler_ir("stablehlo"))
+print(hlograph.Module.read(stablehlo).to_text().splitlines()[0])
+exported = export.export(jax.jit(lambda x: jnp.sin(x) @ x.T, in_shardings=sharding))(
+    jax.ShapeDtypeStruct((4, 8), "float32")
+)
+print(hlograph.Module.read(exported.mlir_module_serialized).to_text().splitlines()[0])
+print(hlograph.parse(lowered) == module.graph())
+print(hlograph.corpus.from_source("step", lowered).load().to_text() == module.to_text())
+"""
+
+
+def test_device_counts_of_a_sharded_jax_lowering():
+    done = subprocess.run(
+        [sys.executable, "-c", SHARDED_PROGRAM],
+        env=os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=4"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    *headers, same_graph, same_benchmark = done.stdout.splitlines()
+    assert len(headers) == 4  # of the lowering, its text, its bytecode and an exported artifact
+    for header in headers:
+        assert ", num_partitions=4" in header
+        assert "replica_count" not in header
+    assert (same_graph, same_benchmark) == ("True", "True")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        ("", ""),
+        ("attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32}", ""),
+        ("attributes {mhlo.num_partitions = 8 : i32}", "num_partitions=8"),
+        ("attributes {mhlo.num_replicas = 2 : i32}", "replica_count=2"),
+    ],
+)
+def test_device_counts_of_stablehlo(attributes, expected):
+    text = f"module @m {attributes} {{\n  func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{\n"
+    text += "    return %x : tensor<2xf32>\n  }\n}\n"
+    header = Module.read(text).to_text().splitlines()[0]
+    counts = re.findall(r"(?:replica_count|num_partitions)=\d+", header)
+    assert counts == ([expected] if expected else [])
 
 
 def test_stablehlo_text_and_bytecode(lowered, tmp_path):

@@ -1,4 +1,4 @@
-"""A file is complete or as it was before."""
+"""A file is either complete or unchanged."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Damage of any kind is noticed, and says what it is."""
+"""Damage of any kind is detected and named."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Files are read from paths and from URLs alike, and what cannot be read is told of."""
+"""Files are read from paths and URLs, with errors that name the location."""
 
 import gzip
 from pathlib import Path
@@ -26,7 +26,7 @@ ENVIRONMENT = "HLOGRAPH_CORPUS"
 
 @pytest.fixture
 def memory():
-    """A file system of this process; URLs begin with memory://."""
+    """Returns a file system in memory; its URLs begin with memory://."""
     filesystem = fsspec.filesystem("memory")
     yield filesystem
     filesystem.rm("/", recursive=True)

@@ -1,4 +1,4 @@
-"""Random small programs, one kind for each rule of our own, that have its pattern in them."""
+"""Random small programs with the patterns of hlograph's own rules, one kind for each rule."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Value:
 
 @dataclass
 class Program:
-    """HLO text, instruction by instruction."""
+    """Builder of HLO text, instruction by instruction."""
 
     kind: str
     lines: list[str] = field(default_factory=list)
@@ -84,7 +84,7 @@ class Dot:
         return tuple((self.sizes | sizes)[letter] for letter in self.letters[side])
 
     def dimension(self, side: int) -> tuple[int, int]:
-        """Of a letter that is free: where it is in the operand, and where in the result."""
+        """Returns the dimensions of a free letter in the operand and in the result."""
         letter = self.free[side]
         return self.letters[side].index(letter), self.result.index(letter)
 
@@ -141,7 +141,7 @@ def _begin(draw: st.DrawFn, kind: Kind) -> tuple[Program, Dot | Convolution]:
 
 
 def _ordered(side: int, shared: Value, own: Value) -> tuple[Value, Value]:
-    """Operands of a product, with `own` on that side."""
+    """Returns the operands of a product, with `own` on that side."""
     return (own, shared) if side == 0 else (shared, own)
 
 
@@ -346,4 +346,4 @@ PROGRAMS: dict[str, Callable[[], st.SearchStrategy[str]]] = {
     "rearrange-result": lambda: rearranging(result=True),
     "rearrange-operands": lambda: rearranging(result=False),
 }
-"""By the name of the rule."""
+"""Programs by the name of the rule."""

@@ -1,4 +1,4 @@
-"""Small programs of the corpus, each of another family."""
+"""Small programs of the corpus, one of each family."""
 
 from collections.abc import Collection
 
@@ -6,7 +6,7 @@ from hlograph import corpus
 
 
 def small_programs(count: int, without: Collection[str] = ()) -> list[corpus.Benchmark]:
-    """The smallest train module of each family, and of these the smallest ones.
+    """Returns the smallest of the smallest train modules of all families.
 
     Args:
         count: How many.

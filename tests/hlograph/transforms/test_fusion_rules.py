@@ -1,4 +1,4 @@
-"""Fusion: which pairs are legal, what fusing one does, and that the code is what was chosen."""
+"""Fusion: legal pairs, the effect of fusing a pair, and the generated code."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _fuse_at_random(module, seed, share=0.7):
 
 
 def assert_close(came, expected):
-    """Within what fused multiply-add changes; integers to the bit."""
+    """Checks floats up to the error of fused multiply-add, and integers bit for bit."""
     for one, other in zip(came, expected, strict=True):
         if one != other:
             np.testing.assert_allclose(np.frombuffer(one, "f4"), np.frombuffer(other, "f4"), 1e-4)
@@ -188,7 +188,7 @@ def test_fusions_that_would_wait_for_each_other_are_not_both_legal():
     # c comes before b in the computation's order, and needs the product of a.
     assert {("a", "d"), ("c", "b")} <= set(pairs)
     assert not {("a", "c"), ("c", "a")} & set(pairs)
-    assert module.rewrites(RULES) == find_rewrites(module._native, RULES, alone=True)
+    assert module.rewrites(RULES) == find_rewrites(module._native, RULES, shared_copies=False)
     _fuse(module, "multi-output-fusion", "a", "d")
     assert ("c", "b") not in _places(module, "multi-output-fusion")
     module.verify()
@@ -238,7 +238,7 @@ def test_fusions_of_the_code_are_those_of_the_module(program):
 
 
 def fused_computations(module):
-    """The opcodes of each fusion's computation, by the fusion's name."""
+    """Returns the opcodes of each fusion's computation by the fusion's name."""
     computations, calls = {}, {}
     for line in module.to_text().splitlines():
         if heading := re.match(r"(?:ENTRY )?(\S+) \{", line):
@@ -269,7 +269,7 @@ def test_each_fusion_changes_what_it_says(program):
     module = before_fusion(program)
     for _ in range(3):
         found = module.rewrites(RULES)
-        assert found == find_rewrites(module._native, RULES, alone=True)
+        assert found == find_rewrites(module._native, RULES, shared_copies=False)
         assert [(r.rule, r.instruction, r.other) for r in found] == [
             (p.rule, p.instruction, p.other) for p in module.places(RULES)
         ]

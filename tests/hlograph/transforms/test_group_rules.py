@@ -57,7 +57,7 @@ def _until_none_is_left(module: hlograph.Module, rule: str) -> None:
 def _by_pass(module: hlograph.Module, name: str) -> hlograph.Module:
     copy = module.clone()
     for _ in range(20):
-        if copy.run_and_look(hlograph.passes[name]).snapshot is None:
+        if copy.run_with_snapshot(hlograph.passes[name]).snapshot is None:
             return copy
     return pytest.fail(f"{name} goes on for ever")
 
@@ -168,4 +168,4 @@ def test_until_none_is_left_is_the_pass_at_its_fixed_point(rule: str, text: str)
 @given(text=programs())
 def test_found_side_by_side_they_are_those_found_alone(text: str):
     module = hlograph.Module.from_text(text)
-    assert module.rewrites() == find_rewrites(module._native, None, alone=True)
+    assert module.rewrites() == find_rewrites(module._native, None, shared_copies=False)

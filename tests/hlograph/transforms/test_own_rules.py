@@ -1,4 +1,4 @@
-"""Rules of our own: each applies where its pattern is, and computes what was computed."""
+"""hlograph's own rules: each applies to its pattern, and the result is equivalent."""
 
 import pytest
 from hypothesis import given, settings
@@ -37,7 +37,7 @@ def test_a_rule_of_our_own_applies_and_keeps_what_is_computed(rule, data):
 @given(text=st.one_of(*(programs() for programs in PROGRAMS.values())))
 def test_rules_found_side_by_side_are_those_found_alone(text):
     module = hlograph.Module.from_text(text)
-    assert module.rewrites() == find_rewrites(module._native, None, alone=True)
+    assert module.rewrites() == find_rewrites(module._native, None, shared_copies=False)
 
 
 MATRICES = """
@@ -219,7 +219,7 @@ def test_two_pairs_that_would_wait_for_each_other_are_not_both_merged():
         frozenset(("first", "third")),
         frozenset(("second", "fourth")),
     }
-    assert found == find_rewrites(module._native, ["merge-dots:lhs"], alone=True)
+    assert found == find_rewrites(module._native, ["merge-dots:lhs"], shared_copies=False)
     module.apply(found[0])
     module.verify()
     assert module.rewrites(["merge-dots:lhs"]) == []

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 import hlograph
-from hlograph import Module
+from hlograph import Module, PassError, VerificationError
 
 
 def run_twice(text: str, name: str) -> tuple[Module, Module]:
@@ -233,3 +237,216 @@ def test_text_keeps_negative_zeros():
     positive = Module.from_text(NEGATIVE_ZERO.replace("-0.0", "0"))
     assert positive.fingerprint() != module.fingerprint()
     assert 'text="( -0, -0 )"' in module.to_text()
+
+
+# Each of the following modules is valid, and ended the process.
+
+SCALAR_SELECT_AND_SCATTER = """
+HloModule scalars
+ge {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT r = pred[] compare(x, y), direction=GE
+}
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+ENTRY main {
+  p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  zero = f32[] constant(0)
+  ROOT o = f32[] select-and-scatter(p, q, zero), window={}, select=ge, scatter=add
+}
+"""
+
+
+def test_select_and_scatter_expander_leaves_scalars_alone():
+    module, _ = run_twice(SCALAR_SELECT_AND_SCATTER, "select_and_scatter_expander")
+    assert " select-and-scatter(" in module.to_text()
+
+
+EMPTY_SLICES = {
+    "slice": "ROOT cut = f32[0] slice(one), slice={[0:0]}",
+    "dynamic-slice": "ROOT cut = f32[0] dynamic-slice(one, zero), dynamic_slice_sizes={0}",
+}
+
+
+@pytest.mark.parametrize("cut", EMPTY_SLICES.values(), ids=EMPTY_SLICES)
+def test_algsimp_takes_slices_without_elements(cut):
+    """XLA's pass makes a reshape of one element to none, which is a failed check."""
+    text = f"""
+HloModule empty_slice
+ENTRY main {{
+  scalar = f32[] parameter(0)
+  zero = s32[] constant(0)
+  one = f32[1] broadcast(scalar), dimensions={{}}
+  {cut}
+}}
+"""
+    for name in [n for n in hlograph.passes.names if n.startswith("algsimp")]:
+        module, _ = run_twice(text, name)
+        assert "slice(" not in module.to_text()
+    module = Module.from_text(text)
+    module.run(hlograph.pipelines["xla-simplify"])
+    assert "slice(" not in module.to_text()
+    found = Module.from_text(text).rewrites(["algebraic"])
+    assert "cut" not in [rewrite.instruction for rewrite in found]
+
+
+SCALAR_SLICES = """
+HloModule scalar_slices
+ENTRY main {
+  one = f32[] constant(1)
+  two = f32[] constant(2)
+  none = s32[0] constant({})
+  cut = f32[] dynamic-slice(one), dynamic_slice_sizes={}
+  put = f32[] dynamic-update-slice(one, two)
+  old = f32[] dynamic-slice(two, none), dynamic_slice_sizes={}
+  ROOT all = (f32[], f32[], f32[]) tuple(cut, put, old)
+}
+"""
+
+
+def test_constant_folding_takes_dynamic_slices_of_scalars():
+    """XLA's evaluator reads the first index, and there is none."""
+    module, _ = run_twice(SCALAR_SLICES, "constant_folding")
+    assert "slice(" not in module.to_text()
+
+
+def test_cost_of_dynamic_slices_of_scalars():
+    """XLA's cost analysis reads the first index, and there is none."""
+    module = Module.from_text(SCALAR_SLICES)
+    # Two operands of a float each and a float for the update; the index vector has no bytes.
+    assert 20 <= module.cost().bytes_accessed <= 100
+    assert module.cost().flops == 0
+
+
+DYNAMIC_CONSTANT = """
+HloModule dynamic_constant
+ENTRY main {
+  one = f32[] constant(1)
+  many = f32[2,3] broadcast(one), dimensions={}
+  size = s32[] constant(1)
+  bounded = f32[<=2,3] set-dimension-size(many, size), dimensions={0}
+  negated = f32[<=2,3] negate(bounded)
+  ROOT back = s32[] get-dimension-size(negated), dimensions={0}
+}
+"""
+
+
+def test_algsimp_refuses_constants_of_dynamic_size():
+    """XLA's pass reads sizes that a part of the constant does not have."""
+    module = Module.from_text(DYNAMIC_CONSTANT)
+    module.run("constant_folding")
+    assert "f32[<=2,3]{1,0} constant(" in module.to_text()
+    before = module.structure()
+    with pytest.raises(PassError, match="algsimp does not take constants of dynamic size"):
+        module.run("algsimp")
+    assert module.structure() == before
+    assert module.rewrites(["algebraic"]) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ROOT all = f32[0] all-gather(p), replica_groups={{0}}, dimensions={0}",
+        "ROOT all = f32[0] reduce-scatter(p), replica_groups={{0}}, dimensions={0}, to_apply=add",
+    ],
+)
+def test_verify_refuses_collectives_without_elements(line):
+    """XLA's verifier divides by the size of a dimension."""
+    add = "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}"
+    module = Module.from_text(
+        f"HloModule empty\n\n{add}\n\nENTRY main {{\n  p = f32[0] parameter(0)\n  {line}\n}}\n"
+    )
+    with pytest.raises(VerificationError, match="without elements"):
+        module.verify()
+
+
+# Each computation calls the one before it twice: inlined, there are 2**30 instructions.
+EXPLOSION = "HloModule explosion\n" + "".join(
+    f"""
+f_{level} {{
+  x{level} = f32[4] parameter(0)
+  y{level} = f32[4] {f"call(x{level}), to_apply=f_{level - 1}" if level else f"negate(x{level})"}
+  ROOT z{level} = f32[4] {f"call(y{level}), to_apply=f_{level - 1}" if level else f"abs(y{level})"}
+}}
+"""
+    for level in range(30)
+)
+EXPLOSION += """
+ENTRY main {
+  p = f32[4] parameter(0)
+  t = (f32[4]) tuple(p)
+  g = f32[4] get-tuple-element(t), index=0
+  ROOT r = f32[4] call(g), to_apply=f_29
+}
+"""
+OUT_OF_MEMORY = """
+import ctypes, resource, sys
+from pathlib import Path
+from hlograph import Module, PassError, passes
+
+text = sys.stdin.read()
+passes.names  # loads the extension
+
+
+class Library(ctypes.Structure):  # struct dl_phdr_info of <link.h>
+    _fields_ = [
+        ("address", ctypes.c_size_t),
+        ("name", ctypes.c_char_p),
+        ("headers", ctypes.c_void_p),
+        ("num_headers", ctypes.c_uint16),
+        ("added", ctypes.c_ulonglong),
+        ("removed", ctypes.c_ulonglong),
+        ("tls_module", ctypes.c_size_t),
+        ("tls_data", ctypes.c_void_p),
+    ]
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Library), ctypes.c_size_t, ctypes.c_void_p)
+def allocate(library, size, data):
+    module = library.contents.tls_module
+    if module:
+        libc.__tls_get_addr((ctypes.c_size_t * 2)(module, 0))
+    return 0
+
+
+# glibc ends a process that finds no memory for the thread-local data of a library, which it
+# allocates on first use. So that is done before the limit.
+libc = ctypes.CDLL(None)
+libc.dl_iterate_phdr(allocate, None)
+module = Module.from_text(text)
+assert module.run("tuple-simplifier")
+before, fingerprint = module.to_text(), module.fingerprint()
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+limit = pages * resource.getpagesize() + (256 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+for name in sys.argv[1:]:
+    try:
+        module.run(name)
+    except PassError as error:
+        assert "more memory than there is" in str(error), error
+    else:
+        raise AssertionError(name)
+    assert module.to_text() == before
+    assert module.fingerprint(cached=False) == fingerprint
+    assert module.clone().fingerprint(cached=False) == fingerprint
+    module.verify()
+print("unharmed")
+"""
+
+
+def test_a_pass_that_runs_out_of_memory_leaves_the_module_as_it_was():
+    """The allocator throws in the middle of the pass, in a process of little memory."""
+    done = subprocess.run(
+        [sys.executable, "-c", OUT_OF_MEMORY, "flatten-call-graph", "call-inliner"],
+        input=EXPLOSION,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=Path(__file__).parents[3],
+    )
+    assert done.stdout == "unharmed\n", done.stderr

@@ -1,4 +1,4 @@
-"""The reference pipelines, held against XLA's own compilation."""
+"""The reference pipelines compared with XLA's own compilation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def assert_documented(benchmarks: corpus.BenchmarkSet) -> None:
 
 
 def test_xla_cpu_ends_where_xla_does(small_benchmarks):
-    """On small modules of 40 families: but for three passes, the counts are equal."""
+    """On small modules of 40 families the counts are equal, except for three passes."""
     assert_documented(corpus.BenchmarkSet(small_benchmarks))
 
 
@@ -39,7 +39,7 @@ def test_xla_cpu_ends_where_xla_does_on_all():
 
 
 def test_recorded_order_is_xlas_own(tmp_path, corpus_module):
-    """Pass by pass: the names that XLA records are those of our steps, in order."""
+    """Compares the names of passes that XLA records with the pipeline's steps, in order."""
     folder = tmp_path / "dump"
     folder.mkdir()
     records = corpus_module._native.dump_cpu_passes(str(folder), [])

@@ -72,8 +72,8 @@ def test_numerics():
 
 
 def test_every_classified_name_is_an_entry():
-    """The classes are a list by name: a name that is misspelt there would classify nothing."""
-    source = Path(hlograph.__file__).parent / "native" / "passes_numerics.cc"
+    """The classes are lists of names; a misspelt name would classify nothing."""
+    source = Path(hlograph.__file__).parent / "native" / "passes" / "numerics.cc"
     names = re.findall(r'^ +"([^"]+)",$', source.read_text(), re.M)
     assert len(names) == len(set(names)) >= 50
     assert set(names) <= set(hlograph.passes.names)
@@ -85,7 +85,7 @@ def test_opcodes_that_passes_act_on():
     assert acts_on["gather_expander"] == ("gather", "scatter")
     assert not acts_on["algsimp"]
     assert {opcode for opcodes in acts_on.values() for opcode in opcodes} <= set(hlograph.OPCODES)
-    source = Path(hlograph.__file__).parent / "native" / "passes_opcodes.cc"
+    source = Path(hlograph.__file__).parent / "native" / "passes" / "opcodes.cc"
     named = set(re.findall(r'"([^"]+)"', source.read_text()))
     # A name that is misspelt there would set nothing.
     needy = {name for name, opcodes in acts_on.items() if opcodes}
@@ -101,7 +101,7 @@ def test_may_act(opcode):
 
 
 def test_passes_without_their_opcodes_change_nothing():
-    """Over one module of each family, as it begins and once simplified, and over rare ones."""
+    """Checked on one module of each family, before and after simplification, and on rare ones."""
     tried = set()
     for module in _modules_of_all_kinds():
         fingerprint = module.fingerprint()
@@ -194,7 +194,7 @@ ENTRY main {
 
 
 def test_long_scans_are_split_until_all_are_short():
-    """As XLA:CPU has it: what splitting a scan leaves may be too long again."""
+    """As in XLA:CPU: the parts of a split scan may be too long again."""
     module = Module.from_text(LONG_SCAN)
     assert module.run("reduce-window-rewriter")
     sizes = re.findall(r"window=\{size=([0-9x]+)", module.to_text())

@@ -1,4 +1,4 @@
-"""Rewrites: what is listed applies, changes what it says, and leaves the rest alone."""
+"""Rewrites: every listed one applies and makes exactly the changes that it lists."""
 
 import pickle
 import random
@@ -56,7 +56,7 @@ def two_zeros():
 
 
 def _walk(module, draw, steps):
-    """Applies rewrites, each rule as likely, and compares each listing with one from nothing."""
+    """Applies random rewrites, and compares each listing with one without known outcomes."""
     found = module.rewrites()
     for _ in range(steps):
         if not found:
@@ -65,7 +65,7 @@ def _walk(module, draw, steps):
         rewrite = draw.choice([rewrite for rewrite in found if rewrite.rule == rule])
         module.apply(rewrite)
         found = module.rewrites()
-        assert found == find_rewrites(module._native, None, anew=True), str(rewrite)
+        assert found == find_rewrites(module._native, None, reuse=False), str(rewrite)
 
 
 def _at(module, rule):
@@ -146,7 +146,7 @@ def test_each_rewrite_changes_what_it_says_and_keeps_the_module_valid(program):
 
 
 def test_rewrites_found_side_by_side_are_those_found_alone(program):
-    assert program.rewrites() == find_rewrites(program._native, None, alone=True)
+    assert program.rewrites() == find_rewrites(program._native, None, shared_copies=False)
 
 
 def test_a_group_is_found_where_a_part_of_the_module_would_show_another():
@@ -154,7 +154,7 @@ def test_a_group_is_found_where_a_part_of_the_module_would_show_another():
     program = corpus.load()["swarm/diffusion-evolution/loop16-mlp"].load()
     found = program.rewrites(["reshape-mover"])
     assert [rewrite.instruction for rewrite in found] == ["sqrt.14", "add.143"]
-    assert found == find_rewrites(program._native, ["reshape-mover"], alone=True)
+    assert found == find_rewrites(program._native, ["reshape-mover"], shared_copies=False)
 
 
 def test_after_each_of_a_walk_what_is_listed_is_what_a_listing_anew_finds(program):
@@ -190,7 +190,7 @@ def test_a_call_that_becomes_the_last_takes_its_computation_along():
 def test_a_computation_stays_that_is_called_where_a_copy_of_a_part_does_not_reach():
     module = corpus.benchmark("signal-transform/convolve-fft/one").load()
     found = module.rewrites(["inline"])
-    assert found == find_rewrites(module._native, ["inline"], alone=True)
+    assert found == find_rewrites(module._native, ["inline"], shared_copies=False)
     calls = {rewrite.instruction: rewrite for rewrite in found}
     assert calls["jit_fft_.3"].gone == ("jit_fft_.3",)
     assert calls["jit_fft_.4"].gone == ("jit_fft_.4",)
@@ -203,11 +203,11 @@ def test_clones_go_on_from_what_is_known_and_do_not_meet():
     one.apply("algebraic(left)")
     other.apply("merge(again, right)")
     for clone in (one, other):
-        assert clone.rewrites() == find_rewrites(clone._native, None, anew=True)
+        assert clone.rewrites() == find_rewrites(clone._native, None, reuse=False)
     assert module.rewrites() == before
     # A pass leaves another module behind, of which nothing is known.
     one.run("algsimp")
-    assert one.rewrites() == find_rewrites(one._native, None, anew=True)
+    assert one.rewrites() == find_rewrites(one._native, None, reuse=False)
 
 
 def test_listing_leaves_the_module_as_it_is(program):
@@ -271,7 +271,7 @@ def test_rewrites_found_side_by_side_are_those_found_alone_all_over_the_corpus()
     for benchmark in by_size[:700:10]:
         module = benchmark.load()
         found = module.rewrites()
-        assert found == find_rewrites(module._native, None, alone=True), benchmark.name
+        assert found == find_rewrites(module._native, None, shared_copies=False), benchmark.name
         for rewrite in found[:: max(1, len(found) // 4)]:
             copy = module.clone()
             copy.apply(rewrite)
@@ -294,4 +294,4 @@ ENTRY e {
     found = module.rewrites(["remove", "merge"])
     assert {r.place for r in found} == {"remove(dead)", "remove(buried)", "merge(same, one)"}
     assert [r.op_count for r in found] == [-1, -1, -1]
-    assert found == find_rewrites(module._native, ["remove", "merge"], alone=True)
+    assert found == find_rewrites(module._native, ["remove", "merge"], shared_copies=False)

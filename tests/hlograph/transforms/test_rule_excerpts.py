@@ -1,4 +1,4 @@
-"""Rules that are a pass at one place: what the pass is shown of the module around it."""
+"""Rules that run a pass at one place: the excerpt of the module that the pass gets."""
 
 import pytest
 
@@ -115,13 +115,13 @@ def _apply_all(module, rule):
 
 def _by_pass(module, name):
     copy = module.clone()
-    while copy.run_and_look(hlograph.passes[name]).snapshot is not None:
+    while copy.run_with_snapshot(hlograph.passes[name]).snapshot is not None:
         pass
     return copy
 
 
 def _is_listed_alone(module, rules):
-    return module.rewrites(rules) == find_rewrites(module._native, rules, alone=True)
+    return module.rewrites(rules) == find_rewrites(module._native, rules, shared_copies=False)
 
 
 def test_a_loop_is_seen_with_what_is_taken_of_its_result():

@@ -37,7 +37,7 @@ def test_it_ends_where_the_pipeline_does(corpus_module):
 
 
 def test_a_partitioned_module_is_taken_as_it_is():
-    """XLA's partitioner would refuse partition-id, which it makes itself."""
+    """XLA's partitioner would reject partition-id, which it creates itself."""
     module = Module.from_text(PARTITIONED)
     module.verify()
     theirs = before_layout_assignment(module)

@@ -1,12 +1,12 @@
-"""Chooses the cheapest program of all that an e-graph holds.
+"""Extracts the cheapest program from an e-graph.
 
-Cost is the sum over instructions, each counted once however many use it (the cost of the graph, not
-of the tree): what two results share pays for neither alone, so that a merged product is never
-chosen by going from operands to results. As in Tensat an integer linear program decides (scipy's
-HiGHS). It chooses among nodes of which every operand, as the cheapest tree, costs less than what
-the node computes, which leaves no cycles; only slices may be of something that costs more, for a
-merged product does. Cycles through those are ruled out where they come up: a solution with one adds
-a constraint against it, and the program is solved again.
+The cost is the sum over instructions, each counted once however many use it: the cost of the graph,
+not of the tree. A greedy choice from operands to results would never choose a merged product, which
+pays off only for two results together. As in Tensat an integer linear program decides (scipy's
+HiGHS). It chooses among nodes whose operands, as cheapest trees, each cost less than the node's own
+class, which excludes cycles. Only slices may have an operand that costs more, since a merged
+product does. A solution with a cycle through slices adds a constraint against this cycle, and the
+program is solved again.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from typing import Any
 
 import numpy as np
 
-from experiments.search.rewriting.egraph.saturation import EGraph, ENode
+from experiments.search.rewriting.egraph.saturation import EGraph
 
 Chosen = dict[str, int]
-"""By class, the number of the way that was chosen."""
+"""Number of the chosen node, by class."""
 Costs = Mapping[str, Sequence[float]]
-"""By class, what each way to compute it costs, the cost of operands apart."""
+"""Cost of each node without its operands, by class."""
 
 
 @dataclass(frozen=True)
 class Extraction:
-    """A program of an e-graph.
+    """Program extracted from an e-graph.
 
     Attributes:
         chosen: Its nodes.
-        cost: Of each class that it computes, once.
-        optimal: Whether none that the integer program can choose costs less; otherwise time ran
-            out before that was certain.
+        cost: Sum of the costs of its classes.
+        optimal: True if the integer program has no cheaper solution; False if time ran out before
+            that was certain.
     """
 
     chosen: Chosen
@@ -44,12 +44,12 @@ class Extraction:
 
 
 def extract(graph: EGraph, costs: Costs, seconds: float) -> Extraction:
-    """The cheapest program that was found within some time.
+    """Returns the cheapest program found within a time limit.
 
     Args:
-        graph: What is equal.
-        costs: Of its nodes.
-        seconds: For the integer program; 0 is the cheapest tree.
+        graph: The e-graph.
+        costs: Costs of its nodes.
+        seconds: Time for the integer program; 0 returns the cheapest tree.
     """
     tree, totals = cheapest_tree(graph, costs)
     best = Extraction(tree, program_cost(graph, costs, tree), False)
@@ -73,9 +73,9 @@ def extract(graph: EGraph, costs: Costs, seconds: float) -> Extraction:
 
 
 def cheapest_tree(graph: EGraph, costs: Costs) -> tuple[Chosen, dict[str, float]]:
-    """The way of each class that costs least with all that it needs, shared or not, and that cost.
+    """Returns the node of each class that is cheapest as a tree, and the cost of that tree.
 
-    No cycles: a way is chosen when all that it needs has been.
+    There are no cycles: a node is chosen after all of its operands.
     """
     least: dict[str, float] = {}
     chosen: Chosen = {}
@@ -95,12 +95,12 @@ def cheapest_tree(graph: EGraph, costs: Costs) -> tuple[Chosen, dict[str, float]
 
 
 def program_cost(graph: EGraph, costs: Costs, chosen: Chosen) -> float:
-    """Cost of a program, each class that it computes counted once."""
+    """Returns the cost of a program, which counts each class once."""
     return math.fsum(costs[name][chosen[name]] for name in order(graph, chosen))
 
 
 def order(graph: EGraph, chosen: Chosen) -> list[str]:
-    """Classes of a program without cycles, each after what it needs."""
+    """Returns the classes of a program without cycles, each after its operands."""
     done: dict[str, None] = {}
     waiting = [(graph.root, False)]
     while waiting:
@@ -115,7 +115,7 @@ def order(graph: EGraph, chosen: Chosen) -> list[str]:
 
 
 def _columns(graph: EGraph, totals: Mapping[str, float]) -> dict[tuple[str, int], int]:
-    """A variable for each node that may be chosen, of classes that the root can come to need."""
+    """Numbers the variables: nodes that may be chosen, of classes that the root may use."""
     found: dict[tuple[str, int], int] = {}
     seen, waiting = {graph.root}, [graph.root]
     while waiting:
@@ -140,9 +140,9 @@ def _solve(
     cycles: Sequence[Sequence[tuple[str, int]]],
     seconds: float,
 ) -> tuple[Chosen, bool] | None:
-    """The cheapest choice but for some cycles, and whether it is certain; None if none was found.
+    """Returns the cheapest choice without some cycles, and True if it is optimal; None without one.
 
-    The root's class has a node that is chosen, and so has each operand's of a chosen one.
+    A node of the root's class is chosen, and one of the class of each operand of a chosen node.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_matrix
@@ -163,7 +163,7 @@ def _solve(
     places = [place for where, _, _ in rows for place in where]
     ends = np.cumsum([0, *(len(where) for where, _, _ in rows)])
     matrix = csr_matrix((data, places, ends), shape=(len(rows), len(columns)))
-    # scipy takes an array, whatever its annotations say.
+    # The annotations of scipy leave out arrays.
     least: Any = np.array([bound for _, _, bound in rows])
     weights = np.array([costs[name][number] for name, number in columns])
     scale = weights.max(initial=0.0) or 1.0
@@ -186,7 +186,7 @@ def _solve(
 
 
 def _cycle(graph: EGraph, chosen: Chosen) -> list[tuple[str, int]]:
-    """Nodes of a cycle among those that the root needs; none if there is none."""
+    """Returns the nodes of a cycle that the root uses; empty if there is none."""
     state: dict[str, bool] = {}
     path: list[str] = []
     waiting = [(graph.root, False)]
@@ -205,8 +205,3 @@ def _cycle(graph: EGraph, chosen: Chosen) -> list[tuple[str, int]]:
         waiting.append((name, True))
         waiting += [(child, False) for child in graph.nodes[name][chosen[name]].children]
     return []
-
-
-def node_of(graph: EGraph, chosen: Chosen, name: str) -> ENode:
-    """The node that was chosen for a class."""
-    return graph.nodes[name][chosen[name]]

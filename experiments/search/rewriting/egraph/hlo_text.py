@@ -1,4 +1,4 @@
-"""The entry computation of a module's text, instruction by instruction."""
+"""Parses the entry computation of a module's text into instructions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_OPERANDS = ("constant", "parameter", "iota")
 
 @dataclass(frozen=True)
 class Shape:
-    """Of an array in row-major layout."""
+    """Shape of an array in row-major layout."""
 
     type: str
     dims: tuple[int, ...]
@@ -32,31 +32,31 @@ class Shape:
 
 @dataclass(frozen=True)
 class Instruction:
-    """One line of the entry computation."""
+    """Instruction of the entry computation."""
 
     name: str
     shape: str
-    """As it is written."""
+    """Shape as the text has it."""
     opcode: str
     operands: tuple[str, ...]
-    """Names of instructions; none of a constant, a parameter."""
+    """Names of instructions; empty for constants, parameters and iotas."""
     payload: str
-    """What stands in the brackets of an instruction without operands."""
+    """Text in the brackets of an instruction without operands."""
     attributes: str
-    """What follows the brackets, without the first comma."""
+    """Text after the brackets, without the first comma."""
 
     @property
     def calls(self) -> bool:
-        """Whether it names other computations."""
+        """True if it names other computations."""
         return _CALL.search(self.attributes) is not None
 
     @property
     def array(self) -> Shape | None:
-        """The shape, of an array of fixed size in row-major layout."""
+        """Returns the shape as ``array_of`` does."""
         return array_of(self.shape)
 
     def rewritten(self, name: str, operands: Sequence[str]) -> str:
-        """The line with another name and other operands."""
+        """Returns the line with another name and other operands."""
         inside = ", ".join(operands) if self.operands else self.payload
         tail = f", {self.attributes}" if self.attributes else ""
         return f"{name} = {self.shape} {self.opcode}({inside}){tail}"
@@ -64,34 +64,34 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Program:
-    """A module's text with a place for the instructions of its entry computation."""
+    """Text of a module, split at the instructions of its entry computation."""
 
     before: str
-    """All up to them."""
+    """Text before them."""
     instructions: tuple[Instruction, ...]
     root: str
-    """Name of the one that is the result."""
+    """Name of the instruction that is the result."""
     after: str
 
     def with_entry(self, lines: Sequence[str], root: str) -> str:
-        """The text with another entry computation.
+        """Returns the text with another entry computation.
 
         Args:
             lines: Its instructions, each after its operands.
-            root: Name of the one that is the result.
+            root: Name of the instruction that is the result.
         """
         marked = (f"ROOT {line}" if line.startswith(f"{root} = ") else line for line in lines)
         return self.before + "".join(f"  {line}\n" for line in marked) + self.after
 
     @property
     def computations(self) -> str:
-        """The text of all other computations, without the head of the module."""
+        """Returns the text of all other computations, without the head of the module."""
         head = self.before.rsplit("ENTRY ", 1)[0]
         return head.split("\n", 1)[1] if "\n" in head else ""
 
 
 def array_of(text: str) -> Shape | None:
-    """An array's shape as it is written; None of anything else, or in another layout."""
+    """Parses the shape of an array; returns None for other shapes and other layouts."""
     match = _ARRAY.fullmatch(text)
     if match is None:
         return None
@@ -103,11 +103,11 @@ def array_of(text: str) -> Shape | None:
 
 
 def parse(text: str) -> Program:
-    """Takes a module's text apart.
+    """Parses a module's text as ``Module.to_text`` writes it.
 
     Raises:
-        HloError: It is not what ``Module.to_text`` writes, or instructions are ordered by control
-            dependencies, which are no operands.
+        HloError: The text has another form, or instructions have control dependencies, which are
+            no operands.
     """
     entry = _ENTRY.search(text)
     if entry is None:
@@ -142,7 +142,7 @@ def _instruction(name: str, shape: str, opcode: str, rest: str) -> Instruction:
 
 
 def _closing(text: str) -> int:
-    """Place of the bracket that ends what another one began before the text."""
+    """Returns the index of the bracket that closes one opened before the text."""
     depth = 1
     for place, sign in enumerate(text):
         depth += (sign == "(") - (sign == ")")
@@ -152,7 +152,7 @@ def _closing(text: str) -> int:
 
 
 def _lines(text: str) -> list[str]:
-    """One string for each instruction: literals may go over several lines."""
+    """Returns one string for each instruction; literals may span several lines."""
     found: list[str] = []
     open_brackets = 0
     for line in text.splitlines():

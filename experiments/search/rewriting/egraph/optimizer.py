@@ -1,4 +1,4 @@
-"""Optimises a module by equality saturation."""
+"""Optimizes a module by equality saturation."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hlograph.module import Module
 
 _COST = CostDrop()
 _SMALL = 1e-12
-"""Seconds of an instruction beside its estimate: of equal programs the one of fewer is chosen."""
+"""Seconds added to each instruction's estimate, so that fewer instructions break ties."""
 _TIE = 1e-3
-"""Instructions that a second of the estimate weighs: of as many the cheapest are chosen."""
+"""Instructions that a second of the estimate weighs, so that the estimate breaks ties."""
 
 
 @dataclass(frozen=True)
 class EqualitySettings:
-    """Limits of both parts."""
+    """Limits of saturation and extraction."""
 
     saturation: SaturationLimits = field(default_factory=SaturationLimits)
     extraction_seconds: float = 20.0
@@ -29,18 +29,16 @@ class EqualitySettings:
 
 @dataclass(frozen=True)
 class Optimized:
-    """What came of a module.
+    """Result of the optimization of a module.
 
     Attributes:
-        module: The cheapest program that was found.
-        nodes: Nodes of the e-graph.
+        module: The cheapest program found.
         rounds: Rounds of rules.
-        saturated: Whether nothing was left to be found equal.
-        optimal: Whether no cheaper program is in the e-graph.
+        saturated: True if the last round found nothing new.
+        optimal: True if the e-graph is known to hold no cheaper program.
     """
 
     module: Module
-    nodes: int
     rounds: int
     saturated: bool
     optimal: bool
@@ -49,17 +47,17 @@ class Optimized:
 def optimize(
     module: Module, objective: Objective, settings: EqualitySettings | None = None
 ) -> Optimized:
-    """The cheapest program that the rules find equal to a module's entry computation.
+    """Returns the cheapest program that the rules find equal to a module's entry computation.
 
-    Other computations stay as they are; those that nothing calls any more are left out.
+    Other computations are kept as they are, unless nothing calls them any more.
 
     Args:
-        module: The module; unchanged.
-        objective: What is to become small, summed over the entry computation's instructions.
+        module: The module; it is not changed.
+        objective: Quantity to minimize, summed over the entry computation's instructions.
         settings: Limits.
 
     Raises:
-        HloError: egglog is not installed, or the module's text cannot be taken apart.
+        HloError: egglog is not installed, or the module's text cannot be parsed.
     """
     settings = settings or EqualitySettings()
     program = parse(module.to_text())
@@ -69,17 +67,17 @@ def optimize(
     found = extract(graph, prices.all(), settings.extraction_seconds)
     result = Module.from_text(text_of(program, terms, graph, found))
     result.run("dce")
-    return Optimized(result, len(graph), graph.rounds, graph.saturated, found.optimal)
+    return Optimized(result, graph.rounds, graph.saturated, found.optimal)
 
 
 class Prices:
-    """What nodes of an e-graph cost, each as XLA estimates an instruction by itself.
+    """Costs of the nodes of an e-graph, each estimated by XLA as an instruction by itself.
 
     Args:
         program: The program.
         terms: Its terms.
-        graph: What was found equal.
-        objective: What is to become small.
+        graph: The e-graph.
+        objective: Quantity to minimize.
     """
 
     def __init__(self, program: Program, terms: Terms, graph: EGraph, objective: Objective) -> None:
@@ -89,7 +87,7 @@ class Prices:
         self._shapes = _shapes_as_written(program, terms, graph)
 
     def all(self) -> dict[str, list[float]]:
-        """By class, the price of each way to compute it."""
+        """Returns the costs of the nodes of each class."""
         return {
             name: [
                 self._of(instruction_of(self._terms, self._graph, name, number))
@@ -117,7 +115,7 @@ class Prices:
 
 
 def _shapes_as_written(program: Program, terms: Terms, graph: EGraph) -> dict[str, str]:
-    """By class, its shape; of what is no array in row-major layout, as the program has it."""
+    """Returns the shape of each class; of opaque operations as the program has it."""
     found: dict[str, str] = {}
     for name, nodes in graph.nodes.items():
         shape = graph.shapes.get(name)
@@ -133,14 +131,14 @@ def _shapes_as_written(program: Program, terms: Terms, graph: EGraph) -> dict[st
 def instruction_of(
     terms: Terms, graph: EGraph, name: str, number: int
 ) -> tuple[Instruction, tuple[str, ...]]:
-    """A node as an instruction, and the classes of its operands."""
+    """Returns a node as an instruction, and the classes of its operands."""
     node = graph.nodes[name][number]
     shapes: list[Shape | None] = [graph.shapes.get(child) for child in node.children]
     return written(terms, node.op, node.values, graph.shapes.get(name), shapes), node.children
 
 
 def text_of(program: Program, terms: Terms, graph: EGraph, found: Extraction) -> str:
-    """The module's text with the program of an extraction as its entry computation."""
+    """Returns the module's text with an extracted program as its entry computation."""
     lines = [
         one.rewritten(f"p.{one.payload}", ())
         for one in program.instructions

@@ -1,12 +1,13 @@
-"""The rules of the e-graph, in egglog's language.
+"""Defines the rules of the e-graph, in egglog's language.
 
-They are what own rules (``hlograph.rules``) rest on, ``Rule.equation``, as far as terms can carry
-it, and a few of XLA's simplifications without which patterns stay apart. Each names the rules that
-it is. A rule of which both directions are there is written twice, for most have conditions.
+They are the equations of the project's own rules (``hlograph.rules``, ``Rule.equation``), as far as
+terms can express them, and a few of XLA's simplifications without which patterns would not match.
+Comments name the rules. An equation that is applied in both directions is written twice, since most
+have conditions.
 
-Rules of two patterns (``MERGING``) find pairs anywhere in the program, whose number grows with its
-square in each round; as in Tensat they run in a few rounds only (`k_multi`), and merge a product
-with one of the original program alone.
+Rules of two patterns (``_MERGING``) match pairs anywhere in the program, whose number grows with
+its square in each round. As in Tensat they run in the first rounds only (`k_multi`), and merge a
+product only with one of the original program.
 """
 
 from collections.abc import Iterator
@@ -44,7 +45,7 @@ SORTS = """
 (linear "add")
 (linear "subtract")
 """
-"""What terms are. ``Plain`` is a dot of one contracted dimension each, by a matrix: the dimensions
+"""Declares terms. ``Plain`` is a dot of one contracted dimension each, by a matrix: the dimensions
 and the left operand's rank. ``dims`` and ``type`` are functions: terms of different shapes cannot
 be found equal. A dimension of an operand that is one of the result is free: ``free-left`` and
 ``free-right`` hold both; along ``scaled-right`` the result may be scaled instead of the operand."""
@@ -73,15 +74,15 @@ SHAPES = """
 (rule ((= k (Plain l r n))) ((free-right k (- 1 r) (- n 1)) (scaled-right k (- 1 r) (- n 1)))
       :ruleset shapes)
 """
-"""Shapes of what rules make, and the free dimensions of dots."""
+"""Computes the shapes of new terms, and the free dimensions of dots."""
 
 _POINTWISE = """
-; factor-products, both ways
+; factor-products, both directions
 (rule ((= e (Bin o (Bin "multiply" a c) (Bin "multiply" b c))) (linear o))
       ((union e (Bin "multiply" (Bin o a b) c))) :ruleset rewriting)
 (rule ((= e (Bin "multiply" (Bin o a b) c)) (linear o))
       ((union e (Bin o (Bin "multiply" a c) (Bin "multiply" b c)))) :ruleset rewriting)
-; commutativity, and associativity where a broadcast comes of it
+; commutativity, and associativity where it makes a broadcast
 (rewrite (Bin "add" x y) (Bin "add" y x) :ruleset rewriting)
 (rewrite (Bin "multiply" x y) (Bin "multiply" y x) :ruleset rewriting)
 (rewrite (Bin "multiply" (Bin "multiply" x (Bcast s p d)) (Bcast t p d))
@@ -149,7 +150,7 @@ _PRODUCTS = """
       ((union e (Concat j (Prod k x w) (Prod k y w)))) :ruleset rewriting)
 (rule ((= e (Concat j (Prod k x w) (Prod k y w))) (free-left k i j))
       ((union e (Prod k (Concat i x y) w))) :ruleset rewriting)
-; join-contractions, both ways
+; join-contractions, both directions
 (rule ((= e (Bin "add" (Prod (Plain l r n) x v) (Prod (Plain l r n) y w))))
       ((union e (Prod (Plain l r n) (Concat l x y) (Concat r v w)))) :ruleset rewriting)
 (rule ((= e (Prod (Plain l r n) (Concat l x y) (Concat r v w))) (= a (dims x)) (= b (dims v))
@@ -206,7 +207,7 @@ _MERGING = """
 
 
 def _by_rank() -> Iterator[str]:
-    """What has to be written out for each rank: egglog does not map over vectors."""
+    """Yields rules for each rank, since egglog cannot map over vectors."""
     for rank in RANKS:
         numbers = " ".join(map(str, range(rank)))
         picked = " ".join(f"(vec-get d (vec-get p {n}))" for n in range(rank))
@@ -232,8 +233,8 @@ def _by_rank() -> Iterator[str]:
 
 
 PROGRAM = "\n".join([SORTS, SHAPES, _POINTWISE, _PRODUCTS, _SIMPLIFICATIONS, _MERGING, *_by_rank()])
-"""All of it."""
-CARRIED = (
+"""All declarations and rules."""
+EXPRESSED = (
     *(f"merge-dots:{side}" for side in ("lhs", "rhs")),
     *(f"merge-convolutions:{side}" for side in ("input", "kernel")),
     *(f"{verb}-{what}" for verb in ("split", "distribute") for what in ("dot", "convolution")),
@@ -247,4 +248,4 @@ CARRIED = (
     "rearrange-result",
     "rearrange-operands",
 )
-"""Own rules of which terms carry the equation, as far as the terms go."""
+"""Names of the project's rules whose equation is among the rules of the e-graph."""

@@ -1,4 +1,4 @@
-"""Has egglog find what is equal to a program, within limits."""
+"""Saturates the e-graph of a program with egglog, within limits."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ _VECTORS = ("vec-of", "vec-empty")
 
 @dataclass(frozen=True)
 class SaturationLimits:
-    """When to stop finding equal terms."""
+    """Limits of saturation."""
 
     rounds: int = 10
-    """Rounds in which all rules are applied wherever they match."""
+    """Rounds in which all rules are applied wherever they match, at most."""
     merging_rounds: int = 1
-    """The first so many, in which rules of two patterns are, too (`k_multi` of Tensat)."""
+    """Number of first rounds with rules of two patterns (`k_multi` of Tensat)."""
     nodes: int = 6_000
-    """A round that leads to more is taken back, and was the last."""
+    """Largest number of nodes; a round that exceeds it is undone, and is the last."""
     seconds: float = 20.0
-    """After so long no further round is begun."""
+    """Time after which no further round begins."""
 
 
 @dataclass(frozen=True)
 class ENode:
-    """One way to compute a class."""
+    """Node of an e-graph: an operation that computes a class."""
 
     op: str
     values: tuple[object, ...]
-    """Arguments that are no terms: numbers, strings, tuples of numbers."""
+    """Arguments other than terms: numbers, strings, tuples of numbers."""
     children: tuple[str, ...]
     """Classes of the operands."""
 
 
 @dataclass
 class EGraph:
-    """What was found equal.
+    """E-graph of a program.
 
     Attributes:
         root: Class of the program's result.
-        nodes: By class, the ways to compute it.
-        shapes: By class; those of tuples and the like are left out.
-        rounds: Rounds done.
-        saturated: Whether the last one found nothing new.
+        nodes: Nodes by class.
+        shapes: Shapes of arrays by class.
+        rounds: Rounds that were run.
+        saturated: True if the last round found nothing new.
     """
 
     root: str
@@ -67,15 +67,17 @@ class EGraph:
 
 
 def saturated(terms: Terms, limits: SaturationLimits) -> EGraph:
-    """What the rules find equal to a program's terms.
+    """Applies the rules to a program's terms.
 
     Args:
         terms: The program.
-        limits: When to stop.
+        limits: Limits of the rounds.
+
+    Returns:
+        The e-graph.
 
     Raises:
-        HloError: egglog is not installed; or rules found terms of different shapes equal, which
-            they must not.
+        HloError: egglog is not installed, or a wrong rule merged terms of different shapes.
     """
     bindings = _bindings()
     graph = bindings.EGraph()
@@ -120,14 +122,14 @@ def _bindings() -> Any:
 
 
 def _originals(terms: Terms) -> Iterable[str]:
-    """Products of the program, numbered: what may be merged with one that comes later."""
+    """Yields facts that number the products of the program, which may be merged with later ones."""
     for number, command in enumerate(terms.commands):
         if command.startswith("(let ") and " (Prod " in command:
             yield f"(original {command.split()[1]} {number})"
 
 
 def _read(content: dict[str, Any]) -> EGraph:
-    """An e-graph as egglog serializes it."""
+    """Reads an e-graph as egglog serializes it."""
     nodes = content["nodes"]
     (root,) = content["root_eclasses"]
     graph, reader = EGraph(root), _Reader(nodes)
@@ -156,7 +158,7 @@ class _Reader:
         }
 
     def enode(self, node: dict[str, Any]) -> ENode:
-        """A node of a term's class."""
+        """Reads a node of a term's class."""
         values: list[object] = []
         children: list[str] = []
         for child in (self._nodes[key] for key in node["children"]):
@@ -169,7 +171,7 @@ class _Reader:
         return ENode(node["op"], tuple(values), tuple(children))
 
     def value(self, eclass: str) -> Any:
-        """A number, a string, a tuple of numbers, or the attributes of a product."""
+        """Reads a number, a string, a tuple of numbers, or the attributes of a product."""
         node = self._values[eclass]
         inside = [self.value(self._nodes[key]["eclass"]) for key in node["children"]]
         if node["op"] in _VECTORS:

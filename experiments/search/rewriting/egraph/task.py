@@ -1,4 +1,4 @@
-"""Equality saturation of one benchmark, as a worker does it."""
+"""Task of a worker: equality saturation of one benchmark."""
 
 import time
 from dataclasses import dataclass, field
@@ -8,24 +8,24 @@ from experiments.outcomes.benchmarks import load
 from experiments.outcomes.evaluation import Outcome, packed_text
 from experiments.search.rewriting.egraph.optimizer import EqualitySettings, optimize
 from experiments.search.rewriting.space import Objective
-from experiments.search.rewriting.task import Rewritten
+from experiments.search.task import SearchResult
 from experiments.workers.worker import RolloutWorker, Task
 
 SATURATION = {"saturation": None, "simplify+saturation": "xla-simplify"}
-"""By method, the order of passes that comes first."""
+"""Pipeline that runs first, by method."""
 
 
 @dataclass(frozen=True)
 class Saturate(Task):
-    """Finds the cheapest program that is equal by the rules of the e-graph."""
+    """Finds the cheapest program that the rules of the e-graph prove equal."""
 
     benchmark: str
     method: str
-    """A name in ``SATURATION``."""
+    """Name in ``SATURATION``."""
     objective: Objective
     settings: EqualitySettings = field(default_factory=EqualitySettings)
 
-    def do(self, worker: RolloutWorker) -> Rewritten:
+    def do(self, worker: RolloutWorker) -> SearchResult:
         """Saturates and extracts; the calls of the outcome are rounds of rules.
 
         Raises:
@@ -44,4 +44,4 @@ class Saturate(Task):
         outcome = Outcome(
             self.benchmark, start, found.module.op_count, (), found.rounds, packed=text
         )
-        return Rewritten(outcome, seconds)
+        return SearchResult(outcome, seconds)

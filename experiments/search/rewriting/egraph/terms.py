@@ -1,8 +1,8 @@
-"""A program as terms of the e-graph, and a term as an instruction.
+"""Converts a program to terms of the e-graph, and terms to instructions.
 
 Products, pointwise operations, concatenations, slices of one dimension, broadcasts, transposes and
-reshapes of arrays are terms of their own. Everything else is opaque: an operation of a number that
-stands for its opcode, shape and attributes, with its operands. Equal ones are one term.
+reshapes of arrays are terms of their own. Everything else is opaque: an operation with operands
+and a number that stands for its opcode, shape and attributes. Equal operations are one term.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from hlograph.errors import HloError
 BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
 UNARY = ("negate", "exponential", "tanh", "rsqrt", "sqrt", "logistic", "log", "abs")
 RANKS = range(1, 6)
-"""Of transposes that are terms; rules are written out for each rank."""
+"""Ranks of transposes that are terms; rules are written out for each rank."""
 _FLOATS = ("f16", "bf16", "f32", "f64")
 _LIST = re.compile(r"(\w+)=\{([\d,]*)\}")
 _RANDOM = ("rng", "rng-get-and-update-state", "custom-call")
-"""What two calls may give two results of, so that equal ones are not one."""
+"""Opcodes of which two equal instructions may have different results, and are no single term."""
 _EFFECTS = ("infeed(", "outfeed(", "send(", "recv(", "custom_call_has_side_effect=true")
 
 
 @dataclass
 class Terms:
-    """The terms of a program.
+    """Terms of a program.
 
     Attributes:
-        commands: egglog commands that make them: `$t0`, `$t1`, … one for each instruction.
+        commands: egglog commands that make `$t0`, `$t1`, …, one for each instruction.
         root: Name of the term that is the result.
         opaque: Instructions by number of the opaque operation.
         products: Attributes of products by number.
@@ -46,10 +46,10 @@ class Terms:
 
     @classmethod
     def of(cls, program: Program) -> Terms:
-        """The terms of a program.
+        """Converts a program.
 
         Raises:
-            HloError: It does something beside giving a result, which its terms would not tell.
+            HloError: The program has side effects, which terms cannot express.
         """
         everything = program.before + "".join(
             f" {i.rewritten('', ())}" for i in program.instructions
@@ -99,7 +99,7 @@ class Terms:
     def _structured(
         self, one: Instruction, operands: list[str], shapes: list[Shape | None]
     ) -> str | None:
-        """The term of an instruction of which rules know; None of others."""
+        """Returns the term of an instruction that rules may match; None for others."""
         result = one.array
         if result is None or any(shape is None for shape in shapes):
             return None
@@ -189,7 +189,7 @@ def _rearranged(
 
 
 def _slice(one: Instruction, operand: str, shape: Shape) -> str | None:
-    """A slice of one dimension, without strides."""
+    """Returns the term of a slice of one dimension without strides; None for others."""
     match = re.fullmatch(r"slice=\{([^}]*)\}", one.attributes)
     if match is None:
         return None
@@ -207,12 +207,12 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _without_lists(attributes: str) -> str:
-    """What of attributes is no list of dimensions."""
+    """Returns attributes without their lists of dimensions."""
     return _LIST.sub("", attributes).strip(", ")
 
 
 def vector(numbers: Sequence[int]) -> str:
-    """Numbers as an egglog vector."""
+    """Writes numbers as an egglog vector."""
     return f"(vec-of {' '.join(map(str, numbers))})" if numbers else "(vec-empty)"
 
 
@@ -223,14 +223,14 @@ def written(
     shape: Shape | None,
     shapes: Sequence[Shape | None],
 ) -> Instruction:
-    """The instruction that a node of the e-graph is, with operands `0`, `1`, ….
+    """Returns a node of the e-graph as an instruction with operands `0`, `1`, ….
 
     Args:
-        terms: What it is made of.
+        terms: Terms of the program.
         op: Constructor of the node.
-        values: Its arguments that are no terms: numbers, strings and tuples of numbers.
-        shape: Of its result.
-        shapes: Of its operands.
+        values: Arguments other than terms: numbers, strings and tuples of numbers.
+        shape: Shape of the result.
+        shapes: Shapes of the operands.
     """
     names = tuple(str(number) for number in range(len(shapes)))
     if op == "Op":

@@ -1,7 +1,7 @@
-// Rules of our own: identities of linear algebra, for what XLA's passes leave as it was written.
+// Rules of our own: identities of linear algebra that XLA's passes do not use.
 //
-// Each recognises a pattern without changing anything, and the pattern alone decides whether it
-// applies: whether it pays is for others to say.
+// Each rule recognizes a pattern without changing anything. It applies wherever the pattern
+// matches; whether the result is cheaper is not checked.
 #ifndef HLOGRAPH_NATIVE_REWRITES_OWN_OWN_RULES_H_
 #define HLOGRAPH_NATIVE_REWRITES_OWN_OWN_RULES_H_
 
@@ -23,7 +23,7 @@ class HloComputation;
 
 namespace hlograph {
 
-// What a rule of our own is called and rests on.
+// Name, equation and description of a rule of our own.
 struct Identity {
   std::string name;
   std::string equation;
@@ -38,13 +38,13 @@ class OwnRule : public Rule {
 
   std::unique_ptr<Applier> For(xla::HloComputation* computation) const override;
 
-  // Whether the pattern is at a place.
+  // Returns true if the pattern matches at a place.
   virtual bool Matches(Place place) const = 0;
-  // Replaces it; expects that it matches.
+  // Replaces the pattern at a place where it matches.
   virtual absl::Status Apply(Place place) const = 0;
 };
 
-// A rule at single instructions, which reads no further than the operands of their operands.
+// A rule at single instructions, which reads their operands and the operands of these.
 class InstructionRule : public OwnRule {
  public:
   using OwnRule::OwnRule;
@@ -56,32 +56,32 @@ class InstructionRule : public OwnRule {
 
  protected:
   virtual bool Matches(const Instruction* instruction) const = 0;
-  // What takes the place of an instruction that matches.
+  // Returns the replacement of an instruction that matches.
   virtual Instruction* Build(Instruction* instruction) const = 0;
 };
 
-// Whether neither needs the other's value first.
+// Returns true if neither instruction depends on the other.
 bool AreIndependent(const Instruction* one, const Instruction* two);
 
-// The shape with another size of one dimension.
+// Returns the shape with another size of one dimension.
 xla::Shape Resized(xla::Shape shape, int64_t dimension, int64_t size);
 
-// The shape with the element type of an instruction.
+// Returns the shape with the element type of an instruction.
 xla::Shape Retyped(const xla::Shape& shape, const Instruction* typed);
 
 // Adds an instruction with the attributes of another one, in the same computation.
 Instruction* AddLike(Instruction* like, const xla::Shape& shape,
                      absl::Span<Instruction* const> operands);
 
-// Adds the concatenation of arrays, in the place of an instruction.
+// Adds the concatenation of arrays, in the computation of an instruction and with its metadata.
 Instruction* AddConcatenate(Instruction* place, absl::Span<Instruction* const> operands,
                             int64_t dimension);
 
-// Adds the broadcast of what another one broadcasts.
+// Adds a broadcast of the operand of another broadcast.
 Instruction* AddBroadcast(Instruction* broadcast, const xla::Shape& shape,
                           absl::Span<const int64_t> dimensions);
 
-// The rules by topic (own_*.cc).
+// The rules by topic, one file each.
 void AddMergingRules(std::vector<RulePtr>& rules);
 void AddJoiningRules(std::vector<RulePtr>& rules);
 void AddFactoringRules(std::vector<RulePtr>& rules);

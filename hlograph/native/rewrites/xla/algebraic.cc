@@ -4,8 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "hlograph/native/passes/precautions.h"
 #include "hlograph/native/rewrites/rules.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -49,6 +51,15 @@ class AlgebraicApplier : public Applier {
   PointedVisitor visitor_;
 };
 
+// Instructions at which the simplifier does not survive what a whole pass takes precautions
+// against.
+bool EndsTheProcess(const xla::HloInstruction* instruction) {
+  return IsEmptySlice(*instruction) || IsDynamicConstant(*instruction) ||
+         absl::c_any_of(instruction->operands(), [](const xla::HloInstruction* operand) {
+           return IsDynamicConstant(*operand);
+         });
+}
+
 // The simplifier takes the indices of a dynamic slice for scalars, and reads beyond the operands
 // of one that has them in a vector, the older form.
 bool HasVectorIndices(const xla::HloInstruction* instruction) {
@@ -56,7 +67,7 @@ bool HasVectorIndices(const xla::HloInstruction* instruction) {
                     : instruction->opcode() == xla::HloOpcode::kDynamicUpdateSlice ? 2
                                                                                    : -1;
   return first > 0 && instruction->operand_count() > first &&
-         instruction->operand(first)->shape().dimensions_size() > 0;
+         instruction->operand(first)->shape().dimensions().size() > 0;
 }
 
 class AlgebraicRule : public Rule {
@@ -68,7 +79,7 @@ class AlgebraicRule : public Rule {
   void Propose(xla::HloComputation* computation, std::vector<Place>& places) const override {
     for (xla::HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
       if (instruction->opcode() == xla::HloOpcode::kParameter) continue;
-      if (HasVectorIndices(instruction)) continue;
+      if (HasVectorIndices(instruction) || EndsTheProcess(instruction)) continue;
       places.push_back({instruction});
     }
   }

@@ -131,37 +131,37 @@ Group FindGroup(FindGroups find, Instruction* place) {
 
 class GroupApplier : public Applier {
  public:
-  GroupApplier(const Pass& pass, FindGroups find, const Shown& shown)
-      : pass_(pass), find_(find), shown_(shown) {}
+  GroupApplier(const Pass& pass, FindGroups find, const CopiedOperands& copied)
+      : pass_(pass), find_(find), copied_(copied) {}
 
   absl::StatusOr<bool> At(Place place) override {
     Group group = FindGroup(find_, place.instruction);
     if (group.members.empty()) return false;
     std::vector<Instruction*> results = group.members;
     results.insert(results.end(), group.kept.begin(), group.kept.end());
-    return Excerpt(group.members, std::move(results), shown_).Apply(pass_);
+    return Excerpt(group.members, std::move(results), copied_).Apply(pass_);
   }
 
  private:
   const Pass& pass_;
   const FindGroups find_;
-  const Shown& shown_;
+  const CopiedOperands& copied_;
 };
 
 class GroupRule : public Rule {
  public:
-  GroupRule(const Pass& pass, FindGroups find, Shown shown)
+  GroupRule(const Pass& pass, FindGroups find, CopiedOperands copied)
       : Rule(pass.name, pass.xla_class, pass.description),
         pass_(pass),
         find_(find),
-        shown_(std::move(shown)) {}
+        copied_(std::move(copied)) {}
 
   void Propose(xla::HloComputation* computation, std::vector<Place>& places) const override {
     for (const Group& group : find_(computation)) places.push_back({group.members.front()});
   }
 
   std::unique_ptr<Applier> For(xla::HloComputation* /*computation*/) const override {
-    return std::make_unique<GroupApplier>(pass_, find_, shown_);
+    return std::make_unique<GroupApplier>(pass_, find_, copied_);
   }
 
   Reach reach() const override { return {.operands = 3, .users = 1}; }
@@ -181,17 +181,18 @@ class GroupRule : public Rule {
  private:
   const Pass& pass_;
   const FindGroups find_;
-  const Shown shown_;
+  const CopiedOperands copied_;
 };
 
 }  // namespace
 
 void AddGroupRules(std::vector<RulePtr>& rules) {
-  rules.push_back(std::make_unique<GroupRule>(
-      *FindPass("reshape-mover"), FindRearranged,
-      Shown{{Opcode::kReshape, Opcode::kTranspose, Opcode::kConstant, Opcode::kBroadcast}}));
   rules.push_back(
-      std::make_unique<GroupRule>(*FindPass("slice-sinker"), FindSliced, Shown{{Opcode::kSlice}}));
+      std::make_unique<GroupRule>(*FindPass("reshape-mover"), FindRearranged,
+                                  CopiedOperands{{Opcode::kReshape, Opcode::kTranspose,
+                                                  Opcode::kConstant, Opcode::kBroadcast}}));
+  rules.push_back(std::make_unique<GroupRule>(*FindPass("slice-sinker"), FindSliced,
+                                              CopiedOperands{{Opcode::kSlice}}));
 }
 
 }  // namespace hlograph

@@ -9,7 +9,7 @@ import hlograph
 from experiments.search.rewriting.egraph.extraction import extract
 from experiments.search.rewriting.egraph.hlo_text import parse
 from experiments.search.rewriting.egraph.optimizer import EqualitySettings, optimize, text_of
-from experiments.search.rewriting.egraph.rules import CARRIED
+from experiments.search.rewriting.egraph.rules import EXPRESSED
 from experiments.search.rewriting.egraph.saturation import SaturationLimits, saturated
 from experiments.search.rewriting.egraph.task import Saturate
 from experiments.search.rewriting.egraph.terms import Terms
@@ -148,12 +148,12 @@ EQUATIONS = {
 
 
 def _module(body: str, result: str) -> Module:
-    """A module of a body whose last instruction is its result."""
+    """Returns a module of a body whose last instruction is its result."""
     return Module.from_text(f"HloModule m\nENTRY e {{{_PARAMETERS}{body}  ROOT {result}\n}}\n")
 
 
 def _both(equation) -> Module:
-    """A program of both sides of an equation, each negated, for a tuple of equals."""
+    """Returns a program with the results of both sides of an equation in a tuple."""
     left, right = EQUATIONS[equation]
     shapes = [
         next(s for s in side.split("\n") if s.startswith(f"{n} = "))
@@ -161,7 +161,7 @@ def _both(equation) -> Module:
     ]
     a, b = (shape.split(" = ")[1].split(" ")[0] for shape in shapes)
     assert a == b
-    # The sides share names of what is between.
+    # The sides share the names of inner instructions.
     renamed = right
     for name in "pqrt":
         renamed = renamed.replace(f"{name} = ", f"{name}2 = ").replace(f"({name}", f"({name}2")
@@ -183,14 +183,14 @@ def test_both_sides_of_an_equation_are_found_equal(equation):
         assert (result.children[0] == result.children[1]) == (rounds > 0)
 
 
-def test_every_rule_that_is_said_to_be_carried_is_tested():
+def test_every_expressed_rule_is_tested():
     tested = {name for names in EQUATIONS for name in names}
-    assert set(CARRIED) <= tested
-    assert all(hlograph.rules[name].equation for name in CARRIED)
+    assert set(EXPRESSED) <= tested
+    assert all(hlograph.rules[name].equation for name in EXPRESSED)
 
 
 @pytest.mark.parametrize("equation", list(EQUATIONS), ids=lambda names: names[0])
-def test_whatever_is_extracted_computes_the_same(equation):
+def test_every_extracted_program_is_equivalent(equation):
     module = _both(equation)
     program = parse(module.to_text())
     terms = Terms.of(program)
@@ -245,7 +245,7 @@ def test_the_worst_case_is_the_program_itself():
     assert found.module.fingerprint() == module.fingerprint()
 
 
-def test_what_terms_would_not_tell_is_refused():
+def test_side_effects_are_refused():
     text = """HloModule m
 ENTRY e { x = f32[2] parameter(0)
   t = token[] after-all()

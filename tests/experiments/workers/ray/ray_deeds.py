@@ -1,4 +1,4 @@
-"""What tests have workers on a Ray cluster do; a module of its own, since workers import it."""
+"""Tasks for workers on a Ray cluster; a module of its own, since workers import it."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Random inputs fit what parameters are used for."""
+"""Random inputs fit the way parameters are used."""
 
 from __future__ import annotations
 

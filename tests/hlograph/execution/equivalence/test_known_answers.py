@@ -178,7 +178,7 @@ def test_limits_are_named_with_figures():
     start, other = module(WHOLE, ADD), module(IN_TWO, ADD)
     result = start.equivalent_to(other, limits=Limits(memory=100))
     assert result.verdict == "not comparable"
-    assert "at most 100" in result.reason
+    assert "limit of 100" in result.reason
     result = start.equivalent_to(other, limits=Limits(compiled_ops=1, evaluated_ops=1))
     assert result.verdict == "not comparable"
     result = start.equivalent_to(other, limits=Limits(compiled_ops=1))
@@ -207,7 +207,7 @@ condition {
 
 @pytest.mark.parametrize("seconds", [0.0, 0.01, 0.05])
 def test_the_evaluator_stops_in_time(seconds):
-    """XLA aborts on an error inside a reduction, so the time is not looked at there."""
+    """XLA aborts on an error inside a reduction, so the time is not checked inside one."""
     start = module(
         """x = f32[512] parameter(0)
         zero = s32[] constant(0)
@@ -268,7 +268,7 @@ GATHER = """x = f32[3,5,4] parameter(0)
 
 @pytest.mark.parametrize("engine", ["compiled", "evaluator"])
 def test_gathers_with_batching_dimensions(engine):
-    """XLA's evaluator gathers the wrong elements of these."""
+    """XLA's evaluator gathers wrong elements here."""
     start = module(GATHER)
     reference = Reference(start, engines=[engine])
     x, i = reference.inputs(0)

@@ -1,0 +1,33 @@
+"""Policies that point at one of several candidates in a graph."""
+
+from collections.abc import Sequence
+
+import hlograph
+from envs.candidates import ROLES
+from experiments.policies.config import CandidateTrainConfig
+from models.candidate_encoder import CandidateEncoder
+from models.graph_view import GraphSchema
+from models.pointer import PointerActorCritic
+
+
+def pointer_policy(
+    config: CandidateTrainConfig, slots: int, features: Sequence[str], context_width: int
+) -> PointerActorCritic:
+    """Returns a policy that scores the candidates of a graph, and stopping.
+
+    Args:
+        config: Settings of the run.
+        slots: Largest number of candidates in a state.
+        features: Names of the columns that describe a candidate.
+        context_width: Number of context values of a state.
+    """
+    encoder = CandidateEncoder(
+        GraphSchema.of_hlograph(),
+        config.gat,
+        config.candidates,
+        slots=slots,
+        rules=len(hlograph.rules),
+        features=len(features),
+        roles=len(ROLES),
+    )
+    return PointerActorCritic(encoder, context_width, config.heads, config.candidates)

@@ -1,0 +1,124 @@
+"""The policy that decides, pair by pair, which instructions share a kernel."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from envs import PassDecisionsEnv
+from experiments.outcomes.evaluation import Outcome, speedup
+from experiments.policies.candidates import pointer_policy
+from experiments.policies.config import FusionTrainConfig
+from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, last_state
+from experiments.policies.played_episode import PlayedEpisode
+from experiments.policies.states import State
+from hlograph.graph.features import NODE_FEATURES
+from hlograph.module import Module
+from hlograph.transforms.rules import rules
+from hlograph.transforms.xla_cpu import before_fusion
+from models.actor_critic import ActorCritic
+from models.candidate_graphs import GraphAndCandidates
+from models.config import PPOConfig
+
+ALL_DECISIONS = 1_000_000
+"""Horizon that no module reaches, for results: pairs that are left undecided are not fused."""
+DECISION_FEATURES = (
+    "rule",
+    "log_bytes",
+    "log_users",
+    "consumer_log_bytes",
+    "consumer_log_operands",
+)
+"""Columns that describe a decision: the rule, then producer and consumer as in
+``hlograph.graph.features``."""
+_PRODUCER = [NODE_FEATURES.index(name) for name in ("log_bytes", "log_users")]
+_CONSUMER = [NODE_FEATURES.index(name) for name in ("log_bytes", "log_operands")]
+_CONTEXT_WIDTH = 1
+
+
+class FusionActions(gymnasium.ActionWrapper):
+    """Wrapper that numbers actions as a pointer policy does: 0 fuses the pair, 1 does not.
+
+    Args:
+        env: A ``PassDecisionsEnv``.
+    """
+
+    def action(self, action: int | np.integer) -> int:
+        """Returns the environment's number of an action."""
+        return 1 - int(action)
+
+
+class FusionKind(PolicyKind[FusionTrainConfig]):
+    """Policy for which the pair in question is the only candidate."""
+
+    name = "fusion"
+    label = "GNN on fusions"
+    step_noun = "decisions"
+    table = "kernels"
+    actions = ("apply", "keep")
+
+    def __init__(self, config: FusionTrainConfig) -> None:
+        super().__init__(config)
+        self.choices = config.passes
+
+    @property
+    def ppo(self) -> PPOConfig:
+        """Settings of PPO."""
+        return self.config.ppo
+
+    def make_policy(self) -> ActorCritic:
+        """Returns a policy with one slot."""
+        return pointer_policy(self.config, 1, DECISION_FEATURES, _CONTEXT_WIDTH)
+
+    def encode(self, observation: Any, info: Mapping[str, Any]) -> State:
+        """Returns the state for an observation of ``PassDecisionsEnv`` and its info."""
+        graph, decision = observation["module"]["graph"], info["decision"]
+        features = np.zeros((0, len(DECISION_FEATURES)), np.float32)
+        links, mask = np.zeros((0, 3), np.int64), np.array([False, True])
+        if decision is not None:
+            consumer, producer = observation["decision"].tolist()
+            numbers = [graph.nodes[producer, column] for column in _PRODUCER]
+            numbers += [graph.nodes[consumer, column] for column in _CONSUMER]
+            features = np.array([[rules[decision.rule].index, *numbers]], np.float32)
+            links = np.array([[0, consumer, 0], [0, producer, 1]], np.int64)
+            mask = np.asarray(info["action_mask"], dtype=bool)[::-1].copy()
+        left = np.log(info["kernels"] / max(info["start_kernels"], 1) + 1e-3)
+        return State(
+            key=f"{info['fingerprint']}-{decision}",
+            item=GraphAndCandidates(graph, features, links),
+            context=np.array([left], np.float32),
+            mask=mask,
+        )
+
+    def starting_module(self, module: Module) -> Module:
+        """Returns the module as XLA:CPU's compiler has it before fusion."""
+        return before_fusion(module)
+
+    def outcome(self, episode: PlayedEpisode) -> Outcome:
+        """Returns the last state: the reward is paid for something else than the count."""
+        return last_state(episode, episode.reward)
+
+    def score(self, outcomes: Sequence[Outcome], ratios: Sequence[float]) -> float:
+        """Returns the speedup if all results were timed, or else the mean of the rewards."""
+        timed = speedup(outcomes)
+        if timed is not None:
+            return timed
+        rewards = [outcome.reward for outcome in outcomes if outcome.reward is not None]
+        return math.fsum(rewards) / len(rewards) if rewards else super().score(outcomes, ratios)
+
+    def env_maker(self, request: EnvRequest) -> MakeEnv:
+        """See ``PolicyKind.env_maker``."""
+        config = self.config
+        timed = config.reward in ("run-time", "final-run-time")
+        env = PassDecisionsEnv(
+            request.benchmarks,
+            passes=config.passes,
+            reward="final-run-time" if timed and not request.learns else config.reward,
+            horizon=config.horizon if request.learns else ALL_DECISIONS,
+            costs=False,
+            quarantine=request.quarantine,
+            recorder=request.recorder,
+        )
+        return lambda: FusionActions(env.fork())

@@ -1,0 +1,149 @@
+"""The interface of a kind of policy."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+import gymnasium
+import torch
+
+from envs.benchmarks import NamedModule
+from experiments.outcomes.evaluation import Outcome, speedup
+from experiments.outcomes.metrics import geometric_mean
+from experiments.policies.config import PolicyName, TrainConfig
+from experiments.policies.played_episode import PlayedEpisode
+from experiments.policies.states import State
+from hlograph.isolation import FlightRecorder, Quarantine
+from hlograph.module import Module
+from models.actor_critic import ActorCritic
+from models.config import CloningConfig, PPOConfig
+
+Observation = Literal["graph", "op_counts"]
+MakeEnv = Callable[[], gymnasium.Env[Any, Any]]
+C = TypeVar("C", bound=TrainConfig)
+
+
+@dataclass(frozen=True)
+class EnvRequest:
+    """Benchmarks and purpose of environments."""
+
+    benchmarks: Sequence[NamedModule]
+    """Benchmarks that the environments hold."""
+    quarantine: Quarantine
+    """Passes and rewrites that they do not try."""
+    recorder: FlightRecorder
+    """Receives a note of each step before XLA runs it."""
+    fresh: bool = False
+    """True for environments that share no knowledge with others. Episodes are the same, but take
+    the time of a first episode."""
+    learns: bool = True
+    """True if rewards are used. Otherwise run times are measured in the last state only, and
+    episodes are long enough to end by themselves."""
+
+
+class PolicyKind(ABC, Generic[C]):
+    """One kind of policy, with the settings of a run.
+
+    A kind decides which environment is played, how its states are encoded, which network acts,
+    and how results are scored and shown. Trainers and workers know no kind by name.
+
+    Args:
+        config: Settings of the run.
+    """
+
+    name: ClassVar[PolicyName]
+    label: ClassVar[str]
+    """Name in tables."""
+    step_noun: ClassVar[str] = "pass calls"
+    """Plural noun for its steps in texts."""
+    choice_noun: ClassVar[str] = "passes"
+    """Plural noun for its choices in texts."""
+    observation: ClassVar[Observation] = "graph"
+    table: ClassVar[Literal["op counts", "kernels"]] = "op counts"
+    """Quantity in the final table; see ``experiments.training.final_tables``."""
+    imitates: ClassVar[bool] = False
+    """True if training begins with the imitation of searched orders."""
+    avoids_repeats: ClassVar[bool] = False
+    """True if a greedy episode takes no action twice in one state.
+
+    Rewrites can lead back to an earlier state, where a deterministic policy would loop.
+    """
+
+    actions: tuple[str, ...]
+    """Names of the actions."""
+    choices: tuple[str, ...]
+    """Names of the passes or rules to choose from. A policy is valid for these only."""
+
+    def __init__(self, config: C) -> None:
+        self.config = config
+
+    @property
+    @abstractmethod
+    def ppo(self) -> PPOConfig:
+        """Settings of PPO."""
+
+    @abstractmethod
+    def make_policy(self) -> ActorCritic:
+        """Returns a policy on the CPU, with parameters drawn from torch's global generator."""
+
+    @abstractmethod
+    def env_maker(self, request: EnvRequest) -> MakeEnv:
+        """Returns a function that makes environments."""
+
+    @abstractmethod
+    def encode(self, observation: Any, info: Mapping[str, Any]) -> State:
+        """Returns the state for the observation and info of a step or reset."""
+
+    @property
+    def cloning(self) -> CloningConfig | None:
+        """Settings of the imitation before PPO; None if there are no demonstrations."""
+        return None
+
+    @property
+    def timed(self) -> bool:
+        """True if rewards are measured run times of programs that have to run."""
+        return False
+
+    def new_policy(self) -> ActorCritic:
+        """Returns a policy on the run's device, with parameters drawn by the run's seed."""
+        torch.manual_seed(self.config.seed)
+        return self.make_policy().to(self.config.device)
+
+    def starting_module(self, module: Module) -> Module:
+        """Returns the module in which episodes on a benchmark begin."""
+        return module
+
+    def outcome(self, episode: PlayedEpisode) -> Outcome:
+        """Returns the result of an episode."""
+        return least_state(episode)
+
+    def score(self, outcomes: Sequence[Outcome], ratios: Sequence[float]) -> float:
+        """Returns the figure by which validation chooses a policy; higher is better.
+
+        Args:
+            outcomes: Results on the validation benchmarks.
+            ratios: Their count ratios, one for each reference.
+        """
+        timed = speedup(outcomes)
+        return geometric_mean(ratios) if timed is None else timed
+
+
+def least_state(episode: PlayedEpisode) -> Outcome:
+    """Returns the first state with the least size, with the calls of the whole episode."""
+    least = min(episode.sizes)
+    steps = tuple(episode.steps[: episode.sizes.index(least)])
+    return Outcome(episode.benchmark, episode.sizes[0], least, steps, episode.calls)
+
+
+def last_state(episode: PlayedEpisode, reward: float | None = None) -> Outcome:
+    """Returns the last state of an episode as its result."""
+    return Outcome(
+        episode.benchmark,
+        episode.sizes[0],
+        episode.sizes[-1],
+        tuple(episode.steps),
+        episode.calls,
+        episode.run_time,
+        reward,
+    )

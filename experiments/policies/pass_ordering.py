@@ -1,0 +1,165 @@
+"""Policies that order passes: one sees the graph, one the op counts."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+import hlograph
+from envs import KnownNoOps, PassOrderingEnv, Reward, Shaped
+from envs.rewards import LogDrop
+from experiments.policies.config import GNNTrainConfig, OpCountTrainConfig, PassTrainConfig
+from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind
+from experiments.policies.states import STOP, State
+from hlograph.graph import vocabulary
+from models.actor_critic import ActorCritic
+from models.config import CloningConfig, PPOConfig
+from models.encoder import Encoder
+from models.gat import GATEncoder
+from models.graph_view import GraphSchema
+from models.op_count_mlp import OpCountEncoder
+
+NUM_ACTIONS = len(hlograph.passes) + 1
+"""Number of actions: one for each pass, and stop."""
+COST_WIDTH = 2
+"""Number of context values that only the value head sees: flops and transcendentals."""
+P = TypeVar("P", bound=PassTrainConfig)
+
+
+def context_width(num_actions: int) -> int:
+    """Returns the number of context values, without costs."""
+    return num_actions + 1
+
+
+def encode(observation: Any, info: Mapping[str, Any]) -> State:
+    """Returns the state for an observation of ``PassOrderingEnv`` and its info.
+
+    The context makes the decision Markov. The mask says which passes were tried at this module
+    without effect. Rewards are shares of the op count at the start, so the size relative to
+    that start decides what a removed instruction is worth. The time left is not in it: the
+    value of a truncated episode is that of its state had the episode gone on (see
+    `models.ppo.generalized_advantages`), which must not depend on the step number.
+
+    If the environment has costs, the context ends with flops and transcendentals relative to
+    the start. Only a value head sees them (see `models.actor_critic`).
+
+    Args:
+        observation: Op counts, or a mapping with "graph".
+        info: Info of the step or reset.
+    """
+    mask = np.asarray(info["action_mask"], dtype=bool)
+    shrunk = np.log(info["op_count"] / info["start_op_count"])
+    return State(
+        key=info["fingerprint"],
+        item=observation["graph"] if isinstance(observation, Mapping) else observation,
+        context=np.concatenate([mask, [shrunk, *info.get("cost_changes", ())]]).astype(np.float32),
+        mask=mask,
+    )
+
+
+class PassOrderingKind(PolicyKind[P]):
+    """Base of the policies that order passes."""
+
+    imitates = True
+
+    def __init__(self, config: P) -> None:
+        super().__init__(config)
+        self.choices = hlograph.passes.names
+        self.actions = (*self.choices, STOP)
+        self._known: KnownNoOps | None = None
+
+    @property
+    def cloning(self) -> CloningConfig:
+        """Settings of the imitation of searched orders."""
+        return self.config.cloning
+
+    def encode(self, observation: Any, info: Mapping[str, Any]) -> State:
+        """See ``experiments.policies.pass_ordering.encode``."""
+        return encode(observation, info)
+
+    @property
+    def reward(self) -> str | Reward:
+        """Reward of the environments.
+
+        Shaping leaves the best policy unchanged only with the discount of the learner.
+        """
+        config = self.config
+        if config.reward == "shaped":
+            return Shaped(gamma=self.ppo.gamma)
+        return LogDrop(call_cost=config.call_cost) if config.reward == "log-drop" else config.reward
+
+    def env_maker(self, request: EnvRequest) -> MakeEnv:
+        """See ``PolicyKind.env_maker``."""
+        config = self.config
+        return PassOrderingEnv(
+            request.benchmarks,
+            observation=self.observation,
+            reward=self.reward,
+            horizon=config.horizon,
+            # XLA's cost analysis takes as long as a pass.
+            costs=config.value_costs,
+            timings=True,
+            share_observations=True,
+            no_op_bytes=config.no_op_mib << 20,
+            quarantine=request.quarantine,
+            recorder=request.recorder,
+            known=self._known_no_ops(request.fresh),
+        ).fork
+
+    def _known_no_ops(self, fresh: bool) -> KnownNoOps:
+        """Returns the no-ops that the workers of this machine share, or for fresh ones none."""
+        size = self.config.known_no_ops_mib << 20
+        if fresh:
+            return KnownNoOps(max_bytes=size)
+        if self._known is None:
+            self._known = KnownNoOps(_known_no_ops_file(self.config), size)
+        return self._known
+
+    def _policy(self, encoder: Encoder) -> ActorCritic:
+        return ActorCritic(
+            encoder,
+            context_width(NUM_ACTIONS),
+            NUM_ACTIONS,
+            self.config.heads,
+            value_width=COST_WIDTH if self.config.value_costs else 0,
+        )
+
+
+class OpCountKind(PassOrderingKind[OpCountTrainConfig]):
+    """The paper's agent: it sees how many instructions of each opcode there are."""
+
+    name = "op_counts"
+    label = "op counts"
+    observation = "op_counts"
+
+    @property
+    def ppo(self) -> PPOConfig:
+        """Settings of PPO."""
+        return self.config.op_counts_ppo
+
+    def make_policy(self) -> ActorCritic:
+        """Returns a policy with an MLP as encoder."""
+        return self._policy(OpCountEncoder(len(vocabulary.OPCODES), self.config.op_counts))
+
+
+class GNNKind(PassOrderingKind[GNNTrainConfig]):
+    """Agent that sees the typed graph."""
+
+    name = "gnn"
+    label = "GNN"
+
+    @property
+    def ppo(self) -> PPOConfig:
+        """Settings of PPO."""
+        return self.config.gat_ppo
+
+    def make_policy(self) -> ActorCritic:
+        """Returns a policy with a graph attention network as encoder."""
+        return self._policy(GATEncoder(GraphSchema.of_hlograph(), self.config.gat))
+
+
+def _known_no_ops_file(config: PassTrainConfig) -> Path | None:
+    if config.known_no_ops is not None or config.out is None or config.workers == "ray":
+        return config.known_no_ops
+    return config.out / "known_no_ops"

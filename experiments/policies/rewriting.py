@@ -1,0 +1,103 @@
+"""The policy that applies one rewrite at a time."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import hlograph
+from envs import RewriteEnv
+from envs.candidates import CANDIDATE_FEATURES
+from experiments.outcomes.evaluation import Outcome
+from experiments.policies.candidates import pointer_policy
+from experiments.policies.config import RewriteTrainConfig
+from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, last_state
+from experiments.policies.played_episode import PlayedEpisode
+from experiments.policies.states import STOP, State
+from models.actor_critic import ActorCritic
+from models.candidate_graphs import GraphAndCandidates
+from models.config import PPOConfig
+
+_CONTEXT_WIDTH = 2
+
+
+def encode(observation: Mapping[str, Any], info: Mapping[str, Any]) -> State:
+    """Returns the state for an observation of ``RewriteEnv`` and its info.
+
+    The context holds the size relative to the start and the number of rewrites that apply.
+    Modules of the same fingerprint may list their instructions, and so the candidates, in
+    different orders: the key tells these apart.
+
+    Args:
+        observation: The graph, the candidates and their links to it.
+        info: Info of the step or reset.
+    """
+    graph, links = observation["graph"], observation["candidate_links"]
+    offered = observation["candidates"][: int(links[-1, 0]) + 1 if len(links) else 0]
+    order = hashlib.blake2b(digest_size=8)
+    for array in (graph.nodes, offered, links):
+        order.update(array.tobytes())
+    shrunk = np.log(info["op_count"] / info["start_op_count"])
+    return State(
+        key=f"{info['fingerprint']}-{order.hexdigest()}",
+        item=GraphAndCandidates(graph, offered, links),
+        context=np.array([shrunk, np.log1p(info["num_applicable"]) / 7], np.float32),
+        mask=np.asarray(info["action_mask"], dtype=bool),
+    )
+
+
+class RewritingKind(PolicyKind[RewriteTrainConfig]):
+    """Policy with a pointer over the rewrites that apply."""
+
+    name = "rewrites"
+    label = "GNN on rewrites"
+    step_noun = "rewrites"
+    choice_noun = "rules"
+    avoids_repeats = True
+
+    def __init__(self, config: RewriteTrainConfig) -> None:
+        super().__init__(config)
+        slots = range(config.max_candidates)
+        self.actions = (*(f"candidate {slot}" for slot in slots), STOP)
+        self.choices = tuple(hlograph.rules[name].name for name in config.rules) or tuple(
+            rule.name for rule in hlograph.rules.general
+        )
+
+    @property
+    def ppo(self) -> PPOConfig:
+        """Settings of PPO."""
+        return self.config.ppo
+
+    @property
+    def timed(self) -> bool:
+        """True if the reward is measured run time."""
+        return self.config.reward in ("run-time", "final-run-time")
+
+    def make_policy(self) -> ActorCritic:
+        """Returns a policy with one slot for each candidate."""
+        config = self.config
+        return pointer_policy(config, config.max_candidates, CANDIDATE_FEATURES, _CONTEXT_WIDTH)
+
+    def encode(self, observation: Any, info: Mapping[str, Any]) -> State:
+        """See ``experiments.policies.rewriting.encode``."""
+        return encode(observation, info)
+
+    def outcome(self, episode: PlayedEpisode) -> Outcome:
+        """Returns the last state if it was timed: no other is known to be faster."""
+        return super().outcome(episode) if episode.run_time is None else last_state(episode)
+
+    def env_maker(self, request: EnvRequest) -> MakeEnv:
+        """See ``PolicyKind.env_maker``."""
+        config = self.config
+        return RewriteEnv(
+            request.benchmarks,
+            rules=self.choices,
+            max_candidates=config.max_candidates,
+            reward="final-run-time" if self.timed and not request.learns else config.reward,
+            horizon=config.horizon if request.learns else config.play_horizon,
+            costs=False,
+            timings=True,
+            quarantine=request.quarantine,
+            recorder=request.recorder,
+        ).fork

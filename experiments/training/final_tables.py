@@ -1,0 +1,98 @@
+"""The tables that end a training, one class for each quantity that policies reduce."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from experiments.outcomes.benchmarks import Reference
+from experiments.outcomes.evaluation import Measure, Outcome
+from experiments.outcomes.results import Result, save, table_text
+from experiments.policies.kind import PolicyKind
+from experiments.training.loop import Splits
+from experiments.workers.task_runner import TaskRunner
+from hlograph.errors import HloError
+
+
+class FinalTable(ABC):
+    """Measures benchmarks before a training, and shows the results after it."""
+
+    measure: Measure
+    """Quantity that logs compare with references; available after ``prepare``."""
+
+    @abstractmethod
+    def prepare(self, splits: Splits, runner: TaskRunner) -> Splits:
+        """Measures the references of benchmarks.
+
+        Args:
+            splits: The benchmarks.
+            runner: Runs the tasks.
+
+        Returns:
+            The benchmarks without those that cannot be measured.
+        """
+
+    @abstractmethod
+    def finish(
+        self, outcomes: Mapping[str, Sequence[Outcome]], runner: TaskRunner, folder: Path
+    ) -> str:
+        """Checks results, saves them, and returns the table as text.
+
+        Args:
+            outcomes: Results on the test benchmarks, by policy.
+            runner: Runs the tasks.
+            folder: Folder of the run.
+
+        Raises:
+            OSError: A file cannot be written.
+        """
+
+
+class OpCountTable(FinalTable):
+    """Op counts beside those of XLA's own orders.
+
+    Args:
+        kinds: Kinds of policy that are trained.
+    """
+
+    def __init__(self, kinds: Sequence[PolicyKind]) -> None:
+        self._timed = any(kind.timed for kind in kinds)
+        self._references: dict[str, Reference] = {}
+
+    def prepare(self, splits: Splits, runner: TaskRunner) -> Splits:
+        """See ``FinalTable.prepare``. Leaves out what does not run, if run time is rewarded."""
+        names = [*splits.train, *splits.validation, *splits.test]
+        found = runner.references(names)
+        if self._timed:
+            found = {name: found[name] for name in runner.runnable(list(found))}
+        self._references, self.measure = found, Measure.of_counts(found)
+        left = without(splits, found)
+        if not left.test:
+            raise HloError("no benchmark is held out: raise --test-op-limit, or take another set")
+        return left
+
+    def finish(
+        self, outcomes: Mapping[str, Sequence[Outcome]], runner: TaskRunner, folder: Path
+    ) -> str:
+        """See ``FinalTable.finish``."""
+        checks = {
+            name: runner.check(found, f"{name}: checking results")
+            for name, found in outcomes.items()
+        }
+        tested = [outcome.benchmark for outcome in next(iter(outcomes.values()))]
+        references = {name: self._references[name] for name in tested}
+        result = Result.of(references, outcomes, checks)
+        save(result, folder)
+        return table_text(result)
+
+
+def without(splits: Splits, known: Mapping[str, object]) -> Splits:
+    """Returns splits without the benchmarks that are not known.
+
+    Raises:
+        HloError: No benchmark is left to train on.
+    """
+    parts = ([n for n in part if n in known] for part in vars(splits).values())
+    left = Splits(*parts)
+    if not left.train:
+        raise HloError("no benchmark is left to train on")
+    return left

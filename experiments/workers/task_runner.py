@@ -1,0 +1,340 @@
+"""Runs the tasks of a run on its workers, and repeats those that lose their worker.
+
+A lost task is repeated from its start by a new worker, without the pass that is to blame. Its
+result depends on the task alone, so a run in which workers were killed ends like one without
+losses, and a run in which a pass crashes ends the same each time.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from experiments.outcomes.benchmarks import Reference, recorded
+from experiments.outcomes.evaluation import Check, Outcome
+from experiments.policies.config import PolicyName, TrainConfig
+from experiments.workers.collecting import RolloutStats
+from experiments.workers.run_events import RunEvents
+from experiments.workers.tasks import (
+    CheckOutcome,
+    Collect,
+    Collected,
+    Measure,
+    Play,
+    Rebuild,
+    TryRun,
+)
+from experiments.workers.worker import RolloutWorker, Task, make_rollout_worker
+from hlograph.errors import HloError, WorkerLostError
+from hlograph.isolation import (
+    FlightRecorder,
+    InProcessPool,
+    Limits,
+    PassCall,
+    Pool,
+    Quarantine,
+    Reproducer,
+    WorkerPool,
+)
+from hlograph.isolation.pass_call import Pair
+from models.actor_critic import ActorCritic
+from models.rollout import Rollout, merged
+
+PRELOADED = (
+    "experiments.workers.worker",
+    "experiments.workers.preload",
+)
+"""Modules that workers begin with, so that a new one starts at once."""
+QUARANTINE = "quarantine"
+_TRIES = 5  # times that a task may lose its worker if no pass is to blame
+
+MakeWorker = Callable[[TrainConfig, FlightRecorder], RolloutWorker]
+
+
+def pool_of(config: TrainConfig, make_worker: MakeWorker = make_rollout_worker) -> Pool:
+    """Returns the pool of workers that a run's settings ask for.
+
+    Raises:
+        HloError: Ray is not installed, or there is no such cluster.
+    """
+    if config.workers == "in-process":
+        return InProcessPool(partial(RolloutWorker, config))
+    limits = Limits(seconds=config.pass_seconds, memory=int(config.worker_memory_gib * (1 << 30)))
+    work = (partial(make_worker, config), config.num_workers, limits, PRELOADED)
+    return _ray_pool(*work, config.ray_address) if config.workers == "ray" else WorkerPool(*work)
+
+
+def _ray_pool(*arguments: Any) -> Pool:
+    """Returns a ``RayPool``. Ray is imported here, since its import takes seconds."""
+    try:
+        from experiments.workers.ray.pool import RayPool
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        raise HloError(
+            "--workers ray needs Ray, which is not installed: pip install 'hlograph[ray]'"
+        ) from error
+    return RayPool(*arguments)
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """Experience of one iteration of training."""
+
+    rollout: Rollout
+    stats: RolloutStats
+    seconds: Mapping[str, float]
+    """Seconds by section, added up over the workers."""
+
+
+class TaskRunner:
+    """Runs the tasks of a run on its workers.
+
+    Args:
+        config: Settings of the run.
+        pool: The workers.
+        folder: The run's folder, for the quarantine and the events.
+    """
+
+    def __init__(self, config: TrainConfig, pool: Pool, folder: Path) -> None:
+        self.config, self._pool, self._folder = config, pool, folder
+        self._checked: dict[Outcome, Check] = {}
+        self.events = RunEvents(folder)
+        self.quarantine = Quarantine()
+        """Passes and rewrites that no task tries. Tasks add those that end their worker."""
+
+    def collect(
+        self, name: PolicyName, policy: ActorCritic, benchmarks: Sequence[str], seed: Sequence[int]
+    ) -> Iteration:
+        """Plays a policy for one horizon in all environments.
+
+        Args:
+            name: Kind of the policy.
+            policy: The policy.
+            benchmarks: Names of the benchmarks to play.
+            seed: Seed of the benchmarks that are dealt and the actions that are drawn.
+        """
+        config = self.config
+        sizes = _shares(config.num_envs, config.envs_per_task)
+        deck_seed, *action_seeds = map(
+            int, np.random.SeedSequence(seed).generate_state(1 + len(sizes))
+        )
+        parameters = parameters_of(policy)
+        tasks = [
+            Collect(
+                kind=name,
+                parameters=parameters,
+                benchmarks=benchmarks,
+                player=number,
+                players=len(sizes),
+                num_envs=size,
+                deck_seed=deck_seed,
+                action_seed=action_seeds[number],
+            )
+            for number, size in enumerate(sizes)
+        ]
+        return _joined(self.run(tasks, f"a rollout of {name}"))
+
+    def play(
+        self,
+        name: PolicyName,
+        policy: ActorCritic,
+        benchmarks: Sequence[str],
+        progress: str | None = None,
+    ) -> list[Outcome]:
+        """Plays one greedy episode on each benchmark, in new environments.
+
+        Args:
+            name: Kind of the policy.
+            policy: The policy.
+            benchmarks: Names of the benchmarks.
+            progress: Description of the progress bar; None shows none.
+        """
+        size = self.config.envs_per_task
+        parameters = parameters_of(policy)
+        tasks = [
+            Play(kind=name, parameters=parameters, benchmarks=benchmarks[begin : begin + size])
+            for begin in range(0, len(benchmarks), size)
+        ]
+        played = self.run(tasks, f"an evaluation of {name}", progress=progress)
+        return [outcome for part in played for outcome in part]
+
+    def check(self, outcomes: Sequence[Outcome], progress: str = "checking results") -> list[Check]:
+        """Checks outcomes on fresh modules. An outcome whose check loses its worker fails.
+
+        Outcomes that differ only in calls, run times and rewards are checked once.
+
+        Args:
+            outcomes: The outcomes.
+            progress: Description of the progress bar.
+        """
+        plain = [outcome.without_cost() for outcome in outcomes]
+        new = [outcome for outcome in dict.fromkeys(plain) if outcome not in self._checked]
+        tasks = [CheckOutcome(outcome=o, samples=self.config.samples) for o in new]
+        found = self.run(tasks, "a check", give_up=True, progress=progress)
+        for outcome, result in zip(new, found, strict=True):
+            lost = isinstance(result, WorkerLostError)
+            self._checked[outcome] = Check.lost(result) if lost else result
+        return [self._checked[outcome] for outcome in plain]
+
+    def references(self, names: Sequence[str]) -> dict[str, Reference]:
+        """Returns op counts at the start and after each reference pipeline, by benchmark.
+
+        A benchmark that cannot be read, or on which a pipeline does not end, is reported and
+        left out.
+        """
+        found = recorded(names)
+        new = [name for name in names if name not in found]
+        tasks = [Measure(benchmark=name) for name in new]
+        what = "reference pipelines"
+        for name, result in zip(
+            new, self.run(tasks, what, give_up=True, progress=what), strict=True
+        ):
+            if isinstance(result, Reference):
+                found[name] = result
+            else:
+                tqdm.write(f"left out: {name}: {result}")
+        return {name: found[name] for name in names if name in found}
+
+    def runnable(self, names: Sequence[str]) -> list[str]:
+        """Returns the benchmarks that compile and run; the others are reported and left out."""
+        tasks = [TryRun(benchmark=name) for name in names]
+        what = "running the benchmarks"
+        found = self.run(tasks, what, give_up=True, progress=what)
+        kept: list[str] = []
+        for name, problem in zip(names, found, strict=True):
+            if problem is None:
+                kept.append(name)
+            else:
+                tqdm.write(f"left out: {name} does not run: {problem}")
+        return kept
+
+    def run(
+        self,
+        tasks: Sequence[Task],
+        what: str,
+        *,
+        give_up: bool = False,
+        keep_losses: bool = False,
+        progress: str | None = None,
+        report: Callable[[Task, Any], None] | None = None,
+    ) -> list[Any]:
+        """Runs tasks, and repeats those that lose their worker until all are done.
+
+        Args:
+            tasks: The tasks.
+            what: Description of one task, for the log.
+            give_up: True if a task that lost its worker is not repeated. Its result is the error.
+            keep_losses: True if the result of a task that cannot be done is the error.
+            progress: Description of the progress bar; None shows none.
+            report: Called with a task and its result when the task ends.
+
+        Returns:
+            The results, in the order of the tasks.
+
+        Raises:
+            WorkerLostError: A task cannot be done: it lost its workers again and again, or one
+                for a reason that repeats.
+        """
+        known = self.quarantine
+        found: dict[int, list[Pair]] = defaultdict(list)
+        results: dict[int, Any] = {}
+        misfortunes: Counter[int] = Counter()
+        hopeless: set[int] = set()
+        left = list(range(len(tasks)))
+        with phase_bar(progress, len(tasks)) as bar:
+            while left:
+                jobs = [replace(tasks[n], quarantine=known.with_pairs(found[n])) for n in left]
+                done = {}
+                for number, result in self._pool.map(jobs):
+                    done[left[number]] = result
+                    if report is not None:
+                        report(jobs[number], result)
+                    bar.update(left[number] not in results)
+                    results[left[number]] = result
+                lost = {n: r for n, r in sorted(done.items()) if isinstance(r, WorkerLostError)}
+                for n, error in lost.items():
+                    pair = self._note(error, what)
+                    if pair is not None:
+                        found[n].append(pair)
+                        continue
+                    misfortunes[n] += 1
+                    if give_up or not (error.to_blame or misfortunes[n] == _TRIES):
+                        continue
+                    if not keep_losses:
+                        raise error
+                    hopeless.add(n)
+                left = [] if give_up else [n for n in lost if n not in hopeless]
+        # Only now: the result of a task must not depend on what another found before it.
+        self.quarantine = known.with_pairs(pair for pairs in found.values() for pair in pairs)
+        return [results[n] for n in range(len(tasks))]
+
+    def _note(self, error: WorkerLostError, what: str) -> Pair | None:
+        """Logs a loss, and returns the pair that is not to be tried again if a call is to blame."""
+        pair = path = None
+        if error.to_blame:
+            try:
+                call = PassCall.from_note(error.note or b"")
+            except ValueError:  # the worker was not running a pass
+                pass
+            else:
+                pair = call.pair
+                path = self._reproducer(call, error)
+        self.events.lost(error, what, path)
+        return pair
+
+    def _reproducer(self, call: PassCall, error: WorkerLostError) -> Path | None:
+        """Saves the module on which a call ended a worker, rebuilt by the steps before it."""
+        kind = self.config.kinds[0]
+        rebuild = Rebuild(kind=kind, benchmark=call.benchmark, passes=call.applied)
+        for _ in range(_TRIES):
+            ((_, module),) = self._pool.map([rebuild])
+            if isinstance(module, str):
+                described = (error.kind, str(error), error.output, error.seconds)
+                return Reproducer(call, *described, module).save(self._folder / QUARANTINE)
+            if module.to_blame:
+                break
+        return None
+
+
+def phase_bar(description: str | None, total: int, unit: str = "task") -> tqdm:
+    """Returns the progress bar of one phase of a program, which is shown if it takes a second.
+
+    Args:
+        description: Name of the phase; None shows no bar.
+        total: Number of units.
+        unit: Name of a unit.
+    """
+    return tqdm(
+        desc=description,
+        total=total,
+        unit=unit,
+        delay=1.0,
+        dynamic_ncols=True,
+        disable=description is None,
+    )
+
+
+def parameters_of(policy: ActorCritic) -> dict[str, np.ndarray]:
+    """Returns a policy's parameters as arrays, to be sent to workers."""
+    return {key: value.cpu().numpy() for key, value in policy.state_dict().items()}
+
+
+def _shares(total: int, size: int) -> list[int]:
+    """Splits environments into tasks of ``size``; the last may have less."""
+    return [min(size, total - begin) for begin in range(0, total, size)]
+
+
+def _joined(parts: Sequence[Collected]) -> Iteration:
+    """Joins the parts of one iteration in the order of its tasks."""
+    stats = RolloutStats()
+    seconds: Counter[str] = Counter()
+    for part in parts:
+        stats.add(part.stats)
+        seconds.update(part.seconds)
+    return Iteration(merged([part.rollout for part in parts]), stats, dict(seconds))

@@ -1,0 +1,1 @@
+"""Read-only facts about a module held by XLA: text, counts, fingerprints, cost, graph."""

@@ -1,0 +1,26 @@
+// Instructions of valid modules that some of XLA's code does not survive.
+#ifndef HLOGRAPH_NATIVE_PASSES_PRECAUTIONS_H_
+#define HLOGRAPH_NATIVE_PASSES_PRECAUTIONS_H_
+
+namespace xla {
+class HloInstruction;
+}  // namespace xla
+
+namespace hlograph {
+
+// True for a slice or dynamic slice without elements. AlgebraicSimplifier turns a slice of one
+// element into a reshape without asking whether the slice has that element, and a reshape of one
+// element to none is a failed check.
+bool IsEmptySlice(const xla::HloInstruction& instruction);
+
+// True for a dynamic slice, or its update, of a scalar, which has no indices. HloEvaluator
+// reads the first one.
+bool IsScalarSlice(const xla::HloInstruction& instruction);
+
+// True for a constant whose shape has a bounded dynamic dimension. AlgebraicSimplifier cuts an
+// element out of it, and reads sizes that the cut does not have.
+bool IsDynamicConstant(const xla::HloInstruction& instruction);
+
+}  // namespace hlograph
+
+#endif  // HLOGRAPH_NATIVE_PASSES_PRECAUTIONS_H_

@@ -1,0 +1,73 @@
+"""Conversion of StableHLO and of jax lowerings to HLO."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from typing import Any
+
+from hlograph.errors import HloParseError
+from hlograph.reading.device_counts import (
+    DeviceCounts,
+    counts_of_lowered,
+    text_with_counts,
+)
+from hlograph.reading.isolated_parser import DEVICE_COUNTS, parse_isolated
+from hlograph.reading.parsers import Kind
+
+# jaxlib reports "-:3:25: error: ...", followed by lines about versions of the dialect.
+_MLIR_POSITION = re.compile(r".*?-:([1-9]\d*):(\d+): ")
+
+
+def from_stablehlo(data: bytes, name: str) -> tuple[Kind, bytes]:
+    """Converts StableHLO, as text or bytecode, to HLO.
+
+    The conversion runs in another process, because jaxlib does not terminate on some inputs.
+    The numbers of replicas and partitions are kept.
+
+    Args:
+        data: The StableHLO module.
+        name: Name of the source for error messages.
+
+    Returns:
+        The kind of the result, and HLO text or a serialized ``HloModuleProto``.
+
+    Raises:
+        HloParseError: jaxlib does not convert the data.
+        ImportError: jaxlib is not installed.
+    """
+    if importlib.util.find_spec("jaxlib") is None:
+        raise ImportError(
+            f"{name} is StableHLO, which jaxlib converts to HLO, and jaxlib is not installed: "
+            "pip install jax"
+        )
+    try:
+        answer = parse_isolated("mlir", data)
+    except HloParseError as error:
+        message = _MLIR_POSITION.sub(r"was parsing \1:\2: ", str(error))
+        raise HloParseError(f"{name} is not StableHLO that jaxlib converts: {message}") from error
+    counts = DeviceCounts(*DEVICE_COUNTS.unpack_from(answer))
+    return _with_counts(answer[DEVICE_COUNTS.size :], counts)
+
+
+def from_lowered(lowered: Any) -> tuple[Kind, bytes]:
+    """Converts a ``jax.stages.Lowered`` to HLO, before XLA's optimizations.
+
+    Returns:
+        The kind of the result, and HLO text or a serialized ``HloModuleProto``.
+
+    Raises:
+        HloParseError: jax does not lower it to HLO.
+    """
+    try:
+        serialized = lowered.compiler_ir("hlo").as_serialized_hlo_module_proto()
+        counts = counts_of_lowered(lowered)
+    except Exception as error:  # jax raises whatever the platform's lowering raises
+        raise HloParseError(f"jax does not lower this to HLO: {error}") from error
+    return _with_counts(serialized, counts)
+
+
+def _with_counts(serialized: bytes, counts: DeviceCounts) -> tuple[Kind, bytes]:
+    if counts == DeviceCounts():
+        return "proto", serialized
+    return "text", text_with_counts(serialized, counts)

@@ -1,0 +1,85 @@
+"""The rewrite rules: XLA's own code, and identities of linear algebra, for one place of a module.
+
+``hlograph.rules`` is the registry of rules; docs/rewrite-rules.md explains them::
+
+    >>> import hlograph
+    >>> print(hlograph.rules)  # the whole table
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hlograph._native import native
+from hlograph.transforms.named import Named
+
+if TYPE_CHECKING:
+    from hlograph import _xla
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rewrite rule.
+
+    Attributes:
+        name: Name in ``hlograph.rules``. A rule that runs a registry pass at one instruction has
+            the name of that pass.
+        description: Its effect, in one line.
+        xla_code: The class or function in namespace ``xla`` that implements it; empty if the rule
+            is not XLA's.
+        equation: The identity that a rule of hlograph's own applies, with the pattern on the left
+            side; empty for XLA's rules.
+        index: Position among the rules.
+        for_target: True if the rule is for modules that XLA:CPU has lowered
+            (``xla_cpu.before_fusion``); other rules are for modules as users write them.
+    """
+
+    name: str
+    description: str
+    xla_code: str
+    equation: str
+    index: int
+    for_target: bool
+    _native: _xla.Rule = field(repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.description} [{self.xla_code or self.equation}]"
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        # The native handle cannot leave its process; the name identifies the rule in another.
+        return _entry, (self.name,)
+
+
+class Rules(Named[Rule]):
+    """Registry of all rules, by position and by name."""
+
+    @property
+    def general(self) -> tuple[Rule, ...]:
+        """All rules that are not for the target (``Rule.for_target``)."""
+        return tuple(rule for rule in self if not rule.for_target)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} rules: {', '.join(self.names[:4])}, ...>"
+
+
+def _entry(name: str) -> Rule:
+    return rules[name]
+
+
+rules = Rules(
+    "rule",
+    [
+        Rule(
+            name=entry.name,
+            description=entry.description,
+            xla_code=entry.xla_code,
+            equation=entry.equation,
+            index=index,
+            for_target=entry.for_target,
+            _native=entry,
+        )
+        for index, entry in enumerate(native().rules())
+    ],
+)
+"""The rules of the linked XLA, followed by hlograph's own."""

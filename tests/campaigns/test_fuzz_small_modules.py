@@ -1,0 +1,57 @@
+"""Every pass on small modules of many kinds of operations, with all checks of the campaign."""
+
+import random
+
+import pytest
+
+from hlograph import Module, passes
+from hlograph.isolation import FlightRecorder
+from tests.campaigns.framework.module_sets import SMALL
+from tests.campaigns.passes.checks import CheckedModule
+from tests.campaigns.passes.records import Tally
+from tests.hlograph import samples
+
+TEXTS = {**samples.ALL, **dict(SMALL)}
+# Its pad does not have the shape that the verifier computes.
+TEXTS.pop("INDEXING")
+
+
+def checked(name: str) -> CheckedModule:
+    start = Module.from_text(TEXTS[name])
+    start.verify()
+    return CheckedModule(name, start, FlightRecorder(), random.Random(name), Tally())
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_each_pass_alone(name):
+    for entry in passes:
+        module = checked(name)
+        if module.run(entry.name):
+            module.check_replay()
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_all_passes_one_after_the_other(name):
+    module = checked(name)
+    names = random.Random(name).sample(passes.names, len(passes))
+    for name_of_pass in names[:60]:
+        module.run(name_of_pass)
+        if module.op_count > 5_000:
+            break
+    module.check_fork(names[60:70])
+    module.check_replay()
+    module.check_round_trips()
+
+
+def test_every_pass_that_the_corpus_leaves_idle_has_something_to_do():
+    for name in [
+        "simplify-sorts",
+        "broadcast_canonicalizer",
+        "conditional-to-select",
+        "qr_expander",
+        "eigh_expander",
+        "dynamic-index-splitter",
+        "stochastic_convert_decomposer",
+        "result_caster",
+    ]:
+        assert checked("small/RARELY_CHANGED").run(name), name

@@ -1,0 +1,133 @@
+"""Programs that the documentation may name, and how a test makes each of them short.
+
+A program that is not in `PROGRAMS` fails the test of a command that names it: give it a line here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Split = Literal["train", "validation", "test-seen", "test-unseen"]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Settings of the tests of one program's commands.
+
+    Attributes:
+        budget: Flags that, put at a command's end, make it finish within a minute. ``OUT`` stands
+            for a temporary folder. None if the program is not run, which `reason` explains.
+        part: Flags of the budget that choose a small part of the corpus; left out of commands that
+            name their own benchmarks.
+        reason: Why it is not run.
+        quick: Its commands take less than a second or two with these flags, and run in each run of
+            the suite; the others have the marker ``slow``.
+        bare: It can be called without arguments; if not, its bare name is a mention of it.
+        parses: It reads its command line by argparse or tyro. A program that does not is only
+            imported.
+        split: Split of the corpus whose benchmarks it takes by default; None is all of them.
+    """
+
+    budget: tuple[str, ...] | None = None
+    part: tuple[str, ...] = ()
+    reason: str = ""
+    quick: bool = False
+    bare: bool = True
+    parses: bool = True
+    split: Split | None = None
+
+
+def _flags(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+_TRAIN = _flags(
+    "--test-op-limit 1000 --test-count 1 --validation-count 1 --total-steps 32 --num-envs 2 "
+    "--envs-per-task 2 --horizon 4 --evaluations 1 --samples 0 --workers in-process --out OUT"
+)
+_TRAIN_PART = _flags("--benchmarks stax/conv-max/forward-b4 --train-op-limit 1000000")
+_CLONE = _flags("--cloning.epochs 1")
+_NOT_OURS = "it writes the project's own files"
+_TESTED = "its own tests run it"
+
+PROGRAMS: dict[str, Program] = {
+    "benchmarks.compare_with_xla": Program(reason=_NOT_OURS, parses=False),
+    "benchmarks.corpus": Program(reason="it reads the whole corpus", parses=False),
+    "benchmarks.overview_picture": Program(reason=_NOT_OURS, parses=False),
+    "benchmarks.peak_memory": Program(reason="a worker of benchmarks.memory", parses=False),
+    "benchmarks.recovery": Program((), parses=False),
+    "benchmarks.run": Program(
+        _flags(
+            "--sizes 100 --rewrite-sizes 100 --rounds 2 --budget 1 --growth-limit 1000 "
+            "--learning-sizes 100 --modules 1 --iterations 1 --workers 1 --random-seconds 0.05 "
+            "--out OUT/figures.json --page None"
+        )
+    ),
+    "benchmarks.run_time_noise": Program(
+        _flags("--benchmarks loss/fenchel-young/grad --repeats 2")
+    ),
+    "benchmarks.soak": Program(_flags("--steps 400 --op-limit 200 --out OUT/soak")),
+    "datasets/build_corpus.py": Program(reason="it needs the libraries of the corpus"),
+    "datasets/datasheet.py": Program(reason=_NOT_OURS, parses=False),
+    "datasets/plots.py": Program(reason=_NOT_OURS, parses=False),
+    "datasets/shipping.py": Program(reason=_NOT_OURS, parses=False),
+    "experiments.evaluate": Program(
+        _flags("--samples 1 --checks 0 --workers in-process"),
+        part=_flags("--op-limit 700 --count 1"),
+        quick=True,
+        bare=False,
+        split="test-unseen",
+    ),
+    "experiments.paper": Program(
+        reason="tests/experiments/paper runs every experiment", bare=False
+    ),
+    "experiments.paper.fusion_baselines": Program(
+        _flags("--benchmarks loss/fenchel-young/grad --pairs 2")
+    ),
+    "experiments.policies.ship": Program(reason=_NOT_OURS, bare=False),
+    "experiments.report": Program(reason="tests/experiments/report runs it on known studies"),
+    "experiments.search": Program(
+        _flags("--calls 5 --samples 0 --num-workers 2 --no-record --out OUT"),
+        part=_flags("--op-limit 100"),
+    ),
+    "experiments.search.check_best_known": Program(reason=_NOT_OURS),
+    "experiments.train_fusion": Program(
+        (*_TRAIN, "--test-op-limit", "100"), part=_TRAIN_PART, split="train"
+    ),
+    "experiments.train_gnn": Program(_TRAIN + _CLONE, part=_TRAIN_PART, quick=True, split="train"),
+    "experiments.train_op_counts": Program(
+        _TRAIN + _CLONE, part=_TRAIN_PART, quick=True, split="train"
+    ),
+    "experiments.train_rewrites": Program(
+        (*_TRAIN, "--play-horizon", "4"), part=_TRAIN_PART, split="train"
+    ),
+    "hlograph.corpus": Program((), quick=True, bare=False),
+    "hlograph.isolation.repro": Program(
+        reason="tests/hlograph/isolation runs it on reproducers", bare=False
+    ),
+    "tests.campaigns.fuzz_minimise": Program(reason=_TESTED, bare=False),
+    "tests.campaigns.fuzz_parser": Program(_flags("--inputs 40 --workers 1 --out OUT")),
+    "tests.campaigns.fuzz_passes": Program(
+        _flags("--steps 60 --op-limit 60 --workers 1 --out OUT")
+    ),
+    "tests.campaigns.rule_fixed_points": Program(
+        _flags("--max-ops 60 --max-rewrites 5 --workers 1 --out OUT")
+    ),
+    "tests.campaigns.sweep_equivalence": Program(
+        _flags("--passes algsimp --time-limit 20 --workers 1 --out OUT"),
+        part=_flags("--max-ops 60"),
+    ),
+    "tests.experiments.training.mortal_run": Program(reason=_TESTED, parses=False),
+    "tests.extension_stub": Program(reason=_NOT_OURS),
+    "tests.rules_table": Program(reason=_NOT_OURS),
+}
+
+OTHER = {
+    "aws": "a store's own tool",
+    "export": "of the shell",
+    "python3.11 -m venv": "of Python",
+    "ray": "of the package ray",
+    "tensorboard": "of the package tensorboard",
+}
+"""Commands that are not the project's, by how they begin; they are not checked."""

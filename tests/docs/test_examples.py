@@ -1,0 +1,32 @@
+"""The Python examples of the documentation run as they stand there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import PAGES, ROOT, Example, examples
+
+EXAMPLES, LINES = 3, 150
+"""Examples that the README shows at least, and lines that it has at most."""
+
+
+# torch-geometric, which to_pyg imports, does what newer versions of torch advise against.
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+@pytest.mark.parametrize("example", examples(), ids=lambda example: example.page.stem)
+def test_examples_of_a_page(example: Example, reader_folder: Path, capsys):
+    """The blocks of a page go on with the names of those before them."""
+    names: dict[str, object] = {"__name__": "__main__"}
+    for line, block in example.blocks:
+        # As many empty lines before it as the page has, so that errors name the page's lines.
+        code = compile("\n" * (line - 1) + block, str(example.page), "exec")
+        exec(code, names)
+    assert capsys.readouterr().out
+
+
+def test_readme_is_short_and_has_examples():
+    readme = next(example for example in examples() if example.page == ROOT / "README.md")
+    assert len(readme.blocks) >= EXAMPLES
+    assert len(readme.page.read_text(encoding="utf-8").splitlines()) <= LINES
+    assert len(PAGES) > 10

@@ -1,0 +1,1 @@
+"""Small HLO modules of every opcode in degenerate forms."""
