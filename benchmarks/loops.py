@@ -18,8 +18,9 @@ from benchmarks.settings import Settings
 from experiments.policies.config import GNNTrainConfig, PolicyName
 from experiments.policies.kinds import policy_kind
 from experiments.training.presets import GNN_PRESETS
-from experiments.workers.task_runner import PRELOADED, TaskRunner
+from experiments.workers.pools import PRELOADED
 from experiments.workers.task_runner import Iteration as Collection
+from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import make_rollout_worker
 from hlograph.isolation import WorkerPool
 from models.ppo import PPO

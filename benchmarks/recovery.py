@@ -15,7 +15,8 @@ from functools import partial
 
 from experiments.policies.kinds import policy_kind
 from experiments.training.presets import GNN_PRESETS
-from experiments.workers.task_runner import PRELOADED, parameters_of
+from experiments.workers.pools import PRELOADED
+from experiments.workers.task_runner import parameters_of
 from experiments.workers.tasks import Play
 from experiments.workers.worker import Task, make_rollout_worker
 from hlograph import corpus

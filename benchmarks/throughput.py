@@ -14,7 +14,7 @@ from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import learning_subjects, names_near
 from benchmarks.timing import over_fewest, spread, without_collector
-from experiments.workers.task_runner import PRELOADED
+from experiments.workers.pools import PRELOADED
 from hlograph.errors import WorkerLostError
 from hlograph.isolation import WorkerPool
 

@@ -87,7 +87,8 @@ def _third_party(config: Figure2Config, folder: Path, benchmarks: "Benchmarks") 
     from experiments.outcomes.study import Trial
     from experiments.paper.agent_tasks import TrainAgent
     from experiments.paper.agents import AgentTraining, Learned
-    from experiments.workers.task_runner import TaskRunner, pool_of
+    from experiments.workers.pools import pool_of
+    from experiments.workers.task_runner import TaskRunner
 
     validation, held_out = list(benchmarks.validation), list(benchmarks.test)
     tasks = [

@@ -66,8 +66,9 @@ def run(config: RewritingConfig, folder: Path, make_worker: "MakeWorker | None" 
         seen_in_training,
     )
     from experiments.paper.trials import run_trials, save_part, timed_out
+    from experiments.workers.pools import pool_of
     from experiments.workers.references import all_references
-    from experiments.workers.task_runner import TaskRunner, pool_of
+    from experiments.workers.task_runner import TaskRunner
 
     competitors, trained = competitors_of(config)
     settings = _settings(config)

@@ -100,8 +100,9 @@ def run(config: SearchComparisonConfig, folder: Path) -> "Study":
     )
     from experiments.paper.trials import run_trials, timed_out
     from experiments.policies.config import OpCountTrainConfig
+    from experiments.workers.pools import pool_of
     from experiments.workers.references import all_references
-    from experiments.workers.task_runner import TaskRunner, pool_of
+    from experiments.workers.task_runner import TaskRunner
 
     competitors = competitors_of(config.methods, config.guided, config.checkpoints)
     workers = _workers(config, folder, competitors)

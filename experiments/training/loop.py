@@ -18,7 +18,8 @@ from experiments.policies.config_json import to_json
 from experiments.policies.kind import PolicyKind
 from experiments.training.demonstrations import demonstrate, recorded_orders
 from experiments.training.log import IterationReport, TrainingLog, flat_settings
-from experiments.workers.task_runner import TaskRunner, phase_bar
+from experiments.workers.progress import phase_bar
+from experiments.workers.task_runner import TaskRunner
 from models.cloning import clone_behaviour
 from models.ppo import PPO
 

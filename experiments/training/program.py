@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from experiments.policies.kind import PolicyKind
     from experiments.training.final_tables import FinalTable
     from experiments.training.loop import Splits
-    from experiments.workers.task_runner import MakeWorker
+    from experiments.workers.pools import MakeWorker
     from models.actor_critic import ActorCritic
 
 REFUSED, FAILED, INTERRUPTED = 2, 3, 130
@@ -90,7 +90,8 @@ def _train_and_compare(config: TrainConfig, folder: Path, make_worker: "MakeWork
     from experiments.policies.kinds import policy_kind
     from experiments.training.log import write_text
     from experiments.training.loop import Training
-    from experiments.workers.task_runner import TaskRunner, pool_of
+    from experiments.workers.pools import pool_of
+    from experiments.workers.task_runner import TaskRunner
     from experiments.workers.worker import make_rollout_worker
 
     given = _given(config)

@@ -12,8 +12,9 @@ from experiments.policies.checkpoint import Checkpoint, policy_of
 from experiments.policies.config import PassTrainConfig, Workers
 from experiments.policies.kind import PolicyKind
 from experiments.workers.playing import STOP_ABOVE
+from experiments.workers.pools import pool_of
 from experiments.workers.references import all_references
-from experiments.workers.task_runner import TaskRunner, parameters_of, pool_of
+from experiments.workers.task_runner import TaskRunner, parameters_of
 from experiments.workers.tasks import PlaySamples
 from hlograph.errors import WorkerLostError
 from models.actor_critic import ActorCritic

@@ -8,7 +8,6 @@ losses, and a run in which a pass crashes ends the same each time.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from experiments.outcomes.benchmarks import Reference, recorded
 from experiments.outcomes.evaluation import Check, Outcome
 from experiments.policies.config import PolicyName, TrainConfig
 from experiments.workers.collecting import RolloutStats
+from experiments.workers.progress import phase_bar
 from experiments.workers.run_events import RunEvents
 from experiments.workers.tasks import (
     CheckOutcome,
@@ -29,57 +29,20 @@ from experiments.workers.tasks import (
     Rebuild,
     TryRun,
 )
-from experiments.workers.worker import RolloutWorker, Task, make_rollout_worker
-from hlograph.errors import HloError, WorkerLostError
+from experiments.workers.worker import Task
+from hlograph.errors import WorkerLostError
 from hlograph.isolation import (
-    FlightRecorder,
-    InProcessPool,
-    Limits,
     PassCall,
     Pool,
     Quarantine,
     Reproducer,
-    WorkerPool,
 )
 from hlograph.isolation.pass_call import Pair
 from models.actor_critic import ActorCritic
 from models.rollout import Rollout, merged
 
-PRELOADED = (
-    "experiments.workers.worker",
-    "experiments.workers.preload",
-)
-"""Modules that workers begin with, so that a new one starts at once."""
 QUARANTINE = "quarantine"
 _TRIES = 5  # times that a task may lose its worker if no pass is to blame
-
-MakeWorker = Callable[[TrainConfig, FlightRecorder], RolloutWorker]
-
-
-def pool_of(config: TrainConfig, make_worker: MakeWorker = make_rollout_worker) -> Pool:
-    """Returns the pool of workers that a run's settings ask for.
-
-    Raises:
-        HloError: Ray is not installed, or there is no such cluster.
-    """
-    if config.workers == "in-process":
-        return InProcessPool(partial(RolloutWorker, config))
-    limits = Limits(seconds=config.pass_seconds, memory=int(config.worker_memory_gib * (1 << 30)))
-    work = (partial(make_worker, config), config.num_workers, limits, PRELOADED)
-    return _ray_pool(*work, config.ray_address) if config.workers == "ray" else WorkerPool(*work)
-
-
-def _ray_pool(*arguments: Any) -> Pool:
-    """Returns a ``RayPool``. Ray is imported here, since its import takes seconds."""
-    try:
-        from experiments.workers.ray.pool import RayPool
-    except ModuleNotFoundError as error:
-        if error.name != "ray":
-            raise
-        raise HloError(
-            "--workers ray needs Ray, which is not installed: pip install 'hlograph[ray]'"
-        ) from error
-    return RayPool(*arguments)
 
 
 @dataclass(frozen=True)
@@ -300,24 +263,6 @@ class TaskRunner:
             if module.to_blame:
                 break
         return None
-
-
-def phase_bar(description: str | None, total: int, unit: str = "task") -> tqdm:
-    """Returns the progress bar of one phase of a program, which is shown if it takes a second.
-
-    Args:
-        description: Name of the phase; None shows no bar.
-        total: Number of units.
-        unit: Name of a unit.
-    """
-    return tqdm(
-        desc=description,
-        total=total,
-        unit=unit,
-        delay=1.0,
-        dynamic_ncols=True,
-        disable=description is None,
-    )
 
 
 def parameters_of(policy: ActorCritic) -> dict[str, np.ndarray]:

@@ -10,7 +10,8 @@ from experiments.paper.rewriting_trials import competitors_of
 from experiments.paper.search import PRESETS as SEARCH_PRESETS
 from experiments.paper.trials import PlannedTrial, run_trials
 from experiments.search.rewriting.task import RewriteSearch
-from experiments.workers.task_runner import TaskRunner, pool_of
+from experiments.workers.pools import pool_of
+from experiments.workers.task_runner import TaskRunner
 from tests.experiments.paper.hanging_search import HangingSearch
 from tests.experiments.tiny_run import tiny_rewrite_config
 

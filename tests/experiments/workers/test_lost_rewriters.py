@@ -11,8 +11,9 @@ import pytest
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.kinds import policy_kind
 from experiments.training.program import train
+from experiments.workers.pools import pool_of
 from experiments.workers.run_events import EVENTS
-from experiments.workers.task_runner import QUARANTINE, TaskRunner, pool_of
+from experiments.workers.task_runner import QUARANTINE, TaskRunner
 from hlograph import Module
 from hlograph.isolation import Reproducer, repro
 from hlograph.isolation.pass_call import RUN, listing

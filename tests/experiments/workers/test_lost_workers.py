@@ -9,8 +9,9 @@ import pytest
 
 from experiments.policies.kinds import policy_kind
 from experiments.training.program import FAILED, train
+from experiments.workers.pools import pool_of
 from experiments.workers.run_events import EVENTS
-from experiments.workers.task_runner import QUARANTINE, TaskRunner, pool_of
+from experiments.workers.task_runner import QUARANTINE, TaskRunner
 from hlograph import Module
 from hlograph.isolation import Reproducer
 from tests.experiments.tiny_run import checkpoints, results, same_policies, tiny_config
