@@ -13,8 +13,8 @@ namespace hlograph {
 
 // Checks what xla::HloModule::CreateFromProto relies on and does not check itself.
 //
-// An error is what would write beyond an array or take memory without bound: device assignments, and
-// literals whose shape is larger than their data.
+// An error is what would write beyond an array or take memory without bound: device assignments,
+// and literals whose shape is larger than their data.
 //
 // A proto is sound if it is regular, as those are that XLA and jax write:
 //  - Ids are unique. Operands and control predecessors are instructions before, in the same

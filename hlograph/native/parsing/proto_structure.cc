@@ -100,8 +100,7 @@ void ProtoStructure::Add(const xla::HloInstructionProto& instruction) {
   const UsualOpcode usual = FindUsualOpcode(instruction.opcode());
   const bool is_array = IsArray(instruction.shape());
   if (usual.opcode == HloOpcode::kParameter) parameters_.push_back(instruction.parameter_number());
-  is_regular_ = usual.kind != OpcodeKind::kRare &&
-                (is_array || usual.kind != OpcodeKind::kArray) &&
+  is_regular_ = usual.kind != OpcodeKind::kRare && (is_array || usual.kind != OpcodeKind::kArray) &&
                 HasShapeOfItsOwn(usual.opcode, instruction.shape()) &&
                 HasProductAttributesOfItsOwn(usual.opcode, instruction) &&
                 CheckOperands(usual, instruction) && CheckCalls(usual.opcode, instruction) &&
@@ -157,8 +156,7 @@ bool ProtoStructure::CheckOperands(const UsualOpcode& usual,
                         [this](int64_t id) { return Find(id) != nullptr; });
 }
 
-bool ProtoStructure::CheckCalls(HloOpcode opcode,
-                                const xla::HloInstructionProto& instruction) {
+bool ProtoStructure::CheckCalls(HloOpcode opcode, const xla::HloInstructionProto& instruction) {
   const int operands = instruction.operand_ids_size();
   const int count = CalledBy(opcode, operands);
   const int called = instruction.called_computation_ids_size();

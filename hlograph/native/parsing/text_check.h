@@ -24,10 +24,10 @@ inline constexpr int64_t kMaxElidedElements = int64_t{1} << 28;
 // nesting, the numbers of parameters, device assignments, and constants larger than their text. An
 // error has its position as XLA's have it.
 //
-// Text is sound if it is as XLA prints it, as far as one pass can tell: each instruction is inside a
-// computation and has a usual opcode (usual_opcodes.h) and a shape; operands are names; and the
-// opcodes whose construction XLA checks in a way that ends the process have operands and shapes that
-// pass. Everything else is kUnsure, and a process of its own is to parse it
+// Text is sound if it is as XLA prints it, as far as one pass can tell: each instruction is inside
+// a computation and has a usual opcode (usual_opcodes.h) and a shape; operands are names; and the
+// opcodes whose construction XLA checks in a way that ends the process have operands and shapes
+// that pass. Everything else is kUnsure, and a process of its own is to parse it
 // (hlograph/reading/isolated_parser.py).
 absl::StatusOr<Verdict> CheckText(absl::string_view text);
 

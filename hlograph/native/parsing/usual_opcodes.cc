@@ -91,10 +91,18 @@ constexpr HloOpcode kArrayOpcodes[] = {
 };
 
 constexpr HloOpcode kArraysOpcodes[] = {
-    HloOpcode::kAllGather,         HloOpcode::kAllReduce,         HloOpcode::kAllToAll,
-    HloOpcode::kBatchNormGrad,     HloOpcode::kBatchNormTraining, HloOpcode::kCollectivePermute,
-    HloOpcode::kReduce,            HloOpcode::kReduceScatter,     HloOpcode::kReduceWindow,
-    HloOpcode::kRngBitGenerator,   HloOpcode::kScatter,           HloOpcode::kSort,
+    HloOpcode::kAllGather,
+    HloOpcode::kAllReduce,
+    HloOpcode::kAllToAll,
+    HloOpcode::kBatchNormGrad,
+    HloOpcode::kBatchNormTraining,
+    HloOpcode::kCollectivePermute,
+    HloOpcode::kReduce,
+    HloOpcode::kReduceScatter,
+    HloOpcode::kReduceWindow,
+    HloOpcode::kRngBitGenerator,
+    HloOpcode::kScatter,
+    HloOpcode::kSort,
     HloOpcode::kTopK,
 };
 

@@ -25,9 +25,9 @@ struct UsualOpcode {
 //
 // Usual are the opcodes of programs that jax lowers, and of XLA's output for one CPU: elementwise
 // operations, operations on arrays, calls, and synchronous collectives. Rare are exchanges with the
-// host and other devices, asynchronous operations, dynamic shapes that are set, and what few programs
-// use: XLA's parsers have checks for them that end the process, and their attributes and shapes have
-// to agree in many ways.
+// host and other devices, asynchronous operations, dynamic shapes that are set, and what few
+// programs use: XLA's parsers have checks for them that end the process, and their attributes and
+// shapes have to agree in many ways.
 UsualOpcode FindUsualOpcode(absl::string_view name);
 
 // Returns true if an opcode may have as many operands; XLA looks at some before it counts them.
