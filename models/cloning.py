@@ -8,6 +8,7 @@ learning from imitation.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -62,7 +63,7 @@ def clone_behaviour(
     ppo: PPOConfig,
     generator: torch.Generator,
     threads: int = 1,
-) -> list[CloningStats]:
+) -> Iterator[CloningStats]:
     """Trains a policy to take the demonstrated actions.
 
     A minibatch whose gradient is not finite is skipped and counted.
@@ -75,8 +76,8 @@ def clone_behaviour(
         generator: Source of the order of minibatches.
         threads: Parts of a minibatch that run at the same time.
 
-    Returns:
-        Statistics of each epoch.
+    Yields:
+        Statistics of each epoch, when it is done.
 
     Raises:
         NonFiniteGradientError: No minibatch of an epoch had a finite gradient.
@@ -99,7 +100,6 @@ def clone_behaviour(
         terms = torch.stack([wrong, agreed, value_loss]).detach()
         return wrong + config.value_weight * value_loss, terms, terms[0]
 
-    stats = []
     for epoch in range(config.epochs):
         sums, rows, skipped = torch.zeros(3), 0, 0
         taken = _minibatches(shown, config.minibatch, generator)
@@ -120,8 +120,7 @@ def clone_behaviour(
                 "rate of imitation"
             )
         wrong, agreed, value_loss = (sums / rows).tolist()
-        stats.append(CloningStats(epoch, wrong, agreed, value_loss, skipped))
-    return stats
+        yield CloningStats(epoch, wrong, agreed, value_loss, skipped)
 
 
 def _minibatches(shown: Demonstrations, size: int, generator: torch.Generator) -> list[list[int]]:

@@ -36,7 +36,7 @@ def _demonstrations(masked: bool = False) -> Demonstrations:
 def _clone(policy: ActorCritic, shown: Demonstrations, threads: int = 1, **changes: object):
     config = CloningConfig(**{"epochs": 60, "minibatch": 6, **changes})
     generator = torch.Generator().manual_seed(0)
-    return clone_behaviour(policy, shown, config, PPOConfig(), generator, threads)
+    return list(clone_behaviour(policy, shown, config, PPOConfig(), generator, threads))
 
 
 @pytest.mark.parametrize("masked", [False, True])
