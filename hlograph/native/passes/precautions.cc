@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "hlograph/native/passes/registry.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -32,6 +33,25 @@ bool IsDynamicConstant(const xla::HloInstruction& instruction) {
   return instruction.opcode() == Opcode::kConstant && !instruction.shape().is_static();
 }
 
+bool FoldsToDynamicConstant(const xla::HloInstruction& instruction) {
+  if (instruction.shape().IsTuple() || instruction.shape().is_static() ||
+      instruction.opcode() == Opcode::kConstant) {
+    return false;
+  }
+  // What folds is made of constants alone, by any number of steps.
+  absl::flat_hash_set<const xla::HloInstruction*> seen;
+  std::vector<const xla::HloInstruction*> open = {&instruction};
+  while (!open.empty()) {
+    const xla::HloInstruction* next = open.back();
+    open.pop_back();
+    if (next->opcode() == Opcode::kParameter) return false;
+    for (const xla::HloInstruction* operand : next->operands()) {
+      if (seen.insert(operand).second) open.push_back(operand);
+    }
+  }
+  return true;
+}
+
 void AddPrecautions(std::vector<Pass>& passes) {
   for (Pass& pass : passes) {
     if (absl::StartsWith(pass.name, "algsimp")) {
@@ -41,6 +61,8 @@ void AddPrecautions(std::vector<Pass>& passes) {
     }
     if (pass.name == "constant_folding") {
       pass.precautions.push_back({IsScalarSlice, "dynamic-index-splitter"});
+      pass.precautions.push_back(
+          {FoldsToDynamicConstant, "", "does not fold constants of dynamic size"});
     }
   }
 }

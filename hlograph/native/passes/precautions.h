@@ -21,6 +21,10 @@ bool IsScalarSlice(const xla::HloInstruction& instruction);
 // element out of it, and reads sizes that the cut does not have.
 bool IsDynamicConstant(const xla::HloInstruction& instruction);
 
+// True for an instruction of constants alone whose shape has a bounded dynamic dimension.
+// HloConstantFolding makes a constant of it whose size is not set, which cannot be printed.
+bool FoldsToDynamicConstant(const xla::HloInstruction& instruction);
+
 }  // namespace hlograph
 
 #endif  // HLOGRAPH_NATIVE_PASSES_PRECAUTIONS_H_
