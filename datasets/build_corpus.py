@@ -3,20 +3,25 @@
 Every file in `sources/` is run in a process of its own, with a time limit, several side by side.
 Graphs whose recipe and library version are those of the manifest are kept as they are; `--force`
 makes them again. `--manifest-only` makes nothing and measures the files that are there, for a
-changed engine; `--splits-only` assigns sets and splits again, for changed rules.
+changed engine; `--splits-only` assigns sets and splits again, for changed rules. `--set speed`
+builds the set of programs of realistic size, whose sources, manifest and modules are in `speed/`.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import os
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
+from build_options import parse_arguments
+from builds import SMALL, SPEED, Build
 from manifest import (
     LEFT_OUT,
     MANIFEST,
@@ -31,7 +36,6 @@ from manifest import (
 )
 from shipping import read_not_shipped
 from source_run import Options, SourceRun
-from splits import assign
 from tqdm import tqdm
 
 SECONDS_BETWEEN_SAVES = 30
@@ -41,70 +45,58 @@ def main() -> int:
     """Builds the corpus; the exit status says whether every source ran to its end."""
     arguments = parse_arguments()
     folder: Path = arguments.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    with alone_in(folder):
+        return build_in(folder, arguments)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Waits until no other build works in a folder: each would remove what the other made."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def build_in(folder: Path, arguments: argparse.Namespace) -> int:
+    """Builds in a folder; returns the exit status."""
+    build: Build = arguments.build
     old = read_manifest(folder / MANIFEST.name)
+    build.assign(old)  # What it refuses is better known before the work than after it.
     runs: list[SourceRun] = []
     rows = {row.name: row for row in old}
-    if not arguments.all:
+    if not arguments.all and build is SMALL:
         for name in read_not_shipped():
             remove(rows, name, folder)
     if arguments.manifest_only:
-        rows = remeasured(rows.values(), folder, arguments.jobs)
+        rows = remeasured(rows.values(), folder, arguments.jobs, build.smallest)
     elif not arguments.splits_only:
         runs = run_sources(arguments, rows)
-    omissions = save(rows, runs, folder, arguments.only, complete=arguments.source == sources())
+    complete = arguments.source == build.sources()
+    omissions = save(rows, runs, folder, arguments.only, build, complete=complete)
     sweep(rows, folder)
     if folder == ROOT:
         from datasheet import update_datasheet  # It draws, which nothing else here needs.
 
         update_datasheet()
+    elif folder == SPEED.folder:
+        from speed_datasheet import update_section
+
+        update_section()
     return summarise(old, rows, runs, omissions)
 
 
-def parse_arguments() -> argparse.Namespace:
-    """Returns the command line's options."""
-    parser = argparse.ArgumentParser(description="Build the HLO corpus under datasets/.")
-    parser.add_argument("--only", nargs="+", default=[], metavar="FAMILY", help="families to build")
-    parser.add_argument(
-        "--source", nargs="+", default=sources(), choices=sources(), help="sources to run"
-    )
-    parser.add_argument(
-        "--all", action="store_true", help="make the graphs of not_shipped.txt, too"
-    )
-    parser.add_argument("--force", action="store_true", help="make graphs again that are there")
-    parser.add_argument(
-        "--time-limit", type=float, default=3600, metavar="SECONDS", help="for one source"
-    )
-    parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count(), help="sources that run side by side"
-    )
-    parser.add_argument(
-        "--folder", type=Path, default=ROOT, help="where to build, this folder by default"
-    )
-    parser.add_argument(
-        "--manifest-only",
-        action="store_true",
-        help="check and measure the modules that are there again, make none",
-    )
-    parser.add_argument(
-        "--splits-only", action="store_true", help="assign sets and splits again, make nothing"
-    )
-    parser.add_argument("--verbose", action="store_true", help="show what the sources print")
-    return parser.parse_args()
-
-
-def sources() -> list[str]:
-    """Returns the names of all sources."""
-    return sorted(path.stem for path in (ROOT / "sources").glob("*.py"))
-
-
-def remeasured(old: Iterable[Row], folder: Path, jobs: int) -> dict[str, Row]:
+def remeasured(old: Iterable[Row], folder: Path, jobs: int, smallest: int) -> dict[str, Row]:
     """Returns rows with their measurements taken again."""
     from measure import measure  # The engine alone; no library that lowers is needed here.
 
     from hlograph.module import Module
 
     def again(row: Row) -> Row:
-        measured = measure(Module.load(folder / path_of(row.name)))
+        measured = measure(Module.load(folder / path_of(row.name)), smallest)
         return row._replace(**measured._asdict())
 
     old = list(old)
@@ -124,6 +116,7 @@ def run_sources(arguments: argparse.Namespace, rows: dict[str, Row]) -> list[Sou
         folder=arguments.folder,
         only=tuple(arguments.only),
         not_shipped=() if arguments.all else tuple(read_not_shipped()),
+        set=arguments.set,
         time_limit=arguments.time_limit,
         verbose=arguments.verbose,
     )
@@ -137,7 +130,8 @@ def run_sources(arguments: argparse.Namespace, rows: dict[str, Row]) -> list[Sou
             for name in run.events():
                 with saving:  # A build that is interrupted keeps what it made.
                     if time.monotonic() - saved > SECONDS_BETWEEN_SAVES:
-                        save(rows, runs, arguments.folder, arguments.only, complete=False)
+                        only, build = arguments.only, arguments.build
+                        save(rows, runs, arguments.folder, only, build, complete=False)
                         saved = time.monotonic()
                 if not counted and run.names is not None:
                     progress.total += len(run.names)
@@ -157,12 +151,13 @@ def save(
     runs: list[SourceRun],
     folder: Path,
     families: Iterable[str],
+    build: Build,
     *,
     complete: bool,
 ) -> list[Omission]:
     """Merges what the sources made so far, and writes the manifest and what was left out."""
     omissions = merge(rows, runs, folder, families, complete=complete)
-    write_manifest(assign(rows.values()), folder / MANIFEST.name)
+    write_manifest(build.assign(rows.values()), folder / MANIFEST.name)
     write_omissions(omissions, folder / LEFT_OUT.name)
     return omissions
 

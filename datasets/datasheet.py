@@ -29,11 +29,15 @@ def update_datasheet() -> None:
     from plots import draw  # Needs matplotlib, which reading the tables does not.
 
     write_opcode_uses(count_opcodes())
-    text = README.read_text(encoding="utf-8")
-    head, _, rest = text.partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    write_text_atomically(README, f"{head}{BEGIN}\n{tables()}\n{END}{tail}")
+    write_between(BEGIN, END, tables())
     draw(read_manifest(), read_opcode_uses())
+
+
+def write_between(begin: str, end: str, text: str) -> None:
+    """Writes text between two marks of the datasheet."""
+    head, _, rest = README.read_text(encoding="utf-8").partition(begin)
+    _, _, tail = rest.partition(end)
+    write_text_atomically(README, f"{head}{begin}\n{text}\n{end}{tail}")
 
 
 def tables() -> str:

@@ -20,6 +20,7 @@ from typing import IO, Any
 
 import jax
 import zstandard
+from builds import BUILDS, Build
 from manifest import Row, path_of
 from measure import measure
 from recipe import Recipe
@@ -36,12 +37,14 @@ def main() -> None:
         request = json.loads(sys.stdin.readline())
         # Source locations hold paths of this machine and say nothing about the program.
         jax.config.update("jax_traceback_in_locations_limit", 0)
-        source = importlib.import_module(f"sources.{request['source']}")
+        build = BUILDS[request["set"]]
+        source = importlib.import_module(f"{build.package}.{request['source']}")
         recipes = [recipe for recipe in source.recipes() if wanted(recipe, request)]
         send(events, event="names", names=[recipe.name for recipe in recipes])
         for recipe in recipes:
             if recipe.name not in request["skip"]:
-                report(events, recipe, request["known"].get(recipe.name), Path(request["folder"]))
+                known = request["known"].get(recipe.name)
+                report(events, recipe, known, Path(request["folder"]), build)
         send(events, event="done")
 
 
@@ -51,7 +54,9 @@ def wanted(recipe: Recipe, request: dict[str, Any]) -> bool:
     return (not families or recipe.family in families) and recipe.name not in request["not_shipped"]
 
 
-def report(events: IO[str], recipe: Recipe, known: list[str] | None, folder: Path) -> None:
+def report(
+    events: IO[str], recipe: Recipe, known: list[str] | None, folder: Path, build: Build
+) -> None:
     """Makes one graph and sends what came of it.
 
     Args:
@@ -59,6 +64,7 @@ def report(events: IO[str], recipe: Recipe, known: list[str] | None, folder: Pat
         recipe: The graph to make.
         known: Recipe, library version and scope of the graph that is there already, if one is.
         folder: The corpus.
+        build: What the set asks of a graph.
     """
     send(events, event="start", name=recipe.name)
     version = importlib.metadata.version(recipe.library)
@@ -66,7 +72,7 @@ def report(events: IO[str], recipe: Recipe, known: list[str] | None, folder: Pat
         send(events, event="kept", name=recipe.name)
         return
     try:
-        row = make(recipe, version, folder)
+        row = make(recipe, version, folder, build)
     except Exception as error:  # A library may raise anything; its other graphs go on.
         traceback.print_exc()
         send(events, event="failed", name=recipe.name, reason=in_one_line(error))
@@ -74,13 +80,14 @@ def report(events: IO[str], recipe: Recipe, known: list[str] | None, folder: Pat
         send(events, event="made", row=row)
 
 
-def make(recipe: Recipe, version: str, folder: Path) -> Row:
+def make(recipe: Recipe, version: str, folder: Path, build: Build) -> Row:
     """Lowers one graph, checks it and writes its file.
 
     Args:
         recipe: The graph to make.
         version: Version of its library.
         folder: The corpus.
+        build: What the set asks of a graph.
 
     Returns:
         The graph's row of the manifest; its set and split depend on the other rows and are empty.
@@ -89,9 +96,10 @@ def make(recipe: Recipe, version: str, folder: Path) -> Row:
         UnsuitableError: The graph lowers, but is not fit for the corpus.
         HloError: The linked XLA refuses it.
     """
+    build.check_family(recipe.family)
     # Through text: what the file holds is what is measured.
     text = Module.read(recipe.lower()).to_text()
-    measured = measure(Module.from_text(text))
+    measured = measure(Module.from_text(text), build.smallest)
     write(folder / path_of(recipe.name), text)
     return Row(
         name=recipe.name,

@@ -10,7 +10,7 @@ from hlograph.module import Module
 from hlograph.transforms.pipelines import pipelines
 from hlograph.transforms.xla_cpu import before_layout_assignment
 
-SIZES = range(20, 50_001)
+LARGEST = 50_000
 """Instructions that a module of the corpus may have."""
 
 
@@ -29,17 +29,21 @@ class Measurements(NamedTuple):
     structure: str
 
 
-def measure(module: Module) -> Measurements:
+def measure(module: Module, smallest: int = 20) -> Measurements:
     """Checks that everything later in the project can work with a module, and measures it.
 
     The module must have the right size, verify, come back the same from its own print, and go
     through both reference pipelines and XLA:CPU's own passes.
 
+    Args:
+        module: The module; it is not changed.
+        smallest: Instructions that it must have.
+
     Raises:
         UnsuitableError: One of these does not hold.
         HloError: XLA refuses the module, its print, or one of the results.
     """
-    if module.op_count not in SIZES:
+    if not smallest <= module.op_count <= LARGEST:
         raise UnsuitableError(f"{module.op_count} instructions")
     module.verify()
     text = module.to_text()

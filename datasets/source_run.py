@@ -37,6 +37,7 @@ class Options(NamedTuple):
         not_shipped: Graphs to pass over.
         time_limit: Seconds that one source may take.
         verbose: Show what the sources print.
+        set: Key of `BUILDS`, the set that is built.
     """
 
     folder: Path = ROOT
@@ -44,6 +45,7 @@ class Options(NamedTuple):
     not_shipped: tuple[str, ...] = ()
     time_limit: float = 3600.0
     verbose: bool = False
+    set: str = "small"
 
 
 class SourceRun:
@@ -107,6 +109,7 @@ class SourceRun:
             )
         request = {
             "source": self.source,
+            "set": self._options.set,
             "families": list(self._options.only),
             "known": self._known,
             "not_shipped": self._options.not_shipped,

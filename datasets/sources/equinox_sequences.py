@@ -98,9 +98,11 @@ class Memory(eqx.Module):
         return jax.lax.scan(step, start, sequence)[1]
 
 
-def space_task(layers: int, width: int, parallel: bool, *, length: int = 16) -> Task:
+def space_task(
+    layers: int, width: int, parallel: bool, *, length: int = 16, batch: int = 2
+) -> Task:
     """Returns language modelling with a state-space net."""
-    text = array(2, length, dtype=jnp.int32)
+    text = array(batch, length, dtype=jnp.int32)
     return classified(lambda rng: StateSpace(layers, width, parallel, rng), text, text)
 
 

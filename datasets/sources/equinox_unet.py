@@ -142,8 +142,15 @@ def diffusion_task(
     )
 
 
-def segmenter_task(width: int, depth: int, attention: bool) -> Task:
-    """Returns segmentation with the U-Net of the diffusion models, at one noise level."""
+def segmenter_task(width: int, depth: int, attention: bool, size: int | None = None) -> Task:
+    """Returns segmentation with the U-Net of the diffusion models, at one noise level.
+
+    Args:
+        width: Channels at full resolution.
+        depth: Resolutions.
+        attention: Attend over the pixels of the lowest resolution.
+        size: Height and width of an image; 8 for each resolution without it.
+    """
 
     def forward(model: Any, images: jax.Array, masks: jax.Array, rng: jax.Array) -> jax.Array:
         return jax.vmap(lambda image: model(image, jnp.zeros(())))(images)
@@ -156,7 +163,7 @@ def segmenter_task(width: int, depth: int, attention: bool) -> Task:
         total = jnp.sum(chance + masks, axis=(1, 2, 3))
         return jnp.mean(1 - (2 * overlap + 1) / (total + 1))
 
-    size = 8 * depth
+    size = size or 8 * depth
     batch = (array(2, 1, size, size), array(2, 1, size, size), key())
     return task_of(lambda rng: UNet(width, depth, attention, rng), batch, forward, score)
 

@@ -18,10 +18,10 @@ SIZE = 16
 WIDTH = 16
 
 
-def compression_task(network: Callable[..., Any], batch: int) -> Task:
+def compression_task(network: Callable[..., Any], batch: int, size: int = SIZE) -> Task:
     """Returns reconstruction by a network that gives images and the quantiser's loss."""
     model = hk.transform_with_state(network)
-    images = array(batch, SIZE, SIZE, 3)
+    images = array(batch, size, size, 3)
     params, state = jax.eval_shape(partial(model.init, is_training=True), key(), images)
 
     def forward(params: Any, state: Any, images: jax.Array) -> jax.Array:
@@ -48,33 +48,38 @@ def plain_task(codes: int, *, batch: int) -> Task:
     return compression_task(network, batch)
 
 
-def residual_task(blocks: int, *, batch: int, ema: bool) -> Task:
+def residual_task(
+    blocks: int, *, batch: int, ema: bool, size: int = SIZE, width: int = WIDTH, codes: int = 24
+) -> Task:
     """Returns compression with residual blocks around the quantiser.
 
     Args:
         blocks: Residual blocks on either side.
         batch: Images in a batch.
         ema: Learn the codebook by moving averages in place of gradients.
+        size: Height and width of an image.
+        width: Channels.
+        codes: Vectors of the codebook.
     """
 
     def refine(hidden: jax.Array) -> jax.Array:
         for _ in range(blocks):
-            inner = jax.nn.relu(hk.Conv2D(8, 3)(jax.nn.relu(hidden)))
-            hidden = hidden + hk.Conv2D(WIDTH, 1)(inner)
+            inner = jax.nn.relu(hk.Conv2D(width // 2, 3)(jax.nn.relu(hidden)))
+            hidden = hidden + hk.Conv2D(width, 1)(inner)
         return jax.nn.relu(hidden)
 
     def network(images: jax.Array, is_training: bool) -> Any:
-        hidden = refine(hk.Conv2D(WIDTH, 4, stride=2)(images))
-        hidden = hk.Conv2D(WIDTH, 1)(hidden)
+        hidden = refine(hk.Conv2D(width, 4, stride=2)(images))
+        hidden = hk.Conv2D(width, 1)(hidden)
         if ema:
-            quantiser = hk.nets.VectorQuantizerEMA(WIDTH, 24, commitment_cost=0.25, decay=0.99)
+            quantiser = hk.nets.VectorQuantizerEMA(width, codes, commitment_cost=0.25, decay=0.99)
         else:
-            quantiser = hk.nets.VectorQuantizer(WIDTH, 24, commitment_cost=0.25)
+            quantiser = hk.nets.VectorQuantizer(width, codes, commitment_cost=0.25)
         found = quantiser(hidden, is_training=is_training)
-        hidden = refine(hk.Conv2D(WIDTH, 3)(found["quantize"]))
+        hidden = refine(hk.Conv2D(width, 3)(found["quantize"]))
         return hk.Conv2DTranspose(3, 4, stride=2)(hidden), found["loss"]
 
-    return compression_task(network, batch)
+    return compression_task(network, batch, size)
 
 
 def recipes() -> Iterator[Recipe]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import haiku as hk
 import jax
@@ -20,17 +20,25 @@ NODES, EDGES, GRAPHS, CLASSES = 24, 48, 3, 5
 Layer = Callable[[jraph.GraphsTuple], jraph.GraphsTuple]
 
 
-def graphs(features: int = 6) -> Any:
+class Sizes(NamedTuple):
+    """Sizes of a padded batch of graphs."""
+
+    nodes: int = NODES
+    edges: int = EDGES
+    graphs: int = GRAPHS
+
+
+def graphs(sizes: Sizes, features: int = 6) -> Any:
     """Returns an abstract batch of graphs, the last of them padding."""
     integers = jnp.int32
     return jraph.GraphsTuple(
-        nodes=array(NODES, features),
-        edges=array(EDGES, 4),
-        senders=array(EDGES, dtype=integers),
-        receivers=array(EDGES, dtype=integers),
-        globals=array(GRAPHS, 4),
-        n_node=array(GRAPHS, dtype=integers),
-        n_edge=array(GRAPHS, dtype=integers),
+        nodes=array(sizes.nodes, features),
+        edges=array(sizes.edges, 4),
+        senders=array(sizes.edges, dtype=integers),
+        receivers=array(sizes.edges, dtype=integers),
+        globals=array(sizes.graphs, 4),
+        n_node=array(sizes.graphs, dtype=integers),
+        n_edge=array(sizes.graphs, dtype=integers),
     )
 
 
@@ -167,7 +175,13 @@ def deep_sets(width: int, rounds: int) -> Layer:
     return apply
 
 
-def task(layer: Callable[[], Layer], target: str, plain: bool = False, rng: Any = None) -> Task:
+def task(
+    layer: Callable[[], Layer],
+    target: str,
+    plain: bool = False,
+    rng: Any = None,
+    sizes: Sizes = Sizes(),  # noqa: B008
+) -> Task:
     """Returns the task of a graph network.
 
     Args:
@@ -176,19 +190,21 @@ def task(layer: Callable[[], Layer], target: str, plain: bool = False, rng: Any 
             padding, and pooled from the nodes when the layers keep no globals.
         plain: Nodes only, without features of edges and graphs.
         rng: An abstract key for dropout, or nothing.
+        sizes: Sizes of the batch.
     """
 
     def forward(graph: Any) -> jax.Array:
         graph = layer()(without_globals(graph) if plain else graph)
         if target == "globals" and plain:
-            owner = jnp.repeat(jnp.arange(GRAPHS), graph.n_node, total_repeat_length=NODES)
-            pooled = jraph.segment_mean(graph.nodes, owner, GRAPHS)
+            owner = jnp.arange(sizes.graphs)
+            owner = jnp.repeat(owner, graph.n_node, total_repeat_length=sizes.nodes)
+            pooled = jraph.segment_mean(graph.nodes, owner, sizes.graphs)
             return hk.Linear(CLASSES)(pooled)
         return hk.Linear(CLASSES)(getattr(graph, target))
 
     net = hk.transform(forward)
-    example = graphs()
-    rows = {"nodes": NODES, "edges": EDGES, "globals": GRAPHS}[target]
+    example = graphs(sizes)
+    rows = {"nodes": sizes.nodes, "edges": sizes.edges, "globals": sizes.graphs}[target]
 
     def loss(params: Any, state: Any, graph: Any, labels: jax.Array, *keys: Any) -> Any:
         logits = net.apply(params, keys[0] if keys else None, graph)

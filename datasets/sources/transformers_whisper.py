@@ -91,17 +91,19 @@ def whisper_task(
     )
 
 
-def lower_transcription(config: Any, batch: int, **options: Any) -> jax.stages.Lowered:
-    """Lowers Whisper's own decoding loop."""
+def lower_transcription(
+    config: Any, batch: int, frames: int = 32, **options: Any
+) -> jax.stages.Lowered:
+    """Lowers Whisper's own decoding loop over a number of frames."""
     model: Any = transformers.FlaxWhisperForConditionalGeneration(config, _do_init=False)
 
-    def generate(params: Any, frames: jax.Array, rng: jax.Array) -> jax.Array:
+    def generate(params: Any, sounds: jax.Array, rng: jax.Array) -> jax.Array:
         limits = {"max_new_tokens": 8, "prng_key": rng, **options}
-        return model.generate(frames, params=params, **limits).sequences
+        return model.generate(sounds, params=params, **limits).sequences
 
     rng = jax.eval_shape(lambda: jax.random.PRNGKey(0))
-    frames = array(batch, config.num_mel_bins, 32)
-    return jax.jit(generate).lower(abstract(model.params_shape_tree), frames, rng)
+    sounds = array(batch, config.num_mel_bins, frames)
+    return jax.jit(generate).lower(abstract(model.params_shape_tree), sounds, rng)
 
 
 WORDS: dict[str, dict[str, Any]] = {

@@ -17,14 +17,15 @@ class Benchmark:
     Attributes:
         name: ``family/model/variant`` in the shipped corpus; unique in a set.
         family: Model family or class of algorithm. Whole families are held out for
-            ``test-unseen``.
+            ``test-unseen``, and for each split of the set ``speed``.
         library: Distribution name of the library whose code was lowered; empty if unknown.
         version: Its version; empty if unknown.
         scope: ``training-step`` or ``model`` (of a whole model), ``algorithm`` or ``layer``;
             empty if unknown.
         recipe: Description of the program that was lowered, in one line.
-        set: ``gpt2-train`` or ``diverse``; ``own`` for the user's modules.
-        split: ``train``, ``validation``, ``test-seen`` or ``test-unseen``.
+        set: ``gpt2-train``, ``diverse`` or ``speed``; ``own`` for the user's modules.
+        split: ``train``, ``validation``, ``test-seen`` or ``test-unseen``; in the set ``speed``
+            ``train``, ``validation`` or ``test``.
         op_count: Instructions of the module as shipped.
         op_count_xla_cpu: Instructions after the pipeline ``xla-cpu``; None if not measured.
         op_count_xla_dump: Instructions in XLA:CPU's own dump before layout assignment; None if

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import functools
 import io
@@ -18,25 +19,30 @@ from hlograph.storage.locations import Location, absolute, as_location, join, re
 if TYPE_CHECKING:
     import pandas as pd
 
-CorpusSet = Literal["gpt2-train", "diverse"]
+CorpusSet = Literal["gpt2-train", "diverse", "speed"]
 """Name of a set of the corpus."""
 
-Split = Literal["train", "validation", "test-seen", "test-unseen"]
+Split = Literal["train", "validation", "test-seen", "test-unseen", "test"]
 """Name of a split of the corpus."""
 
 SETS: tuple[CorpusSet, ...] = get_args(CorpusSet)
 """The sets. ``gpt2-train`` has training steps of GPT-2 (in ``test-unseen``, of similar models),
-``diverse`` has all other programs."""
+``diverse`` has other small programs. ``speed`` has programs of realistic size, for measuring how
+fast they run; it is selected by its name only."""
 
 SPLITS: tuple[Split, ...] = get_args(Split)
 """The splits. ``test-unseen`` has whole families that are in no other split. ``validation`` and
-``test-seen`` have configurations of families that are in ``train``. No structure is in two
-splits."""
+``test-seen`` have configurations of families that are in ``train``. The set ``speed`` has the
+splits ``train``, ``validation`` and ``test``, which have whole families. No structure is in two
+splits of a set."""
 
 # The corpus is part of the checkout, not of the wheel. HLOGRAPH_CORPUS is the path of another
 # folder, such as that of a checkout if the wheel is installed, or a URL that all machines read.
 _ENVIRONMENT = "HLOGRAPH_CORPUS"
 _CHECKED_OUT = Path(__file__).parents[2] / "datasets"
+_SPEED_FOLDER = "speed"
+_SPEED_SPLITS: tuple[Split, ...] = ("train", "validation", "test")
+_SMALL_SPLITS: tuple[Split, ...] = ("train", "validation", "test-seen", "test-unseen")
 _COUNTS = ("op_count", "op_count_xla_cpu", "op_count_xla_dump", "op_count_xla_simplify")
 
 
@@ -58,23 +64,24 @@ def load(
     """Returns benchmarks of the corpus sorted by name. Only the manifest is read.
 
     Args:
-        set: ``gpt2-train`` or ``diverse``; None selects both.
+        set: ``gpt2-train``, ``diverse`` or ``speed``; None selects the first two.
         split: One split or several; None selects all.
         max_op_count: Largest number of instructions; None is no limit.
 
     Raises:
-        UnknownNameError: There is no such set or split.
+        UnknownNameError: There is no such set, or the set has no such split.
         HloError: There is no corpus at its location.
     """
     if set is not None and set not in SETS:
         raise UnknownNameError.of("set", set, SETS)
-    splits = SPLITS if split is None else (split,) if isinstance(split, str) else tuple(split)
+    existing = _SPEED_SPLITS if set == "speed" else _SMALL_SPLITS
+    splits = existing if split is None else (split,) if isinstance(split, str) else tuple(split)
     for name in splits:
-        if name not in SPLITS:
-            raise UnknownNameError.of("split", name, SPLITS)
+        if name not in existing:
+            raise UnknownNameError.of("split", name, existing)
     return BenchmarkSet(
         benchmark
-        for benchmark in _manifest(root())
+        for benchmark in _manifest(_speed_folder() if set == "speed" else root())
         if (set is None or benchmark.set == set)
         and benchmark.split in splits
         and (max_op_count is None or benchmark.op_count <= max_op_count)
@@ -82,17 +89,23 @@ def load(
 
 
 def benchmark(name: str) -> Benchmark:
-    """Returns one benchmark of the corpus by name.
+    """Returns one benchmark of the corpus by name, of any set.
+
+    The set ``speed`` is looked through last.
 
     Raises:
         UnknownNameError: The corpus has no such benchmark.
         HloError: There is no corpus at its location.
     """
-    return _manifest(root())[name]
+    small = _manifest(root())
+    if name not in small:
+        with contextlib.suppress(HloError):  # This corpus may lack the set, or the name.
+            return _manifest(_speed_folder())[name]
+    return small[name]
 
 
 def manifest() -> pd.DataFrame:
-    """Returns the corpus as a table with one row for each benchmark.
+    """Returns the sets that ``load`` selects by default, one row for each benchmark.
 
     The columns are those of ``BenchmarkSet.manifest``.
 
@@ -100,6 +113,10 @@ def manifest() -> pd.DataFrame:
         HloError: There is no corpus at its location.
     """
     return _manifest(root()).manifest()
+
+
+def _speed_folder() -> Location:
+    return join(root(), _SPEED_FOLDER)
 
 
 @functools.cache

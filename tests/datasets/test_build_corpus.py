@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import fcntl
 import os
 import subprocess
 import sys
@@ -92,6 +93,16 @@ def test_what_an_interrupted_build_left_goes(builder: ModuleType, tmp_path: Path
     left = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert left == [tmp_path / builder.path_of("f/m/kept")]
     assert not (tmp_path / "hlo/f/n").exists()
+
+
+def test_one_build_works_in_a_folder(builder: ModuleType, tmp_path: Path) -> None:
+    other = os.open(tmp_path, os.O_RDONLY)
+    try:
+        with builder.alone_in(tmp_path), pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(other)
 
 
 @pytest.fixture(scope="module")

@@ -7,18 +7,45 @@ import pytest
 from hlograph import HloError, HloParseError, UnknownNameError, corpus
 from hlograph.corpus import shipped
 
+SMALL_SETS = ("gpt2-train", "diverse")
+SMALL_SPLITS = ("train", "validation", "test-seen", "test-unseen")
+SPEED_SPLITS = ("train", "validation", "test")
+
 
 def test_sets_and_splits_divide_the_corpus():
     everything = corpus.load()
-    parts = [corpus.load(name, split) for name in corpus.SETS for split in corpus.SPLITS]
+    parts = [corpus.load(name, split) for name in SMALL_SETS for split in SMALL_SPLITS]
     assert all(parts)
     assert sorted(name for part in parts for name in part.names) == everything.names
     for name in corpus.SETS:
         assert {b.set for b in corpus.load(name)} == {name}
-    for split in corpus.SPLITS:
+    for split in SMALL_SPLITS:
         assert {b.split for b in corpus.load(split=split)} == {split}
     tests = corpus.load(split=("test-seen", "test-unseen"))
     assert len(tests) == len(corpus.load(split="test-seen")) + len(corpus.load(split="test-unseen"))
+
+
+def test_the_set_of_speed_is_selected_by_its_name_only():
+    speed = corpus.load("speed")
+    parts = [corpus.load("speed", split) for split in SPEED_SPLITS]
+    assert all(parts)
+    assert sorted(name for part in parts for name in part.names) == speed.names
+    assert not {b.set for b in corpus.load()} & {"speed"}
+    assert corpus.load("speed", split=("train", "test")) == corpus.load("speed").filter(
+        lambda b: b.split != "validation"
+    )
+    with pytest.raises(UnknownNameError, match="no split is called 'test-seen'"):
+        corpus.load("speed", split="test-seen")
+    with pytest.raises(UnknownNameError, match="no split is called 'test'"):
+        corpus.load(split="test")
+
+
+def test_a_program_of_the_set_of_speed_is_found_and_opens():
+    benchmark = min(corpus.load("speed"), key=lambda b: b.op_count)
+    assert corpus.benchmark(benchmark.name) == benchmark
+    module = benchmark.load()
+    assert module.op_count == benchmark.op_count
+    assert module.fingerprint() == benchmark.fingerprint
 
 
 def test_limit():
@@ -64,6 +91,15 @@ def manifest_alone(tmp_path, monkeypatch):
     shutil.copy(corpus.root() / "manifest.csv", tmp_path)
     monkeypatch.setenv("HLOGRAPH_CORPUS", str(tmp_path))
     return tmp_path
+
+
+def test_a_corpus_without_the_set_of_speed(manifest_alone):
+    name = corpus.load("gpt2-train")[0].name
+    assert corpus.benchmark(name).name == name
+    with pytest.raises(UnknownNameError, match="no benchmark is called"):
+        corpus.benchmark("f/m/v")
+    with pytest.raises(HloError, match=r"expected manifest\.csv there"):
+        corpus.load("speed")
 
 
 def test_modules_are_opened_when_they_are_asked_for(manifest_alone):
