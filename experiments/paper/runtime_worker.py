@@ -13,7 +13,6 @@ import numpy as np
 
 from experiments.outcomes.benchmarks import load
 from experiments.outcomes.evaluation import Check, Checker, Outcome, after_pipeline
-from experiments.outcomes.metrics import bootstrap_interval
 from experiments.paper.paired_timing import CONTROL, Pair, Side
 from hlograph import HloError, Module
 from hlograph.errors import WorkerLostError
@@ -22,6 +21,7 @@ from hlograph.execution.equivalence.arrays import Array
 from hlograph.execution.executable import Executable, random_inputs, time_in_turn
 from hlograph.isolation import FlightRecorder, Pool, WorkerPool
 from hlograph.isolation import Limits as PoolLimits
+from hlograph.measuring.bootstrap import bootstrap_interval
 
 ORIGINAL = "the original"
 """Note in the flight recorder for work on the module as it is in the corpus."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from experiments.outcomes.metrics import bootstrap_interval, geometric_mean, share, worst
+from experiments.outcomes.metrics import geometric_mean, share, worst
 from experiments.report.comparison import BETTER, Comparison, for_each_group
 from experiments.report.methods import tables
 from experiments.report.section import (
@@ -16,6 +16,7 @@ from experiments.report.section import (
     ratio,
 )
 from experiments.report.style import GREY, colours, picture
+from hlograph.measuring.bootstrap import bootstrap_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

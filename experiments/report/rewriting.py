@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from experiments.outcomes.metrics import bootstrap_interval, geometric_mean
+from experiments.outcomes.metrics import geometric_mean
 from experiments.outcomes.study import Study, Trial
 from experiments.report import runtime
 from experiments.report.bars import seed_bars
@@ -20,6 +20,7 @@ from experiments.report.section import (
     over_seeds,
 )
 from experiments.report.summary import Measured, best, ratio_to
+from hlograph.measuring.bootstrap import bootstrap_interval
 
 _SIMPLIFY = "xla-simplify"
 _AGAINST = ("xla-cpu", _SIMPLIFY)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -68,6 +69,9 @@ class WorkerPool:
         limits: Limits of a worker.
         preloaded: Modules that workers have imported at their start. The value of the first pool
             in a process applies to all later pools.
+        with_main: False does not import the main module of the program in the workers. Tasks may
+            not be of classes of that module then, and a script needs no ``if __name__ ==
+            "__main__"`` around the code that makes a pool.
     """
 
     def __init__(
@@ -76,12 +80,14 @@ class WorkerPool:
         workers: int | None = None,
         limits: Limits | None = None,
         preloaded: Sequence[str] = ("hlograph.module",),
+        *,
+        with_main: bool = True,
     ) -> None:
         workers = len(os.sched_getaffinity(0)) if workers is None else workers
         if workers < 1:
             raise ValueError(f"expected at least 1 worker, got {workers}")
         preload(preloaded)
-        self._slots = [Slot(make_worker, limits or Limits()) for _ in range(workers)]
+        self._slots = [Slot(make_worker, limits or Limits(), with_main) for _ in range(workers)]
         self._tasks: queue.SimpleQueue[tuple[int, Any] | None] = queue.SimpleQueue()
         self._results: queue.SimpleQueue[tuple[int, Any, Exception | None]] = queue.SimpleQueue()
         self._threads = [
@@ -109,6 +115,8 @@ class WorkerPool:
         """
         numbered = iter(enumerate(tasks))
         pending = 0
+        for slot in self._slots:
+            slot.resume()
         try:
             while True:
                 while pending < len(self._slots) and (job := next(numbered, None)) is not None:
@@ -150,6 +158,9 @@ class WorkerPool:
 
     def _serve(self, slot: Slot) -> None:
         """Runs tasks in one slot until the pool is closed; the target of a thread."""
+        # The server of workers inherits it. Otherwise a Ctrl-C that comes while it imports its
+        # modules ends it with a traceback.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         while (job := self._tasks.get()) is not None:
             number, task = job
             try:

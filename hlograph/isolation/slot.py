@@ -13,6 +13,7 @@ from hlograph.errors import WorkerLostError
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.limits import Limits, vitals
 from hlograph.isolation.losses import LimitCheck, error_of_exit
+from hlograph.isolation.without_main import ProcessWithoutMain
 from hlograph.isolation.worker_process import MakeWorker, serve
 
 _GRACE = 2.0  # seconds in which an idle worker has to end by itself
@@ -27,17 +28,19 @@ class Slot:
     Args:
         make_worker: See ``WorkerPool``.
         limits: Limits of the worker.
+        with_main: See ``WorkerPool``.
     """
 
-    def __init__(self, make_worker: MakeWorker, limits: Limits) -> None:
-        self._make_worker, self._limits = make_worker, limits
+    def __init__(self, make_worker: MakeWorker, limits: Limits, with_main: bool = True) -> None:
+        self._make_worker, self._limits, self._with_main = make_worker, limits, with_main
         self._process: Any = None
         self._recorder = FlightRecorder()
         self._output: int | None = None  # file descriptor of the worker's stderr
         self._verdict: WorkerLostError | None = None
         self._check = LimitCheck(limits, self._recorder)
-        self._busy = False
-        self._lock = threading.Lock()  # guards _busy and _verdict: an idle worker is not killed
+        self._busy = self._interrupted = False
+        # Guards what is above and _process: an idle worker is not killed.
+        self._lock = threading.Lock()
 
     @property
     def pid(self) -> int | None:
@@ -52,16 +55,20 @@ class Slot:
             Exception: The exception of the task.
         """
         payload = pickle.dumps(task, protocol=5)
-        if self._process is None:
-            self._start()
-        self._set_busy(True)
+        self._begin()
         try:
+            if self._process is None:
+                self._start()
+            self._kill_if_interrupted()
             self._connection.send_bytes(payload)
             kind, value = pickle.loads(self._connection.recv_bytes())
         except (EOFError, OSError) as error:
-            self._set_busy(False)
+            self._end()  # before it is buried, so that nobody kills another process of its number
+            if self._process is None:
+                raise WorkerLostError(f"the worker did not start: {error!r}") from error
             raise self._bury() from error
-        self._set_busy(False)
+        finally:
+            self._end()
         if self._verdict is not None:
             self._bury()  # it was killed just after it had finished
         else:
@@ -71,10 +78,16 @@ class Slot:
         return value
 
     def interrupt(self) -> None:
-        """Kills the worker if it is running a task; the task is lost."""
+        """Kills the worker if it starts or runs a task; tasks are lost until ``resume``."""
         with self._lock:
+            self._interrupted = True
             if self._busy and self._process is not None:
                 self._process.kill()
+
+    def resume(self) -> None:
+        """Runs tasks again after ``interrupt``."""
+        with self._lock:
+            self._interrupted = False
 
     def close(self) -> None:
         """Ends the worker, which must be idle."""
@@ -103,29 +116,40 @@ class Slot:
             if self._verdict is not None:
                 process.kill()
 
-    def _set_busy(self, busy: bool) -> None:
+    def _begin(self) -> None:
         with self._lock:
-            self._busy = busy
+            if self._interrupted:
+                raise WorkerLostError("the task was interrupted before it began")
+            self._busy = True
+
+    def _end(self) -> None:
+        with self._lock:
+            self._busy = False
+
+    def _kill_if_interrupted(self) -> None:
+        """Kills a worker that was not known yet when ``interrupt`` was called."""
+        with self._lock:
+            if self._interrupted:
+                self._process.kill()
 
     def _start(self) -> None:
-        context = get_context("forkserver")
         # A new recorder, because a lost worker may have left the old one half-written.
         self._recorder = FlightRecorder()
-        self._connection, theirs = context.Pipe()
-        process = context.Process(
-            target=serve, args=(theirs, self._make_worker, self._recorder), daemon=True
-        )
-        process.start()
-        self._process = process
-        theirs.close()
+        self._connection, theirs = get_context("forkserver").Pipe()
+        kind: Any = get_context("forkserver").Process if self._with_main else ProcessWithoutMain
+        arguments = (theirs, self._make_worker, self._recorder)
+        process = kind(target=serve, args=arguments, daemon=True)
         self._verdict = None
         self._check = LimitCheck(self._limits, self._recorder)
         try:
-            self._connection.recv_bytes()
-        except EOFError as error:
-            raise self._bury() from error
+            process.start()
+        finally:
+            theirs.close()
+        with self._lock:
+            self._process = process
+        self._connection.recv_bytes()
         # This descriptor stays readable after the process has ended.
-        self._output = os.open(f"/proc/{self._process.pid}/fd/2", os.O_RDONLY)
+        self._output = os.open(f"/proc/{process.pid}/fd/2", os.O_RDONLY)
 
     def _bury(self) -> WorkerLostError:
         """Cleans up after a worker that has ended, and returns the error that says why."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from hlograph.errors import HloError
+from hlograph.storage.atomic_write import write_bytes_atomically
 
 Location: TypeAlias = "Path | str"
 """A path, or a URL as a str (a Path would drop one of its slashes)."""
@@ -23,7 +24,7 @@ _URL = re.compile(rf"{_PROTOCOL}(::{_PROTOCOL})*://", re.IGNORECASE)
 
 
 class LocationError(HloError, OSError):
-    """Raised when a URL cannot be read."""
+    """Raised when a URL cannot be read or written."""
 
 
 def is_url(text: object) -> bool:
@@ -73,6 +74,26 @@ def read_bytes(location: Location) -> bytes:
         raise FileNotFoundError(f"there is nothing at {location}") from error
     except Exception as error:  # each protocol has exceptions of its own
         raise _unreadable(location, error) from error
+
+
+def write_bytes(location: Location, data: bytes) -> None:
+    """Writes a file; its folder is made if it is missing.
+
+    A file of this machine is replaced at once, when it is complete. A URL is written as its
+    protocol does.
+
+    Raises:
+        OSError: The file cannot be written; for a URL this is a ``LocationError`` with the cause.
+    """
+    if isinstance(location, Path):
+        write_bytes_atomically(location, data)
+        return
+    filesystem, path = _opened(location)
+    try:
+        filesystem.makedirs(path.rpartition("/")[0], exist_ok=True)
+        filesystem.pipe_file(path, data)
+    except Exception as error:  # see above
+        raise LocationError(f"cannot write {location}: {type(error).__name__}: {error}") from error
 
 
 def is_file(location: Location) -> bool:

@@ -2,12 +2,10 @@
 
 import math
 
-import numpy as np
 import pytest
 
 from experiments.outcomes.metrics import (
     better_of,
-    bootstrap_interval,
     count_ratio,
     distance,
     geometric_mean,
@@ -75,27 +73,3 @@ def test_distance_from_the_best_known():
     assert share_within([100, 100, 200], [101, 102, 150], 0.01) == pytest.approx(2 / 3)
     assert math.isnan(distance([], []))
     assert math.isnan(share_within([], [], 0.01))
-
-
-def test_bootstrap_interval():
-    assert bootstrap_interval([1.5] * 10) == pytest.approx((1.5, 1.5))
-    # The logarithm of a mean of n values with deviation s has deviation s / sqrt(n).
-    values = np.exp(np.random.default_rng(1).normal(0.1, 0.2, 400)).tolist()
-    low, high = bootstrap_interval(values)
-    mean = geometric_mean(values)
-    assert math.log(high / mean) == pytest.approx(1.96 * 0.2 / 20, rel=0.15)
-    assert math.log(mean / low) == pytest.approx(1.96 * 0.2 / 20, rel=0.15)
-    assert bootstrap_interval(values) == (low, high)
-    assert bootstrap_interval(values, confidence=0.5)[0] > low
-
-
-def test_bootstrap_interval_where_a_ratio_is_zero_or_none_is_there():
-    low, high = bootstrap_interval([0.0, 1.0])
-    assert (low, high) == (0.0, 1.0)
-    assert all(map(math.isnan, bootstrap_interval([])))
-
-
-def test_bootstrap_interval_of_a_median_ignores_an_outlier():
-    values = [1.0] * 20 + [1000.0]
-    assert bootstrap_interval(values, statistic="median") == (1.0, 1.0)
-    assert bootstrap_interval(values)[1] > 1.5

@@ -1,0 +1,82 @@
+"""The measuring service: trials of one program in worker processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Self
+
+from hlograph.errors import NotExecutableError, WorkerLostError
+from hlograph.isolation import Limits, WorkerPool
+from hlograph.measuring.trial import Job, Outcome, Trial
+from hlograph.measuring.worker import DEFAULT, MakeMeasuringWorker
+
+_PRELOADED = ("hlograph.measuring.worker",)
+_MEMORY = 16 << 30
+_LONGEST_WAIT = 3600.0  # seconds
+
+
+class Measurer:
+    """Measures plans of one program in jaxlib, in worker processes that may die.
+
+    Compilations run side by side. Only one process of the user measures at a time, whatever
+    program it measures. A plan whose worker dies is an outcome with an error.
+
+    Args:
+        job: The program and the conditions.
+        workers: Number of worker processes. Each compiles the default once.
+    """
+
+    def __init__(self, job: Job, *, workers: int = 2) -> None:
+        # A worker may wait long for the machine, which others measure on.
+        limits = Limits(idle_seconds=_LONGEST_WAIT, memory=_MEMORY)
+        make_worker = MakeMeasuringWorker(job)
+        self._pool = WorkerPool(make_worker, workers, limits, _PRELOADED, with_main=False)
+        self._name = job.program.name
+        self._answered = False
+
+    def measure(self, trials: Iterable[Trial]) -> Iterator[Outcome]:
+        """Performs trials, and yields their outcomes as they end.
+
+        Trials are taken from the iterable one by one, so that they may depend on outcomes.
+
+        Raises:
+            NotExecutableError: The default itself does not compile or run.
+            HloError: The program cannot be measured; the message says why.
+        """
+        asked: list[Trial] = []
+
+        def remembered() -> Iterator[Trial]:
+            for trial in trials:
+                asked.append(trial)
+                yield trial
+
+        for number, outcome in self._pool.map(remembered()):
+            if isinstance(outcome, WorkerLostError):
+                outcome = self._lost(asked[number], outcome)
+            else:
+                self._answered = True
+            yield outcome
+
+    def _lost(self, trial: Trial, lost: WorkerLostError) -> Outcome:
+        words = f"{lost} {lost.output[-300:]}".strip()
+        # Once the default has run in a worker, a loss is an accident or the plan's fault.
+        if not self._answered and lost.note in (None, DEFAULT):
+            raise NotExecutableError(
+                f"a process ended in jaxlib's default compilation or run of {self._name}: {words}"
+            ) from lost
+        return Outcome(trial.plan, trial.effort.thorough, error=words, seconds=lost.seconds)
+
+    @property
+    def pids(self) -> list[int]:
+        """Process ids of the workers that have started."""
+        return self._pool.pids
+
+    def close(self) -> None:
+        """Ends the workers."""
+        self._pool.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()

@@ -1,0 +1,91 @@
+"""Requests to a measuring worker, and its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hlograph.execution.equivalence.arrays import Array
+from hlograph.measuring.verification import Checks
+from hlograph.plans import Measured, Numerics, Plan
+from hlograph.programs import Program
+
+
+@dataclass(frozen=True)
+class Job:
+    """A program to measure, and the conditions.
+
+    Attributes:
+        program: The program.
+        given: Inputs of the user, one array for each parameter; None takes random ones.
+        numerics: Class that results must belong to.
+        seed: Seed of random inputs.
+    """
+
+    program: Program
+    given: Sequence[Array] | None = None
+    numerics: Numerics = "close"
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Duration of a measurement.
+
+    Attributes:
+        pairs: Largest number of pairs default / plan.
+        block_seconds: Least duration of one side of a pair.
+        max_seconds: Time after which no pair begins.
+        thorough: True also compares on adversarial inputs, and times the default compiled again
+            as a control.
+        least: Number of pairs in any case.
+    """
+
+    pairs: int
+    block_seconds: float
+    max_seconds: float
+    thorough: bool
+    least: int = 3
+
+
+SCREEN = Effort(pairs=15, block_seconds=0.005, max_seconds=1.0, thorough=False)
+"""Effort for each candidate."""
+
+FINAL = Effort(pairs=60, block_seconds=0.01, max_seconds=4.0, thorough=True, least=6)
+"""Effort for the winner."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A request: measure a plan beside jaxlib's default."""
+
+    plan: Plan
+    effort: Effort = SCREEN
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Answer to a trial.
+
+    Attributes:
+        plan: The plan.
+        thorough: True if its effort was.
+        measured: Its speed; None if it was not timed.
+        checks: Comparison of its outputs with the default's; None if it did not compile.
+        error: The reason why it was not timed; empty if it was.
+        seconds: Wall time of the trial.
+        compile_seconds: Time of jaxlib's compilation.
+    """
+
+    plan: Plan
+    thorough: bool = False
+    measured: Measured | None = None
+    checks: Checks | None = None
+    error: str = ""
+    seconds: float = 0.0
+    compile_seconds: float = 0.0
+
+    @property
+    def ratio(self) -> float:
+        """Median ratio default / plan; 0 if it was not timed."""
+        return self.measured.ratio if self.measured else 0.0

@@ -1,0 +1,162 @@
+"""Comparison of a plan's outputs with those of jaxlib's default."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hlograph.execution.equivalence.arrays import Array, Signature, dtype_of
+from hlograph.execution.equivalence.judgement import Judgement
+from hlograph.execution.equivalence.outputs import Outputs
+from hlograph.execution.equivalence.rounding import rounding_error
+from hlograph.execution.equivalence.verdict import RANK, Verdict
+from hlograph.measuring.samples import Sample, Samples
+from hlograph.plans import Numerics
+from hlograph.programs import Program
+
+Runner = Callable[[list[Array]], list[Array]]
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Result of the comparison of a plan with the default.
+
+    Attributes:
+        accepted: True if the outputs are what the numerics class asks for.
+        verdict: The worst verdict of all samples: ``equal``, ``close``, ``not comparable`` or
+            ``different``.
+        reason: The reason for that verdict, with the sample's name.
+        samples: Names of the samples that were compared.
+    """
+
+    accepted: bool
+    verdict: Verdict
+    reason: str
+    samples: tuple[str, ...]
+
+
+class Verifier:
+    """Compares plans with jaxlib's default on the same inputs.
+
+    Args:
+        program: The program.
+        samples: Makes its inputs.
+        default: Function that runs the default.
+        numerics: Class that the outputs must belong to: ``exact`` asks for equal bits, ``close``
+            for a difference that rounding explains, where the default is finite on adversarial
+            inputs, and ``fast`` for the same, on adversarial inputs only if all of the default's
+            outputs are finite.
+    """
+
+    def __init__(
+        self, program: Program, samples: Samples, default: Runner, numerics: Numerics
+    ) -> None:
+        self._signature, self._default = program.signature, default
+        self._numerics: Numerics = numerics
+        self._error = rounding_error(samples.flow)
+        self._samples = samples
+        self._known: dict[str, _Compared] = {}
+
+    def check(self, run: Runner, *, thorough: bool) -> Checks:
+        """Compares the outputs of a plan with the default's.
+
+        Args:
+            run: Function that runs the plan.
+            thorough: False compares on the first usual inputs alone, which takes less time.
+        """
+        worst: tuple[Verdict, str] = ("equal", "every bit is the same")
+        done: list[str] = []
+        usual = self._samples.usual if thorough else self._samples.usual[:1]
+        adversarial = self._samples.adversarial() if thorough else ()
+        for sample in itertools.chain(usual, adversarial):
+            compared = self._compared(sample)
+            done.append(sample.name)
+            if not compared.comparable:
+                continue
+            verdict, reason = compared.verdict(run, self._error)
+            if not self._accepts(verdict, sample):
+                return Checks(False, verdict, f"on {sample.name} inputs: {reason}", tuple(done))
+            if RANK.index(verdict) > RANK.index(worst[0]):
+                worst = verdict, f"on {sample.name} inputs: {reason}"
+        if not any(self._compared(sample).comparable for sample in usual):
+            reason = "no output of the default is finite on the usual inputs"
+            return Checks(False, "not comparable", reason, tuple(done))
+        return Checks(True, *worst, tuple(done))
+
+    def _accepts(self, verdict: Verdict, sample: Sample) -> bool:
+        if self._numerics == "exact":
+            return verdict == "equal"
+        # An original that is chaotic on inputs chosen to break it says nothing about the plan.
+        if verdict == "not comparable":
+            return sample.adversarial
+        return verdict != "different"
+
+    def _compared(self, sample: Sample) -> _Compared:
+        if sample.name in self._known:
+            return self._known[sample.name]
+        compared = _Compared(self._signature, sample, self._default, self._numerics)
+        # Adversarial samples are compared once in a process, and would fill its memory.
+        if not sample.adversarial:
+            self._known[sample.name] = compared
+        return compared
+
+
+class _Compared:
+    """The default's outputs on one sample, of which the finite elements are compared.
+
+    Attributes:
+        comparable: False if there is nothing to compare.
+    """
+
+    def __init__(
+        self, signature: Signature, sample: Sample, default: Runner, numerics: Numerics
+    ) -> None:
+        self._inputs, self._signature = sample.inputs, signature
+        found = default(sample.inputs)
+        # What a usual input makes infinite or NaN must be so with a plan, too.
+        masked = sample.adversarial and numerics != "exact"
+        finite = [_finite(array) for array in found]
+        self._masks = finite if masked else None
+        some = [bool(mask.any()) for mask in finite if mask.size]
+        if numerics == "exact":
+            self.comparable = True
+        elif numerics == "fast" and sample.adversarial:
+            self.comparable = all(mask.all() for mask in finite)
+        else:
+            self.comparable = any(some) or not some
+        self._outputs = Outputs(
+            signature, [sample.inputs], lambda inputs: self._masked(default(inputs))
+        )
+
+    def verdict(self, run: Runner, error: float) -> tuple[Verdict, str]:
+        outputs = run(self._inputs)
+        expected = [(spec.dims, dtype_of(spec.element_type)) for spec in self._signature.results]
+        # numpy would broadcast arrays of other shapes.
+        if [(array.shape, array.dtype) for array in outputs] != expected:
+            return "different", "the number of outputs, their shapes or types are others"
+        judgements = self._outputs.judge(0, self._masked(outputs), error)
+        if not judgements:
+            return "equal", "every bit is the same"
+        worst = max(judgements, key=_badness)
+        return worst.verdict, worst.reason
+
+    def _masked(self, outputs: list[Array]) -> list[Array]:
+        if self._masks is None:
+            return outputs
+        return [
+            array if mask.all() else np.where(mask, array, np.zeros_like(array))
+            for array, mask in zip(outputs, self._masks, strict=True)
+        ]
+
+
+def _finite(array: Array) -> Array:
+    if array.dtype.kind in "iub" or array.dtype.name.lstrip("u").startswith("int"):
+        return np.ones(array.shape, np.bool_)
+    return np.isfinite(array)
+
+
+def _badness(judgement: Judgement) -> tuple[int, float]:
+    return RANK.index(judgement.verdict), judgement.difference.relative

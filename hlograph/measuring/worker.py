@@ -1,0 +1,218 @@
+"""The measuring worker: compiles, verifies and times plans of one program in its process."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hlograph.errors import HloError, NotExecutableError
+from hlograph.isolation.flight_recorder import FlightRecorder
+from hlograph.measuring import lock
+from hlograph.measuring.bootstrap import bootstrap_interval
+from hlograph.measuring.runs import Run, seconds_in_turns
+from hlograph.measuring.samples import Samples
+from hlograph.measuring.trial import Effort, Job, Outcome, Trial
+from hlograph.measuring.verification import Verifier
+from hlograph.plans import Measured, Plan, compile_program
+
+DEFAULT = b"default"
+"""Note of an operation of jaxlib's default in the flight recorder; a plan's is its digest."""
+
+# A control that is off by more than this says that the machine is busy: it is measured again.
+_QUIET = 0.04
+_ATTEMPTS = 3
+
+# A candidate this slow in each of the first pairs needs no more of them.
+_HOPELESS = 0.8
+
+# The control is a compilation of its own, unless that takes longer than this.
+_LONG_COMPILE = 5.0  # seconds
+
+# A plan may take this many times as long as the default, and some seconds: its first run, and its
+# compilation. The default may take an hour.
+_SLOW_RUN, _SLOW_COMPILE, _SECONDS, _HOUR = 4.0, 5.0, 20.0, 3600.0
+
+
+class _TooSlowError(HloError):
+    """Raised when the first run of a plan took so long that no more are needed."""
+
+
+class MeasuringWorker:
+    """Measures plans of one program beside jaxlib's default.
+
+    Time limits are those of operations, without the time that a worker waits for the machine.
+
+    Args:
+        job: The program and the conditions.
+        recorder: Records each operation that may end the process.
+
+    Raises:
+        NotExecutableError: jaxlib does not compile or run the default.
+    """
+
+    def __init__(self, job: Job, recorder: FlightRecorder) -> None:
+        self._job, self._recorder = job, recorder
+        self._samples = Samples(job.program, job.given, job.seed)
+        self._inputs = self._samples.usual[0].inputs
+        try:
+            self._default = self._compiled(Plan(), DEFAULT, _HOUR)
+            self._default_seconds = self._seconds_of_default()
+        except (HloError, RuntimeError) as error:
+            raise NotExecutableError(
+                f"jaxlib does not compile or run {job.program.name}: {error}"
+            ) from error
+        self._control: Run | None = None
+        self._verifier = Verifier(
+            job.program,
+            self._samples,
+            self._runner(self._default.executable, DEFAULT, _HOUR),
+            job.numerics,
+        )
+
+    def __call__(self, trial: Trial) -> Outcome:
+        """Performs a trial. A plan that fails is an outcome with an error."""
+        begun = time.perf_counter()
+        outcome = self._measured(trial)
+        return replace(outcome, seconds=time.perf_counter() - begun)
+
+    def _measured(self, trial: Trial) -> Outcome:
+        plan, thorough, digest = trial.plan, trial.effort.thorough, trial.plan.digest.encode()
+        try:
+            limit = _SECONDS + _SLOW_COMPILE * self._default.seconds
+            compiled = self._compiled(plan, digest, limit)
+            limit = _SECONDS + 2 * _SLOW_RUN * self._default_seconds
+            runner = self._runner(compiled.executable, digest, limit, self._slow_run())
+            checks = self._verifier.check(runner, thorough=thorough)
+        except (HloError, RuntimeError) as error:
+            return Outcome(plan, thorough, error=str(error))
+        if not checks.accepted:
+            return Outcome(
+                plan,
+                thorough,
+                checks=checks,
+                error=f"outputs are {checks.verdict}: {checks.reason}",
+                compile_seconds=compiled.seconds,
+            )
+        measured = self._timed(compiled.run, trial.effort, digest)
+        return Outcome(plan, thorough, measured, checks, compile_seconds=compiled.seconds)
+
+    def _compiled(self, plan: Plan, note: bytes, limit: float) -> _Compiled:
+        with lock.compiling(), self._noted(note, limit):
+            begun = time.perf_counter()
+            executable = compile_program(self._job.program, plan)
+            seconds = time.perf_counter() - begun
+            return _Compiled(executable, self._run_of(executable), seconds)
+
+    def _run_of(self, executable: Any) -> Run:
+        return Run(executable, self._inputs, self._job.program.donated)
+
+    def _seconds_of_default(self) -> float:
+        with lock.compiling(), self._noted(DEFAULT, _HOUR):
+            self._default.run.seconds()  # warms it
+            return self._default.run.seconds()
+
+    def _slow_run(self) -> float:
+        return 1.0 + _SLOW_RUN * self._default_seconds
+
+    def _runner(
+        self, executable: Any, note: bytes, limit: float, slow: float = math.inf
+    ) -> Callable[[list[Any]], list[Any]]:
+        def run(inputs: list[Any]) -> list[Any]:
+            # Beside compilations, not beside measurements.
+            with lock.compiling(), self._noted(note, limit):
+                begun = time.perf_counter()
+                outputs = Run(executable, inputs, self._job.program.donated).outputs()
+            seconds = time.perf_counter() - begun
+            if seconds > slow:
+                raise _TooSlowError(
+                    f"a run took {seconds:.1f} s, and {self._default_seconds:.1f} s by default"
+                )
+            return outputs
+
+        return run
+
+    def _timed(self, run: Run, effort: Effort, note: bytes) -> Measured:
+        if not effort.thorough:
+            return self._race([self._default.run, run], effort, note)
+        if self._control is None:
+            quick = self._default.seconds < _LONG_COMPILE
+            self._control = (
+                self._compiled(Plan(), DEFAULT, _HOUR).run
+                if quick
+                else self._run_of(self._default.executable)
+            )
+        best: Measured | None = None
+        for _ in range(_ATTEMPTS):
+            measured = self._race([self._default.run, run, self._control], effort, note)
+            if best is None or _noise(measured) < _noise(best):
+                best = measured
+            if _noise(best) < _QUIET:
+                break
+        assert best is not None
+        return best
+
+    def _race(self, runs: list[Run], effort: Effort, note: bytes) -> Measured:
+        turns = len(runs) * (effort.least + 2)
+        limit = _SECONDS + 2 * effort.max_seconds + turns * self._slow_run()
+        with lock.alone(), self._noted(note, limit):
+            times = seconds_in_turns(
+                runs,
+                pairs=effort.pairs,
+                block_seconds=effort.block_seconds,
+                max_seconds=effort.max_seconds,
+                least=effort.least,
+                stop=lambda times: bool(np.max(times[:, 0] / times[:, 1]) < _HOPELESS),
+            )
+        ratios = (times[:, 0] / times[:, 1]).tolist()
+        low, high = bootstrap_interval(ratios, statistic="median")
+        control = times[:, 0] / times[:, 2] if times.shape[1] > 2 else np.ones(1)
+        return Measured(
+            default_seconds=float(np.median(times[:, 0])),
+            seconds=float(np.median(times[:, 1])),
+            ratio=float(np.median(ratios)),
+            low=low,
+            high=high,
+            control=float(np.median(control)),
+            pairs=len(ratios),
+        )
+
+    @contextmanager
+    def _noted(self, what: bytes, limit: float) -> Iterator[None]:
+        self._recorder.begin(what, limit)
+        try:
+            yield
+        finally:
+            self._recorder.end()
+
+
+class _Compiled(NamedTuple):
+    """An executable of jaxlib, a run of it, and the seconds that its compilation took."""
+
+    executable: Any
+    run: Run
+    seconds: float
+
+
+def _noise(measured: Measured) -> float:
+    return abs(math.log(measured.control))
+
+
+class MakeMeasuringWorker:
+    """Makes a measuring worker in its process; can be pickled.
+
+    Args:
+        job: The program and the conditions.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def __call__(self, recorder: FlightRecorder) -> MeasuringWorker:
+        """Returns the worker."""
+        return MeasuringWorker(self._job, recorder)

@@ -1,0 +1,26 @@
+"""Plans: what is done to one program, and how jaxlib is made to do it.
+
+    plan = Plan.load("step.plan.json")
+    compiled = compile_lowered(jax.jit(step).lower(params, batch), plan)   # jax.stages.Compiled
+
+A plan reaches jaxlib in four ways: passes and rewrites before XLA's own (``stablehlo``), layouts
+(``layouts``), flags of the compilation (``flags``), and decisions about single instructions of the
+optimized module, such as its fusions, partitions and libraries (``placement``).
+"""
+
+from hlograph.plans.compiling import compile_lowered, compile_program
+from hlograph.plans.errors import PlanError, PlanRefusedError
+from hlograph.plans.placement import Placement
+from hlograph.plans.plan import NUMERICS, Measured, Numerics, Plan
+
+__all__ = [
+    "NUMERICS",
+    "Measured",
+    "Numerics",
+    "Placement",
+    "Plan",
+    "PlanError",
+    "PlanRefusedError",
+    "compile_lowered",
+    "compile_program",
+]

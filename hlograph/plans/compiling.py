@@ -1,0 +1,155 @@
+"""Compilation of programs in jaxlib as plans say."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hlograph.plans import flags
+from hlograph.plans.client import PlannedClient
+from hlograph.plans.errors import PlanError
+from hlograph.plans.hook import CaptureError, editing
+from hlograph.plans.literals import with_name
+from hlograph.plans.plan import Plan
+from hlograph.plans.transforming import transformed
+from hlograph.plans.weak_types import checking_weak_types
+from hlograph.programs import Program, mlir_modules
+
+# Prefix of a plan's digest in the name of its module. The name is part of the key of JAX's
+# compilation cache, which knows nothing of placements and extra flags.
+_MARK = "__plan_"
+# Of modules that are compiled until they are optimized, and never run.
+_CAPTURE, _CAPTURES = "__optimized_", itertools.count()
+# Prefix of the names of custom calls to LAPACK, which crash before LAPACK was initialised.
+_LAPACK = b"lapack_"
+
+
+def compile_program(program: Program, plan: Plan | None = None) -> Any:
+    """Compiles a program with jaxlib's CPU client, as ``jax.jit`` would, and with a plan.
+
+    Args:
+        program: The program.
+        plan: The plan; None is jaxlib's default.
+
+    Returns:
+        The ``jaxlib._jax.LoadedExecutable``.
+
+    Raises:
+        PlanError: The plan cannot be carried out, or XLA does not compile the program.
+        PlanRefusedError: The plan is for another program.
+    """
+    from jax.extend import backend
+
+    plan = plan or Plan()
+    client = PlannedClient(backend.get_backend("cpu"), plan)
+    data = mlir_modules.renamed(transformed(program, plan), _planned_name(program.name, plan))
+    return _compiled(program, plan, client, data)
+
+
+def capture(program: Program, plan: Plan | None = None) -> bytes:
+    """Returns the optimized module of a program; see ``hlograph.plans.optimized``."""
+    from jax.extend import backend
+
+    plan = replace(plan or Plan(), placements=(), placed="")
+    name = f"{program.name}{_CAPTURE}{next(_CAPTURES)}"
+    data = mlir_modules.renamed(transformed(program, plan), name)
+    found: list[bytes] = []
+
+    def stop(proto: bytes) -> None:
+        found.append(proto)
+        raise CaptureError("the optimized module was all that was wanted")
+
+    client = PlannedClient(backend.get_backend("cpu"), plan)
+    with editing(name, stop):
+        try:
+            _compiled(program, plan, client, data)
+        except PlanError:
+            if not found:
+                raise
+    if not found:
+        raise PlanError(f"jaxlib did not show its optimized module of {program.name}")
+    return with_name(found[0], program.name)
+
+
+def _compiled(program: Program, plan: Plan, client: PlannedClient, data: bytes) -> Any:
+    from jax.extend import backend
+    from jaxlib import lapack, xla_client
+
+    device = client.local_devices()[0]
+    overrides: Any = flags.options(plan.flags)  # jax takes numbers and switches too
+    options = backend.get_compile_options(
+        num_replicas=1,
+        num_partitions=1,
+        device_assignment=[[device.id]],
+        env_options_overrides=overrides or None,
+        backend=client,  # pyright: ignore[reportArgumentType]
+    )
+    devices = xla_client.DeviceList((device,))
+    if _LAPACK in data:
+        # jax does this when it lowers such a function; a program from a file was lowered elsewhere.
+        lapack.prepare_lapack_call("getrf_ffi", np.dtype(np.float32))
+    try:
+        return client.compile_and_load(data, devices, options)
+    except RuntimeError as error:  # jax.errors.JaxRuntimeError
+        raise PlanError(f"XLA does not compile {program.name}: {error}") from error
+
+
+def compile_lowered(lowered: Any, plan: Plan) -> Any:
+    """Compiles a lowered jax function as a plan says.
+
+    The result is called as the function is, with the same overhead as ``jax.jit``: pytrees,
+    donated arguments and several outputs are those of the function, and arguments of other types
+    are a TypeError. Two things differ:
+
+    - With placements, jaxlib 0.10.2 forgets which arguments were donated. They stay valid, the
+      results are the same, and the program needs memory for both.
+    - With the layout of an argument, jax copies an array that has another one, in each call; pass
+      ``jax.device_put(x, compiled.input_formats...)`` to copy it once. With that of a result,
+      the results have it, and are committed to their device.
+
+    Args:
+        lowered: A ``jax.stages.Lowered``.
+        plan: The plan.
+
+    Returns:
+        A ``jax.stages.Compiled``.
+
+    Raises:
+        PlanError: The plan cannot be carried out, or XLA does not compile the program.
+        PlanRefusedError: The plan is for another program.
+    """
+    if plan.is_empty:
+        return checking_weak_types(lowered.compile(), lowered)
+    program = Program.of_lowered(lowered)
+    # jax has no public way to compile another module for a lowered function. These attributes are
+    # those of jax 0.10, and tests/hlograph/plans hold them.
+    try:
+        lowering = copy.copy(lowered._lowering)
+        arguments = lowering.compile_args
+        client = arguments["backend"]
+    except (AttributeError, KeyError) as error:
+        raise PlanError(
+            f"this version of jax keeps a lowered program elsewhere: {error}"
+        ) from error
+    name = _planned_name(program.name, plan)
+    lowering._hlo = mlir_modules.parse(mlir_modules.renamed(transformed(program, plan), name))
+    lowering._executable = None
+    lowering.compile_args = {**arguments, "backend": PlannedClient(client, plan)}
+    if any(key.startswith("result:") for key in plan.layouts):
+        # jax.jit ignores the layout of an array that is not committed, and would read it wrongly.
+        lowering.compile_args["committed"] = True
+    planned = copy.copy(lowered)
+    planned._lowering = lowering
+    try:
+        compiled = planned.compile(compiler_options=flags.options(plan.flags) or None)
+        return checking_weak_types(compiled, lowered)
+    except RuntimeError as error:  # jax.errors.JaxRuntimeError
+        raise PlanError(f"XLA does not compile {program.name}: {error}") from error
+
+
+def _planned_name(name: str, plan: Plan) -> str:
+    return name if plan.is_empty else f"{name}{_MARK}{plan.digest}"

@@ -1,0 +1,108 @@
+"""Constants of a module, carried from one proto to another one.
+
+Text would lose what a NaN carries, and takes long for large constants. So an edited module is
+printed without them, and they are put back byte by byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+# Field numbers: HloModuleProto.computations, HloComputationProto.instructions,
+# HloInstructionProto.name, .opcode, .literal.
+_COMPUTATIONS, _INSTRUCTIONS, _NAME, _OPCODE, _LITERAL = 3, 2, 1, 2, 8
+
+
+def literals(proto: bytes) -> dict[str, bytes]:
+    """Returns the serialized literals of a serialized ``HloModuleProto``, by instruction."""
+    found: dict[str, bytes] = {}
+    for _, computation in _of(proto, _COMPUTATIONS):
+        for _, instruction in _of(computation, _INSTRUCTIONS):
+            parts = {number: data for number, _, data in fields(instruction) if data is not None}
+            if bytes(parts.get(_OPCODE, b"")) == b"constant" and _LITERAL in parts:
+                found[bytes(parts[_NAME]).decode()] = bytes(parts[_LITERAL])
+    return found
+
+
+def with_literals(proto: bytes, values: Mapping[str, bytes]) -> bytes:
+    """Returns a serialized ``HloModuleProto`` with other literals.
+
+    Args:
+        proto: The module.
+        values: Serialized literals by the names of constants; other constants stay.
+    """
+
+    def instruction(data: memoryview) -> bytes:
+        parts = {number: part for number, _, part in fields(data) if part is not None}
+        if bytes(parts.get(_OPCODE, b"")) != b"constant":
+            return bytes(data)
+        value = values.get(bytes(parts[_NAME]).decode())
+        return bytes(data) if value is None else _edited(data, _LITERAL, lambda _: value)
+
+    def computation(data: memoryview) -> bytes:
+        return _edited(data, _INSTRUCTIONS, instruction)
+
+    return _edited(memoryview(proto), _COMPUTATIONS, computation)
+
+
+def with_name(proto: bytes, name: str) -> bytes:
+    """Returns a serialized ``HloModuleProto`` with another name."""
+    return _edited(memoryview(proto), _NAME, lambda _: name.encode())
+
+
+def fields(data: bytes | memoryview) -> Iterator[tuple[int, memoryview, memoryview | None]]:
+    """Yields the fields of a message in the wire format of protocol buffers.
+
+    Each is its number, its bytes with the tag, and its payload if that has a length.
+    """
+    view, position = memoryview(data), 0
+    while position < len(view):
+        start = position
+        tag, position = _varint(view, position)
+        payload = None
+        match tag & 7:
+            case 0:
+                _, position = _varint(view, position)
+            case 1:
+                position += 8
+            case 2:
+                length, position = _varint(view, position)
+                payload = view[position : position + length]
+                position += length
+            case _:
+                position += 4
+        yield tag >> 3, view[start:position], payload
+
+
+def _of(data: bytes | memoryview, number: int) -> Iterator[tuple[int, memoryview]]:
+    return ((n, part) for n, _, part in fields(data) if n == number and part is not None)
+
+
+def _edited(data: memoryview, number: int, edit: Callable[[memoryview], bytes]) -> bytes:
+    out = bytearray()
+    for found, raw, payload in fields(data):
+        if found != number or payload is None:
+            out += raw
+            continue
+        new = edit(payload)
+        out += _as_varint(number << 3 | 2) + _as_varint(len(new)) + new
+    return bytes(out)
+
+
+def _varint(view: memoryview, position: int) -> tuple[int, int]:
+    number = shift = 0
+    while True:
+        byte = view[position]
+        number |= (byte & 0x7F) << shift
+        position, shift = position + 1, shift + 7
+        if byte < 0x80:
+            return number, position
+
+
+def _as_varint(number: int) -> bytes:
+    out = bytearray()
+    while True:
+        number, low = number >> 7, number & 0x7F
+        out.append(low | (0x80 if number else 0))
+        if not number:
+            return bytes(out)

@@ -1,0 +1,264 @@
+"""A model of a module's text: computations and instructions, split and not interpreted.
+
+XLA has no Python interface that edits modules. Its text names everything, and jaxlib reads and
+writes it, so that no other XLA is needed. Metadata is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from hlograph.plans.errors import PlanError
+from hlograph.plans.placing.brackets import end_of, split
+
+_COMPUTATION = re.compile(r"(ENTRY )?%(\S+) (?:\(.*\) -> .* )?\{")
+_REFERENCE = re.compile(r"%([^\s,{}()]+)")
+_COMMENT = re.compile(r"/\*.*?\*/\s*")
+_CALLS = (
+    "calls",
+    "to_apply",
+    "body",
+    "condition",
+    "branch_computations",
+    "true_computation",
+    "false_computation",
+    "called_computations",
+)
+_PREDECESSORS = "control-predecessors"
+_PLAIN_ARGUMENTS = ("parameter", "constant")
+
+
+@dataclass
+class Instruction:
+    """One instruction.
+
+    Attributes:
+        name: Name, without the percent sign.
+        shape: Shape with layout, as text.
+        opcode: XLA's name of the operation.
+        operands: Names of the operands.
+        attributes: Attributes as text, by their names.
+        is_root: True for the result of its computation.
+        argument: What stands in the place of operands: the number of a parameter, a literal.
+        origin: Name of the instruction that this one is a copy of, or its own.
+    """
+
+    name: str
+    shape: str
+    opcode: str
+    operands: list[str]
+    attributes: dict[str, str] = field(default_factory=dict)
+    is_root: bool = False
+    argument: str = ""
+    origin: str = ""
+
+    @property
+    def calls(self) -> list[str]:
+        """Names of the computations that it calls."""
+        return [
+            name
+            for key in _CALLS
+            if key in self.attributes
+            for name in _REFERENCE.findall(self.attributes[key])
+        ]
+
+    @property
+    def predecessors(self) -> list[str]:
+        """Names of the instructions that have to run before it, beside its operands."""
+        return _REFERENCE.findall(self.attributes.get(_PREDECESSORS, ""))
+
+    @property
+    def kind(self) -> str:
+        """Kind of a fusion, such as ``kLoop``; empty for other instructions."""
+        return self.attributes.get("kind", "")
+
+    def copy(self, name: str) -> Instruction:
+        """Returns a copy with another name."""
+        return replace(
+            self, name=name, operands=list(self.operands), attributes=dict(self.attributes)
+        )
+
+    def __str__(self) -> str:
+        arguments = self.argument or ", ".join(f"%{name}" for name in self.operands)
+        extra = "".join(
+            f", {key}={value}" if value else f", {key}" for key, value in self.attributes.items()
+        )
+        root = "ROOT " if self.is_root else ""
+        return f"  {root}%{self.name} = {self.shape} {self.opcode}({arguments}){extra}"
+
+
+@dataclass
+class Computation:
+    """A computation: instructions in an order in which each follows its operands."""
+
+    name: str
+    is_entry: bool
+    instructions: list[Instruction]
+    tail: str = ""
+
+    @property
+    def root(self) -> Instruction:
+        """The instruction whose value is the result."""
+        return next(one for one in self.instructions if one.is_root)
+
+    @property
+    def parameters(self) -> list[Instruction]:
+        """The parameters by their numbers."""
+        found = [one for one in self.instructions if one.opcode == "parameter"]
+        return sorted(found, key=lambda one: int(one.argument))
+
+    @property
+    def by_name(self) -> dict[str, Instruction]:
+        """The instructions by their names."""
+        return {one.name: one for one in self.instructions}
+
+    def users(self, name: str) -> list[Instruction]:
+        """Returns the instructions that have an operand of that name."""
+        return [one for one in self.instructions if name in one.operands]
+
+    def __str__(self) -> str:
+        body = "\n".join(map(str, self.instructions))
+        return f"{'ENTRY ' if self.is_entry else ''}%{self.name} {{\n{body}\n}}{self.tail}\n"
+
+
+@dataclass
+class ModuleText:
+    """A module: its first line, and its computations by their names."""
+
+    header: str
+    computations: dict[str, Computation]
+    _called_from: dict[str, list[tuple[Computation, Instruction]]] | None = None
+    _names: set[str] | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> ModuleText:
+        """Splits a module's text.
+
+        Raises:
+            PlanError: A line is of a form that is not known.
+        """
+        header, _, body = text.partition("\n")
+        module = cls(header, {})
+        current: Computation | None = None
+        for line in body.splitlines():
+            if current is None:
+                if match := _COMPUTATION.fullmatch(line):
+                    current = Computation(match[2], bool(match[1]), [])
+                elif line:
+                    raise PlanError(f"expected a computation of an HLO module, got {line[:200]!r}")
+            elif line.startswith("}"):
+                current.tail = line[1:]
+                module.computations[current.name] = current
+                current = None
+            else:
+                current.instructions.append(_instruction(line))
+        return module
+
+    def __str__(self) -> str:
+        return "\n\n".join([self.header, *map(str, self._callees_first())])
+
+    @property
+    def entry(self) -> Computation:
+        """The computation that runs first."""
+        return next(one for one in self.computations.values() if one.is_entry)
+
+    def find(self, name: str) -> tuple[Computation, Instruction]:
+        """Returns the instruction of a name and its computation.
+
+        Raises:
+            PlanError: There is none, or several.
+        """
+        found = [pair for pair in self.instructions() if pair[1].name == name]
+        if len(found) != 1:
+            raise PlanError(
+                f"expected the name of one instruction of the optimized module, and {name!r} "
+                f"belongs to {len(found)}"
+            )
+        return found[0]
+
+    def instructions(self) -> Iterator[tuple[Computation, Instruction]]:
+        """Yields every instruction with its computation."""
+        for computation in self.computations.values():
+            for one in computation.instructions:
+                yield computation, one
+
+    def called_from(self) -> dict[str, list[tuple[Computation, Instruction]]]:
+        """Returns the instructions that call a computation, by its name, with where they are.
+
+        They are collected once; call ``changed`` after an edit.
+        """
+        if self._called_from is None:
+            self._called_from = {}
+            for computation, one in self.instructions():
+                for name in one.calls:
+                    self._called_from.setdefault(name, []).append((computation, one))
+        return self._called_from
+
+    def changed(self) -> None:
+        """Forgets what was collected of the module's calls."""
+        self._called_from = None
+
+    def fresh(self, name: str) -> str:
+        """Returns a name that no instruction and no computation has, made from another one."""
+        number, free = 1, name
+        while free in self._taken():
+            free, number = f"{name}.p{number}", number + 1
+        self._taken().add(free)
+        return free
+
+    def free_prefix(self, prefix: str) -> str:
+        """Returns a text that no name begins with, made from another one."""
+        number, free = 1, prefix
+        while any(name.startswith(f"{free}.") for name in self._taken()):
+            free, number = f"{prefix}.p{number}", number + 1
+        return free
+
+    def add(self, computation: Computation) -> None:
+        """Adds a computation."""
+        self.computations[computation.name] = computation
+        self._taken().update(one.name for one in computation.instructions)
+
+    def _taken(self) -> set[str]:
+        if self._names is None:
+            self._names = {one.name for _, one in self.instructions()} | set(self.computations)
+        return self._names
+
+    def _callees_first(self) -> Iterator[Computation]:
+        """Yields the computations in the order that XLA's parser needs."""
+        done: set[str] = set()
+        waiting = list(reversed(self.computations))
+        while waiting:
+            name = waiting[-1]
+            body = self.computations[name].instructions
+            missing = [n for one in body for n in one.calls if n not in done]
+            if name in done or not missing:
+                waiting.pop()
+                if name not in done:
+                    done.add(name)
+                    yield self.computations[name]
+            else:
+                waiting += missing
+
+
+def _instruction(line: str) -> Instruction:
+    head, equals, rest = line.strip().partition(" = ")
+    is_root = head.startswith("ROOT ")
+    name = head.removeprefix("ROOT ")
+    if not equals or not name.startswith("%"):
+        raise PlanError(f"expected an instruction of an HLO module, got {line[:200]!r}")
+    end = end_of(rest, 0) if rest.startswith("(") else rest.index(" ")
+    shape, rest = rest[:end], rest[end:].lstrip()
+    start = rest.index("(")
+    opcode, end = rest[:start], end_of(rest, start)
+    arguments = rest[start + 1 : end - 1]
+    attributes: dict[str, str] = {}
+    for part in split(rest[end:]):
+        key, _, value = part.partition("=")
+        attributes[key] = value
+    plain = opcode in _PLAIN_ARGUMENTS
+    operands = [] if plain else [_COMMENT.sub("", one).lstrip("%") for one in split(arguments)]
+    name = name[1:]
+    argument = arguments if plain else ""
+    return Instruction(name, shape, opcode, operands, attributes, is_root, argument, name)

@@ -1,0 +1,78 @@
+"""Listing of the placements that apply to an optimized module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hlograph.plans import jaxlib_modules
+from hlograph.plans.errors import PlanError
+from hlograph.plans.placement import Placement
+from hlograph.plans.placing.fusing import check_fuse
+from hlograph.plans.placing.hlo_text import Computation, Instruction, ModuleText
+from hlograph.plans.placing.kernels import check_one_kernel
+from hlograph.plans.placing.kinds import ELEMENTWISE, is_library_fusion, is_loop_fusion
+from hlograph.plans.placing.library import check_library, check_no_library
+from hlograph.plans.placing.partitions import partition_values
+from hlograph.plans.placing.splitting import parts_of
+
+_LIBRARIES = ("ynn", "onednn")
+
+
+def placements_of(proto: bytes) -> list[Placement]:
+    """Returns the placements that apply to a module, each taken alone.
+
+    ``partitions`` is listed with one thread and powers of two, ``unfuse`` for whole fusions and for
+    those of their parts that move data or are read more than once.
+
+    Args:
+        proto: Serialized ``HloModuleProto`` of the optimized module.
+    """
+    module = ModuleText.parse(jaxlib_modules.text_of(proto, literals=False))
+    fused = {
+        name for _, one in module.instructions() if one.opcode == "fusion" for name in one.calls
+    }
+    found: list[Placement] = []
+    for home in module.computations.values():
+        if home.name in fused:
+            continue
+        for one in home.instructions:
+            found += _of(module, home, one)
+    return found
+
+
+def _of(module: ModuleText, home: Computation, one: Instruction) -> Iterator[Placement]:
+    if is_loop_fusion(one):
+        for value in partition_values(module, home, one):
+            yield Placement(one.name, "partitions", value)
+        yield from _unfuses(module, one)
+        for user in home.users(one.name):
+            if _accepts(check_fuse, module, home, one, user):
+                yield Placement(one.name, "fuse", user.name)
+    if is_library_fusion(one) and _accepts(check_no_library, module, one):
+        yield Placement(one.name, "library", "none")
+    if one.opcode in ("dot", "convolution") or is_loop_fusion(one):
+        for library in _LIBRARIES:
+            if _accepts(check_library, module, home, one, library):
+                yield Placement(one.name, "library", library)
+    if one.opcode in ("call", "while") and _accepts(check_one_kernel, module, home, one):
+        yield Placement(one.name, "one-kernel")
+
+
+def _unfuses(module: ModuleText, one: Instruction) -> Iterator[Placement]:
+    inner = module.computations[one.calls[0]]
+    parts = parts_of(module, one)
+    if parts:
+        yield Placement(one.name, "unfuse")
+    for name in parts:
+        shared = len(inner.users(name)) > 1
+        if len(parts) > 1 and (shared or inner.by_name[name].opcode not in ELEMENTWISE):
+            yield Placement(name, "unfuse")
+
+
+def _accepts(check: object, *arguments: object) -> bool:
+    assert callable(check)
+    try:
+        check(*arguments)
+    except PlanError:
+        return False
+    return True

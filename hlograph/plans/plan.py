@@ -1,0 +1,300 @@
+"""The plan: all that is done to one program, and the speed that it was measured at."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+from hlograph.plans import flags as flag_list
+from hlograph.plans.errors import PlanError, PlanRefusedError
+from hlograph.plans.flags import FlagValue
+from hlograph.plans.layouts import check as check_layouts
+from hlograph.plans.placement import Placement
+from hlograph.storage.atomic_write import write_text_atomically
+from hlograph.storage.locations import as_location, read_bytes
+from hlograph.storage.machine import Machine, machine
+
+KIND, VERSION = "hlograph plan", 1
+
+Numerics = Literal["exact", "close", "fast"]
+"""Class of a plan's results.
+
+``exact``: every bit is that of the default. ``close``: results differ by rounding only, within the
+tolerance of ``hlograph.execution.equivalence.judgement``. ``fast``: flags for fast math are
+allowed, with which infinities and NaNs may differ.
+"""
+
+NUMERICS: tuple[Numerics, ...] = get_args(Numerics)
+"""The classes, from strict to loose."""
+
+# Between the names of the methods of a merged plan.
+_JOINT = " + "
+
+
+def looser(first: Numerics, second: Numerics) -> Numerics:
+    """Returns the looser of two classes."""
+    return first if NUMERICS.index(first) >= NUMERICS.index(second) else second
+
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Speed of a plan, measured in turns with jaxlib's default.
+
+    Attributes:
+        default_seconds: Median time of one run of the default.
+        seconds: Median time of one run with the plan.
+        ratio: Median of the ratios default / plan, pair by pair: above 1, the plan is faster.
+        low: Lower end of the 95 % bootstrap interval of that median.
+        high: Upper end.
+        control: Same ratio of the default and the default compiled again.
+        pairs: Number of pairs.
+    """
+
+    default_seconds: float
+    seconds: float
+    ratio: float
+    low: float
+    high: float
+    control: float
+    pairs: int
+
+    def __str__(self) -> str:
+        return f"{self.ratio:.3f} times as fast ({self.low:.3f} to {self.high:.3f})"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is done to one program. The empty plan is jaxlib's default.
+
+    Attributes:
+        program: Name of the program's module.
+        fingerprint: Fingerprint of that module, before the steps.
+        steps: Names of passes and pipelines, and places of rewrites, applied in order before
+            XLA's own passes (way A).
+        layouts: Layouts of instructions by their name in the module after the steps, as
+            minor-to-major orders such as ``{0,1}`` (way D). ``argument:N`` and ``result:N`` are
+            the program's arguments and results, counted from 0 as leaves of its pytrees; an
+            array of another layout is copied in each call, see ``compile_lowered``.
+        flags: Flags of the compilation (way C); see ``hlograph.plans.flags.FLAGS``.
+        placements: Decisions about instructions of the optimized module (way B).
+        placed: Fingerprint of the optimized module that the placements are about; see
+            ``hlograph.plans.optimized``. Empty without placements.
+        numerics: Class of its results.
+        method: Name of the method that proposed it.
+        machine: Machine that it was measured on; None if it was not.
+        measured: Its speed there; None if it was not measured.
+    """
+
+    program: str = ""
+    fingerprint: str = ""
+    steps: tuple[str, ...] = ()
+    layouts: Mapping[str, str] = field(default_factory=lambda: _NONE)
+    flags: Mapping[str, FlagValue] = field(default_factory=lambda: _NONE)
+    placements: tuple[Placement, ...] = ()
+    placed: str = ""
+    numerics: Numerics = "exact"
+    method: str = ""
+    machine: Machine | None = None
+    measured: Measured | None = None
+
+    def __post_init__(self) -> None:
+        """Freezes the mappings and checks the flags and the class.
+
+        Raises:
+            PlanError: A flag, its value or the numerics class is unknown, or a layout is malformed.
+        """
+        flag_list.check(self.flags)
+        check_layouts(self.layouts)
+        if self.numerics not in NUMERICS:
+            raise PlanError(f"expected numerics of {', '.join(NUMERICS)}, got {self.numerics!r}")
+        for name in ("layouts", "flags"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing is done: the program runs as jaxlib compiles it."""
+        return not (self.steps or self.layouts or self.flags or self.placements)
+
+    @property
+    def num_decisions(self) -> int:
+        """Number of steps, layouts, flags and placements."""
+        return len(self.describe()) if not self.is_empty else 0
+
+    @property
+    def digest(self) -> str:
+        """Hash of what is done, as 16 hexadecimal digits; equal plans have the same."""
+        decisions = json.dumps(
+            [
+                self.steps,
+                dict(sorted(self.layouts.items())),
+                dict(sorted(self.flags.items())),
+                [placement.to_json() for placement in self.placements],
+                self.placed,
+            ],
+            separators=(",", ":"),
+        )
+        return hashlib.sha256(decisions.encode()).hexdigest()[:16]
+
+    def __or__(self, other: Plan) -> Plan:
+        """Merges two plans of one program; where both decide the same, the right one holds.
+
+        The result was not measured, and has the looser numerics class of both.
+
+        Raises:
+            PlanError: The plans are about different programs, or both have steps or placements
+                that refer to different states of the module.
+        """
+        for what in ("fingerprint", "steps", "placed"):
+            mine, theirs = getattr(self, what), getattr(other, what)
+            if mine and theirs and mine != theirs:
+                raise PlanError(
+                    f"expected plans with the same {what} to merge, got {mine!r} and {theirs!r}"
+                )
+        placements = {(one.instruction, one.decision): one for one in self.placements}
+        placements |= {(one.instruction, one.decision): one for one in other.placements}
+        return Plan(
+            program=other.program or self.program,
+            fingerprint=other.fingerprint or self.fingerprint,
+            steps=other.steps or self.steps,
+            layouts={**self.layouts, **other.layouts},
+            flags={**self.flags, **other.flags},
+            placements=tuple(placements.values()),
+            placed=other.placed or self.placed,
+            numerics=looser(self.numerics, other.numerics),
+            method=_JOINT.join(_parts(self.method) | _parts(other.method)),
+        )
+
+    def check(self, fingerprint: str, *, here: bool = True) -> None:
+        """Checks that the plan is one for a program on this machine.
+
+        Args:
+            fingerprint: Fingerprint of the program's module.
+            here: False does not ask for the machine that the plan was measured on.
+
+        Raises:
+            PlanRefusedError: It is not; the message says what differs.
+        """
+        if self.fingerprint and self.fingerprint != fingerprint:
+            raise PlanRefusedError(
+                f"this plan is for a program with fingerprint {self.fingerprint} "
+                f"({self.program}), and the program has {fingerprint}: other shapes, types or "
+                "code. Make a plan for it with hlograph.optimize"
+            )
+        if here and self.machine is not None and (difference := _differences(self.machine)):
+            raise PlanRefusedError(
+                f"this plan was measured elsewhere: {difference}. Its speed may not hold here: "
+                "measure it again with measure_again=True, or make a plan here"
+            )
+
+    def describe(self) -> list[str]:
+        """Returns what is done, one line for each decision."""
+        lines = [f"step {step}" for step in self.steps]
+        lines += [f"layout {name} = {layout}" for name, layout in self.layouts.items()]
+        lines += [f"flag {name} = {value}" for name, value in self.flags.items()]
+        lines += [str(placement) for placement in self.placements]
+        return lines or ["nothing: jaxlib's default"]
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        # A mapping proxy cannot be pickled.
+        return Plan.from_json, (self.to_json(),)
+
+    def to_json(self) -> str:
+        """Returns the plan as indented JSON."""
+        content = {
+            "kind": KIND,
+            "version": VERSION,
+            "program": self.program,
+            "fingerprint": self.fingerprint,
+            "numerics": self.numerics,
+            "method": self.method,
+            "steps": list(self.steps),
+            "layouts": dict(self.layouts),
+            "flags": dict(self.flags),
+            "placements": [placement.to_json() for placement in self.placements],
+            "placed": self.placed,
+            "machine": self.machine.to_json() if self.machine else None,
+            "measured": asdict(self.measured) if self.measured else None,
+        }
+        return json.dumps(content, indent=2) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Plan:
+        """Returns the plan that ``to_json`` wrote.
+
+        Raises:
+            PlanError: The text is not a plan of a known version.
+        """
+        try:
+            content = json.loads(text)
+            found = content.get("kind"), content.get("version")
+        except (ValueError, AttributeError) as error:
+            raise PlanError(f"expected the JSON of a plan: {error}") from error
+        if found != (KIND, VERSION):
+            raise PlanError(f"expected a {KIND!r} of version {VERSION}, got {found}")
+        try:
+            return _plan_of(content)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise PlanError(f"this plan is damaged: {error!r}") from error
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the plan to a JSON file."""
+        write_text_atomically(Path(path), self.to_json())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Plan:
+        """Reads a plan from a JSON file.
+
+        Args:
+            path: A path, or a URL that fsspec reads.
+
+        Raises:
+            PlanError: The file cannot be read or is not a plan.
+        """
+        try:
+            return cls.from_json(read_bytes(as_location(path)))
+        except OSError as error:
+            raise PlanError(f"cannot read the plan {os.fspath(path)!r}: {error}") from error
+
+    def measured_at(self, measured: Measured) -> Plan:
+        """Returns the plan with its speed on this machine."""
+        return replace(self, measured=measured, machine=machine())
+
+
+def _plan_of(content: dict[str, Any]) -> Plan:
+    measured, on = content["measured"], content["machine"]
+    return Plan(
+        program=str(content["program"]),
+        fingerprint=str(content["fingerprint"]),
+        steps=tuple(map(str, content["steps"])),
+        layouts={str(name): str(layout) for name, layout in content["layouts"].items()},
+        flags=dict(content["flags"]),
+        placements=tuple(map(Placement.from_json, content["placements"])),
+        placed=str(content["placed"]),
+        numerics=content["numerics"],
+        method=str(content["method"]),
+        machine=Machine.from_json(on) if on else None,
+        measured=Measured(**measured) if measured else None,
+    )
+
+
+def _parts(method: str) -> dict[str, None]:
+    """Returns the methods that a method's name joins, in order."""
+    return dict.fromkeys(filter(None, method.split(_JOINT)))
+
+
+def _differences(other: Machine) -> str:
+    here = asdict(machine())
+    return "; ".join(
+        f"{name} {value!r} there, {here[name]!r} here"
+        for name, value in asdict(other).items()
+        if value != here[name]
+    )

@@ -1,0 +1,62 @@
+"""Passes, rewrites and layouts that a plan applies before XLA's own passes (ways A and D)."""
+
+from __future__ import annotations
+
+from hlograph.errors import HloError
+from hlograph.module import Module
+from hlograph.plans.errors import PlanError
+from hlograph.plans.layouts import constrain, constrain_signature, needs_module
+from hlograph.plans.plan import Plan
+from hlograph.programs import Program, mlir_modules
+from hlograph.programs.program import to_stablehlo
+from hlograph.transforms.pipelines import pipelines
+
+
+def transformed(program: Program, plan: Plan) -> bytes:
+    """Returns the StableHLO bytecode of a program after a plan's steps and layouts.
+
+    XLA's own passes follow in jaxlib, and may undo what the steps did.
+
+    Raises:
+        PlanError: A step does not apply, or the result is not what jaxlib takes.
+        PlanRefusedError: The plan is for another program.
+    """
+    if not (plan.steps or plan.layouts):
+        return program.stablehlo()
+    if not plan.steps and not needs_module(plan.layouts):
+        target = mlir_modules.parse(program.stablehlo())
+        constrain_signature(target, plan.layouts)
+        return mlir_modules.to_bytecode(target)
+    module = program.module()
+    plan.check(module.fingerprint(), here=False)
+    apply_steps(module, plan.steps)
+    target = mlir_modules.parse(to_stablehlo(constrain(module.to_proto(), plan.layouts)))
+    if program.form != "hlo":
+        try:
+            mlir_modules.copy_signature(mlir_modules.parse(program.data), target)
+        except ValueError as error:
+            raise PlanError(f"the steps changed the program's signature: {error}") from error
+    constrain_signature(target, plan.layouts)
+    return mlir_modules.to_bytecode(target)
+
+
+def apply_steps(module: Module, steps: tuple[str, ...]) -> None:
+    """Applies passes, pipelines and rewrites to a module, in order.
+
+    Args:
+        module: The module; it is changed.
+        steps: Names of passes or pipelines, or places of rewrites, such as ``algebraic(add.1)``.
+
+    Raises:
+        PlanError: A step is unknown, does not apply, or fails.
+    """
+    for number, step in enumerate(steps):
+        try:
+            if step in pipelines:
+                module.run(pipelines[step])
+            elif "(" in step:
+                module.apply(step)
+            else:
+                module.run(step)
+        except (HloError, ValueError) as error:
+            raise PlanError(f"step {number + 1} of {len(steps)}, {step}: {error}") from error

@@ -1,0 +1,140 @@
+"""Recorded runs: when each step of XLA:CPU's runtime began and ended, from XLA's profiler.
+
+XLA marks each step (thunk) twice: by an event with the name of its instruction, which ends when the
+step's function returns, and by an event ``end: <name>`` that begins when the step is done. Steps
+that hand work to the thread pool are done later, on another thread. Steps of the bodies of loops
+and branches are marked each time they run; a loop that was compiled to one kernel is one step.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple
+
+from hlograph.errors import HloError
+
+Run = Callable[[], object]
+"""Function that runs a program once and returns when the results are there."""
+
+_RUN = "hlograph run"
+_END = "end: "
+# The last end of a step may be recorded just after the results are there.
+_SETTLING_SECONDS = 0.002
+
+
+class Span(NamedTuple):
+    """One execution of a step: name of its instruction, and nanoseconds."""
+
+    name: str
+    start: float
+    end: float
+
+
+class RecordedRun(NamedTuple):
+    """One run: its begin and end in nanoseconds, and the steps in it."""
+
+    start: float
+    end: float
+    spans: tuple[Span, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the run under the profiler, in seconds."""
+        return (self.end - self.start) * 1e-9
+
+
+def record(
+    run: Run, runs: int, names: Collection[str], before: Run | None = None
+) -> list[RecordedRun]:
+    """Runs a program under XLA's profiler.
+
+    Args:
+        run: Runs the program once; it runs no other program of jaxlib.
+        runs: Number of runs.
+        names: Names of the instructions of the program.
+        before: Called before each run, outside of its time.
+
+    Raises:
+        HloError: Another profile is being recorded in this process.
+    """
+    from jax.profiler import ProfileData, ProfileOptions, TraceAnnotation
+    from jaxlib._profiler import ProfilerSession
+
+    options = ProfileOptions()
+    options.python_tracer_level = 0
+    options.host_tracer_level = 1
+    options.enable_hlo_proto = False
+    # jax.profiler.start_trace would also write files, which takes longer than the runs.
+    session = ProfilerSession(options)
+    try:
+        for _ in range(runs):
+            if before:
+                before()
+            with TraceAnnotation(_RUN):
+                run()
+        time.sleep(_SETTLING_SECONDS)
+    finally:
+        recorded = _stopped(session)
+    return _recorded_runs(ProfileData.from_serialized_xspace(recorded), names)
+
+
+def _stopped(session: Any) -> bytes:
+    """Stops a recording and returns its data; only here XLA says that it could not start."""
+    try:
+        return session.stop()
+    except RuntimeError as error:
+        raise HloError(
+            f"XLA's profiler does not record: {error}. Expected that no other profile is being "
+            "recorded in this process: stop it first"
+        ) from error
+
+
+def _recorded_runs(data: Any, names: Collection[str]) -> list[RecordedRun]:
+    windows: list[tuple[float, float]] = []
+    begun: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    done: dict[str, list[float]] = defaultdict(list)
+    known = frozenset(names)
+    for event in (event for plane in data.planes for line in plane.lines for event in line.events):
+        name = event.name
+        if name in known:
+            begun[name].append((event.start_ns, event.end_ns))
+        elif name.startswith(_END):
+            done[name.removeprefix(_END)].append(event.start_ns)
+        elif name == _RUN:
+            windows.append((event.start_ns, event.end_ns))
+    windows.sort()
+    spans: list[list[Span]] = [[] for _ in windows]
+    for name, many in begun.items():
+        many.sort()
+        ends = sorted(done[name])
+        for (start, end), found in zip(windows, spans, strict=True):
+            first, last = bisect_left(many, (start,)), bisect_left(many, (end,))
+            found += _spans(name, many[first:last], ends, end)
+    return [RecordedRun(*window, tuple(many)) for window, many in zip(windows, spans, strict=True)]
+
+
+def _spans(
+    name: str, begun: list[tuple[float, float]], ends: list[float], last: float
+) -> list[Span]:
+    """Returns the spans of an instruction in a run.
+
+    Args:
+        name: The instruction.
+        begun: When each of its steps began, and when the step's function returned.
+        ends: When steps of the instruction were done, in all runs.
+        last: End of the run.
+    """
+    spans = []
+    for number, (start, returned) in enumerate(begun):
+        # An instruction does not overlap with itself.
+        limit = begun[number + 1][0] if number + 1 < len(begun) else last
+        position = bisect_left(ends, start)
+        if position < len(ends) and ends[position] <= limit:
+            end = ends[position]
+        else:  # the results were there before the end was marked
+            end = limit if limit == last else returned
+        spans.append(Span(name, start, max(start, end)))
+    return spans

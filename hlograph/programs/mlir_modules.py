@@ -1,0 +1,144 @@
+"""MLIR modules of jaxlib: parsing, bytecode, and the attributes of a program's arguments.
+
+jax is imported here when a function is called, so that ``import hlograph`` needs no jax.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+MAIN = "main"
+"""Name of the function that XLA compiles as the entry computation."""
+
+# Attributes that XLA reads or writes as facts about arrays of the whole program. Others describe
+# the module for a person (jax.result_info) or are made again by XLA.
+_DONATED = ("tf.aliasing_output", "jax.buffer_donor")
+
+# Written by XLA's conversion from HLO, whose entry layouts nobody has asked for.
+_ENTRY_LAYOUTS = tuple(
+    f"mhlo.xla_entry_computation_{what}"
+    for what in ("parameter_layouts", "parameter_tiles", "result_layout", "result_tiles")
+)
+_LAYOUT_MODE = "mhlo.layout_mode"
+
+
+def parse(data: bytes) -> Any:
+    """Returns the ``ir.Module`` of StableHLO text or bytecode, in a context of its own."""
+    from jax._src.interpreters.mlir import make_ir_context
+    from jaxlib.mlir import ir
+
+    with make_ir_context():
+        return ir.Module.parse(data)
+
+
+def to_bytecode(module: Any) -> bytes:
+    """Returns the bytecode of an ``ir.Module``."""
+    file = io.BytesIO()
+    module.operation.write_bytecode(file)
+    return file.getvalue()
+
+
+def renamed(data: bytes, name: str) -> bytes:
+    """Returns StableHLO with another module name."""
+    from jaxlib.mlir import ir
+
+    module = parse(data)
+    with module.context:
+        module.operation.attributes["sym_name"] = ir.StringAttr.get(name)
+    return to_bytecode(module)
+
+
+def name_of(module: Any) -> str:
+    """Returns the name of an ``ir.Module``; empty if it has none."""
+    from jaxlib.mlir import ir
+
+    attributes = module.operation.attributes
+    return ir.StringAttr(attributes["sym_name"]).value if "sym_name" in attributes else ""
+
+
+def donated_arguments(module: Any) -> tuple[int, ...]:
+    """Returns the numbers of the arguments whose buffers the program may reuse."""
+    with module.context:
+        return tuple(
+            number
+            for number, attributes in enumerate(main_of(module).arg_attrs)
+            if any(name in attributes for name in _DONATED)
+        )
+
+
+def copy_signature(source: Any, target: Any) -> None:
+    """Gives the entry function of one module the argument and result attributes of another one.
+
+    XLA's conversion from HLO loses them: donation, shardings, layouts and names of results. The
+    alias table that it writes instead is removed, since donation would be there twice.
+
+    Args:
+        source: The ``ir.Module`` with the attributes.
+        target: The ``ir.Module`` that is changed; it has the same arguments and results.
+
+    Raises:
+        ValueError: The entry functions have different types.
+    """
+    from jaxlib.mlir import ir
+
+    old, new = main_of(source), main_of(target)
+    if str(old.type) != str(new.type):
+        raise ValueError(
+            f"expected an entry function of type {str(old.type)[:300]}, got {str(new.type)[:300]}"
+        )
+    with target.context:
+        new.operation.attributes["arg_attrs"] = ir.Attribute.parse(str(old.arg_attrs))
+        new.operation.attributes["res_attrs"] = ir.Attribute.parse(str(old.result_attrs))
+        attributes = target.operation.attributes
+        if "mhlo.input_output_alias" in attributes:
+            del attributes["mhlo.input_output_alias"]
+        for name in _ENTRY_LAYOUTS:
+            if name in attributes and name not in source.operation.attributes:
+                del attributes[name]
+        for name in ("mhlo.num_partitions", "mhlo.num_replicas"):
+            if name in source.operation.attributes:
+                text = str(source.operation.attributes[name])
+                attributes[name] = ir.Attribute.parse(text)
+
+
+def set_layout(module: Any, is_result: bool, number: int, layout: str) -> None:
+    """Sets the layout of an argument or a result, as ``jax.experimental.layout.Format`` does.
+
+    Args:
+        module: The ``ir.Module``; it is changed.
+        is_result: True for a result, False for an argument.
+        number: Its number, from 0.
+        layout: Minor-to-major order, such as ``{0,1}``.
+
+    Raises:
+        ValueError: There is no such argument or result, or the layout does not fit it.
+    """
+    from jaxlib.mlir import ir
+
+    main = main_of(module)
+    with module.context:
+        types = main.type.results if is_result else main.type.inputs
+        if number >= len(types):
+            raise ValueError(f"expected a number below {len(types)}")
+        kind = types[number]
+        rank = kind.rank if isinstance(kind, ir.RankedTensorType) else -1
+        if len(list(filter(None, layout.strip("{}").split(",")))) != rank:
+            raise ValueError(f"expected one number for each dimension of {kind}")
+        name = "res_attrs" if is_result else "arg_attrs"
+        old = main.result_attrs if is_result else main.arg_attrs
+        all_of = [{one.name: one.attr for one in attributes} for attributes in old]
+        all_of[number][_LAYOUT_MODE] = ir.StringAttr.get(layout)
+        new = ir.ArrayAttr.get([ir.DictAttr.get(attributes) for attributes in all_of])
+        main.operation.attributes[name] = new
+
+
+def main_of(module: Any) -> Any:
+    """Returns the entry function of an ``ir.Module``."""
+    from jaxlib.mlir import ir
+
+    for operation in module.body.operations:
+        attributes = operation.attributes
+        if "sym_name" in attributes and ir.StringAttr(attributes["sym_name"]).value == MAIN:
+            return operation
+    raise ValueError(f"expected a module with a function {MAIN!r}")

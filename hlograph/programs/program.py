@@ -1,0 +1,130 @@
+"""A program that jaxlib compiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from hlograph.errors import HloError
+from hlograph.execution.equivalence.arrays import Signature, signature_of
+from hlograph.module import Module
+from hlograph.programs import mlir_modules
+
+if TYPE_CHECKING:
+    from hlograph.reading.sources import Source
+
+Form = Literal["stablehlo", "hlo"]
+"""Form of a program's data: StableHLO bytecode, or a serialized ``HloModuleProto``."""
+
+
+class ProgramError(HloError):
+    """Raised when a program cannot be compiled for one CPU by jaxlib."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program as jax lowers it, before XLA's optimizations. It can be pickled.
+
+    Attributes:
+        name: Name of its module.
+        form: Form of ``data``.
+        data: The program.
+    """
+
+    name: str
+    form: Form
+    data: bytes
+
+    @classmethod
+    def of(cls, source: Source | Module) -> Self:
+        """Reads a program.
+
+        Args:
+            source: A ``jax.stages.Lowered``, which keeps what is known of its arguments (donation,
+                layouts), or any source that ``hlograph.parse`` takes.
+
+        Raises:
+            HloParseError: The source holds no HLO module.
+            ProgramError: The program is for several devices.
+        """
+        if type(source).__name__ == "Lowered" and type(source).__module__.startswith("jax"):
+            return cls.of_lowered(source)
+        module = source if isinstance(source, Module) else Module.read(source)
+        return cls(module.name, "hlo", module.to_proto())
+
+    @classmethod
+    def of_lowered(cls, lowered: Any) -> Self:
+        """Returns the program of a ``jax.stages.Lowered``.
+
+        Raises:
+            ProgramError: The program is for several devices, or calls back into Python.
+        """
+        module = lowered.compiler_ir("stablehlo")
+        arguments = lowered._lowering.compile_args
+        if arguments["num_devices"] != 1:
+            raise ProgramError(
+                f"expected a program for one device, got one for {arguments['num_devices']}"
+            )
+        if arguments["host_callbacks"] or arguments["ordered_effects"]:
+            raise ProgramError(
+                "expected a program without callbacks and ordered effects (jax.pure_callback, "
+                "jax.debug.print, io_callback): they cannot be run again for a measurement"
+            )
+        return cls(mlir_modules.name_of(module), "stablehlo", mlir_modules.to_bytecode(module))
+
+    def stablehlo(self) -> bytes:
+        """Returns StableHLO bytecode. HLO is converted by jaxlib.
+
+        Raises:
+            ProgramError: jaxlib does not convert the HLO.
+        """
+        return self.data if self.form == "stablehlo" else to_stablehlo(self.data)
+
+    def module(self) -> Module:
+        """Returns a new module in the XLA that hlograph links.
+
+        Raises:
+            HloParseError: That XLA cannot read the program.
+        """
+        return Module.read(self.data)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Fingerprint of the module; see ``Module.fingerprint``."""
+        return self.module().fingerprint()
+
+    @cached_property
+    def signature(self) -> Signature:
+        """The leaves of the module's parameters and results.
+
+        Raises:
+            HloError: One of them is not an array of fixed size.
+        """
+        return signature_of(self.module())
+
+    @cached_property
+    def donated(self) -> tuple[int, ...]:
+        """Numbers of the arguments whose buffers the program may reuse."""
+        return mlir_modules.donated_arguments(mlir_modules.parse(self.stablehlo()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Without the cached properties, which are cheap to compute again.
+        return {"name": self.name, "form": self.form, "data": self.data}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+
+def to_stablehlo(proto: bytes) -> bytes:
+    """Converts a serialized ``HloModuleProto`` to StableHLO bytecode by jaxlib.
+
+    Raises:
+        ProgramError: jaxlib does not convert it.
+    """
+    from jax.extend.mlir import hlo_to_stablehlo
+
+    try:
+        return hlo_to_stablehlo(proto)
+    except Exception as error:  # of classes that jaxlib does not export
+        raise ProgramError(f"jaxlib does not convert this HLO to StableHLO: {error}") from error

@@ -1,0 +1,50 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlograph.measuring.runs import Run, seconds_in_turns
+from hlograph.plans import compile_program
+from hlograph.programs import Program
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+
+def _run(function, *inputs, donate=()):
+    program = Program.of(jax.jit(function, donate_argnums=donate, keep_unused=True).lower(*inputs))
+    assert program.donated == donate
+    return Run(compile_program(program), inputs, program.donated)
+
+
+def test_donated_inputs_are_as_they_were_in_each_run():
+    run = _run(lambda x, y: (x + 1, y * 2), X, X, donate=(0, 1))
+    for _ in range(3):
+        run.seconds(4)
+        first, second = run.outputs()
+        np.testing.assert_array_equal(first, X + 1)
+        np.testing.assert_array_equal(second, X * 2)
+
+
+def test_wide_types_do_not_need_x64():
+    (found,) = _run(lambda x: x, X).outputs()
+    assert found.dtype == np.float32
+    with jax.enable_x64(True):
+        run = _run(lambda x: x * 2, X.astype(np.float64))
+    (found,) = run.outputs()
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, 2 * X)
+
+
+def test_a_program_without_outputs_runs():
+    run = _run(lambda x: None, X)
+    assert run.outputs() == []
+    assert run.seconds() > 0
+
+
+def test_turns():
+    runs = [_run(jnp.sin, X), _run(jnp.cos, X)]
+    kept = {"block_seconds": 0.0001, "max_seconds": 60.0}
+    times = seconds_in_turns(runs, pairs=5, **kept)
+    assert times.shape == (5, 2)
+    assert (times > 0).all()
+    assert seconds_in_turns(runs, pairs=5, stop=lambda times: len(times) == 3, **kept).shape[0] == 3
+    assert seconds_in_turns(runs, pairs=9, block_seconds=0, max_seconds=0, least=4).shape[0] == 4

@@ -1,0 +1,176 @@
+"""The verifier accepts rounding and nothing else; the second program of a pair is the wrong one."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from hlograph.measuring.runs import Run
+from hlograph.measuring.samples import Samples
+from hlograph.measuring.verification import Verifier
+from hlograph.plans import compile_program
+from hlograph.programs import Program
+
+X = np.linspace(-2, 2, 96, dtype=np.float32).reshape(8, 12)
+
+
+def _lowered(function, args):
+    return jax.jit(function, keep_unused=True).lower(*args)
+
+
+def _runner(function, *args):
+    executable = compile_program(Program.of(_lowered(function, args)))
+    return lambda inputs: Run(executable, inputs).outputs()
+
+
+def _checks(original, other, *args, numerics="close", thorough=True):
+    program = Program.of(_lowered(original, args))
+    samples = Samples(program, [np.asarray(arg) for arg in args], seed=0)
+    verifier = Verifier(program, samples, _runner(original, *args), numerics)
+    return verifier.check(_runner(other, *args), thorough=thorough)
+
+
+@pytest.mark.parametrize("numerics", ["exact", "close", "fast"])
+def test_a_program_is_like_itself(numerics):
+    checks = _checks(jnp.sin, jnp.sin, X, numerics=numerics)
+    assert checks.accepted
+    assert checks.verdict == "equal"
+    assert checks.samples[:3] == ("given", "random 0", "random 1")
+    assert {"zeros", "large", "tiny", "negative", "equal", "infinities"} == set(checks.samples[3:])
+
+
+def test_the_given_inputs_suffice_for_a_first_look():
+    checks = _checks(jnp.sin, jnp.sin, X, thorough=False)
+    assert checks.samples == ("given",)
+
+
+def test_rounding_is_close_and_not_exact():
+    def original(x):
+        return jnp.exp(x + 1)
+
+    def other(x):
+        return jnp.exp(x) * np.float32(np.e)
+
+    checks = _checks(original, other, X)
+    assert checks.accepted
+    assert checks.verdict == "close"
+    refused = _checks(original, other, X, numerics="exact")
+    assert not refused.accepted
+    assert refused.verdict == "close"
+
+
+@pytest.mark.parametrize(
+    ("original", "wrong"),
+    [
+        (lambda x: x + 1, lambda x: x + 1.001),
+        (lambda x: (x, x + 1), lambda x: (x, x)),  # the second output alone
+        (lambda x: jnp.argmax(x, 1), lambda x: jnp.argmin(x, 1)),
+        (lambda x: x > 0, lambda x: x < 0),
+        (lambda x: x[:, :4], lambda x: x[:, 4:8]),
+        (lambda x: jnp.log(x), lambda x: jnp.log(jnp.abs(x))),  # NaN in the original
+    ],
+)
+def test_wrong_outputs_are_refused(original, wrong):
+    checks = _checks(original, wrong, X)
+    assert not checks.accepted
+    assert checks.verdict == "different"
+    assert "given inputs" in checks.reason
+
+
+def test_other_shapes_types_and_numbers_of_outputs_are_refused():
+    def original(x):
+        return jnp.broadcast_to(x[:1], x.shape), x
+
+    for wrong in (
+        lambda x: (x[:1], x),  # numpy would broadcast it
+        lambda x: (x[:1],),
+        lambda x: (jnp.broadcast_to(x[:1], x.shape), x.astype(jnp.float16)),
+    ):
+        checks = _checks(original, wrong, X)
+        assert not checks.accepted
+        assert "shapes" in checks.reason
+
+
+def test_a_plan_that_is_wrong_for_large_inputs_alone_is_found_by_adversarial_ones():
+    def original(x):
+        return jnp.logaddexp(x, 0.0)
+
+    def naive(x):
+        return jnp.log(1 + jnp.exp(jnp.minimum(x, 20.0)))
+
+    checks = _checks(original, naive, np.abs(X), thorough=False)
+    assert checks.accepted
+    found = _checks(original, naive, np.abs(X))
+    assert not found.accepted
+    assert "large inputs" in found.reason
+
+
+def test_where_the_original_is_infinite_on_adversarial_inputs_only_exact_asks():
+    def original(x):
+        return x / jnp.abs(x)
+
+    def other(x):
+        return jnp.where(x == 0, 0.0, x / jnp.abs(x))
+
+    positive = np.abs(X) + 1
+    assert _checks(original, other, positive).accepted
+    assert _checks(original, other, positive, numerics="fast").accepted
+    checks = _checks(original, other, positive, numerics="exact")
+    assert not checks.accepted
+    assert "zeros inputs" in checks.reason
+
+
+def test_a_chaotic_original_accepts_no_other_bits():
+    def original(x):
+        return jax.lax.fori_loop(0, 300, lambda _, c: 3.9 * c * (1 - c), x)
+
+    def other(x):
+        return jax.lax.fori_loop(0, 300, lambda _, c: 3.9 * (c - c * c), x)
+
+    inputs = np.random.default_rng(0).uniform(0.1, 0.9, 64).astype(np.float32)
+    checks = _checks(original, other, inputs)
+    assert not checks.accepted
+    assert checks.verdict in ("not comparable", "different")
+
+
+def test_nothing_finite_is_not_comparable_but_may_be_exact():
+    def nan(x):
+        return jnp.log(-1 - x * x)
+
+    assert _checks(nan, nan, X).verdict == "not comparable"
+    assert not _checks(nan, nan, X).accepted
+    assert _checks(nan, nan, X, numerics="exact").accepted
+    assert not _checks(nan, jnp.sin, X, numerics="exact").accepted
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    ["bfloat16", "float16", "float8_e4m3fn", "float8_e5m2", "int4", "int8", "bool", "complex64"],
+)
+def test_types(dtype):
+    x = jnp.asarray(X).astype(dtype)
+    checks = _checks(lambda x: (x, x[:, ::-1]), lambda x: (x, x[:, ::-1]), x)
+    assert checks.accepted
+    assert checks.verdict == "equal"
+    assert not _checks(lambda x: x, lambda x: x[::-1], x).accepted
+
+
+def test_programs_without_elements_outputs_or_arguments():
+    assert _checks(lambda x: (x * 2, x.sum()), lambda x: (x * 3, x.sum()), X[:0]).accepted
+    assert _checks(lambda x: None, lambda x: None, X).accepted
+    assert _checks(lambda: jnp.arange(3), lambda: jnp.arange(3)).accepted
+    assert not _checks(lambda: jnp.arange(3), lambda: jnp.arange(3)[::-1]).accepted
+
+
+def test_adversarial_inputs_keep_integers_types_and_shapes():
+    args = (X, np.arange(8, dtype=np.int32), X.astype(jnp.bfloat16), X > 0)
+    program = Program.of(jax.jit(lambda *a: a).lower(*args))
+    samples = {s.name: s.inputs for s in Samples(program, args, seed=0).adversarial()}
+    for inputs in samples.values():
+        assert [(a.shape, a.dtype) for a in inputs] == [(a.shape, a.dtype) for a in args]
+        np.testing.assert_array_equal(inputs[1], args[1])
+        np.testing.assert_array_equal(inputs[3], args[3])
+    assert not samples["zeros"][0].any()
+    assert (samples["negative"][0] <= 0).all()
+    assert np.isinf(samples["infinities"][0]).any()
+    np.testing.assert_array_equal(samples["large"][0], X * 128)

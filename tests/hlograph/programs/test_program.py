@@ -1,0 +1,48 @@
+"""Programs of lowered functions and of HLO."""
+
+from __future__ import annotations
+
+import pickle
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from hlograph import HloError, Module
+from hlograph.plans import compile_program
+from hlograph.programs import Program
+from tests.hlograph.plans import functions as f
+from tests.tiny_module import TINY
+
+
+def test_a_lowered_function_is_a_program() -> None:
+    program = Program.of(jax.jit(f.step, donate_argnums=0).lower(*f.step_arguments()))
+    assert program.name == "jit_step"
+    assert program.form == "stablehlo"
+    assert program.donated == (0, 1, 2)
+    copy = pickle.loads(pickle.dumps(program))
+    assert copy == program
+    assert copy.fingerprint == program.fingerprint
+
+
+def test_hlo_is_a_program_that_jaxlib_compiles() -> None:
+    program = Program.of(Module.from_text(TINY))
+    assert program.form == "hlo"
+    assert program.donated == ()
+    compile_program(program)
+
+
+def test_the_fingerprint_is_that_of_the_function() -> None:
+    def fingerprint(rows: int) -> str:
+        return Program.of(jax.jit(f.waves).lower(f.array(rows, rows))).fingerprint
+
+    assert fingerprint(8) == fingerprint(8) != fingerprint(9)
+
+
+def test_a_function_that_calls_back_is_refused() -> None:
+    def function(x: jax.Array) -> jax.Array:
+        jax.debug.print("{}", x[0], ordered=True)
+        return jax.pure_callback(lambda y: y, jax.ShapeDtypeStruct((3,), jnp.float32), x)
+
+    with pytest.raises(HloError, match="callbacks"):
+        Program.of(jax.jit(function).lower(jnp.ones(3)))
