@@ -12,11 +12,12 @@
 Names are resolved on first use: reading a saved graph needs numpy, but neither the native
 extension nor the XLA libraries that it links.
 
-Packages: ``hlograph.corpus`` (benchmarks), ``hlograph.execution`` (running, timing and comparing
-modules), ``hlograph.graph`` (typed graphs, features, files), ``hlograph.inspection`` (facts about
-a module), ``hlograph.isolation`` (worker processes), ``hlograph.kernels`` (numeric kernels),
-``hlograph.reading`` (sources and parsers), ``hlograph.storage`` (files and URLs),
-``hlograph.transforms`` (passes, pipelines, rewrites). ``hlograph.errors`` has all errors.
+Packages: ``hlograph.commands`` (the program ``hlograph``), ``hlograph.corpus`` (benchmarks),
+``hlograph.execution`` (running, timing and comparing modules), ``hlograph.graph`` (typed graphs,
+features, files), ``hlograph.inspection`` (facts about a module), ``hlograph.isolation`` (worker
+processes), ``hlograph.kernels`` (numeric kernels), ``hlograph.profiling`` (where compiled programs
+spend their time), ``hlograph.reading`` (sources and parsers), ``hlograph.storage`` (files and
+URLs), ``hlograph.transforms`` (passes, pipelines, rewrites). ``hlograph.errors`` has all errors.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from hlograph.inspection.module_view import Cost as Cost
     from hlograph.module import Module as Module
     from hlograph.module import parse as parse
+    from hlograph.optimization.optimizing import optimize as optimize
+    from hlograph.plans.plan import Plan as Plan
     from hlograph.transforms.pipelines import FixedPoint as FixedPoint
     from hlograph.transforms.pipelines import Pipeline as Pipeline
     from hlograph.transforms.pipelines import pipelines as pipelines
@@ -65,8 +68,10 @@ _LAZY = {
     "Pass": "transforms.registry",
     "Pipeline": "transforms.pipelines",
     "Place": "transforms.rewriting",
+    "Plan": "plans.plan",
     "Rewrite": "transforms.rewriting",
     "Rule": "transforms.rules",
+    "optimize": "optimization.optimizing",
     "parse": "module",
     "passes": "transforms.registry",
     "pipelines": "transforms.pipelines",
@@ -90,6 +95,7 @@ __all__ = [
     "PassError",
     "Pipeline",
     "Place",
+    "Plan",
     "Rewrite",
     "RewriteError",
     "Rule",
@@ -97,6 +103,7 @@ __all__ = [
     "VerificationError",
     "__version__",
     "corpus",
+    "optimize",
     "parse",
     "passes",
     "pipelines",

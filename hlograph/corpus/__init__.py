@@ -8,7 +8,7 @@
 
 The corpus lies in ``datasets/`` of the checkout: a manifest, and one compressed HLO text for each
 benchmark. A file is opened when its module is loaded; nothing is read at import.
-``python -m hlograph.corpus`` lists, shows and exports it.
+``hlograph corpus list|show|export`` lists, shows and exports it.
 """
 
 from hlograph.corpus.benchmark_set import BenchmarkSet

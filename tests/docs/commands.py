@@ -10,6 +10,7 @@ import argparse
 import dataclasses
 import importlib
 import importlib.util
+import inspect
 import os
 import re
 import runpy
@@ -71,24 +72,32 @@ class Call:
         exists = (ROOT / self.name).is_file() if self.name.endswith(".py") else is_module(self.name)
         if not exists:
             raise WrongCommandError(f"there is no program {self.name}")
-        if self.name not in PROGRAMS:
+        if self.key not in PROGRAMS:
             raise WrongCommandError(
                 f"no test knows how to run {self.name} on a small budget: add it to PROGRAMS in "
                 f"tests/docs/programs.py, with the flags that make it finish within a minute"
             )
-        return PROGRAMS[self.name]
+        return PROGRAMS[self.key]
+
+    @property
+    def key(self) -> str:
+        """Name in PROGRAMS: that of the program, or of its subcommand."""
+        command = " ".join((self.name, *self.arguments[:1]))
+        return command if command in PROGRAMS else self.name
 
     @property
     def is_pattern(self) -> bool:
         """True if it names the program or shows a form (``list|show``), which nobody types."""
-        if not self.arguments and self.name in PROGRAMS:
-            return not PROGRAMS[self.name].bare
+        if " ".join((self.name, *self.arguments)) == self.key and self.key in PROGRAMS:
+            return not PROGRAMS[self.key].bare
         return any(re.search(r"[|…]|^[A-Z]+$", word) for word in self.arguments)
 
 
 def call_of(words: Sequence[str]) -> Call | None:
     """Returns the call of a program of the project that a command is; None if it is none."""
     python, *rest = words
+    if python == "hlograph":
+        return Call(python, tuple(rest))
     if Path(python).name != "python" or not rest:
         return None
     if rest[0] == "-m" and rest[1] != "pytest":
@@ -171,17 +180,20 @@ def _check_call(call: Call) -> None:
 def _stopped_after_parsing(call: Call) -> Iterator[None]:
     """Lets parsers raise `_Parsed` with what they return."""
     parse_args, cli = argparse.ArgumentParser.parse_args, tyro.cli
+    within_tyro = False  # which may parse by argparse itself
 
     def parsed_by_argparse(parser: argparse.ArgumentParser, args: Any = None, *rest: Any) -> Any:
         settings = parse_args(parser, args, *rest)
         # Of a program that parses its first word alone, another parser reads the whole line.
         whole = args is None or len(args) == len(call.arguments)
-        if whole and not _uses_tyro(call):
+        if whole and not within_tyro:
             raise _Parsed(settings)
         return settings
 
     def parsed_by_tyro(what: Any, *args: Any, **options: Any) -> Any:
-        if isinstance(what, type):
+        nonlocal within_tyro
+        within_tyro = True
+        if not inspect.isfunction(what):  # a dataclass, or a union of subcommands
             raise _Parsed(cli(what, *args, **options))
 
         @wraps(what)
@@ -311,13 +323,6 @@ def is_module(name: str) -> bool:
     except ModuleNotFoundError:
         return False
     return spec is not None
-
-
-def _uses_tyro(call: Call) -> bool:
-    spec = None if call.name.endswith(".py") else importlib.util.find_spec(call.name)
-    if spec is not None and spec.submodule_search_locations:
-        spec = importlib.util.find_spec(f"{call.name}.__main__")
-    return bool(spec and spec.origin and "import tyro" in Path(spec.origin).read_text())
 
 
 def _as_mapping(settings: Any) -> Mapping[str, Any]:

@@ -4,17 +4,31 @@ from pathlib import Path
 
 import pytest
 
-from hlograph import corpus
+from hlograph import Plan, corpus
+
+FLAGS = {"xla_cpu_enable_fast_min_max": True}
+MODEL = """
+import jax, jax.numpy as jnp
+
+def step(x, w):
+    return jax.nn.relu(x @ w)
+
+arguments = jnp.ones((8, 32)), jnp.eye(32)
+"""
 
 
 @pytest.fixture
 def reader_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Enters a folder with a module, ``step.hlo``, and a dump of two."""
+    """Enters a folder with a module, ``step.hlo``, a dump of two, a plan and a function."""
     smallest = sorted(corpus.load(split="train"), key=lambda benchmark: benchmark.op_count)[:2]
     texts = [benchmark.load().to_text() for benchmark in smallest]
     (tmp_path / "step.hlo").write_text(texts[0])
     (tmp_path / "dump").mkdir()
     for name, text in zip(("loss", "step"), texts, strict=True):
         (tmp_path / "dump" / f"{name}.hlo").write_text(text)
+    # Without a fingerprint, it is a plan for any program.
+    Plan("step", flags=FLAGS, numerics="fast").save(tmp_path / "step.plan.json")
+    (tmp_path / "model.py").write_text(MODEL)
+    monkeypatch.setenv("HLOGRAPH_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -32,7 +32,7 @@ versions, with the commit of each."""
 LINKED = [*PAGES, *sorted((ROOT / "docs" / "results").glob("*.md"))]
 """Pages whose links are tested."""
 FOLDERS = ("hlograph", "envs", "models", "experiments", "benchmarks", "tests", "datasets")
-FIRST_WORDS = ("python", "make", "pip", "pytest", "ray", "tensorboard", ".ci/run")
+FIRST_WORDS = ("python", "make", "pip", "pytest", "ray", "tensorboard", ".ci/run", "hlograph")
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Programs that the documentation may name, and how a test makes each of them short.
 
 A program that is not in `PROGRAMS` fails the test of a command that names it: give it a line here.
+Subcommands of `hlograph` have a line each.
 """
 
 from __future__ import annotations
@@ -52,6 +53,11 @@ _NOT_OURS = "it writes the project's own files"
 _TESTED = "its own tests run it"
 
 PROGRAMS: dict[str, Program] = {
+    "benchmarks.beside_torch": Program(
+        _flags("--rounds 2 --budget 1 --no-compile --out OUT/beside_torch.csv"),
+        part=_flags("--programs n-body/forces/n512"),
+        bare=False,
+    ),
     "benchmarks.compare_with_xla": Program(reason=_NOT_OURS, parses=False),
     "benchmarks.corpus": Program(reason="it reads the whole corpus", parses=False),
     "benchmarks.overview_picture": Program(reason=_NOT_OURS, parses=False),
@@ -72,6 +78,8 @@ PROGRAMS: dict[str, Program] = {
     "datasets/datasheet.py": Program(reason=_NOT_OURS, parses=False),
     "datasets/plots.py": Program(reason=_NOT_OURS, parses=False),
     "datasets/shipping.py": Program(reason=_NOT_OURS, parses=False),
+    "datasets/speed_datasheet.py": Program(reason=_NOT_OURS, parses=False),
+    "datasets/speed_times.py": Program(reason=_NOT_OURS),
     "experiments.evaluate": Program(
         _flags("--samples 1 --checks 0 --workers in-process"),
         part=_flags("--op-limit 700 --count 1"),
@@ -92,6 +100,10 @@ PROGRAMS: dict[str, Program] = {
         part=_flags("--op-limit 100"),
     ),
     "experiments.search.check_best_known": Program(reason=_NOT_OURS),
+    "experiments.speed": Program(
+        _flags("--budget 3 --per-family 1 --out OUT"),
+        part=_flags("--benchmarks pairwise-distance/*"),
+    ),
     "experiments.train_fusion": Program(
         (*_TRAIN, "--test-op-limit", "100"), part=_TRAIN_PART, split="train"
     ),
@@ -102,7 +114,15 @@ PROGRAMS: dict[str, Program] = {
     "experiments.train_rewrites": Program(
         (*_TRAIN, "--play-horizon", "4"), part=_TRAIN_PART, split="train"
     ),
-    "hlograph.corpus": Program((), quick=True, bare=False),
+    "hlograph": Program(reason="each subcommand has a line", bare=False),
+    "hlograph apply": Program(_flags("--json"), bare=False),
+    "hlograph corpus": Program((), quick=True, bare=False),
+    "hlograph diff": Program((), quick=True, bare=False),
+    "hlograph optimize": Program(_flags("--budget 2"), bare=False),
+    "hlograph parse": Program((), quick=True, bare=False),
+    "hlograph passes": Program((), quick=True),
+    "hlograph profile": Program(_flags("--limit 3"), bare=False),
+    "hlograph run": Program((), quick=True, bare=False),
     "hlograph.isolation.repro": Program(
         reason="tests/hlograph/isolation runs it on reproducers", bare=False
     ),

@@ -1,4 +1,4 @@
-"""python -m hlograph.corpus."""
+"""hlograph corpus."""
 
 import csv
 import subprocess
@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from hlograph import HloGraph, Module, corpus
-from hlograph.corpus.__main__ import main
+from hlograph.commands.command_line import main
 from tests.tiny_module import TINY
 
 
@@ -17,7 +17,10 @@ def smallest():
 
 
 def test_list(capsys, smallest):
-    assert main(["list", smallest.name, f"{smallest.family}/*", "--max-op-count", "10000"]) == 0
+    assert (
+        main(["corpus", "list", smallest.name, f"{smallest.family}/*", "--max-op-count", "10000"])
+        == 0
+    )
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[0] == "name"
     listed = [line.split()[0] for line in lines[1:-1]]
@@ -27,8 +30,8 @@ def test_list(capsys, smallest):
 
 
 def test_list_as_csv(capsys):
-    splits = ["--split", "validation", "--split", "train"]
-    assert main(["list", "--csv", "--set", "gpt2-train", *splits]) == 0
+    splits = ["--split", "validation", "train"]
+    assert main(["corpus", "list", "--csv", "--set", "gpt2-train", *splits]) == 0
     rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     expected = corpus.load("gpt2-train", ("validation", "train"))
     assert [row["name"] for row in rows] == expected.names
@@ -36,18 +39,20 @@ def test_list_as_csv(capsys):
 
 
 def test_show(capsys, smallest):
-    assert main(["show", smallest.name]) == 0
+    assert main(["corpus", "show", smallest.name]) == 0
     shown = capsys.readouterr().out
     assert smallest.fingerprint in shown
     assert "parameter" in shown
-    assert main(["show", smallest.name, "--text"]) == 0
+    assert main(["corpus", "show", smallest.name, "--text"]) == 0
     text = capsys.readouterr().out
     assert Module.from_text(text).fingerprint() == smallest.fingerprint
 
 
 def test_export(capsys, tmp_path, smallest):
-    assert main(["export", smallest.name, "--out", str(tmp_path), "--format", "pb"]) == 0
-    assert main(["export", smallest.name, "--out", str(tmp_path), "--format", "json"]) == 0
+    assert main(["corpus", "export", smallest.name, "--out", str(tmp_path), "--format", "pb"]) == 0
+    assert (
+        main(["corpus", "export", smallest.name, "--out", str(tmp_path), "--format", "json"]) == 0
+    )
     module = Module.load(tmp_path / f"{smallest.name}.pb")
     assert module.fingerprint() == smallest.fingerprint
     graph = HloGraph.from_json((tmp_path / f"{smallest.name}.json").read_text())
@@ -61,14 +66,14 @@ def test_export(capsys, tmp_path, smallest):
 
 def test_a_folder_of_ones_own(capsys, tmp_path):
     (tmp_path / "mine.hlo").write_text(TINY)
-    assert main(["list", "--folder", str(tmp_path)]) == 0
+    assert main(["corpus", "list", "--folder", str(tmp_path)]) == 0
     assert "mine" in capsys.readouterr().out
-    assert main(["show", "mine", "--folder", str(tmp_path)]) == 0
+    assert main(["corpus", "show", "mine", "--folder", str(tmp_path)]) == 0
 
 
 def test_what_is_wrong_is_said_in_one_line(capsys):
-    assert main(["show", "no/such/benchmark"]) == 1
-    assert main(["list", "no/such/*"]) == 1
+    assert main(["corpus", "show", "no/such/benchmark"]) == 1
+    assert main(["corpus", "list", "no/such/*"]) == 1
     errors = capsys.readouterr().err.splitlines()
     assert len(errors) == 2
     assert all(line.startswith("error: no benchmark") for line in errors)
@@ -76,7 +81,7 @@ def test_what_is_wrong_is_said_in_one_line(capsys):
 
 def test_as_a_program(smallest):
     done = subprocess.run(
-        [sys.executable, "-m", "hlograph.corpus", "list", smallest.name],
+        [sys.executable, "-m", "hlograph", "corpus", "list", smallest.name],
         capture_output=True,
         text=True,
         check=True,

@@ -1,0 +1,157 @@
+"""Measures how much faster programs of the speed set become.
+
+    python -m experiments.speed --split test --budget 60
+
+Each program is searched for the budget. When all are done, each winner is measured a second time,
+in a process of its own. A run that was interrupted goes on with --out FOLDER.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import tyro
+
+from experiments.outcomes.run_folder import RunFolderError, run_folder
+from hlograph.errors import HloError
+from hlograph.storage.atomic_write import write_text_atomically
+
+if TYPE_CHECKING:
+    from experiments.speed.results import SpeedResult
+    from hlograph.corpus import BenchmarkSet
+
+REFUSED, INTERRUPTED = 2, 130
+
+
+@dataclass(frozen=True)
+class SpeedConfig:
+    """Settings of the experiment."""
+
+    split: Literal["train", "validation", "test"] = "test"
+    """Split of the speed set."""
+    benchmarks: tuple[str, ...] = ("*",)
+    """Names or globs that select programs of the split."""
+    per_family: int | None = 2
+    """Programs of each family, from the least and the largest inwards; None takes all."""
+    budget: float = 60.0
+    """Seconds of search for each program."""
+    numerics: Literal["exact", "close", "fast"] = "close"
+    """Class that results must belong to."""
+    methods: tuple[str, ...] | None = None
+    """Methods that propose plans; None takes those of hlograph."""
+    out: Path | None = None
+    """Folder of the results; None makes one under runs/."""
+
+
+def run(config: SpeedConfig, folder: Path) -> "list[SpeedResult]":
+    """Runs the experiment, and returns the results in the order of the programs.
+
+    Raises:
+        HloError: No program is selected, or the corpus is not there.
+        DamagedFileError: The folder has a result of another version.
+    """
+    from tqdm import tqdm
+
+    from experiments.speed.results import SpeedResult
+    from experiments.speed.trials import measured_again, raced
+
+    programs = _programs(config)
+    results: dict[str, SpeedResult] = {}
+    with tqdm(programs, unit="program", desc="search", disable=None) as bar:
+        for benchmark in bar:
+            result = SpeedResult.load(folder, benchmark.name)
+            if result is None:
+                bar.set_postfix_str(benchmark.name)
+                arguments = (config.budget, config.numerics, config.methods)
+                result = raced(benchmark, *arguments, folder)
+                result.save(folder)
+            results[benchmark.name] = result
+    again = [name for name, result in results.items() if result.method and not _is_final(result)]
+    for name in tqdm(again, unit="program", desc="measure again", disable=None):
+        result = measured_again(results[name], programs[name], config.numerics, folder)
+        result.save(folder)
+        results[name] = result
+    return list(results.values())
+
+
+def _is_final(result: "SpeedResult") -> bool:
+    return bool(result.error) or result.low != result.high
+
+
+def _programs(config: SpeedConfig) -> "BenchmarkSet":
+    from hlograph import corpus
+
+    chosen = corpus.load("speed", config.split).filter(
+        lambda b: any(fnmatchcase(b.name, pattern) for pattern in config.benchmarks)
+    )
+    if not chosen:
+        raise HloError(f"no program of split {config.split} matches {' '.join(config.benchmarks)}")
+    if config.per_family is None:
+        return chosen
+    taken = set(names_per_family(chosen, config.per_family))
+    return chosen.filter(lambda benchmark: benchmark.name in taken)
+
+
+def names_per_family(programs: "BenchmarkSet", number: int) -> list[str]:
+    """Returns the names of some programs of each family: the least, the largest, the second least.
+
+    Args:
+        programs: The programs to choose from.
+        number: Number of programs of each family.
+    """
+    families: dict[str, list[str]] = {}
+    for benchmark in sorted(programs, key=lambda b: (b.op_count, b.name)):
+        families.setdefault(benchmark.family, []).append(benchmark.name)
+    taken = []
+    for names in families.values():
+        for turn in range(min(number, len(names))):
+            taken.append(names[turn // 2] if turn % 2 == 0 else names[-1 - turn // 2])
+    return taken
+
+
+def _save(config: SpeedConfig, results: "Sequence[SpeedResult]", folder: Path) -> None:
+    from experiments.speed.results import summary, table, to_csv
+    from hlograph.storage.machine import machine
+    from hlograph.storage.provenance import provenance
+
+    made = provenance() | {"settings": {k: str(v) for k, v in asdict(config).items()}}
+    made |= {"machine": machine().to_json()}
+    write_text_atomically(folder / "made.json", json.dumps(made, indent=2) + "\n")
+    write_text_atomically(folder / "speed.csv", to_csv(results))
+    page = "\n".join([*summary(results), "", table(results), ""])
+    write_text_atomically(folder / "speed.md", page)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the experiment that a command line asks for, and prints what came of it.
+
+    Returns:
+        Exit status.
+    """
+    prog = "python -m experiments.speed"
+    config = tyro.cli(SpeedConfig, args=arguments, prog=prog, description=__doc__)
+    folder = config.out or Path("runs") / f"speed-{datetime.now():%Y%m%d-%H%M%S}"
+    try:
+        with run_folder(folder):
+            results = run(config, folder)
+            _save(config, results, folder)
+    except KeyboardInterrupt:
+        print(f"\nInterrupted; go on with --out {folder}", file=sys.stderr)
+        return INTERRUPTED
+    except (HloError, RunFolderError, OSError) as error:
+        print(error, file=sys.stderr)
+        return REFUSED
+    from experiments.speed.results import summary
+
+    print("\n".join(summary(results)))
+    print(f"all results are in {folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""The program ``hlograph``: reads the command line, and prints the answer or the error."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from typing import Annotated
+
+import tyro
+
+from hlograph.commands.apply import Apply
+from hlograph.commands.command import Answer, Command, one_line
+from hlograph.commands.corpus import ExportBenchmarks, ListBenchmarks, ShowBenchmark
+from hlograph.commands.diff import Diff
+from hlograph.commands.interrupts import INTERRUPTED
+from hlograph.commands.optimize import Optimize
+from hlograph.commands.parse import Parse
+from hlograph.commands.passes import Passes
+from hlograph.commands.profile import ProfileProgram
+from hlograph.commands.run import Run
+from hlograph.errors import HloError
+
+_DESCRIPTION = """Learned and measured decisions of the compiler XLA, for programs in jaxlib.
+
+A SOURCE is a function, as package.module:function; or a file with HLO text, StableHLO or a proto,
+which may be compressed."""
+
+_CORPUS = (
+    Annotated[ListBenchmarks, tyro.conf.subcommand("list")]
+    | Annotated[ShowBenchmark, tyro.conf.subcommand("show")]
+    | Annotated[ExportBenchmarks, tyro.conf.subcommand("export")]
+)
+_COMMANDS = (
+    Annotated[Optimize, tyro.conf.subcommand("optimize")]
+    | Annotated[Apply, tyro.conf.subcommand("apply")]
+    | Annotated[ProfileProgram, tyro.conf.subcommand("profile")]
+    | Annotated[Passes, tyro.conf.subcommand("passes")]
+    | Annotated[Run, tyro.conf.subcommand("run")]
+    | Annotated[Parse, tyro.conf.subcommand("parse")]
+    | Annotated[Diff, tyro.conf.subcommand("diff")]
+    | Annotated[
+        _CORPUS,
+        tyro.conf.subcommand("corpus", description="Lists, shows or exports the benchmarks."),
+    ]
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns the exit status.
+
+    Args:
+        arguments: The command line without the program; by default this process's.
+
+    Returns:
+        0; 1 after an error or a refusal; 130 after Ctrl-C. A wrong command line exits with 2.
+    """
+    command: Command = tyro.cli(  # pyright: ignore[reportAssignmentType]
+        _COMMANDS,  # pyright: ignore[reportArgumentType]
+        args=arguments,
+        prog="hlograph",
+        description=_DESCRIPTION,
+        config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
+    )
+    try:
+        # What a user's function prints is not part of the answer.
+        with redirect_stdout(sys.stderr):
+            answer = command.run()
+        _print(answer, as_json=command.json)
+    except BrokenPipeError:  # the reader, such as head, has closed the pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except (HloError, OSError) as error:
+        if command.debug or os.environ.get("HLOGRAPH_DEBUG", "0") not in ("", "0"):
+            raise
+        print(f"error: {one_line(error)}", file=sys.stderr)
+        return 1
+    return answer.status
+
+
+def _print(answer: Answer, *, as_json: bool) -> None:
+    text = json.dumps(answer.content, indent=2) if as_json else answer.text
+    print(text.removesuffix("\n"), flush=True)

@@ -1,0 +1,129 @@
+"""``hlograph diff``: what differs between two modules, or two plans."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from hlograph.commands.command import Answer
+from hlograph.commands.instruction_differences import Differences, differences_of
+from hlograph.commands.module_facts import counts_of, counts_table, facts_of, facts_table
+from hlograph.commands.plan_differences import differing_lines, fields_of
+from hlograph.commands.sources import SourceCommand, is_function
+from hlograph.commands.text_tables import table
+from hlograph.errors import HloError
+
+if TYPE_CHECKING:
+    from hlograph.execution.equivalence import Equivalence
+    from hlograph.plans import Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diff(SourceCommand):
+    """Compares two modules, or two plans; the files' content decides which they are."""
+
+    first: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="A")]
+    """A plan, a file with HLO or StableHLO, or package.module:function."""
+    second: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="B")]
+    """What to compare it with."""
+    run_both: Annotated[bool, tyro.conf.arg(name="run", help_behavior_hint="")] = False
+    """Run both modules on random inputs, and compare the results."""
+    limit: int = 40
+    """Largest number of changed instructions to show of each module."""
+
+    def run(self) -> Answer:
+        """Compares them; see the class."""
+        plans = [_plan_of(name) for name in (self.first, self.second)]
+        if plans[0] is not None and plans[1] is not None:
+            return _of_plans(plans[0], plans[1])
+        if plans[0] is not None or plans[1] is not None:
+            raise HloError("expected two modules or two plans, got a module and a plan")
+        return self._of_modules()
+
+    def _check_file(self, source: str) -> None:
+        # Arguments are for the one that is a function, if only one is.
+        if not (is_function(self.first) or is_function(self.second)):
+            super()._check_file(source)
+
+    def _of_modules(self) -> Answer:
+        first, second = self.module_of(self.first), self.module_of(self.second)
+        facts = [facts_of(module) for module in (first, second)]
+        same = facts[0]["fingerprint"] == facts[1]["fingerprint"]
+        counts = [counts_of(module) for module in (first, second)]
+        found = differences_of(first.to_text(), second.to_text())
+        compared = first.equivalent_to(second) if self.run_both else None
+        parts = [
+            facts_table(facts, ["A", "B"]),
+            counts_table(counts[0], counts[1], "A", "B"),
+            _verdict(compared),
+            "equal modules: they have the same fingerprint" if same else _shown(found, self.limit),
+        ]
+        content = {
+            "kind": "modules",
+            "same": same,
+            "modules": [f | {"op_counts": c} for f, c in zip(facts, counts, strict=True)],
+            "removed": found.removed,
+            "added": found.added,
+            "equivalence": None if compared is None else _equivalence(compared),
+        }
+        return Answer("\n\n".join(filter(None, parts)), content)
+
+
+def _plan_of(name: str) -> Plan | None:
+    """Returns the plan in a file; None if it holds none."""
+    path = Path(name)
+    try:
+        with path.open("rb") as file:
+            if not file.read(1024).lstrip().startswith(b"{"):
+                return None
+    except OSError:  # a function, a URL, or a file whose absence the next reader reports
+        return None
+    from hlograph.plans import Plan
+
+    return Plan.load(path)
+
+
+def _of_plans(first: Plan, second: Plan) -> Answer:
+    mine, theirs = fields_of(first), fields_of(second)
+    rows = [("", "A", "B"), *((name, mine[name], theirs[name]) for name in mine)]
+    changed = [row for row in rows[1:] if row[1] != row[2]]
+    lines = differing_lines(first, second)
+    same = not changed and not lines
+    parts = [
+        table(rows),
+        "\n".join(lines) if lines else "what they do: the same",
+    ]
+    content = {
+        "kind": "plans",
+        "same": same,
+        "fields": {name: {"a": a, "b": b} for name, a, b in changed},
+        "removed": [line[2:] for line in lines if line.startswith("-")],
+        "added": [line[2:] for line in lines if line.startswith("+")],
+    }
+    return Answer("\n\n".join(parts), content)
+
+
+def _shown(found: Differences, limit: int) -> str:
+    if not found.removed and not found.added:
+        return "the same instructions, with other operands among their like"
+    lines = ["changed instructions (- only in A, + only in B):"]
+    for sign, changed in (("-", found.removed), ("+", found.added)):
+        lines += [f"{sign} {line}" for line in changed[:limit]]
+        if len(changed) > limit:
+            lines.append(f"{sign} and {len(changed) - limit:,} more")
+    return "\n".join(lines)
+
+
+def _verdict(compared: Equivalence | None) -> str:
+    return "" if compared is None else f"results: {compared}"
+
+
+def _equivalence(compared: Equivalence) -> dict[str, Any]:
+    return {
+        "verdict": compared.verdict,
+        "reason": compared.reason,
+        "findings": [asdict(finding) for finding in compared.findings],
+    }

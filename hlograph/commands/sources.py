@@ -1,0 +1,154 @@
+"""Sources that the subcommands take: functions of the user's own modules, and files."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from hlograph.commands.command import Command
+from hlograph.commands.shapes import shape_of
+from hlograph.errors import HloError
+
+if TYPE_CHECKING:
+    from hlograph.measuring.trial import Job
+    from hlograph.module import Module
+    from hlograph.plans import Numerics
+    from hlograph.programs import Program
+
+_FUNCTION = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
+
+SourceName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")]
+"""Type of the option that names a source."""
+
+_Name = Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME", help_behavior_hint="")]
+_Shapes = Annotated[tuple[str, ...], tyro.conf.arg(metavar="SHAPE ...", help_behavior_hint="")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceCommand(Command):
+    """Base class of the subcommands that read programs."""
+
+    arguments: _Name = None
+    """Example arguments of a function: package.module:name of a tuple of them, or of a function
+    that returns one. Their values are used for measuring."""
+    shapes: _Shapes = ()
+    """Shapes of the arguments of a function, such as 'f32[8,128]' 's32[]'; values are random."""
+
+    def module_of(self, source: str) -> Module:
+        """Returns the module of a source, in the XLA that hlograph links.
+
+        Raises:
+            HloError: The source cannot be read.
+        """
+        from hlograph.module import Module
+
+        if is_function(source):
+            return Module.from_jax(self._lowered(source)[0])
+        self._check_file(source)
+        return Module.load(source)
+
+    def program_of(self, source: str) -> Program:
+        """Returns the program of a source, for jaxlib.
+
+        Raises:
+            HloError: The source cannot be read, or is for several devices.
+        """
+        return self.job_of(source, "close").program
+
+    def job_of(self, source: str, numerics: Numerics) -> Job:
+        """Returns a program to measure, with the values of its example arguments.
+
+        Raises:
+            HloError: The source cannot be read, or is for several devices.
+        """
+        from hlograph.measuring.trial import Job
+        from hlograph.optimization.arguments import inputs_of
+        from hlograph.programs import Program
+
+        if is_function(source):
+            lowered, arguments = self._lowered(source)
+            given = None if arguments is None else inputs_of(lowered, arguments, {})
+            return Job(Program.of(lowered), given, numerics)
+        self._check_file(source)
+        return Job(Program.of(Path(source)), None, numerics)
+
+    def _check_file(self, source: str) -> None:
+        if self.arguments is not None or self.shapes:
+            raise HloError(
+                f"--arguments and --shapes are for functions (package.module:function), and "
+                f"{source!r} is none"
+            )
+
+    def _lowered(self, source: str) -> tuple[Any, tuple[Any, ...] | None]:
+        """Returns the lowered function, and the arguments; None for what was lowered already."""
+        from hlograph.optimization.arguments import check_arguments, is_lowered, jitted
+
+        function = imported(source)
+        if is_lowered(function):
+            return function, None
+        arguments = self._example_arguments()
+        try:
+            lowered = jitted(function).lower(*arguments)
+        except HloError:
+            raise
+        except Exception as error:  # whatever the user's function raises
+            hint = "" if arguments else ". Are --arguments or --shapes missing?"
+            raise HloError(
+                f"jax does not lower {source}: {type(error).__name__}: {error}{hint}"
+            ) from error
+        check_arguments(lowered, arguments, {})
+        return lowered, arguments
+
+    def _example_arguments(self) -> tuple[Any, ...]:
+        if self.arguments is None:
+            return tuple(map(shape_of, self.shapes))
+        if self.shapes:
+            raise HloError("expected either --arguments or --shapes, got both")
+        found = imported(self.arguments)
+        try:
+            found = found() if callable(found) else found
+        except Exception as error:  # whatever the user's function raises
+            raise HloError(f"{self.arguments} failed: {type(error).__name__}: {error}") from error
+        if not isinstance(found, tuple):
+            raise HloError(
+                f"expected a tuple of arguments in {self.arguments}, or a function that returns "
+                f"one, got {type(found).__qualname__}"
+            )
+        return found
+
+
+def is_function(source: str) -> bool:
+    """Returns True if a source is the name of a function, and no file."""
+    return bool(_FUNCTION.fullmatch(source)) and not Path(source).exists()
+
+
+def imported(name: str) -> Any:
+    """Imports ``package.module:name``, also from the current folder.
+
+    Raises:
+        HloError: It cannot be imported.
+    """
+    module, _, attribute = name.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except Exception as error:  # whatever the import of the user's module raises
+        raise HloError(f"cannot import {name}: {type(error).__name__}: {error}") from error
+    return found
+
+
+def stem_of(source: str) -> str:
+    """Returns a short name of a source, for files that are about it."""
+    if is_function(source):
+        return source.rpartition(":")[2]
+    return Path(source.rstrip("/")).name.split(".")[0] or "program"

@@ -1,0 +1,48 @@
+"""The interface of methods, which propose plans for a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from hlograph.measuring.trial import Outcome
+from hlograph.plans import Numerics, Plan
+from hlograph.programs import Program
+
+
+class Method(Protocol):
+    """Proposes plans for one program, and is told what was measured.
+
+    A method runs in the user's process and does not measure itself. It may return None from
+    ``ask`` and propose again later, when it has been told of more outcomes.
+    """
+
+    def ask(self) -> Plan | None:
+        """Returns the next plan to measure; None if it has none now."""
+        ...
+
+    def tell(self, outcome: Outcome) -> None:
+        """Takes note of an outcome: of its own plans and of all others."""
+        ...
+
+
+MakeMethod = Callable[[Program, Numerics], Method]
+"""Function that makes a method for a program and a numerics class."""
+
+
+class Listed:
+    """Method that proposes a fixed list of plans, whatever was measured.
+
+    Args:
+        plans: The plans, the most promising first. They are made one by one.
+    """
+
+    def __init__(self, plans: Iterator[Plan]) -> None:
+        self._plans = plans
+
+    def ask(self) -> Plan | None:
+        """Returns the next plan of the list."""
+        return next(self._plans, None)
+
+    def tell(self, outcome: Outcome) -> None:
+        """Does nothing."""

@@ -1,0 +1,77 @@
+"""Methods that take turns in proposing plans."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+
+from hlograph.measuring.trial import Job, Outcome
+from hlograph.optimization.methods import Listed, MakeMethod, Method
+from hlograph.plans import Plan
+from hlograph.plans.flags import allows_fast_math
+
+# A method that proposes so many plans in a row that are known has no others.
+_MOST_KNOWN = 1000
+
+
+class Proposers:
+    """Asks methods for plans, in turns, and tells them of outcomes.
+
+    A method that raises an exception is left out from then on, and a warning says so.
+
+    Args:
+        job: The program and the conditions.
+        methods: Methods by name.
+        first: Plans to propose before those of the methods.
+    """
+
+    def __init__(
+        self, job: Job, methods: Mapping[str, MakeMethod], first: Iterable[Plan] = ()
+    ) -> None:
+        self._numerics = job.numerics
+        self._known = {Plan().digest}
+        self._methods: dict[str, Method] = {"": Listed(iter(first))}
+        for name, make in methods.items():
+            try:
+                self._methods[name] = make(job.program, job.numerics)
+            except Exception as error:  # whatever a method raises
+                self._drop(name, error)
+
+    def ask(self) -> Plan | None:
+        """Returns a plan that was not proposed before; None if no method has one now."""
+        for name in list(self._methods):
+            try:
+                plan = self._new_plan(self._methods[name])
+            except Exception as error:  # whatever a method raises
+                self._drop(name, error)
+                continue
+            self._methods[name] = self._methods.pop(name)  # to the end
+            if plan is not None:
+                return plan
+        return None
+
+    def tell(self, outcome: Outcome) -> None:
+        """Tells all methods of an outcome, whose plan is not proposed again."""
+        self._known.add(outcome.plan.digest)
+        for name, method in list(self._methods.items()):
+            try:
+                method.tell(outcome)
+            except Exception as error:  # whatever a method raises
+                self._drop(name, error)
+
+    def _new_plan(self, method: Method) -> Plan | None:
+        for _ in range(_MOST_KNOWN):
+            plan = method.ask()
+            if plan is None:
+                return None
+            if plan.digest not in self._known and self._allowed(plan):
+                self._known.add(plan.digest)
+                return plan
+        return None
+
+    def _allowed(self, plan: Plan) -> bool:
+        return self._numerics == "fast" or not allows_fast_math(plan.flags)
+
+    def _drop(self, name: str, error: Exception) -> None:
+        self._methods.pop(name, None)
+        warnings.warn(f"the method {name!r} is left out: {error!r}", stacklevel=4)

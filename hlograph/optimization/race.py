@@ -1,0 +1,199 @@
+"""The race of plans of one program, under a budget."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hlograph.measuring.service import Measurer
+from hlograph.measuring.trial import FINAL, SCREEN, Job, Outcome, Trial
+from hlograph.optimization.methods import MakeMethod
+from hlograph.optimization.proposers import Proposers
+from hlograph.optimization.store import Journal
+from hlograph.plans import Plan
+
+# Below this a lead is not worth the risk that it does not hold tomorrow.
+LEAST_LEAD = 1.03
+LEAST_GAIN = 1e-6  # seconds
+
+# Among plans that are this close to the best one, the one with the fewest decisions comes first.
+_NEAR = 0.97
+
+# Finalists are measured in a fresh process until one of them keeps its lead.
+_FINALISTS, _CONFIRMATIONS = 3, 2
+
+# The final takes this: seconds to start processes, multiples of a compilation (on two processes,
+# each of which compiles plan, default and control) and multiples of a run.
+_START, _COMPILATIONS, _COMPARED = 3.0, 4.0, 60.0
+
+Watch = Callable[[int, float, str], None]
+"""Function that is told of each outcome: number of outcomes, best ratio, and its method."""
+
+
+@dataclass
+class Race:
+    """A race of plans beside jaxlib's default.
+
+    Args:
+        job: The program and the conditions.
+        methods: Methods by name; they take turns in proposing.
+        budget: Seconds for all, the final included. The race may end later if compilations are
+            slow, since the winner is always measured again.
+        journal: Keeps the outcomes.
+        watch: Function that is told of each outcome.
+        say: Function that shows the user a sentence.
+        first: Plans to measure before those of the methods.
+        workers: Number of worker processes.
+
+    Attributes:
+        outcomes: All outcomes so far.
+        interrupted: True if the user ended the race by Ctrl-C.
+    """
+
+    job: Job
+    methods: Mapping[str, MakeMethod]
+    budget: float
+    journal: Journal
+    watch: Watch = lambda number, ratio, method: None
+    say: Callable[[str], None] = lambda sentence: None
+    first: Iterable[Plan] = ()
+    workers: int = 2
+    outcomes: list[Outcome] = field(default_factory=list)
+    interrupted: bool = False
+
+    def run(self) -> Outcome | None:
+        """Runs the race.
+
+        Ctrl-C ends the search, and the best plan so far is measured again; another one drops it.
+
+        Returns:
+            The thorough outcome of the winner in a fresh process; None if no plan kept a lead.
+
+        Raises:
+            NotExecutableError: jaxlib's default does not compile or run.
+            HloError: The program cannot be measured.
+            KeyboardInterrupt: Ctrl-C was pressed a second time.
+        """
+        self._begun = time.monotonic()
+        self._asked = 0
+        self._proposers = Proposers(self.job, self.methods, self.first)
+        for outcome in self.journal.read():
+            self._take(outcome, new=False)
+        try:
+            self._screen()
+        except KeyboardInterrupt:
+            self.interrupted = True
+            self.say("ended by Ctrl-C; the best plan is measured again")
+        try:
+            return self._final()
+        except KeyboardInterrupt:
+            if self.interrupted:
+                raise
+            self.interrupted = True
+            return None
+
+    @property
+    def timed(self) -> bool:
+        """True if any plan was timed."""
+        return any(outcome.measured is not None for outcome in self.outcomes)
+
+    def _screen(self) -> None:
+        """Measures what methods propose, until they have no more or the time is over."""
+        with Measurer(self.job, workers=self.workers) as measurer:
+            progress = True
+            while progress and self._time_left():
+                before = len(self.outcomes)
+                for outcome in measurer.measure(self._trials()):
+                    self._take(outcome)
+                progress = len(self.outcomes) > before
+
+    def _trials(self) -> Iterator[Trial]:
+        while self._time_left():
+            plan = self._proposers.ask()
+            if plan is None:
+                return
+            self._asked += 1
+            yield Trial(plan, SCREEN)
+
+    def _final(self) -> Outcome | None:
+        """Measures the best plans again in fresh processes, until one keeps its lead."""
+        for finalist in self._finalists():
+            winner = self._confirmed(finalist.plan)
+            if winner is not None:
+                return winner
+            if self.interrupted or self._elapsed() > self.budget:
+                break
+        return None
+
+    def _confirmed(self, plan: Plan) -> Outcome | None:
+        """Returns the slower of two measurements in fresh processes; None if one has no lead.
+
+        A single one takes one plan of ten for a faster one, among plans that are none, where noise
+        lasts for several pairs. The processes compile side by side. After a Ctrl-C one has to do.
+        """
+        number = 1 if self.interrupted else _CONFIRMATIONS
+        with Measurer(self.job, workers=number) as measurer:
+            found = list(measurer.measure(Trial(plan, FINAL) for _ in range(number)))
+        for outcome in found:
+            self._take(outcome)
+        slower = min(found, key=lambda outcome: outcome.ratio)
+        return slower if all(map(leads, found)) else None
+
+    def _finalists(self) -> Sequence[Outcome]:
+        ahead = [o for o in self.outcomes if not o.thorough and o.ratio >= LEAST_LEAD]
+        lost = {o.plan.digest for o in self.outcomes if o.thorough and not leads(o)}
+        ahead = [o for o in ahead if o.plan.digest not in lost]
+        best = max(map(_safe_ratio, ahead), default=0.0)
+
+        def rank(outcome: Outcome) -> tuple[bool, float, float]:
+            near = _safe_ratio(outcome) >= _NEAR * best
+            return not near, outcome.plan.num_decisions if near else 0, -_safe_ratio(outcome)
+
+        return sorted(ahead, key=rank)[:_FINALISTS]
+
+    def _take(self, outcome: Outcome, new: bool = True) -> None:
+        self.outcomes.append(outcome)
+        if new:
+            self.journal.add(outcome)
+        self._proposers.tell(outcome)
+        best = max(self.outcomes, key=lambda o: o.ratio)
+        self.watch(len(self.outcomes), best.ratio, best.plan.method)
+
+    def _time_left(self) -> bool:
+        trial = statistics.median([o.seconds for o in self.outcomes if not o.thorough] or [0.0])
+        needed = trial + self._final_seconds()
+        return self._elapsed() + needed < self.budget or self._asked < 1
+
+    def _final_seconds(self) -> float:
+        """Returns an estimate of how long the final takes."""
+        timed = [o for o in self.outcomes if o.measured is not None]
+        if not timed:
+            return _START + _CONFIRMATIONS * FINAL.max_seconds
+        compile_seconds = max(o.compile_seconds for o in timed)
+        run = max(o.measured.default_seconds for o in timed if o.measured)
+        compilations = _COMPILATIONS * compile_seconds
+        return _START + compilations + _CONFIRMATIONS * FINAL.max_seconds + _COMPARED * run
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._begun
+
+
+def leads(outcome: Outcome) -> bool:
+    """Returns True if a thorough measurement keeps a plan ahead of the default.
+
+    The whole interval must lie above 1, and further from it than the ratio of the default to
+    itself, in whichever direction that is off; the median must lie above ``LEAST_LEAD``. A gain of
+    less than a microsecond is lost to the call of another function.
+    """
+    measured = outcome.measured
+    if measured is None or not outcome.thorough:
+        return False
+    noise = max(measured.control, 1 / measured.control)
+    gained = measured.default_seconds - measured.seconds
+    return measured.low > noise and measured.ratio >= LEAST_LEAD and gained >= LEAST_GAIN
+
+
+def _safe_ratio(outcome: Outcome) -> float:
+    return outcome.measured.low if outcome.measured else 0.0

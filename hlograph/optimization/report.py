@@ -1,0 +1,123 @@
+"""The report of a race: default and best time, what was done, and what was tried."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from hlograph.measuring.trial import Outcome
+from hlograph.plans import Numerics, Plan
+
+_ROWS = 12
+
+
+@dataclass(frozen=True)
+class Report:
+    """Result of ``hlograph.optimize``; prints as a table.
+
+    Attributes:
+        program: Name of the program.
+        plan: The plan that the function runs with; empty if jaxlib's default is kept.
+        conclusion: One sentence that says what came of it.
+        numerics: Class that results had to belong to.
+        final: Measurement of the winner in a fresh process; None if there was no winner, or the
+            plan was stored before.
+        outcomes: All measurements, in order.
+        seconds: Duration of the race.
+        from_store: True if the plan was found in the store, or was given.
+    """
+
+    program: str
+    plan: Plan
+    conclusion: str
+    numerics: Numerics
+    final: Outcome | None = None
+    outcomes: Sequence[Outcome] = field(default_factory=tuple)
+    seconds: float = 0.0
+    from_store: bool = False
+
+    @property
+    def ratio(self) -> float:
+        """Default time / time with the plan, as measured last; 1 for the empty plan."""
+        return self.plan.measured.ratio if self.plan.measured else 1.0
+
+    def table(self) -> str:
+        """Returns the report as text."""
+        lines = [f"{self.program}: {self.conclusion}"]
+        if measured := self.plan.measured:
+            lines += [
+                f"  default  {_time(measured.default_seconds):>10}",
+                f"  plan     {_time(measured.seconds):>10}   {measured.ratio:.3f} times as fast, "
+                f"95 % interval {measured.low:.3f} to {measured.high:.3f} ({measured.pairs} pairs; "
+                f"default against itself {measured.control:.3f})",
+            ]
+        if not self.plan.is_empty:
+            lines += [f"  numerics {self.plan.numerics}"]
+            lines += [f"  {line}" for line in self.plan.describe()]
+        if self.final and self.final.checks:
+            checks = self.final.checks
+            lines += [f"  outputs  {checks.verdict}: {checks.reason}"]
+            lines += [f"  compared on {', '.join(checks.samples)} inputs"]
+        return "\n".join(lines + self._tried())
+
+    def _tried(self) -> list[str]:
+        if not self.outcomes:
+            return []
+        plans = {outcome.plan.digest for outcome in self.outcomes}
+        timed = {outcome.plan.digest for outcome in self.outcomes if outcome.measured}
+        lines = [
+            f"  tried {len(plans)} plans in {self.seconds:.0f} s, {len(plans - timed)} of them "
+            "without a time; those measured again in fresh processes come first:"
+        ]
+        ranked = sorted(self.outcomes, key=lambda outcome: (-outcome.thorough, -outcome.ratio))
+        for outcome in ranked[:_ROWS]:
+            found = outcome.measured
+            speed = (
+                f"{found.ratio:7.3f}  {found.low:.3f} to {found.high:.3f}" if found else "      -"
+            )
+            again = " (again)" if outcome.thorough else ""
+            note = f"  {outcome.error[:90]}" if outcome.error else ""
+            lines.append(f"  {speed:24} {outcome.plan.method}{again}{note}")
+        if len(ranked) > _ROWS:
+            lines.append(f"  and {len(ranked) - _ROWS} slower ones")
+        return lines
+
+    def to_json(self) -> str:
+        """Returns the report as indented JSON."""
+        content: dict[str, Any] = {
+            "program": self.program,
+            "conclusion": self.conclusion,
+            "numerics": self.numerics,
+            "ratio": self.ratio,
+            "seconds": self.seconds,
+            "from_store": self.from_store,
+            "plan": json.loads(self.plan.to_json()),
+            "checks": asdict(self.final.checks) if self.final and self.final.checks else None,
+            "outcomes": [json.loads(outcome_to_json(outcome)) for outcome in self.outcomes],
+        }
+        return json.dumps(content, indent=2) + "\n"
+
+    def __str__(self) -> str:
+        return self.table()
+
+
+def outcome_to_json(outcome: Outcome) -> str:
+    """Returns an outcome as one line of JSON."""
+    content = {
+        "plan": json.loads(outcome.plan.to_json()),
+        "thorough": outcome.thorough,
+        "measured": asdict(outcome.measured) if outcome.measured else None,
+        "checks": asdict(outcome.checks) if outcome.checks else None,
+        "error": outcome.error,
+        "seconds": outcome.seconds,
+        "compile_seconds": outcome.compile_seconds,
+    }
+    return json.dumps(content)
+
+
+def _time(seconds: float) -> str:
+    if seconds >= 1:
+        return f"{seconds:.3f} s"
+    return f"{seconds * 1e3:.3f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.1f} µs"

@@ -1,0 +1,45 @@
+"""Methods for tests, by name: ``tests.hlograph.optimization.proposals:widths``."""
+
+from hlograph.optimization.methods import Listed
+from hlograph.plans import Plan
+
+WIDTHS = tuple(Plan(flags={"xla_cpu_prefer_vector_width": width}) for width in (128, 256, 512))
+LEVELS = tuple(
+    Plan(flags={"xla_cpu_prefer_vector_width": width, "xla_backend_optimization_level": level})
+    for width in (128, 256, 512)
+    for level in range(4)
+)
+
+
+def widths(program, numerics):
+    return Listed(iter(WIDTHS))
+
+
+def endless(program, numerics):
+    """Proposes plans that a search takes minutes for."""
+    return Listed(iter((*WIDTHS, *LEVELS, *_thresholds())))
+
+
+def _thresholds():
+    for number in range(1000):
+        yield Plan(flags={"xla_cpu_small_while_loop_byte_threshold": number})
+
+
+def fast_math(program, numerics):
+    return Listed(iter([Plan(flags={"xla_cpu_enable_fast_math": True}, numerics="exact")]))
+
+
+class _Repeated:
+    def ask(self):
+        return WIDTHS[0]
+
+    def tell(self, outcome):
+        raise RuntimeError("does not listen")
+
+
+def repeated(program, numerics):
+    return _Repeated()
+
+
+def broken(program, numerics):
+    raise RuntimeError("no such method today")

@@ -1,0 +1,204 @@
+"""Searches with small budgets: what is kept of them, whatever is faster on this machine."""
+
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlograph
+from hlograph.measuring.trial import Job, Outcome
+from hlograph.measuring.verification import Checks
+from hlograph.optimization import Store
+from hlograph.optimization.methods import methods, names
+from hlograph.optimization.methods.flag_sets import flag_sets
+from hlograph.optimization.methods.greedy import Greedy
+from hlograph.optimization.optimizing import fitting
+from hlograph.optimization.proposers import Proposers
+from hlograph.optimization.race import leads
+from hlograph.optimization.store import Journal, key_of
+from hlograph.plans import Measured, Plan, PlanError
+from hlograph.programs import Program
+from tests.hlograph.optimization import proposals
+
+X = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
+HERE = "tests.hlograph.optimization.proposals"
+
+
+def _function(x):
+    return jnp.tanh(x @ x)
+
+
+def _job(function=_function, numerics="close"):
+    return Job(Program.of(jax.jit(function).lower(X)), [X], numerics)
+
+
+def _outcome(plan, ratio=1.2, low=1.1, control=1.0, thorough=True, seconds=1.0):
+    measured = Measured(ratio * seconds, seconds, ratio, low, ratio + 0.1, control, 60)
+    return Outcome(plan, thorough, measured, Checks(True, "equal", "same", ("given",)))
+
+
+def test_a_search_and_what_the_store_has_of_it(cache):
+    fast = hlograph.optimize(_function, X, budget=1, methods=[f"{HERE}:widths"])
+    np.testing.assert_allclose(fast(X), jax.jit(_function)(X), rtol=1e-5)
+    report = fast.report
+    assert not report.from_store
+    assert 1 <= len({outcome.plan.digest for outcome in report.outcomes}) <= 3
+    assert all(outcome.measured for outcome in report.outcomes)
+    assert json.loads(report.to_json())["conclusion"] == report.conclusion
+    assert "tried" in str(report)
+    assert len(list((cache / "plans").iterdir())) == 1
+    assert not list((cache / "journals").iterdir())
+    again = hlograph.optimize(_function, X, budget=1000)
+    assert again.report.from_store
+    assert again.plan.digest == fast.plan.digest
+
+
+@pytest.mark.parametrize("where", ["folder", "memory"])
+def test_store(where, tmp_path):
+    store = Store(tmp_path / "plans" if where == "folder" else "memory://plans-of-tests")
+    plan = Plan("f", "1", flags={"xla_cpu_prefer_vector_width": 128})
+    assert store.get("key") is None
+    store.put("key", plan)
+    assert store.get("key") == plan
+    fast = hlograph.optimize(_function, X, budget=1, methods=[f"{HERE}:widths"], store=store)
+    assert hlograph.optimize(_function, X, store=store).plan == fast.plan
+
+
+def test_a_stored_plan_that_does_not_fit_is_no_obstacle(cache):
+    job = _job()
+    store = Store()
+    assert fitting(job, Plan(fingerprint="of another")) is None
+    assert fitting(job, Plan(flags={"xla_cpu_enable_fast_math": True})) is None
+    store.put(key_of(job), Plan(steps=("no-such-pass",)))
+    fast = hlograph.optimize(_function, X, budget=1, methods=[f"{HERE}:widths"])
+    assert not fast.report.from_store
+    np.testing.assert_allclose(fast(X), _function(X), rtol=1e-5)
+    (cache / "plans" / f"{key_of(job)}.plan.json").write_text("{")
+    assert store.get(key_of(job)) is None
+
+
+def test_a_store_that_cannot_be_written_costs_the_store_alone(cache):
+    cache.write_text("a file where a folder should be")
+    with pytest.warns(UserWarning, match="cannot") as found:
+        fast = hlograph.optimize(_function, X, budget=1, methods=[f"{HERE}:widths"])
+    assert len(found) == 2  # journal, store
+    assert fast.report.outcomes
+
+
+def test_a_search_without_any_time_is_not_stored(cache):
+    fast = hlograph.optimize(_function, X, budget=1, methods=[])
+    assert fast.plan.is_empty
+    assert not (cache / "plans").exists()
+
+
+def test_journal(tmp_path):
+    journal = Journal("key", tmp_path)
+    assert journal.read() == []
+    first = _outcome(proposals.WIDTHS[0])
+    failed = Outcome(proposals.WIDTHS[1], error="worker lost", seconds=1.5)
+    journal.add(first)
+    with journal.path.open("ab") as file:
+        file.write(b'{"plan": {"kind": "hlo\xff')  # cut off by a kill
+    journal.add(failed)
+    with journal.path.open("a") as file:
+        file.write('[]\n{"plan": 3}\n{"measured": 1, "checks": 1, "plan": 1}\n')
+    assert Journal("key", tmp_path).read() == [first, failed]
+    journal.remove()
+    journal.remove()
+    assert journal.read() == []
+
+
+def test_a_search_goes_on_with_its_journal(cache):
+    job = _job()
+    known = _outcome(proposals.WIDTHS[0], ratio=0.9, low=0.8, thorough=False)
+    Journal(key_of(job)).add(known)
+    report = hlograph.optimize(_function, X, budget=1, methods=[f"{HERE}:widths"]).report
+    plans = [outcome.plan.digest for outcome in report.outcomes if not outcome.thorough]
+    assert report.outcomes[0] == known
+    assert len(plans) == len(set(plans)) >= 2
+
+
+def test_keys():
+    key = key_of(_job())
+    assert key == key_of(_job())
+    assert key != key_of(_job(numerics="exact"))
+    assert key != key_of(_job(jnp.sin))
+    donating = jax.jit(_function, donate_argnums=0).lower(X)
+    assert key != key_of(Job(Program.of(donating)))
+
+
+@pytest.mark.parametrize(
+    ("changed", "ahead"),
+    [
+        ({}, True),
+        ({"thorough": False}, False),
+        ({"low": 0.99}, False),
+        ({"ratio": 1.02, "low": 1.01}, False),
+        ({"control": 1.15}, False),
+        ({"control": 0.85}, False),
+        ({"seconds": 1e-6}, False),  # 0.2 us: less than a call costs
+    ],
+)
+def test_leads(changed, ahead):
+    assert leads(_outcome(proposals.WIDTHS[0], **changed)) is ahead
+    assert not leads(Outcome(proposals.WIDTHS[0], thorough=True, error="lost"))
+
+
+def test_greedy_merges_what_helped():
+    loops = Plan(flags={"xla_cpu_small_while_loop_byte_threshold": 1})
+    wide = Plan(flags={"xla_cpu_prefer_vector_width": 512})
+    narrow = Plan(flags={"xla_cpu_prefer_vector_width": 128})
+    greedy = Greedy()
+    assert greedy.ask() is None
+    greedy.tell(_outcome(loops, ratio=2.0))
+    assert greedy.ask() is None
+    greedy.tell(_outcome(wide, ratio=0.9))
+    assert greedy.ask() is None
+    greedy.tell(_outcome(narrow, ratio=1.1))
+    merged = greedy.ask()
+    assert merged is not None
+    assert merged.flags == {**loops.flags, **narrow.flags}
+    assert greedy.ask() is None
+    greedy.tell(_outcome(loops, ratio=1.0))  # its lead did not last
+    assert greedy.ask() is None
+
+
+def test_flag_sets_fit_the_program():
+    def tried(function, numerics="close"):
+        method = flag_sets(_job(function).program, numerics)
+        return {plan.method.partition(": ")[2] for plan in iter(method.ask, None)}
+
+    def loop(x):
+        return jax.lax.fori_loop(0, 3, lambda _, c: c + x, x)
+
+    assert "loops as one kernel" in tried(loop)
+    assert "loops as one kernel" not in tried(jnp.sin)
+    assert "convolutions without library" not in tried(_function)
+    assert "oneDNN" in tried(_function)
+    assert "fast math" not in tried(jnp.sin)
+    assert "fast math" in tried(jnp.sin, "fast")
+
+
+def test_names_of_methods():
+    assert names()[:3] == ["flags", "passes", "greedy"]
+    assert list(methods([f"{HERE}:widths"]).values()) == [proposals.widths]
+    with pytest.raises(hlograph.UnknownNameError, match="did you mean flags"):
+        methods(["flgs"])
+    for name in ("no.such:thing", f"{HERE}:nothing"):
+        with pytest.raises(hlograph.HloError, match="cannot be imported"):
+            methods([name])
+    with pytest.raises(PlanError):
+        Plan(flags={"xla_no_such_flag": True})
+
+
+def test_methods_that_fail_repeat_or_ask_too_much():
+    makers = methods(f"{HERE}:{name}" for name in ("broken", "repeated", "fast_math", "widths"))
+    with pytest.warns(UserWarning, match="left out"):
+        proposers = Proposers(_job(), makers)
+    assert [proposers.ask() for _ in range(4)] == [*proposals.WIDTHS, None]
+    with pytest.warns(UserWarning, match="does not listen"):
+        proposers.tell(_outcome(proposals.WIDTHS[0]))
+    fast = Proposers(_job(numerics="fast"), methods([f"{HERE}:fast_math"]))
+    assert fast.ask() is not None
