@@ -19,14 +19,20 @@ _PACKAGES = ("jax", "jaxlib", "protobuf", "networkx", "matplotlib")
 
 def made_with(settings: Settings) -> dict[str, Any]:
     """Returns machine, versions, commit, command, date and settings, as JSON."""
+    found = machine()
+    found["device"] = _device(settings.device)
+    found["settings"] = _plain(asdict(settings))
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """Returns machine, versions, commit, command and date, as JSON."""
     found = provenance()
     found["versions"] |= _versions()
     found["processor"] = _processor()
     found["cpus"] = len(os.sched_getaffinity(0))
     found["memory_gib"] = round(psutil.virtual_memory().total / 2**30)
     found["load"] = round(os.getloadavg()[0], 2)
-    found["device"] = _device(settings.device)
-    found["settings"] = _plain(asdict(settings))
     return found
 
 

@@ -1,0 +1,113 @@
+"""Times a program of jaxlib and its version in PyTorch, in turns in one process.
+
+The libraries' threads wait for work by spinning for some milliseconds after a call. A call of the
+other library would meet them, so each measurement begins with a pause and an untimed call.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+
+from benchmarks.beside_torch.agreement import agreement, arguments_of, eager
+from benchmarks.beside_torch.model import Compiler, Model
+from benchmarks.beside_torch.program import Program
+from benchmarks.beside_torch.settings import Settings
+from benchmarks.timing import Call, Spread, Timings, interleaved
+
+JAX, EAGER, COMPILED = "jax", "eager", "compiled"
+
+MOST_CALLS = 200
+"""Calls in one measurement at most."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """Times of one program in both libraries."""
+
+    program: str
+    jax_ms: Spread
+    eager_ms: Spread
+    compiled_ms: Spread | None
+    """Time of `torch.compile`, if it was measured."""
+    over_eager: Spread
+    """Time of jaxlib over that of eager PyTorch, round by round; above 1 XLA is slower."""
+    over_compiled: Spread | None
+    jax_compile_s: float
+    """Compilation by jaxlib, in seconds."""
+    torch_compile_s: float | None
+    """Compilation by inductor with an empty cache, in seconds: the first call."""
+    difference: float
+    """Largest relative difference of PyTorch's outputs from jaxlib's."""
+    rounds: int
+
+
+def measure(model: Model, settings: Settings) -> Row:
+    """Compares and times one program.
+
+    Raises:
+        DisagreementError: The version in PyTorch computes something else.
+    """
+    program = Program.named(model.name, settings.seed)
+    arguments = arguments_of(model, program)
+    compilers: dict[str, Compiler] = {EAGER: eager}
+    if settings.compile:
+        # What another program compiled must not count as a recompilation of this one.
+        torch.compiler.reset()
+        compilers[COMPILED] = torch.compile
+    runs: dict[str, Callable[[], object]] = {JAX: program.run}
+    first_seconds, differences = {}, []
+    for name, compiler in compilers.items():
+        runs[name] = partial(model.call, model.build(compiler), arguments)
+        begun = time.perf_counter()
+        outputs = runs[name]()
+        first_seconds[name] = time.perf_counter() - begun
+        differences.append(agreement(model, program, outputs))
+    calls = {name: _call(run, settings) for name, run in runs.items()}
+    timings = interleaved(calls, settings.rounds, settings.budget)
+    return _row(program, model.name, timings, first_seconds.get(COMPILED), max(differences))
+
+
+def warm_compiler() -> None:
+    """Compiles something small: the first compilation of a process loads and builds much else."""
+    torch.compile(lambda x: torch.tanh(x) + 1.0)(torch.ones(4096))
+    torch.compiler.reset()
+
+
+def _call(run: Callable[[], object], settings: Settings) -> Call:
+    """Returns a call that runs as often as fills a measurement."""
+    seconds = []
+    for _ in range(3):
+        begun = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - begun)
+    number = math.ceil(settings.sample_seconds / max(min(seconds), 1e-6))
+
+    def rested() -> None:
+        time.sleep(settings.pause)
+        run()
+
+    return Call(lambda _: run(), rested, max(1, min(number, MOST_CALLS)))
+
+
+def _row(
+    program: Program, name: str, timings: Timings, compiling: float | None, difference: float
+) -> Row:
+    compiled = COMPILED in timings.seconds
+    return Row(
+        program=name,
+        jax_ms=timings.of(JAX, 1e3),
+        eager_ms=timings.of(EAGER, 1e3),
+        compiled_ms=timings.of(COMPILED, 1e3) if compiled else None,
+        over_eager=timings.ratio(JAX, EAGER),
+        over_compiled=timings.ratio(JAX, COMPILED) if compiled else None,
+        jax_compile_s=program.compile_seconds,
+        torch_compile_s=compiling,
+        difference=difference,
+        rounds=len(timings.seconds[JAX]),
+    )

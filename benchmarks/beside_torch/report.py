@@ -1,0 +1,114 @@
+"""Writes the rows of a run as CSV, and as a table in Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.beside_torch.measuring import Row
+from benchmarks.tables import markdown_table, number
+from benchmarks.timing import Spread
+from hlograph.storage.atomic_write import write_text_atomically
+
+_HEADINGS = (
+    "program",
+    "jax ms",
+    "torch eager ms",
+    "torch.compile ms",
+    "jax / eager",
+    "jax / compile",
+    "compiling: jax s",
+    "torch s",
+)
+
+
+def write(rows: Sequence[Row], out: Path, made_with: Mapping[str, Any]) -> None:
+    """Writes rows as CSV to a file, and the table beside it."""
+    write_text_atomically(out, csv_text(rows))
+    write_text_atomically(out.with_suffix(".md"), markdown(rows, made_with))
+
+
+def csv_text(rows: Sequence[Row]) -> str:
+    """Returns rows as CSV; a spread has columns for its median and its quartiles."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    spreads = ("jax_ms", "eager_ms", "compiled_ms", "over_eager", "over_compiled")
+    writer.writerow(
+        column
+        for field in fields(Row)
+        for column in (
+            (field.name, f"{field.name}_low", f"{field.name}_high")
+            if field.name in spreads
+            else (field.name,)
+        )
+    )
+    for row in rows:
+        cells: list[Any] = []
+        for field in fields(Row):
+            value = getattr(row, field.name)
+            if field.name in spreads:
+                cells += ["", "", ""] if value is None else [f"{part:.6g}" for part in value]
+            else:
+                cells.append(f"{value:.6g}" if isinstance(value, float) else value)
+        writer.writerow(cells)
+    return stream.getvalue()
+
+
+def markdown(rows: Sequence[Row], made_with: Mapping[str, Any]) -> str:
+    """Returns the table, the geometric means of the ratios, and the conditions."""
+    table = markdown_table(_HEADINGS, (_cells(row) for row in rows))
+    return "\n\n".join([table, *_means(rows), conditions(made_with)]) + "\n"
+
+
+def conditions(made_with: Mapping[str, Any]) -> str:
+    """Returns date, commit, versions and machine in one line."""
+    versions = made_with["versions"]
+    software = ", ".join(f"{name} {versions[name]}" for name in ("jaxlib", "torch"))
+    return (
+        f"Measured {made_with['time']} at commit `{str(made_with['commit'])[:10]}` with {software} "
+        f"on {made_with['cpus']} cores of {made_with['processor']}, load before "
+        f"{made_with['load']}. Ratios are medians over rounds with their quartiles; above 1 XLA "
+        "is slower."
+    )
+
+
+def _cells(row: Row) -> list[str]:
+    return [
+        row.program,
+        number(row.jax_ms.median),
+        number(row.eager_ms.median),
+        "" if row.compiled_ms is None else number(row.compiled_ms.median),
+        _ratio(row.over_eager),
+        _ratio(row.over_compiled),
+        number(row.jax_compile_s),
+        "" if row.torch_compile_s is None else number(row.torch_compile_s),
+    ]
+
+
+def _ratio(found: Spread | None) -> str:
+    if found is None:
+        return ""
+    median, low, high = map(number, found)
+    return f"{median} ({low} to {high})"
+
+
+def _means(rows: Sequence[Row]) -> Iterator[str]:
+    """Yields sentences on the geometric means of the ratios."""
+    for name, found in (
+        ("eager PyTorch", [row.over_eager for row in rows]),
+        ("`torch.compile`", [row.over_compiled for row in rows]),
+    ):
+        ratios = [ratio.median for ratio in found if ratio is not None]
+        if ratios:
+            mean = float(np.exp(np.mean(np.log(ratios))))
+            slower = sum(ratio > 1 for ratio in ratios)
+            yield (
+                f"Geometric mean over {name}: {number(mean)} on {len(ratios)} programs; XLA is "
+                f"slower on {slower} of them."
+            )
