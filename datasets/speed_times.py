@@ -105,7 +105,7 @@ def measured(name: str, peaks: Peaks) -> dict[str, Any]:
         begun = time.perf_counter()
         compile_program(program)
         compile_seconds = time.perf_counter() - begun
-        profile = profile_program(program, inputs, max_seconds=10.0)
+        profile = profile_program(program, inputs, max_seconds=3.0)
     memory, cost, shares = profile.memory, profile.cost, profile.by_kind()
     row = {
         "name": name,
