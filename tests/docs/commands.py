@@ -280,9 +280,8 @@ def _check_benchmark(pattern: str, settings: Mapping[str, Any], program: Program
     limits = ("op_limit", "max_op_count", "max_ops", "train_op_limit")
     limit = next((settings[name] for name in limits if settings.get(name)), None)
     splits = settings.get("split") or program.split
-    part = corpus.load(
-        settings.get("corpus_set") or settings.get("set"), splits, max_op_count=limit
-    )
+    corpus_set = settings.get("corpus_set") or settings.get("set") or program.corpus_set
+    part = corpus.load(corpus_set, splits, max_op_count=limit)
     if any(fnmatchcase(name, pattern) for name in (*part.names, *dict(SMALL))):
         return
     if pattern in corpus.load().names or is_url(pattern) or Path(pattern).exists():

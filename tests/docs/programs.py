@@ -28,6 +28,7 @@ class Program:
         parses: It reads its command line by argparse or tyro. A program that does not is only
             imported.
         split: Split of the corpus whose benchmarks it takes by default; None is all of them.
+        corpus_set: Set of the corpus that it takes by default; None is that of ``corpus.load``.
     """
 
     budget: tuple[str, ...] | None = None
@@ -37,6 +38,7 @@ class Program:
     bare: bool = True
     parses: bool = True
     split: Split | None = None
+    corpus_set: str | None = None
 
 
 def _flags(text: str) -> tuple[str, ...]:
@@ -103,6 +105,7 @@ PROGRAMS: dict[str, Program] = {
     "experiments.speed": Program(
         _flags("--budget 3 --per-family 1 --out OUT"),
         part=_flags("--benchmarks pairwise-distance/*"),
+        corpus_set="speed",
     ),
     "experiments.train_fusion": Program(
         (*_TRAIN, "--test-op-limit", "100"), part=_TRAIN_PART, split="train"
