@@ -12,6 +12,7 @@ from typing import Annotated
 import tyro
 
 from hlograph.commands.apply import Apply
+from hlograph.commands.calibrate import Calibrate
 from hlograph.commands.command import Answer, Command, one_line
 from hlograph.commands.corpus import ExportBenchmarks, ListBenchmarks, ShowBenchmark
 from hlograph.commands.diff import Diff
@@ -37,6 +38,7 @@ _COMMANDS = (
     Annotated[Optimize, tyro.conf.subcommand("optimize")]
     | Annotated[Apply, tyro.conf.subcommand("apply")]
     | Annotated[ProfileProgram, tyro.conf.subcommand("profile")]
+    | Annotated[Calibrate, tyro.conf.subcommand("calibrate")]
     | Annotated[Passes, tyro.conf.subcommand("passes")]
     | Annotated[Run, tyro.conf.subcommand("run")]
     | Annotated[Parse, tyro.conf.subcommand("parse")]

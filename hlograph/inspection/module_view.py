@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hlograph._native import native
 from hlograph.graph.features import GraphFeatures
 from hlograph.graph.hlo_graph import HloGraph
+from hlograph.kernel_times import current_rates
 
 if TYPE_CHECKING:
     from hlograph import _xla
@@ -137,6 +138,15 @@ class ModuleView:
     def cost(self) -> Cost:
         """Returns the cost of the entry computation by XLA's cost model."""
         return Cost(*self._native.cost())
+
+    def seconds(self) -> float:
+        """Returns the predicted time of one run by XLA:CPU in jaxlib, in seconds.
+
+        The rates of ``hlograph.kernel_times`` are those that ``hlograph calibrate`` measured on
+        this machine, or else the default's. A loop whose trip count the module does not say counts
+        as eight iterations.
+        """
+        return current_rates().predict_module(self._native)
 
     def graph(self) -> HloGraph:
         """Returns the module as a typed graph."""

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "hlograph/native/module/work.h"
 #include "hlograph/native/rewrites/rules.h"
 
 namespace xla {
@@ -25,6 +26,7 @@ struct Outcome {
   int64_t added = 0;  // instructions
   double flops = 0;   // of the added instructions, minus those of the removed ones
   double bytes = 0;
+  std::vector<Amount> work;  // likewise, for one run of the computation of the place
   std::vector<const xla::HloInstruction*> gone;
   std::vector<const xla::HloInstruction*> used;  // operands of the added instructions
 };

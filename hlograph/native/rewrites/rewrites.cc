@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "hlograph/native/module/catching.h"
 #include "hlograph/native/module/cost.h"
+#include "hlograph/native/module/work.h"
 #include "hlograph/native/rewrites/outcomes.h"
 #include "hlograph/native/rewrites/parts.h"
 #include "hlograph/native/rewrites/rules.h"
@@ -67,7 +68,7 @@ std::vector<Batch> Split(const xla::HloModule& module, PartFinder& parts,
   bool whole = false;
   for (const Candidate& candidate : candidates) {
     // What is fused elsewhere may matter to a fusion.
-    whole |= candidate.cuts > kMaxCuts || candidate.rule->for_target();
+    whole |= candidate.cuts > kMaxCuts || candidate.rule->purpose() == Purpose::kTarget;
     auto [it, is_new] = batch_of.try_emplace(candidate.place.instruction->parent(), batches.size());
     if (is_new) batches.emplace_back();
     batches[it->second].candidates.push_back(candidate);
@@ -118,7 +119,7 @@ std::vector<Candidate> TryBatch(Scratch& scratch, const std::vector<Candidate>& 
 
 // Tries the candidates without a known outcome, and adds their outcomes.
 void TryAll(const xla::HloModule& module, const std::vector<Candidate>& candidates,
-            bool shared_copies, Outcomes& outcomes) {
+            bool shared_copies, WorkCounter& works, Outcomes& outcomes) {
   InstructionCosts costs;
   PartFinder parts;
   std::vector<Candidate> waiting;
@@ -134,8 +135,8 @@ void TryAll(const xla::HloModule& module, const std::vector<Candidate>& candidat
     }
     waiting.clear();
     for (Batch& batch : batches) {
-      Scratch scratch =
-          batch.part.has_value() ? Scratch(*std::move(batch.part), costs) : Scratch(module, costs);
+      Scratch scratch = batch.part.has_value() ? Scratch(*std::move(batch.part), costs, works)
+                                               : Scratch(module, costs, works);
       const std::vector<Candidate> later =
           TryBatch(scratch, batch.candidates, shared_copies, outcomes);
       waiting.insert(waiting.end(), later.begin(), later.end());
@@ -151,12 +152,16 @@ Rewrite Name(const Candidate& candidate) {
   return rewrite;
 }
 
-Rewrite Describe(const Candidate& candidate, const Outcome& outcome) {
+Rewrite Describe(const Candidate& candidate, const Outcome& outcome, WorkCounter& works) {
   Rewrite rewrite = Name(candidate);
   rewrite.added = outcome.added;
   rewrite.removed = outcome.gone.size();
   rewrite.flops = outcome.flops;
   rewrite.bytes = outcome.bytes;
+  const double runs = works.Runs(candidate.place.instruction->parent());
+  for (auto [feature, amount] : outcome.work) {
+    if (runs != 0) rewrite.work.emplace_back(feature, runs * amount);
+  }
   rewrite.gone.reserve(outcome.gone.size());
   for (const xla::HloInstruction* gone : outcome.gone) rewrite.gone.emplace_back(gone->name());
   std::sort(rewrite.gone.begin(), rewrite.gone.end());
@@ -176,11 +181,12 @@ std::vector<Rewrite> FindRewrites(const xla::HloModule& module,
                                   const std::vector<const Rule*>& rules, bool shared_copies,
                                   Outcomes& outcomes) {
   const std::vector<Candidate> candidates = Propose(module, rules);
-  TryAll(module, candidates, shared_copies, outcomes);
+  WorkCounter works;
+  TryAll(module, candidates, shared_copies, works, outcomes);
   std::vector<Rewrite> rewrites;
   for (const Candidate& candidate : candidates) {
     const Outcome& outcome = *outcomes.Find(candidate.rule, candidate.place);
-    if (outcome.applies) rewrites.push_back(Describe(candidate, outcome));
+    if (outcome.applies) rewrites.push_back(Describe(candidate, outcome, works));
   }
   return rewrites;
 }

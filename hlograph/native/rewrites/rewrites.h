@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "hlograph/native/module/work.h"
 #include "hlograph/native/rewrites/outcomes.h"
 #include "hlograph/native/rewrites/rules.h"
 
@@ -25,6 +26,7 @@ struct Rewrite {
   int64_t removed = 0;
   double flops = 0;  // of the added instructions, minus those of the removed ones
   double bytes = 0;
+  std::vector<Amount> work;       // likewise, for one run of the module
   std::vector<std::string> gone;  // names of the instructions that it removes
 };
 

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "hlograph/native/module/clone.h"
 #include "hlograph/native/module/cost.h"
+#include "hlograph/native/module/work.h"
 #include "hlograph/native/rewrites/outcomes.h"
 #include "hlograph/native/rewrites/parts.h"
 #include "hlograph/native/rewrites/rules.h"
@@ -35,14 +36,16 @@ std::vector<xla::HloInstruction*> Near(Place place) {
 
 }  // namespace
 
-Scratch::Scratch(const xla::HloModule& module, InstructionCosts& costs) : costs_(costs) {
+Scratch::Scratch(const xla::HloModule& module, InstructionCosts& costs, WorkCounter& works)
+    : costs_(costs), works_(works) {
   std::tie(module_, context_) = CloneWithMap(module);
   for (const auto& [original, copy] : context_->cloned_instructions()) {
     originals_.emplace(copy, original);
   }
 }
 
-Scratch::Scratch(Part part, InstructionCosts& costs) : costs_(costs), part_(std::move(part)) {
+Scratch::Scratch(Part part, InstructionCosts& costs, WorkCounter& works)
+    : costs_(costs), works_(works), part_(std::move(part)) {
   std::tie(module_, context_) = ClonePart(*part_);
   for (const auto& [original, copy] : context_->cloned_instructions()) {
     originals_.emplace(copy, original);
@@ -96,6 +99,7 @@ absl::StatusOr<Trial> Scratch::Try(const Rule& rule, Place original, Outcome& ou
   }
   for (const xla::HloInstruction* made : change.made) CountMade(made, outcome);
   for (const xla::HloInstruction* gone : change.gone) CountGone(gone, outcome);
+  outcome.work = ChangeOfWork(original, computation, change).NotZero();
   outcome.applies = true;
   TouchAll(near);
   return trial;
@@ -296,6 +300,38 @@ void Scratch::CountGone(const xla::HloInstruction* original, Outcome& outcome) {
   touched_.insert(context_->GetInstruction(original));
   TouchCallees(original);
   changed_.insert(original->parent());
+}
+
+Work Scratch::ChangeOfWork(Place original, const xla::HloComputation* copy, const Change& change) {
+  Work work;
+  WorkCounter counter;  // of the copy as it is now
+  for (const xla::HloInstruction* made : change.made) {
+    double runs = made->parent() == copy;
+    if (runs == 0) {
+      for (const auto& [whole, mine] : context_->cloned_computations()) {
+        if (mine == made->parent()) runs = RunsBeside(original, whole, change);
+      }
+    }
+    if (runs != 0) work.Add(counter.Of(made), runs);
+  }
+  for (const xla::HloInstruction* gone : change.gone) {
+    const bool here = gone->parent() == original.instruction->parent();
+    const double runs = here ? 1 : RunsBeside(original, gone->parent(), change);
+    if (runs != 0) work.Add(works_.Of(gone), -runs);
+  }
+  return work;
+}
+
+double Scratch::RunsBeside(Place original, const xla::HloComputation* computation,
+                           const Change& change) {
+  if (removed_.contains(computation)) return 0;
+  const auto callers = context_->GetComputation(computation)->caller_instructions();
+  const bool made = std::all_of(callers.begin(), callers.end(), [&](const auto* caller) {
+    return std::find(change.made.begin(), change.made.end(), caller) != change.made.end();
+  });
+  if (made && !computation->IsEntryComputation()) return 0;
+  const double runs = works_.Runs(original.instruction->parent());
+  return runs == 0 ? 0 : works_.Runs(computation) / runs;
 }
 
 }  // namespace hlograph

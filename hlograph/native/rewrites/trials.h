@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "hlograph/native/module/cost.h"
+#include "hlograph/native/module/work.h"
 #include "hlograph/native/rewrites/outcomes.h"
 #include "hlograph/native/rewrites/parts.h"
 #include "hlograph/native/rewrites/rules.h"
@@ -36,8 +37,8 @@ enum class Trial {
 // other instructions.
 class Scratch {
  public:
-  Scratch(const xla::HloModule& module, InstructionCosts& costs);
-  Scratch(Part part, InstructionCosts& costs);
+  Scratch(const xla::HloModule& module, InstructionCosts& costs, WorkCounter& works);
+  Scratch(Part part, InstructionCosts& costs, WorkCounter& works);
   ~Scratch();
 
   // Places are of the whole module, not of the copy.
@@ -95,7 +96,15 @@ class Scratch {
   void CountMade(const xla::HloInstruction* instruction, Outcome& outcome);
   void CountGone(const xla::HloInstruction* original, Outcome& outcome);
 
+  // Returns the work of what was made, minus that of what is gone, for one run of the computation
+  // of the place. `copy` is that computation in the copy.
+  Work ChangeOfWork(Place original, const xla::HloComputation* copy, const Change& change);
+  // How often a computation of the whole module runs for one run of that of the place. Zero if only
+  // instructions that were made call its copy: they have its work.
+  double RunsBeside(Place original, const xla::HloComputation* computation, const Change& change);
+
   InstructionCosts& costs_;
+  WorkCounter& works_;        // of the whole module
   std::optional<Part> part_;  // none if the whole module was copied
   std::unique_ptr<xla::HloModule> module_;
   std::unique_ptr<xla::HloCloneContext> context_;

@@ -1,0 +1,209 @@
+"""Compares predicted with measured run times: how well predictions order programs and rewrites.
+
+    python -m benchmarks.ranking                               # the programs of the speed set
+    python -m benchmarks.ranking --cases runs/speed_rules.csv  # of benchmarks.speed_rules
+    python -m benchmarks.ranking --rates default --worst 20
+    python -m benchmarks.ranking --fit hlograph/kernel_times/default_rates.json
+
+Kendall's tau is 1 where the order is the same, 0 where it says nothing. The measured times of the
+speed set are those of ``datasets/speed/times.csv``, and hold for the machine they were taken on.
+On that machine, the last command fits the rates that come with hlograph: to the small programs of
+``hlograph calibrate`` and to the training programs of the speed set. The others are held out.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import tyro
+from numpy.typing import NDArray
+
+from hlograph import corpus
+from hlograph._native import native
+from hlograph.corpus.shipped import Split
+from hlograph.errors import HloError
+from hlograph.kernel_times import Rates, current_rates, default_rates
+
+if TYPE_CHECKING:
+    from benchmarks.speed_rules.case import Case
+    from hlograph.profiling.calibrating import Point
+
+TIMES = Path("datasets/speed/times.csv")
+TRAINING: tuple[Split, ...] = ("train",)
+HELD_OUT: tuple[Split, ...] = ("validation", "test")
+
+
+@dataclass(frozen=True)
+class RankingConfig:
+    """Settings of the comparison."""
+
+    times: Path = TIMES
+    """Measured times of the speed set, as CSV with the columns name and ms."""
+    cases: Path | None = None
+    """Measured cases of rules, as benchmarks.speed_rules writes them; None compares programs."""
+    rates: Literal["machine", "default"] = "machine"
+    """The rates measured here, if any, or those that come with hlograph."""
+    worst: int = 10
+    """How many programs to list whose predictions are furthest off."""
+    fit: Path | None = None
+    """Fit rates first, which takes minutes, and write them to this file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A predicted and a measured number of one subject: seconds, or times as fast."""
+
+    name: str
+    group: str
+    predicted: float
+    measured: float
+
+    @property
+    def factor(self) -> float:
+        """The factor by which the prediction is off, at least 1."""
+        ratio = max(self.predicted, 1e-12) / self.measured
+        return max(ratio, 1 / ratio)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compares and prints; returns the exit status."""
+    config = tyro.cli(
+        RankingConfig, args=arguments, prog="python -m benchmarks.ranking", description=__doc__
+    )
+    try:
+        rates = _rates(config)
+        print(f"rates of {rates.machine}")
+        if config.cases is None:
+            times = read_times(config.times)
+            for splits in (TRAINING, HELD_OUT):
+                print(f"\n{' and '.join(splits)}:")
+                print(report(program_pairs(times, rates, splits), config.worst))
+        else:
+            print(report(case_pairs(config.cases, rates), config.worst))
+    except (HloError, OSError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _rates(config: RankingConfig) -> Rates:
+    if config.fit is None:
+        return current_rates() if config.rates == "machine" else default_rates()
+    from hlograph.profiling.calibrating import calibrate, fit
+
+    _, points = calibrate()
+    rates = fit([*points, *training_points(read_times(config.times))])
+    rates.save(config.fit)
+    return rates
+
+
+def kendall_tau(one: Sequence[float], other: Sequence[float]) -> float:
+    """Returns Kendall's tau-b of two series; 0 if one has a single value."""
+    signs = [np.sign(np.subtract.outer(np.asarray(x), np.asarray(x))) for x in (one, other)]
+    scale = np.sqrt(np.square(signs[0]).sum() * np.square(signs[1]).sum())
+    return float((signs[0] * signs[1]).sum() / scale) if scale else 0.0
+
+
+def read_times(path: Path) -> dict[str, float]:
+    """Returns the measured seconds of programs; those that failed are left out."""
+    with path.open(newline="") as file:
+        return {
+            row["name"]: float(row["ms"]) / 1e3 for row in csv.DictReader(file) if row.get("ms")
+        }
+
+
+def program_pairs(times: dict[str, float], rates: Rates, splits: Iterable[Split]) -> list[Pair]:
+    """Returns the pairs of the programs of the speed set, in seconds."""
+    return [
+        Pair(one.name, one.name.partition("/")[0], rates.predict(one.work), one.seconds)
+        for split in splits
+        for one in _points(times, split)
+    ]
+
+
+def training_points(times: dict[str, float]) -> list[Point]:
+    """Returns the measured training programs, to fit rates to."""
+    return [point for split in TRAINING for point in _points(times, split)]
+
+
+def _points(times: dict[str, float], split: Split) -> list[Point]:
+    from hlograph.profiling.calibrating import Point
+
+    return [
+        Point("program", one.name, tuple(native().work(one.load()._native)), times[one.name])
+        for one in corpus.load("speed", split=split)
+        if one.name in times
+    ]
+
+
+def case_pairs(path: Path, rates: Rates) -> list[Pair]:
+    """Returns the pairs of measured cases of rules, as factors of speed."""
+    from benchmarks.speed_rules.catalogue import CASES
+
+    with path.open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row.get("ratio")]
+    measured = {(row["rules"], row["shape"]): float(row["ratio"]) for row in rows}
+    pairs = []
+    for case in CASES:
+        rules = " + ".join(case.rules)
+        if (ratio := measured.get((rules, case.shape))) is not None:
+            pairs.append(Pair(case.name, rules, _predicted_ratio(case, rates), ratio))
+    return pairs
+
+
+def _predicted_ratio(case: Case, rates: Rates) -> float:
+    from benchmarks.speed_rules.measuring import planned
+
+    program, plan = planned(case)
+    module = program.module()
+    before = rates.predict_module(module._native)
+    for step in plan.steps:
+        if "(" in step:
+            module.apply(step)
+        else:
+            module.run(step)
+    return before / max(rates.predict_module(module._native), 1e-12)
+
+
+def report(pairs: Sequence[Pair], worst: int) -> str:
+    """Returns what the pairs say as text."""
+    if not pairs:
+        return "nothing was measured"
+    groups = defaultdict(list)
+    for pair in pairs:
+        groups[pair.group].append(pair)
+    within = [_tau(group) for group in groups.values() if len(group) > 2]
+    factors = _factors(pairs)
+    lines = [
+        f"{len(pairs)} measured: tau {_tau(pairs):.3f}",
+        f"within groups of more than 2: mean tau {np.mean(within):.3f} of {len(within)}"
+        if within
+        else "no group has more than 2",
+        f"off by a factor of {np.median(factors):.2f} in the median, "
+        f"{np.quantile(factors, 0.9):.2f} in nine of ten",
+    ]
+    for pair in sorted(pairs, key=lambda pair: -pair.factor)[:worst]:
+        lines.append(
+            f"  {pair.predicted:10.3g} predicted, {pair.measured:10.3g} measured  {pair.name}"
+        )
+    return "\n".join(lines)
+
+
+def _tau(pairs: Iterable[Pair]) -> float:
+    pairs = list(pairs)
+    return kendall_tau([pair.predicted for pair in pairs], [pair.measured for pair in pairs])
+
+
+def _factors(pairs: Iterable[Pair]) -> NDArray[np.float64]:
+    return np.array([pair.factor for pair in pairs])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

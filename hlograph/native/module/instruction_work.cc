@@ -1,0 +1,436 @@
+#include "hlograph/native/module/instruction_work.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "hlograph/native/module/work.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/primitive_util.h"
+#include "xla/shape.h"
+#include "xla/xla_data.pb.h"
+
+// Modules need not be valid HLO, so these functions check operands and dimension numbers.
+namespace hlograph {
+namespace {
+
+using Instruction = xla::HloInstruction;
+using Opcode = xla::HloOpcode;
+
+// XLA:CPU computes with fewer numbers where it needs them.
+constexpr double kTiny = 64;
+
+double Dimension(const xla::Shape& shape, int64_t dimension) {
+  const int64_t rank = shape.IsArray() ? shape.dimensions().size() : 0;
+  if (dimension < 0 || dimension >= rank) return 1;
+  return std::max<int64_t>(shape.dimensions(static_cast<int>(dimension)), 0);
+}
+
+template <typename Numbers>
+double Product(const xla::Shape& shape, const Numbers& dimensions) {
+  double product = 1;
+  for (int64_t dimension : dimensions) product *= Dimension(shape, dimension);
+  return product;
+}
+
+bool IsFloat(const xla::Shape& shape) {
+  return shape.IsArray() && xla::primitive_util::IsFloatingPointType(shape.element_type());
+}
+
+// How many elements of four bytes one element counts as.
+double Weight(const xla::Shape& shape) {
+  if (!shape.IsArray()) return 1;
+  switch (shape.element_type()) {
+    case xla::F64:
+    case xla::S64:
+    case xla::U64:
+    case xla::C64:
+      return 2;
+    case xla::C128:
+      return 4;
+    default:
+      return 1;
+  }
+}
+
+double Weighed(const xla::Shape& shape) { return Elements(shape) * Weight(shape); }
+
+const xla::Shape& OperandShape(const Instruction* instruction, int64_t number) {
+  return instruction->operand(number)->shape();
+}
+
+double Logarithm(double number) { return std::ceil(std::log2(std::max(number, 2.0))); }
+
+void AddKernel(double elements, Work& work) {
+  if (elements > kTiny) work.Add(Feature::kKernels, 1);
+}
+
+void AddKernel(const Instruction* instruction, Feature feature, Work& work) {
+  double elements = Elements(instruction->shape());
+  for (const Instruction* operand : instruction->operands()) {
+    elements = std::max(elements, Elements(operand->shape()));
+  }
+  if (elements > kTiny) work.Add(feature, 1);
+}
+
+// Adds the elements of a result of the size of an instruction's, made by a kernel of its own.
+void AddResult(const Instruction* instruction, Feature feature, Work& work) {
+  AddKernel(instruction, Feature::kKernels, work);
+  work.Add(feature, Weighed(instruction->shape()));
+}
+
+void AddElementwise(const Instruction* instruction, Feature feature, Work& work) {
+  const double elements = Weighed(instruction->shape());
+  if (elements > kTiny) work.Add(Feature::kElementwise, 1);
+  work.Add(feature, elements);
+}
+
+void AddDot(const Instruction* dot, Work& work) {
+  constexpr double kThin = 8;
+  const xla::Shape& lhs = OperandShape(dot, 0);
+  const xla::Shape& rhs = OperandShape(dot, 1);
+  const auto& numbers = dot->dot_dimension_numbers();
+  const double batch = std::max(1.0, Product(lhs, numbers.lhs_batch_dimensions()));
+  const double depth = std::max(1.0, Product(lhs, numbers.lhs_contracting_dimensions()));
+  const double rows = Elements(lhs) / (batch * depth);
+  const double columns = Elements(rhs) / (batch * depth);
+  const double flops = 2 * batch * rows * columns * depth * Weight(dot->shape());
+  const double elements = Weighed(lhs) + Weighed(rhs) + Weighed(dot->shape());
+  AddKernel(dot, Feature::kDots, work);
+  if (!IsFloat(dot->shape())) {
+    work.Add(Feature::kOtherDotFlops, flops);
+  } else if (rows == 1 || columns == 1) {
+    work.Add(Feature::kMatrixVectorElements, elements);
+  } else if (std::min({rows, columns, depth}) < kThin) {
+    work.Add(Feature::kThinDotFlops, flops);
+  } else {
+    work.Add(Feature::kDotElements, elements);
+    work.Add(batch > 1 ? Feature::kBatchedDotFlops : Feature::kDotFlops, flops);
+  }
+  if (batch > 1) work.Add(Feature::kBatchedDots, batch);
+}
+
+Feature KindOfConvolution(const Instruction* convolution, double inputs, double taps,
+                          double outputs) {
+  constexpr double kThin = 8, kWide = 64;
+  const auto& window = convolution->window().dimensions();
+  const auto any = [&](auto holds) { return std::any_of(window.begin(), window.end(), holds); };
+  const bool single =
+      convolution->shape().element_type() != xla::F64 && IsFloat(convolution->shape());
+  if (!single || any([](const auto& one) { return one.window_reversal(); })) {
+    return Feature::kOtherConvolutionFlops;
+  }
+  if (convolution->feature_group_count() > 1 || convolution->batch_group_count() > 1) {
+    return inputs == 1 ? Feature::kDepthwiseConvolutionFlops : Feature::kGroupedConvolutionFlops;
+  }
+  if (any([](const auto& one) { return one.base_dilation() > 1 || one.window_dilation() > 1; })) {
+    return Feature::kDilatedConvolutionFlops;
+  }
+  if (taps >= kWide) return Feature::kWideConvolutionFlops;
+  return outputs < kThin ? Feature::kThinConvolutionFlops : Feature::kConvolutionFlops;
+}
+
+void AddConvolution(const Instruction* convolution, Work& work) {
+  const xla::Shape& kernel = OperandShape(convolution, 1);
+  const auto& numbers = convolution->convolution_dimension_numbers();
+  const double inputs = Dimension(kernel, numbers.kernel_input_feature_dimension());
+  const double taps = Product(kernel, numbers.kernel_spatial_dimensions());
+  // Of the products of a batch group only one in as many is computed for a result.
+  const double groups = std::max<int64_t>(convolution->batch_group_count(), 1);
+  const double outputs = Weighed(convolution->shape());
+  AddKernel(convolution, Feature::kConvolutions, work);
+  work.Add(KindOfConvolution(convolution, inputs, taps,
+                             Dimension(kernel, numbers.kernel_output_feature_dimension())),
+           2 * outputs * taps * inputs);
+  work.Add(Feature::kConvolutionElements,
+           outputs + Weighed(OperandShape(convolution, 0)) + Weighed(kernel));
+  const double all = groups * std::max<int64_t>(convolution->feature_group_count(), 1);
+  if (all > 1) work.Add(Feature::kConvolutionGroups, all);
+}
+
+void AddSort(const Instruction* sort, Work& work) {
+  const xla::Shape& keys = OperandShape(sort, 0);
+  const double length = sort->dimensions().empty() ? 1 : Dimension(keys, sort->dimensions(0));
+  AddKernel(sort, Feature::kSorts, work);
+  work.Add(Feature::kComparisons, Elements(keys) * Logarithm(length));
+  work.Add(Feature::kSortedElements, Elements(keys) * sort->operand_count());
+}
+
+void AddGather(const Instruction* gather, Work& work) {
+  double slice = 1;
+  for (int64_t size : gather->gather_slice_sizes()) slice *= std::max<int64_t>(size, 1);
+  AddKernel(Elements(gather->shape()), work);
+  work.Add(Feature::kGatheredSlices, std::ceil(Elements(gather->shape()) / slice));
+  work.Add(Feature::kGatheredElements, Weighed(gather->shape()));
+}
+
+void AddScatter(const Instruction* scatter, Work& work) {
+  const int64_t arrays = (scatter->operand_count() - 1) / 2;
+  const auto& numbers = scatter->scatter_dimension_numbers();
+  const xla::Shape& updates = OperandShape(scatter, scatter->operand_count() - 1);
+  const double slice = std::max(1.0, Product(updates, numbers.update_window_dims()));
+  AddKernel(Elements(updates), work);
+  work.Add(Feature::kScatteredSlices, std::ceil(Elements(updates) / slice));
+  work.Add(Feature::kScatteredElements, arrays * Weighed(updates));
+}
+
+void AddReduction(const Instruction* reduction, Work& work) {
+  constexpr double kShallow = 128;
+  const xla::Shape& operand = OperandShape(reduction, 0);
+  const int64_t last = operand.IsArray() ? operand.dimensions().size() - 1 : 0;
+  const auto& dimensions = reduction->dimensions();
+  const bool minor = std::find(dimensions.begin(), dimensions.end(), last) != dimensions.end();
+  AddKernel(reduction, Feature::kKernels, work);
+  work.Add(reduction->operand_count() > 2            ? Feature::kVariadicReducedElements
+           : minor                                   ? Feature::kMinorReducedElements
+           : Product(operand, dimensions) < kShallow ? Feature::kShallowReducedElements
+                                                     : Feature::kReducedElements,
+           Weighed(operand));
+}
+
+// The numbers that are combined for a result of reduce-window. XLA sums large windows, such as
+// those of a cumulative sum, in steps that windows share.
+double WindowWork(const Instruction* instruction) {
+  constexpr double kLarge = 32;
+  double work = 1;
+  for (const auto& one : instruction->window().dimensions()) {
+    const double size = std::max<int64_t>(one.size(), 1);
+    work *= size < kLarge ? size : 2 * Logarithm(size);
+  }
+  return work;
+}
+
+void AddWindows(const Instruction* instruction, Feature feature, const xla::Shape& windows,
+                Work& work) {
+  AddKernel(instruction, Feature::kKernels, work);
+  work.Add(feature, WindowWork(instruction) * Weighed(windows));
+}
+
+void AddTransform(const Instruction* fft, Work& work) {
+  double size = 1;
+  for (int64_t length : fft->fft_length()) size *= std::max<int64_t>(length, 1);
+  const double elements = std::max(Weighed(OperandShape(fft, 0)), Weighed(fft->shape()));
+  AddKernel(fft, Feature::kKernels, work);
+  work.Add(Feature::kTransforms, std::ceil(elements / (2 * size)));
+  work.Add(Feature::kTransformOperations, elements * Logarithm(size));
+}
+
+// Decompositions of matrices, and solutions of systems: LAPACK's names of them, and about how many
+// operations they take for each element and each row of the smaller side.
+double OperationsOf(absl::string_view target) {
+  constexpr std::pair<absl::string_view, double> kOperations[] = {
+      {"potrf", 0.5}, {"getrf", 0.75}, {"geqrf", 1.5}, {"orgqr", 1.5}, {"ungqr", 1.5},
+      {"syevd", 9},   {"heevd", 9},    {"gesdd", 20},  {"gesvd", 20},  {"geev", 25},
+      {"trsm", 1},    {"gees", 25},    {"gehrd", 3},   {"sytrd", 1.5},
+  };
+  for (const auto& [name, operations] : kOperations) {
+    if (absl::StrContains(target, name)) return operations;
+  }
+  return 0;
+}
+
+void AddMatrices(const Instruction* instruction, double operations, Work& work) {
+  const xla::Shape& shape = OperandShape(instruction, 0);
+  const int64_t rank = shape.IsArray() ? shape.dimensions().size() : 0;
+  const double rows = Dimension(shape, rank - 2), columns = Dimension(shape, rank - 1);
+  double elements = Weighed(shape);
+  if (instruction->operand_count() > 1) {
+    elements = std::max(elements, Weighed(OperandShape(instruction, 1)));
+  }
+  work.Add(Feature::kMatrices, std::ceil(Elements(shape) / std::max(1.0, rows * columns)));
+  work.Add(Feature::kMatrixFlops, operations * elements * std::min(rows, columns));
+}
+
+// Those that are found go through a heap.
+void AddTopK(const Instruction* instruction, Work& work) {
+  const xla::Shape& operand = OperandShape(instruction, 0);
+  const xla::Shape& result = instruction->shape();
+  const int64_t last = operand.IsArray() ? operand.dimensions().size() - 1 : 0;
+  const double found = Elements(result) / (result.IsTuple() ? result.tuple_shapes().size() : 1);
+  AddKernel(instruction, Feature::kKernels, work);
+  work.Add(Feature::kTopKElements, Weighed(operand));
+  work.Add(Feature::kComparisons, found * Logarithm(Dimension(operand, last)));
+}
+
+void AddCustomCall(const Instruction* call, Work& work) {
+  const std::string& target = call->custom_call_target();
+  if (const double operations = OperationsOf(target); operations > 0 && call->operand_count() > 0) {
+    AddMatrices(call, operations, work);
+  } else if (absl::StrContains(target, "TopK") && call->operand_count() > 0) {
+    AddTopK(call, work);
+  } else {
+    AddKernel(call, Feature::kKernels, work);
+  }
+}
+
+// What an elementwise operation costs for each element; kCount for other instructions.
+Feature ElementwiseFeature(const Instruction* instruction) {
+  switch (instruction->opcode()) {
+    case Opcode::kAbs:
+    case Opcode::kAdd:
+    case Opcode::kAnd:
+    case Opcode::kBitcastConvert:
+    case Opcode::kCeil:
+    case Opcode::kClamp:
+    case Opcode::kClz:
+    case Opcode::kCompare:
+    case Opcode::kComplex:
+    case Opcode::kConvert:
+    case Opcode::kFloor:
+    case Opcode::kImag:
+    case Opcode::kIsFinite:
+    case Opcode::kMap:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kMultiply:
+    case Opcode::kNegate:
+    case Opcode::kNot:
+    case Opcode::kOr:
+    case Opcode::kPopulationCount:
+    case Opcode::kReal:
+    case Opcode::kReducePrecision:
+    case Opcode::kRoundNearestAfz:
+    case Opcode::kRoundNearestEven:
+    case Opcode::kSelect:
+    case Opcode::kShiftLeft:
+    case Opcode::kShiftRightArithmetic:
+    case Opcode::kShiftRightLogical:
+    case Opcode::kSign:
+    case Opcode::kStochasticConvert:
+    case Opcode::kSubtract:
+    case Opcode::kXor:
+      return Feature::kCheapElements;
+    case Opcode::kExp:
+    case Opcode::kExpm1:
+    case Opcode::kLogistic:
+      return Feature::kExponentialElements;
+    case Opcode::kLog:
+    case Opcode::kLog1p:
+      return Feature::kLogarithmElements;
+    case Opcode::kTanh:
+      return Feature::kTanhElements;
+    case Opcode::kErf:
+      return Feature::kErfElements;
+    case Opcode::kPower:
+      return Feature::kPowerElements;
+    case Opcode::kSin:
+    case Opcode::kCos:
+    case Opcode::kTan:
+      return Feature::kTrigonometricElements;
+    case Opcode::kDivide:
+      return IsFloat(instruction->shape()) ? Feature::kDivideElements
+                                           : Feature::kIntegerDivideElements;
+    case Opcode::kRemainder:
+      return IsFloat(instruction->shape()) ? Feature::kOtherCostlyElements
+                                           : Feature::kIntegerDivideElements;
+    case Opcode::kSqrt:
+    case Opcode::kRsqrt:
+      return Feature::kSquareRootElements;
+    case Opcode::kAcos:
+    case Opcode::kAcosh:
+    case Opcode::kAsin:
+    case Opcode::kAsinh:
+    case Opcode::kAtan2:
+    case Opcode::kAtanh:
+    case Opcode::kCbrt:
+    case Opcode::kCosh:
+    case Opcode::kSinh:
+      return Feature::kOtherCostlyElements;
+    default:
+      return Feature::kCount;
+  }
+}
+
+// Adds the work of an instruction with operands that is not elementwise.
+void AddOther(const Instruction* instruction, Work& work) {
+  switch (instruction->opcode()) {
+    case Opcode::kDot:
+      return instruction->operand_count() >= 2 ? AddDot(instruction, work) : void();
+    case Opcode::kConvolution:
+      return instruction->operand_count() >= 2 ? AddConvolution(instruction, work) : void();
+    case Opcode::kSort:
+      return AddSort(instruction, work);
+    case Opcode::kTopK:
+      return AddTopK(instruction, work);
+    case Opcode::kGather:
+      return AddGather(instruction, work);
+    case Opcode::kScatter:
+      return AddScatter(instruction, work);
+    case Opcode::kReduce:
+      return AddReduction(instruction, work);
+    case Opcode::kReduceWindow:
+      return AddWindows(
+          instruction, Feature::kWindowElements,
+          instruction->shape().IsArray() ? instruction->shape() : OperandShape(instruction, 0),
+          work);
+    case Opcode::kSelectAndScatter:
+      return AddWindows(instruction, Feature::kSelectedWindowElements,
+                        OperandShape(instruction, instruction->operand_count() > 1 ? 1 : 0), work);
+    case Opcode::kTranspose:
+      return AddResult(instruction, Feature::kTransposedElements, work);
+    case Opcode::kConcatenate:
+    case Opcode::kCopy:
+    case Opcode::kPad:
+    case Opcode::kReverse:
+      return AddResult(instruction, Feature::kMovedElements, work);
+    case Opcode::kDynamicSlice:
+      AddKernel(Elements(instruction->shape()), work);
+      return work.Add(Feature::kMovedElements, Weighed(instruction->shape()));
+    case Opcode::kDynamicUpdateSlice:  // of an operand that it overwrites, as in loops
+      if (instruction->operand_count() < 2) return;
+      AddKernel(Elements(OperandShape(instruction, 1)), work);
+      return work.Add(Feature::kMovedElements, Weighed(OperandShape(instruction, 1)));
+    case Opcode::kFft:
+      return AddTransform(instruction, work);
+    case Opcode::kRng:
+    case Opcode::kRngBitGenerator:
+      AddKernel(instruction, Feature::kKernels, work);
+      return work.Add(Feature::kRandomElements, Elements(instruction->shape()));
+    case Opcode::kCholesky:
+      return AddMatrices(instruction, OperationsOf("potrf"), work);
+    case Opcode::kTriangularSolve:
+      return AddMatrices(instruction, OperationsOf("trsm"), work);
+    case Opcode::kFusion:
+      return AddKernel(instruction, Feature::kKernels, work);
+    default:
+      return;
+  }
+}
+
+}  // namespace
+
+double Elements(const xla::Shape& shape) {
+  double elements = 0;
+  if (shape.IsTuple()) {
+    for (const xla::Shape& part : shape.tuple_shapes()) elements += Elements(part);
+  } else if (shape.IsArray()) {
+    elements = 1;
+    for (int64_t size : shape.dimensions()) elements *= std::max<int64_t>(size, 0);
+  }
+  return elements;
+}
+
+double Bytes(const xla::Shape& shape) {
+  if (shape.IsArray()) {
+    return Elements(shape) * xla::primitive_util::ByteWidth(shape.element_type());
+  }
+  double bytes = 0;
+  if (shape.IsTuple()) {
+    for (const xla::Shape& part : shape.tuple_shapes()) bytes += Bytes(part);
+  }
+  return bytes;
+}
+
+void AddOwnWork(const Instruction* instruction, Work& work) {
+  if (instruction->opcode() == Opcode::kCustomCall) return AddCustomCall(instruction, work);
+  if (instruction->operand_count() == 0 && instruction->opcode() != Opcode::kRng) return;
+  const Feature feature = ElementwiseFeature(instruction);
+  if (feature != Feature::kCount) return AddElementwise(instruction, feature, work);
+  AddOther(instruction, work);
+}
+
+}  // namespace hlograph

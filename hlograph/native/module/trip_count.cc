@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+#include "hlograph/native/module/work.h"
+#include "xla/comparison_util.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/literal.h"
+#include "xla/shape.h"
+
+namespace hlograph {
+namespace {
+
+// Of a loop that ends when its values say so.
+constexpr double kUnknownTripCount = 8;
+
+std::optional<int64_t> Integer(const xla::HloInstruction* instruction) {
+  while (instruction->opcode() == xla::HloOpcode::kCopy ||
+         instruction->opcode() == xla::HloOpcode::kConvert) {
+    if (instruction->operand_count() != 1) return std::nullopt;
+    instruction = instruction->operand(0);
+  }
+  if (instruction->opcode() != xla::HloOpcode::kConstant) return std::nullopt;
+  const xla::Shape& shape = instruction->shape();
+  if (!shape.IsArray() || !shape.dimensions().empty() || !shape.AreAllLeavesIntegers()) {
+    return std::nullopt;
+  }
+  return instruction->literal().GetFirstInteger();
+}
+
+// The number of the element of the loop's state that an instruction of the loop reads.
+std::optional<int64_t> Element(const xla::HloInstruction* instruction) {
+  if (instruction->opcode() != xla::HloOpcode::kGetTupleElement ||
+      instruction->operand_count() != 1 ||
+      instruction->operand(0)->opcode() != xla::HloOpcode::kParameter) {
+    return std::nullopt;
+  }
+  return instruction->tuple_index();
+}
+
+const xla::HloInstruction* TupleOperand(const xla::HloInstruction* tuple, int64_t number) {
+  if (tuple->opcode() != xla::HloOpcode::kTuple || number >= tuple->operand_count()) return nullptr;
+  return tuple->operand(number);
+}
+
+// The value of an element before the first iteration.
+std::optional<int64_t> Initial(const xla::HloInstruction* loop, int64_t element) {
+  const xla::HloInstruction* value = TupleOperand(loop->operand(0), element);
+  return value == nullptr ? std::nullopt : Integer(value);
+}
+
+int64_t StepOf(const xla::HloInstruction* loop, int64_t counter) {
+  constexpr int64_t kUsual = 1;
+  const xla::HloInstruction* next = TupleOperand(loop->while_body()->root_instruction(), counter);
+  if (next == nullptr || next->opcode() != xla::HloOpcode::kAdd || next->operand_count() != 2) {
+    return kUsual;
+  }
+  for (int number : {0, 1}) {
+    if (Element(next->operand(number)) != counter) continue;
+    const std::optional<int64_t> step = Integer(next->operand(1 - number));
+    if (step.has_value() && *step != 0) return *step;
+  }
+  return kUsual;
+}
+
+double Steps(int64_t from, int64_t to, int64_t step, bool inclusive) {
+  const double distance = (static_cast<double>(to) - static_cast<double>(from)) / step;
+  return std::max(0.0, inclusive ? std::floor(distance) + 1 : std::ceil(distance));
+}
+
+}  // namespace
+
+double TripCount(const xla::HloInstruction* loop) {
+  if (loop->operand_count() != 1) return kUnknownTripCount;
+  const xla::HloInstruction* test = loop->while_condition()->root_instruction();
+  if (test->opcode() != xla::HloOpcode::kCompare || test->operand_count() != 2) {
+    return kUnknownTripCount;
+  }
+  const std::optional<int64_t> counter = Element(test->operand(0));
+  std::optional<int64_t> bound = Integer(test->operand(1));
+  if (const std::optional<int64_t> element = Element(test->operand(1)); element.has_value()) {
+    bound = Initial(loop, *element);
+  }
+  if (!counter.has_value() || !bound.has_value()) return kUnknownTripCount;
+  const int64_t first = Initial(loop, *counter).value_or(0);
+  const int64_t step = StepOf(loop, *counter);
+  switch (test->comparison_direction()) {
+    case xla::ComparisonDirection::kLt:
+    case xla::ComparisonDirection::kNe:
+      return Steps(first, *bound, step, /*inclusive=*/false);
+    case xla::ComparisonDirection::kLe:
+      return Steps(first, *bound, step, /*inclusive=*/true);
+    case xla::ComparisonDirection::kGt:
+      return Steps(first, *bound, std::min<int64_t>(step, -1), /*inclusive=*/false);
+    case xla::ComparisonDirection::kGe:
+      return Steps(first, *bound, std::min<int64_t>(step, -1), /*inclusive=*/true);
+    default:
+      return kUnknownTripCount;
+  }
+}
+
+}  // namespace hlograph

@@ -1,0 +1,133 @@
+"""Measures the rates of this machine: ``hlograph.kernel_times`` predicts run times with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hlograph._native import native
+from hlograph.kernel_times import Rates, features, fit_rates
+from hlograph.storage.machine import machine
+
+if TYPE_CHECKING:
+    from hlograph.measuring.runs import Run
+    from hlograph.profiling.calibration_programs import SmallProgram
+
+# Many short blocks: on a busy machine, the fastest of them was alone.
+_BLOCKS = 15
+_BLOCK_SECONDS, _MAX_SECONDS = 0.002, 0.5
+
+# Programs that are measured one after the other, while everybody else waits.
+_GROUP = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A measured program.
+
+    Attributes:
+        kind: The kind of its main kernel.
+        name: Its name.
+        work: Its work: numbers of features, and their amounts.
+        seconds: Seconds of one run.
+    """
+
+    kind: str
+    name: str
+    work: tuple[tuple[int, float], ...]
+    seconds: float
+
+
+def calibrate(
+    programs: Iterable[SmallProgram] | None = None,
+    progress: Callable[[Point], object] = lambda point: None,
+) -> tuple[Rates, list[Point]]:
+    """Measures small programs in jaxlib, and fits the rates of this machine to their times.
+
+    This takes about two minutes.
+
+    Args:
+        programs: The programs; None are those of ``calibration_programs``.
+        progress: Function that is passed each point.
+
+    Returns:
+        The rates, and the points that they were fitted to.
+
+    Raises:
+        ImportError: jaxlib is not installed.
+    """
+    if programs is None:
+        from hlograph.profiling.calibration_programs import small_programs
+
+        programs = small_programs()
+    points = []
+    for group in _groups(programs):
+        for point in measure(group):
+            points.append(point)
+            progress(point)
+    return fit(points), points
+
+
+def measure(programs: Sequence[SmallProgram]) -> list[Point]:
+    """Compiles programs, and measures one run of each, while other measurements wait."""
+    from hlograph.measuring import lock
+
+    with lock.compiling():
+        compiled = [_compiled(program) for program in programs]
+    with lock.alone():
+        return [
+            Point(program.kind, program.name, work, _seconds(run))
+            for program, (work, run) in zip(programs, compiled, strict=True)
+        ]
+
+
+def _groups(programs: Iterable[SmallProgram]) -> Iterator[list[SmallProgram]]:
+    remaining = iter(programs)
+    while group := list(islice(remaining, _GROUP)):
+        yield group
+
+
+def _compiled(program: SmallProgram) -> tuple[tuple[tuple[int, float], ...], Run]:
+    """Returns the work of a program, and its executable with arguments."""
+    import jax
+
+    from hlograph.measuring.runs import Run
+    from hlograph.plans import compile_program
+    from hlograph.programs import Program
+
+    lowered = Program.of(jax.jit(program.function).lower(*program.arguments))
+    work = tuple(native().work(lowered.module()._native))
+    return work, Run(compile_program(lowered), jax.tree.leaves(program.arguments))
+
+
+def _seconds(run: Run) -> float:
+    """Returns the seconds of the fastest of some blocks of runs."""
+    from hlograph.measuring.runs import seconds_in_turns
+
+    times = seconds_in_turns(
+        [run], pairs=_BLOCKS, block_seconds=_BLOCK_SECONDS, max_seconds=_MAX_SECONDS
+    )
+    return float(times.min())
+
+
+def fit(points: Sequence[Point]) -> Rates:
+    """Fits the rates of this machine to measured programs."""
+    amounts = np.zeros((len(points), len(features())))
+    for row, point in zip(amounts, points, strict=True):
+        for feature, amount in point.work:
+            row[feature] = amount
+    rates = fit_rates(amounts, np.array([point.seconds for point in points]))
+    return Rates(machine(), tuple(float(f"{rate:.4g}") for rate in rates))
+
+
+def errors_by_kind(rates: Rates, points: Sequence[Point]) -> dict[str, float]:
+    """Returns, for each kind, the median factor by which predictions are off, at least 1."""
+    factors: dict[str, list[float]] = {}
+    for point in points:
+        ratio = max(rates.predict(point.work), 1e-12) / point.seconds
+        factors.setdefault(point.kind, []).append(max(ratio, 1 / ratio))
+    return {kind: float(np.median(values)) for kind, values in factors.items()}
