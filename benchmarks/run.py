@@ -2,6 +2,7 @@
 
     python -m benchmarks.run                                  # quick: about four minutes
     python -m benchmarks.run --groups steps graphs
+    python -m benchmarks.run --groups speed-rules             # a quarter of an hour
     python -m benchmarks.run --preset full --out docs/performance.json --page docs/performance.md
     python -m benchmarks.run --groups --out docs/performance.json --page docs/performance.md
 
@@ -107,7 +108,7 @@ def measure(group: Group, settings: Settings, bar: tqdm) -> GroupResult:
     from benchmarks.machine import made_with
     from benchmarks.results import GroupResult
 
-    module = importlib.import_module(f"benchmarks.{group}")
+    module = importlib.import_module(f"benchmarks.{group.replace('-', '_')}")
     described = made_with(settings)
     start = time.perf_counter()
     figures = tuple(_shown(module.measure(settings), bar))

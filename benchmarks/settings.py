@@ -19,8 +19,11 @@ Group = Literal[
     "policies",
     "learning",
     "encoder",
+    "speed-rules",
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
+USUAL_GROUPS: tuple[Group, ...] = tuple(group for group in GROUPS if group != "speed-rules")
+"""Groups that are measured if none is named."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Settings:
 
     preset: Literal["quick", "full"] = "quick"
     """Defaults of all other settings: quick takes about four minutes, full less than an hour."""
-    groups: tuple[Group, ...] = GROUPS
+    groups: tuple[Group, ...] = USUAL_GROUPS
     """Groups to measure; with none, tables and pictures are made again from --out."""
     sizes: tuple[int, ...] = (100, 1_000, 8_000)
     """Instructions of the modules of steps and graphs; the corpus' nearest modules are used."""
@@ -51,6 +54,8 @@ class Settings:
     """Numbers of worker processes, and of threads, to compare."""
     random_seconds: float = 0.3
     """Seconds that a random policy plays in one measurement."""
+    rules: tuple[str, ...] = ("*",)
+    """Globs of the rules for time that speed-rules measures; all take a quarter of an hour."""
     device: str = "cpu"
     """Torch device of the encoder measurement and of the updates."""
     threads: int = 2

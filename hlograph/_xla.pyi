@@ -54,6 +54,12 @@ class Rule:
     @property
     def for_target(self) -> bool: ...
 
+    @property
+    def for_time(self) -> bool: ...
+
+    @property
+    def exact(self) -> bool: ...
+
 class Rewrite:
     """
     A rule, the place where it applies, and the effect of applying it there.
@@ -81,6 +87,9 @@ class Rewrite:
     def bytes(self) -> float: ...
 
     @property
+    def work(self) -> list[tuple[int, float]]: ...
+
+    @property
     def gone(self) -> list[str]: ...
 
 def rules() -> list[Rule]:
@@ -99,6 +108,12 @@ def propose(module: Module, rules: Sequence[Rule]) -> list[Rewrite]:
     """
     Returns the candidates of rewrites() without trying them: only rules and places are set.
     """
+
+def work_features() -> list[str]:
+    """Names of the features of work, in the order of their numbers."""
+
+def work(module: Module) -> list[tuple[int, float]]:
+    """Returns the work of one run: features and their amounts."""
 
 def apply(module: Module, rule: Rule, instruction: str, other: str) -> bool:
     """Applies one; returns False if it does not apply."""

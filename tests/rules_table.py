@@ -22,14 +22,24 @@ def xla_table() -> str:
 
 
 def own_table() -> str:
-    """Returns the table of our own rules, with the equation of each."""
-    rows = [(f"`{r.name}`", f"`{r.equation}`", r.description) for r in hlograph.rules if r.equation]
+    """Returns the table of our own rules that simplify, with the equation of each."""
+    own = [r for r in hlograph.rules if r.equation and not r.for_time]
+    rows = [(f"`{r.name}`", f"`{r.equation}`", r.description) for r in own]
     return _table(("rule", "equation", "what it does"), rows)
+
+
+def forms_table() -> str:
+    """Returns the table of the rules for time, with the class of their results."""
+    rows = [
+        (f"`{r.name}`", f"`{r.equation}`", r.description, "exact" if r.exact else "close")
+        for r in hlograph.rules.for_time
+    ]
+    return _table(("rule", "equation", "what it does", "results"), rows)
 
 
 def rewritten(page: str) -> str:
     """Returns the page with tables of the present rules."""
-    tables = iter((xla_table(), own_table()))
+    tables = iter((xla_table(), own_table(), forms_table()))
     return re.sub(r"(?:^\|.*\n)+", lambda _: next(tables), page, flags=re.MULTILINE)
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from hlograph._native import native
 from hlograph.errors import PassError, RewriteError
+from hlograph.kernel_times import current_rates
 from hlograph.transforms.rules import Rule, rules
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class Rewrite(Place):
             computation counts once, however often it runs.
         bytes_accessed: Change of the number of bytes read and written, counted likewise.
         gone: Names of the removed instructions.
+        work: Change of the work of one run: numbers of ``hlograph.kernel_times.features()``, and
+            their amounts. A computation counts as often as it runs.
     """
 
     added: int
@@ -70,6 +73,16 @@ class Rewrite(Place):
     flops: float
     bytes_accessed: float
     gone: tuple[str, ...]
+    work: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """Predicted change of the time of one run by XLA:CPU in jaxlib, in seconds.
+
+        See ``hlograph.Module.seconds`` for the rates. Values that XLA fuses cost no time to write
+        and read here, and what XLA itself simplifies counts as if it did not.
+        """
+        return current_rates().predict(self.work)
 
     @property
     def op_count(self) -> int:
@@ -113,6 +126,7 @@ def find_rewrites(
             flops=one.flops,
             bytes_accessed=one.bytes,
             gone=tuple(one.gone),
+            work=tuple(one.work),
         )
         for one in found
     ]

@@ -33,6 +33,9 @@ class Rule:
         index: Position among the rules.
         for_target: True if the rule is for modules that XLA:CPU has lowered
             (``xla_cpu.before_fusion``); other rules are for modules as users write them.
+        for_time: True if the rule gives a computation another form, which may be faster or slower,
+            whatever its op count.
+        exact: True if every bit of the results stays as it is; other rules may round differently.
     """
 
     name: str
@@ -41,6 +44,8 @@ class Rule:
     equation: str
     index: int
     for_target: bool
+    for_time: bool
+    exact: bool
     _native: _xla.Rule = field(repr=False, compare=False)
 
     def __str__(self) -> str:
@@ -56,8 +61,13 @@ class Rules(Named[Rule]):
 
     @property
     def general(self) -> tuple[Rule, ...]:
-        """All rules that are not for the target (``Rule.for_target``)."""
-        return tuple(rule for rule in self if not rule.for_target)
+        """All rules that simplify: neither for the target nor for time."""
+        return tuple(rule for rule in self if not (rule.for_target or rule.for_time))
+
+    @property
+    def for_time(self) -> tuple[Rule, ...]:
+        """All rules that give a computation another form (``Rule.for_time``)."""
+        return tuple(rule for rule in self if rule.for_time)
 
     def __repr__(self) -> str:
         return f"<{len(self)} rules: {', '.join(self.names[:4])}, ...>"
@@ -77,6 +87,8 @@ rules = Rules(
             equation=entry.equation,
             index=index,
             for_target=entry.for_target,
+            for_time=entry.for_time,
+            exact=entry.exact,
             _native=entry,
         )
         for index, entry in enumerate(native().rules())

@@ -1,6 +1,7 @@
 #include "hlograph/native/rewrites/rewrites.h"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -9,9 +10,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "hlograph/native/bindings/bind.h"
 #include "hlograph/native/bindings/errors.h"
 #include "hlograph/native/module/module.h"
+#include "hlograph/native/module/work.h"
 #include "hlograph/native/rewrites/rules.h"
 
 namespace nb = nanobind;
@@ -48,7 +51,10 @@ void BindRewrites(nb::module_& m) {
       .def_prop_ro("xla_code", &Rule::xla_code)
       .def_prop_ro("equation", &Rule::equation)
       .def_prop_ro("description", &Rule::description)
-      .def_prop_ro("for_target", &Rule::for_target);
+      .def_prop_ro("for_target",
+                   [](const Rule& rule) { return rule.purpose() == Purpose::kTarget; })
+      .def_prop_ro("for_time", [](const Rule& rule) { return rule.purpose() == Purpose::kTime; })
+      .def_prop_ro("exact", [](const Rule& rule) { return rule.numerics() == Numerics::kExact; });
   nb::class_<Rewrite>(m, "Rewrite",
                       "A rule, the place where it applies, and the effect of applying it there.")
       .def_prop_ro("rule", [](const Rewrite& rewrite) { return rewrite.rule->name(); })
@@ -58,6 +64,7 @@ void BindRewrites(nb::module_& m) {
       .def_ro("removed", &Rewrite::removed)
       .def_ro("flops", &Rewrite::flops)
       .def_ro("bytes", &Rewrite::bytes)
+      .def_ro("work", &Rewrite::work)
       .def_ro("gone", &Rewrite::gone);
   m.def(
       "rules",
@@ -78,6 +85,21 @@ void BindRewrites(nb::module_& m) {
       "its own.");
   m.def("propose", &Propose, nb::arg("module"), nb::arg("rules"),
         "Returns the candidates of rewrites() without trying them: only rules and places are set.");
+  m.def(
+      "work_features",
+      [] {
+        std::vector<std::string> names;
+        for (absl::string_view name : FeatureNames()) names.emplace_back(name);
+        return names;
+      },
+      "Names of the features of work, in the order of their numbers.");
+  m.def(
+      "work",
+      [](const Module& module) {
+        nb::gil_scoped_release release;
+        return module.Read([](const xla::HloModule& hlo) { return WorkOf(hlo).NotZero(); });
+      },
+      nb::arg("module"), "Returns the work of one run: features and their amounts.");
   m.def("apply", &Apply, nb::arg("module"), nb::arg("rule"), nb::arg("instruction"),
         nb::arg("other"), "Applies one; returns False if it does not apply.");
 }

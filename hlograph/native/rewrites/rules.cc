@@ -116,6 +116,7 @@ const std::vector<RulePtr>& Rules() {
     AddGroupRules(*made);
     AddOwnRules(*made);
     AddFusionRules(*made);
+    AddFormRules(*made);
     return made;
   }();
   return *rules;

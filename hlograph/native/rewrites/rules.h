@@ -53,16 +53,24 @@ void ProposeWhere(xla::HloComputation* computation,
 // number of users of other instructions only.
 bool IsShared(const xla::HloInstruction* instruction);
 
+// Purpose of a rule: simplification in general, preparation of a module for XLA:CPU's code
+// generator (such as fusions), or another form of the same computation, which takes another time.
+enum class Purpose { kGeneral, kTarget, kTime };
+
+// Class of a rule's results: equal bit by bit, or up to rounding.
+enum class Numerics { kExact, kClose };
+
 // A rewrite rule. The places that it proposes are cheap to find; at some it may not apply.
 class Rule {
  public:
   Rule(std::string name, std::string xla_code, std::string description, std::string equation = "",
-       bool for_target = false)
+       Purpose purpose = Purpose::kGeneral, Numerics numerics = Numerics::kClose)
       : name_(std::move(name)),
         xla_code_(std::move(xla_code)),
         description_(std::move(description)),
         equation_(std::move(equation)),
-        for_target_(for_target) {}
+        purpose_(purpose),
+        numerics_(numerics) {}
   virtual ~Rule() = default;
 
   const std::string& name() const { return name_; }
@@ -70,8 +78,8 @@ class Rule {
   const std::string& description() const { return description_; }
   // Equation that a rule of our own is based on; empty for rules of XLA, which have xla_code.
   const std::string& equation() const { return equation_; }
-  // True for rules that prepare a module for XLA:CPU's code generator, such as fusions.
-  bool for_target() const { return for_target_; }
+  Purpose purpose() const { return purpose_; }
+  Numerics numerics() const { return numerics_; }
 
   // Adds the places of a computation where the rule may apply, in the order of its instructions.
   virtual void Propose(xla::HloComputation* computation, std::vector<Place>& places) const = 0;
@@ -85,7 +93,8 @@ class Rule {
 
  private:
   std::string name_, xla_code_, description_, equation_;
-  bool for_target_;
+  Purpose purpose_;
+  Numerics numerics_;
 };
 
 using RulePtr = std::unique_ptr<const Rule>;
@@ -104,6 +113,7 @@ void AddGroupRules(std::vector<RulePtr>& rules);
 void AddLocalRules(std::vector<RulePtr>& rules);
 void AddRedundancyRules(std::vector<RulePtr>& rules);
 void AddOwnRules(std::vector<RulePtr>& rules);
+void AddFormRules(std::vector<RulePtr>& rules);
 
 }  // namespace hlograph
 

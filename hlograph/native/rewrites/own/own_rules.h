@@ -23,18 +23,19 @@ class HloComputation;
 
 namespace hlograph {
 
-// Name, equation and description of a rule of our own.
+// Name, equation and description of a rule of our own, and the class of its results.
 struct Identity {
   std::string name;
   std::string equation;
   std::string description;
+  Numerics numerics = Numerics::kClose;
 };
 
 class OwnRule : public Rule {
  public:
-  explicit OwnRule(Identity identity)
+  explicit OwnRule(Identity identity, Purpose purpose = Purpose::kGeneral)
       : Rule(std::move(identity.name), /*xla_code=*/"", std::move(identity.description),
-             std::move(identity.equation)) {}
+             std::move(identity.equation), purpose, identity.numerics) {}
 
   std::unique_ptr<Applier> For(xla::HloComputation* computation) const override;
 

@@ -62,7 +62,7 @@ class FusionRule : public Rule {
   FusionRule()
       : Rule("fusion", "cpu::CpuInstructionFusion",
              "Computes an operand inside the kernel that uses it.", /*equation=*/"",
-             /*for_target=*/true) {}
+             Purpose::kTarget) {}
 
   // From the last pair to the first, XLA's pass would come to them in this order.
   void Propose(xla::HloComputation* computation, std::vector<Place>& places) const override {
@@ -96,7 +96,7 @@ class OutputFusionRule : public Rule {
       : Rule("multi-output-fusion", "cpu::CpuMultiOutputFusion",
              "Computes two of one shape in one kernel: an operand and its user, or two that share "
              "an operand.",
-             /*equation=*/"", /*for_target=*/true) {}
+             /*equation=*/"", Purpose::kTarget) {}
 
   void Propose(xla::HloComputation* computation, std::vector<Place>& places) const override {
     if (!HasSteps(*computation)) return;

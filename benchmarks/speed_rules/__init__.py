@@ -1,0 +1,46 @@
+"""Rules for time, measured in the installed jaxlib on shapes of real programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
+from benchmarks.progress import tracked
+from benchmarks.results import Aim, Figure
+from benchmarks.settings import Settings
+from benchmarks.speed_rules.case import Case
+from benchmarks.timing import Spread
+
+TITLE = "Rules for time"
+_COLUMN = "default / form"
+_PAYS = Aim(1.2, at_most=False)
+
+
+def measure(settings: Settings) -> Iterator[Figure]:
+    """Measures each case, and leaves out those whose outputs differ from the default's."""
+    from benchmarks.speed_rules.measuring import measured
+    from hlograph.measuring.trial import FINAL, SCREEN
+
+    effort = FINAL if settings.preset == "full" else SCREEN
+    for case in tracked(chosen(settings.rules)):
+        outcome = measured(case, effort).outcome
+        if outcome is None or outcome.measured is None:
+            continue
+        speed = outcome.measured
+        found = Spread(speed.ratio, speed.low, speed.high)
+        yield Figure.of(case.name, _COLUMN, found, "x", _PAYS if case.pays else None)
+
+
+def subjects(settings: Settings) -> dict[str, str]:
+    """Describes the column."""
+    del settings
+    return {_COLUMN: "time of jaxlib's default over the time after the rules, in turns"}
+
+
+def chosen(globs: tuple[str, ...]) -> list[Case]:
+    """Returns the cases of rules with such names."""
+    from benchmarks.speed_rules.catalogue import CASES
+
+    return [
+        case for case in CASES if any(fnmatchcase(r, glob) for r in case.rules for glob in globs)
+    ]

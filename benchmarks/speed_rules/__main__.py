@@ -1,0 +1,130 @@
+"""Measures rules for time on the shapes of real programs, in the installed jaxlib.
+
+python -m benchmarks.speed_rules                          # all cases: about ten minutes
+python -m benchmarks.speed_rules --rules 'depthwise*'
+python -m benchmarks.speed_rules --out runs/speed_rules.csv
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tyro
+
+from hlograph.errors import HloError
+from hlograph.storage.atomic_write import write_text_atomically
+
+if TYPE_CHECKING:
+    from benchmarks.speed_rules.measuring import Measurement
+
+COLUMNS: tuple[str, ...] = (
+    "rules",
+    "shape",
+    "program",
+    "places",
+    "default_ms",
+    "ratio",
+    "low",
+    "high",
+    "outputs",
+)
+
+
+@dataclass(frozen=True)
+class SpeedRulesConfig:
+    """Settings of the measurement."""
+
+    rules: tuple[str, ...] = ("*",)
+    """Globs that select cases by the name of a rule."""
+    quick: bool = False
+    """Measure each case for a second, on the given inputs alone."""
+    out: Path | None = None
+    """File of the table, as CSV; it is written after each case."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measures, prints and saves; returns the exit status."""
+    config = tyro.cli(
+        SpeedRulesConfig,
+        args=arguments,
+        prog="python -m benchmarks.speed_rules",
+        description=__doc__,
+    )
+    try:
+        rows = _measure(config)
+    except HloError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0 if rows else 1
+
+
+def _measure(config: SpeedRulesConfig) -> list[dict[str, str]]:
+    from tqdm import tqdm
+
+    from benchmarks.speed_rules import chosen
+    from benchmarks.speed_rules.measuring import measured
+    from hlograph.measuring.trial import FINAL, SCREEN
+
+    rows: list[dict[str, str]] = []
+    with tqdm(chosen(config.rules), unit="case", disable=None) as bar:
+        for case in bar:
+            bar.set_postfix_str(case.name)
+            found = measured(case, SCREEN if config.quick else FINAL)
+            rows.append(_row(found))
+            bar.write(_line(rows[-1]), file=sys.stdout)
+            if config.out:
+                _write(rows, config.out)
+    return rows
+
+
+def _row(found: Measurement) -> dict[str, str]:
+    case, outcome = found.case, found.outcome
+    row = {
+        "rules": " + ".join(case.rules),
+        "shape": case.shape,
+        "program": case.program,
+        "places": str(found.places),
+    }
+    if outcome is None:
+        return row | {"outputs": "does not apply"}
+    if outcome.measured is None:
+        return row | {"outputs": outcome.error.splitlines()[0] if outcome.error else "refused"}
+    speed = outcome.measured
+    verdict = outcome.checks.verdict if outcome.checks else ""
+    return row | {
+        "default_ms": f"{1e3 * speed.default_seconds:.4g}",
+        "ratio": f"{speed.ratio:.3f}",
+        "low": f"{speed.low:.3f}",
+        "high": f"{speed.high:.3f}",
+        "outputs": verdict,
+    }
+
+
+def _line(row: dict[str, str]) -> str:
+    if "ratio" not in row:
+        return f"{row['rules']}: {row['shape']}: {row['outputs']}"
+    return (
+        f"{row['rules']}: {row['shape']}: {row['ratio']} ({row['low']} to {row['high']}), "
+        f"{row['default_ms']} ms, {row['places']} places, {row['outputs']}"
+    )
+
+
+def _write(rows: list[dict[str, str]], path: Path) -> None:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n", restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text_atomically(path, text.getvalue())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+#include "hlograph/native/rewrites/forms/comparators.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "hlograph/native/rewrites/forms/forms.h"
+#include "xla/comparison_util.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/literal.h"
+#include "xla/literal_util.h"
+#include "xla/primitive_util.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
+#include "xla/xla_data.pb.h"
+
+namespace hlograph {
+namespace {
+
+using Opcode = xla::HloOpcode;
+using Direction = xla::ComparisonDirection;
+
+// A comparison with itself or with a scalar constant.
+bool Compares(const Instruction* compare, Direction direction, const Instruction* value) {
+  return compare->opcode() == Opcode::kCompare && compare->comparison_direction() == direction &&
+         compare->operand(0) == value;
+}
+
+bool IsNan(const Instruction* constant) {
+  if (constant->opcode() != Opcode::kConstant || !xla::ShapeUtil::IsScalar(constant->shape()) ||
+      !IsFloat(constant->shape().element_type())) {
+    return false;
+  }
+  const std::optional<double> value = constant->literal().GetAsDouble({});
+  return value.has_value() && std::isnan(*value) && !std::signbit(*value);
+}
+
+// Parameter of a comparator, as it is or in jax.lax.sort's canonical form:
+// select(x != x, nan, select(x == 0, 0, x)).
+struct Side {
+  const Instruction* parameter = nullptr;
+  bool canonical = false;
+};
+
+Side FindSide(const Instruction* side) {
+  if (side->opcode() == Opcode::kParameter) return {side, false};
+  if (side->opcode() != Opcode::kSelect) return {};
+  const Instruction* const inner = side->operand(2);
+  if (inner->opcode() != Opcode::kSelect) return {};
+  const Instruction* const parameter = inner->operand(2);
+  if (parameter->opcode() != Opcode::kParameter || !SameArray(side, parameter) ||
+      !Compares(side->operand(0), Direction::kNe, parameter) ||
+      side->operand(0)->operand(1) != parameter || !IsNan(side->operand(1)) ||
+      !Compares(inner->operand(0), Direction::kEq, parameter) ||
+      !IsConstantOf(inner->operand(0)->operand(1), 0) || !IsConstantOf(inner->operand(1), 0)) {
+    return {};
+  }
+  return {parameter, true};
+}
+
+bool IsValidSort(const Instruction* sort) {
+  if (sort->opcode() != Opcode::kSort || sort->operand_count() == 0 || sort->has_sharding() ||
+      sort->HasControlDependencies() || sort->has_backend_config() ||
+      !sort->frontend_attributes().map().empty() || sort->dimensions().size() != 1) {
+    return false;
+  }
+  const bool is_array = sort->shape().IsArray();
+  if (is_array != (sort->operand_count() == 1)) return false;
+  if (!is_array && (!sort->shape().IsTuple() ||
+                    sort->shape().tuple_shapes().size() != sort->operands().size())) {
+    return false;
+  }
+  const xla::HloComputation* const comparator = sort->to_apply();
+  if (comparator->num_parameters() != 2 * sort->operand_count()) return false;
+  for (int64_t i = 0; i < sort->operand_count(); ++i) {
+    const xla::Shape& shape = sort->operand(i)->shape();
+    const xla::Shape& result = is_array ? sort->shape() : sort->shape().tuple_shapes(i);
+    if (!shape.IsArray() || !shape.is_static() || !IsCountable(shape.dimensions()) ||
+        !xla::ShapeUtil::SameDimensions(shape, sort->operand(0)->shape()) ||
+        !xla::ShapeUtil::Compatible(shape, result)) {
+      return false;
+    }
+    for (int64_t side : {0, 1}) {
+      const xla::Shape& scalar = comparator->parameter_instruction(2 * i + side)->shape();
+      if (!xla::ShapeUtil::IsScalar(scalar) || scalar.element_type() != shape.element_type()) {
+        return false;
+      }
+    }
+  }
+  return sort->dimensions(0) >= 0 && sort->dimensions(0) < RankOf(sort->operand(0)) &&
+         !xla::ShapeUtil::IsZeroElementArray(sort->operand(0)->shape());
+}
+
+}  // namespace
+
+bool IsFloat(xla::PrimitiveType type) {
+  return type == xla::F16 || type == xla::BF16 || type == xla::F32 || type == xla::F64;
+}
+
+bool IsInteger(xla::PrimitiveType type) {
+  switch (type) {
+    case xla::S8:
+    case xla::S16:
+    case xla::S32:
+    case xla::S64:
+    case xla::U8:
+    case xla::U16:
+    case xla::U32:
+    case xla::U64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::optional<SortOrder> FindOrder(const Instruction* sort) {
+  if (!IsValidSort(sort)) return std::nullopt;
+  const Instruction* const root = sort->to_apply()->root_instruction();
+  if (root->opcode() != Opcode::kCompare) return std::nullopt;
+  const bool is_less = root->comparison_direction() == Direction::kLt;
+  if (!is_less && root->comparison_direction() != Direction::kGt) return std::nullopt;
+  const Side lhs = FindSide(root->operand(0)), rhs = FindSide(root->operand(1));
+  if (lhs.parameter == nullptr || rhs.parameter == nullptr || lhs.canonical != rhs.canonical) {
+    return std::nullopt;
+  }
+  const int64_t one = lhs.parameter->parameter_number(), two = rhs.parameter->parameter_number();
+  if (one / 2 != two / 2 || one == two) return std::nullopt;
+  const xla::PrimitiveType type = lhs.parameter->shape().element_type();
+  if (!IsInteger(type) &&
+      (!IsFloat(type) || root->comparison_order() != xla::Comparison::Order::kTotal)) {
+    return std::nullopt;
+  }
+  return SortOrder{one / 2, is_less != (one < two), lhs.canonical};
+}
+
+bool IsPosition(const Instruction* value, int64_t dimension) {
+  if (!value->shape().IsArray() || !IsInteger(value->shape().element_type())) return false;
+  if (IsBroadcast(value)) {
+    const auto dimensions = value->dimensions();
+    const auto found = std::find(dimensions.begin(), dimensions.end(), dimension);
+    if (found == dimensions.end()) return false;
+    dimension = found - dimensions.begin();
+    value = value->operand(0);
+  }
+  if (value->opcode() == Opcode::kReshape) {  // adds dimensions of size one
+    const int64_t length = value->shape().dimensions(dimension);
+    value = value->operand(0);
+    if (RankOf(value) != 1 || value->shape().dimensions(0) != length) return false;
+    dimension = 0;
+  }
+  return value->opcode() == Opcode::kIota && value->dimensions(0) == dimension;
+}
+
+}  // namespace hlograph

@@ -1,0 +1,34 @@
+// The orders that comparators of sorts stand for.
+#ifndef HLOGRAPH_NATIVE_REWRITES_FORMS_COMPARATORS_H_
+#define HLOGRAPH_NATIVE_REWRITES_FORMS_COMPARATORS_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "hlograph/native/rewrites/forms/forms.h"
+#include "hlograph/native/rewrites/patterns.h"
+#include "xla/shape.h"
+#include "xla/xla_data.pb.h"
+
+namespace hlograph {
+
+// Return true for the types that sorts compare.
+bool IsFloat(xla::PrimitiveType type);
+bool IsInteger(xla::PrimitiveType type);
+
+// How a sort orders: by one of its operands.
+struct SortOrder {
+  int64_t key = 0;  // number of the operand
+  bool descending = false;
+  bool canonical = false;  // -0 equals 0, and all NaNs are equal and greater than infinity
+};
+
+// The order of a plain and valid sort of arrays of fixed size; none if it compares in another way.
+std::optional<SortOrder> FindOrder(const Instruction* sort);
+
+// Returns true for a value that is equal to its position along the dimension.
+bool IsPosition(const Instruction* value, int64_t dimension);
+
+}  // namespace hlograph
+
+#endif  // HLOGRAPH_NATIVE_REWRITES_FORMS_COMPARATORS_H_

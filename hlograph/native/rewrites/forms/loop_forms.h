@@ -1,0 +1,32 @@
+// What the files of rules about loops share.
+#ifndef HLOGRAPH_NATIVE_REWRITES_FORMS_LOOP_FORMS_H_
+#define HLOGRAPH_NATIVE_REWRITES_FORMS_LOOP_FORMS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "hlograph/native/rewrites/forms/forms.h"
+#include "hlograph/native/rewrites/forms/loop_shape.h"
+#include "hlograph/native/rewrites/rules.h"
+
+namespace hlograph {
+
+// Returns true if the loop takes more rows of arrays from the end than from the start.
+bool IsReversed(const CountedLoop& loop);
+
+// The number of the iteration in a copy of a loop that counts from 0 by 1; counted from the last
+// one if `reversed`.
+Instruction* NumberOf(const CountedLoop& loop, LoopEditor& editor, bool reversed);
+
+// Row of an array, without the first dimension.
+Instruction* ReadRow(const Builder& builder, Instruction* all, Instruction* number);
+
+// Tuple of the first elements of a loop that has more.
+Instruction* FirstElements(Instruction* loop, int64_t count);
+
+void AddSinkingForms(std::vector<RulePtr>& rules);
+void AddUnrollingForms(std::vector<RulePtr>& rules);
+
+}  // namespace hlograph
+
+#endif  // HLOGRAPH_NATIVE_REWRITES_FORMS_LOOP_FORMS_H_

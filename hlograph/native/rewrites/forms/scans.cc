@@ -1,0 +1,265 @@
+// Cumulative sums, products and extremes, which JAX writes as windows over all that is before each
+// element: in blocks, or one after the other.
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "hlograph/native/rewrites/forms/forms.h"
+#include "hlograph/native/rewrites/patterns.h"
+#include "xla/comparison_util.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/literal.h"
+#include "xla/literal_util.h"
+#include "xla/primitive_util.h"
+#include "xla/shape_util.h"
+#include "xla/xla_data.pb.h"
+
+namespace hlograph {
+namespace {
+
+using Opcode = xla::HloOpcode;
+
+constexpr int64_t kBlock = 64;         // elements whose sums are one dot
+constexpr int64_t kWhole = 128;        // elements up to which there is one block
+constexpr int64_t kShortest = 8;       // elements from which a form can pay
+constexpr int64_t kMostTerms = 16384;  // added one after the other, for rounding errors
+constexpr int64_t kLongest = 1 << 24;
+
+// A reduce-window whose windows are all elements up to each one, or from it on.
+struct Cumulative {
+  Opcode opcode = Opcode::kAdd;
+  int64_t dimension = 0;
+  bool reversed = false;
+};
+
+bool IsFloating(const Instruction* array) {
+  return xla::primitive_util::IsFloatingPointType(array->shape().element_type());
+}
+
+std::optional<Opcode> OperationOfWindow(const Instruction* window) {
+  const Instruction* const start = window->operand(1);
+  if (start->opcode() != Opcode::kConstant || !xla::ShapeUtil::IsScalar(start->shape())) {
+    return std::nullopt;
+  }
+  for (Opcode opcode : {Opcode::kAdd, Opcode::kMultiply, Opcode::kMaximum, Opcode::kMinimum}) {
+    if (IsScalarOperation(window->to_apply(), opcode) &&
+        start->literal() == NeutralOf(opcode, start->shape().element_type())) {
+      return opcode;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Cumulative> FindCumulative(const Instruction* instruction) {
+  if (instruction->opcode() != Opcode::kReduceWindow || !IsPlain(instruction) ||
+      instruction->operand_count() != 2 || !SameArray(instruction, instruction->operand(0)) ||
+      !SameType(instruction, instruction->operand(1))) {
+    return std::nullopt;
+  }
+  const xla::PrimitiveType type = instruction->shape().element_type();
+  if (type != xla::F32 && type != xla::F64 && type != xla::S32 && type != xla::U32) {
+    return std::nullopt;
+  }
+  const auto opcode = OperationOfWindow(instruction);
+  const absl::Span<const int64_t> sizes = instruction->shape().dimensions();
+  const xla::Window& window = instruction->window();
+  if (!opcode.has_value() || window.dimensions_size() != static_cast<int>(sizes.size())) {
+    return std::nullopt;
+  }
+  Cumulative found{*opcode, -1, false};
+  for (int i = 0; i < window.dimensions_size(); ++i) {
+    const xla::WindowDimension& one = window.dimensions(i);
+    if (one.stride() != 1 || one.base_dilation() != 1 || one.window_dilation() != 1 ||
+        one.window_reversal()) {
+      return std::nullopt;
+    }
+    const int64_t low = one.padding_low(), high = one.padding_high();
+    if (one.size() == 1 && low == 0 && high == 0) continue;
+    const bool forwards = low == sizes[i] - 1 && high == 0;
+    const bool backwards = low == 0 && high == sizes[i] - 1;
+    if (found.dimension >= 0 || one.size() != sizes[i] || (!forwards && !backwards)) {
+      return std::nullopt;
+    }
+    found.dimension = i;
+    found.reversed = backwards;
+  }
+  if (found.dimension < 0) return std::nullopt;
+  const int64_t size = sizes[found.dimension];
+  const bool fits =
+      size >= kShortest && xla::ShapeUtil::ElementsIn(instruction->shape()) <= kLongest;
+  return fits ? std::make_optional(found) : std::nullopt;
+}
+
+// The order of dimensions that has one of them at an end, and the others as they were.
+std::vector<int64_t> Order(int64_t rank, int64_t dimension, bool last) {
+  std::vector<int64_t> order;
+  for (int64_t i = 0; i < rank; ++i) {
+    if (i != dimension) order.push_back(i);
+  }
+  order.insert(last ? order.end() : order.begin(), dimension);
+  return order;
+}
+
+std::vector<int64_t> Inverse(const std::vector<int64_t>& order) {
+  std::vector<int64_t> inverse(order.size());
+  for (size_t i = 0; i < order.size(); ++i) inverse[order[i]] = i;
+  return inverse;
+}
+
+class SumsInBlocks : public FormRule {
+ public:
+  using FormRule::FormRule;
+
+ protected:
+  bool Matches(const Instruction* instruction) const override {
+    const auto found = FindCumulative(instruction);
+    return found.has_value() && found->opcode == Opcode::kAdd && IsFloating(instruction);
+  }
+
+  Instruction* Build(Instruction* instruction) const override {
+    const Cumulative found = *FindCumulative(instruction);
+    const Builder builder(instruction);
+    const std::vector<int64_t> order =
+        Order(instruction->shape().dimensions().size(), found.dimension, /*last=*/true);
+    Instruction* const moved = builder.Transpose(instruction->mutable_operand(0), order);
+    const std::vector<int64_t> sizes = SizesOf(moved);
+    const int64_t rows = std::accumulate(sizes.begin(), sizes.end() - 1, int64_t{1},
+                                         [](int64_t a, int64_t b) { return a * b; });
+    Instruction* const sums =
+        Sums(builder, builder.Reshape(moved, {rows, sizes.back()}), found.reversed, true);
+    return builder.Transpose(builder.Reshape(sums, sizes), Inverse(order));
+  }
+
+ private:
+  // Adds the sums along rows of what is before each element, and of the element if `inclusive`.
+  static Instruction* Sums(const Builder& builder, Instruction* array, bool reversed,
+                           bool inclusive) {
+    const int64_t rows = array->shape().dimensions(0), size = array->shape().dimensions(1);
+    if (size <= kWhole) return InBlock(builder, array, reversed, inclusive);
+    const int64_t blocks = (size + kBlock - 1) / kBlock;
+    xla::PaddingConfig padding;
+    padding.add_dimensions();
+    padding.add_dimensions()->set_edge_padding_high(blocks * kBlock - size);
+    Instruction* const split = builder.Reshape(builder.Pad(array, padding), {rows, blocks, kBlock});
+    Instruction* const within = InBlock(builder, split, reversed, inclusive);
+    Instruction* const totals = builder.Reduce(Opcode::kAdd, split, {2});
+    Instruction* const before = Sums(builder, totals, reversed, /*inclusive=*/false);
+    Instruction* const sums = builder.Binary(
+        Opcode::kAdd, within, builder.Broadcast(before, {rows, blocks, kBlock}, {0, 1}));
+    return builder.SliceOf(builder.Reshape(sums, {rows, blocks * kBlock}), 1, 0, size);
+  }
+
+  // Along the last dimension, by a dot with a triangle of ones.
+  static Instruction* InBlock(const Builder& builder, Instruction* array, bool reversed,
+                              bool inclusive) {
+    const int64_t last = array->shape().dimensions().size() - 1;
+    const int64_t size = array->shape().dimensions(last);
+    const xla::PrimitiveType type = array->shape().element_type();
+    const xla::Shape square = xla::ShapeUtil::MakeShape(xla::S32, {size, size});
+    using Direction = xla::ComparisonDirection;
+    const Direction direction = reversed ? (inclusive ? Direction::kGe : Direction::kGt)
+                                         : (inclusive ? Direction::kLe : Direction::kLt);
+    Instruction* const triangle = builder.Convert(
+        builder.Compare(builder.Iota(square, 0), builder.Iota(square, 1), direction), type);
+    xla::DotDimensionNumbers numbers;
+    numbers.add_lhs_contracting_dimensions(last);
+    numbers.add_rhs_contracting_dimensions(0);
+    return builder.Dot(array, triangle, numbers, type);
+  }
+};
+
+class CumulativeByLoop : public FormRule {
+ public:
+  using FormRule::FormRule;
+
+ protected:
+  bool Matches(const Instruction* instruction) const override {
+    const auto found = FindCumulative(instruction);
+    if (!found.has_value()) return false;
+    const bool rounds = found->opcode == Opcode::kAdd && IsFloating(instruction);
+    return !rounds || instruction->shape().dimensions(found->dimension) <= kMostTerms;
+  }
+
+  Instruction* Build(Instruction* instruction) const override {
+    const Cumulative found = *FindCumulative(instruction);
+    const Builder builder(instruction);
+    const std::vector<int64_t> order =
+        Order(instruction->shape().dimensions().size(), found.dimension, /*last=*/false);
+    Instruction* const moved = builder.Transpose(instruction->mutable_operand(0), order);
+    const xla::PrimitiveType type = moved->shape().element_type();
+    const std::vector<int64_t> sizes = SizesOf(moved);
+    const xla::Shape row = xla::ShapeUtil::MakeShape(type, absl::MakeConstSpan(sizes).subspan(1));
+    Instruction* const neutral =
+        instruction->AddInstruction(Instruction::CreateConstant(NeutralOf(found.opcode, type)));
+    Instruction* const start = instruction->AddInstruction(Instruction::CreateTuple(
+        {builder.Scalar(xla::S32, 0), builder.Broadcast(neutral, row.dimensions(), {}),
+         builder.Uniform(moved->shape(), 0), moved}));
+    xla::HloComputation* const body = AddComputation(builder, "cumulate", start->shape());
+    SetBody(body, found, sizes);
+    xla::HloComputation* const condition = AddComputation(builder, "more", start->shape());
+    const Builder inner(condition->parameter_instruction(0));
+    condition->set_root_instruction(
+        inner.Compare(inner.Element(inner.place(), 0), inner.Scalar(xla::S32, sizes[0]),
+                      xla::ComparisonDirection::kLt),
+        /*accept_different_shape=*/true);
+    Instruction* const loop = instruction->AddInstruction(
+        Instruction::CreateWhile(start->shape(), condition, body, start));
+    return builder.Transpose(builder.Element(loop, 2), Inverse(order));
+  }
+
+ private:
+  static xla::HloComputation* AddComputation(const Builder& builder, const char* name,
+                                             const xla::Shape& shape) {
+    xla::HloComputation::Builder empty(name);
+    empty.AddInstruction(Instruction::CreateParameter(0, shape, "carried"));
+    return builder.place()->GetModule()->AddEmbeddedComputation(empty.Build());
+  }
+
+  // The elements: number of the row, its result, all results, all rows.
+  static void SetBody(xla::HloComputation* body, const Cumulative& found,
+                      std::vector<int64_t> sizes) {
+    const Builder builder(body->parameter_instruction(0));
+    Instruction* const number = builder.Element(builder.place(), 0);
+    Instruction* at = number;
+    if (found.reversed) {
+      at = builder.Binary(Opcode::kSubtract, builder.Scalar(xla::S32, sizes[0] - 1), number);
+    }
+    Instruction* const rows = builder.Element(builder.place(), 3);
+    std::vector<Instruction*> indices(sizes.size(), builder.Scalar(xla::S32, 0));
+    indices[0] = at;
+    sizes[0] = 1;
+    const xla::Shape shape = xla::ShapeUtil::MakeShape(rows->shape().element_type(), sizes);
+    Instruction* const row = builder.place()->AddInstruction(
+        Instruction::CreateDynamicSlice(shape, rows, indices, sizes));
+    Instruction* const before = builder.Element(builder.place(), 1);
+    Instruction* const result =
+        builder.Binary(found.opcode, before, builder.Reshape(row, before->shape().dimensions()));
+    Instruction* const all = builder.Element(builder.place(), 2);
+    Instruction* const kept = builder.place()->AddInstruction(Instruction::CreateDynamicUpdateSlice(
+        all->shape(), all, builder.Reshape(result, sizes), indices));
+    Instruction* const next = builder.Binary(Opcode::kAdd, number, builder.Scalar(xla::S32, 1));
+    body->set_root_instruction(
+        builder.place()->AddInstruction(Instruction::CreateTuple({next, result, kept, rows})),
+        /*accept_different_shape=*/true);
+  }
+};
+
+}  // namespace
+
+void AddScanForms(std::vector<RulePtr>& rules) {
+  rules.push_back(std::make_unique<SumsInBlocks>(
+      Identity{"cumulative-sum-in-blocks", "cumsum(x) = [x]·U + cumsum(sums of blocks)",
+               "Computes cumulative sums of finite values by dots of blocks with a triangle."}));
+  rules.push_back(std::make_unique<CumulativeByLoop>(
+      Identity{"cumulative-by-loop", "cumf(x)[i] = f(cumf(x)[i - 1], x[i])",
+               "Computes cumulative sums, products or extremes row after row."}));
+}
+
+}  // namespace hlograph

@@ -1,0 +1,41 @@
+// Rules about sorts and searches, by topic: one file each.
+#ifndef HLOGRAPH_NATIVE_REWRITES_FORMS_SORTING_H_
+#define HLOGRAPH_NATIVE_REWRITES_FORMS_SORTING_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "hlograph/native/rewrites/forms/forms.h"
+#include "hlograph/native/rewrites/rules.h"
+
+namespace hlograph {
+
+// A rule that reads the comparator or the combiner of an instruction near its place, which is out
+// of reach: reach counts hops between instructions, and callees of the place alone.
+class CalleeRule : public FormRule {
+ public:
+  using FormRule::FormRule;
+
+  bool IsClear(Place original, Place copy) const override {
+    return Matches(original.instruction) == Matches(copy.instruction);
+  }
+
+ protected:
+  using FormRule::Matches;
+};
+
+// Adds the values and positions of the greatest keys of each row of a matrix of s32; among equal
+// keys, the first. XLA:CPU's top-k orders floats by their bits, so any integer can be a float.
+Instruction* AddTopK(const Builder& builder, Instruction* keys, int64_t count);
+
+void AddSortingPrefixForms(std::vector<RulePtr>& rules);
+void AddSortingKeyForms(std::vector<RulePtr>& rules);
+void AddTopKForms(std::vector<RulePtr>& rules);
+void AddSortingNetworkForms(std::vector<RulePtr>& rules);
+void AddSortedElementForms(std::vector<RulePtr>& rules);
+void AddPermutationForms(std::vector<RulePtr>& rules);
+void AddArgmaxForms(std::vector<RulePtr>& rules);
+
+}  // namespace hlograph
+
+#endif  // HLOGRAPH_NATIVE_REWRITES_FORMS_SORTING_H_

@@ -1,0 +1,108 @@
+"""Applies rules for time to random programs, also to what other rules have built.
+
+    python -m tests.campaigns.fuzz_forms --applications 100000 --seed 0 --workers 2
+
+Each result must pass the verifier of XLA and keep the shape of the result; of some programs the
+outputs are compared. A worker that ends is a finding. The exit status is 1 if there are findings.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import tyro
+
+from hlograph.errors import WorkerLostError
+from hlograph.isolation import Limits, WorkerPool
+from hlograph.storage.atomic_write import write_text_atomically
+from tests.campaigns.forms.walks import Findings, Task, make_worker
+from tests.campaigns.framework.tasks import INTERRUPTED, TaskQueue, progress
+from tests.hlograph.transforms.forms.test_forms import FORMS
+
+
+@dataclass(frozen=True)
+class FormsFuzzConfig:
+    """Settings of a campaign."""
+
+    applications: int = 100_000
+    """Number of applications after which no new programs are drawn."""
+    compared: float = 0.02
+    """Share of the programs whose outputs are compared, which takes most of the time."""
+    programs: int = 100
+    """Programs in one task of a worker."""
+    rules: tuple[str, ...] = ()
+    """Rules whose programs are drawn; none are all rules for time."""
+    seed: int = 0
+    """Seed of the programs and the walks."""
+    workers: int = 2
+    """Processes at a time."""
+    out: Path = Path("runs/fuzz-forms")
+    """Folder of what was found."""
+
+
+@dataclass
+class FormsReport:
+    """Sum of all findings."""
+
+    applied: Counter[str] = field(default_factory=Counter)
+    compared: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+
+    def add(self, findings: Findings) -> None:
+        """Adds the findings of a task."""
+        self.applied += findings.applied
+        self.compared += findings.compared
+        self.failures += findings.failures
+
+    def text(self) -> str:
+        """Returns a table by rule, the verdicts and the number of failures."""
+        rows = [f"{rule:36} {self.applied[rule]:>8}" for rule in FORMS]
+        verdicts = ", ".join(f"{number} {verdict}" for verdict, number in self.compared.items())
+        total = f"{self.applied.total()} applications; compared: {verdicts or 'none'}"
+        return "\n".join([*rows, total, f"{len(self.failures)} failures"])
+
+
+def main(config: FormsFuzzConfig) -> int:
+    """Runs a campaign and returns the exit status."""
+    report, status = FormsReport(), 0
+    queue: TaskQueue[Task] = TaskQueue()
+    tasks = _tasks(config)
+    for _ in range(config.workers + 1):
+        queue.put(next(tasks))
+    limits = Limits(seconds=600.0, idle_seconds=600.0, memory=8 << 30)
+    pool = WorkerPool(make_worker, config.workers, limits, ("tests.campaigns.forms.walks",))
+    with pool, progress(config.applications, "application") as bar:
+        try:
+            for task, found in queue.run(pool):
+                if isinstance(found, WorkerLostError):
+                    report.failures.append(f"{task}: {found}\n{found.note}")
+                else:
+                    report.add(found)
+                    bar.update(found.applied.total())
+                if report.applied.total() < config.applications:
+                    queue.put(next(tasks))
+        except KeyboardInterrupt:
+            status = INTERRUPTED
+    for number, failure in enumerate(report.failures):
+        write_text_atomically(config.out / f"{config.seed}-{number}.txt", failure)
+    print(f"seed {config.seed}")
+    print(report.text())
+    return 1 if report.failures else status
+
+
+def _tasks(config: FormsFuzzConfig) -> Iterator[Task]:
+    """Yields tasks without end, the rules in turns."""
+    compared = round(config.programs * config.compared)
+    for number in itertools.count():
+        for rule in config.rules or FORMS:
+            yield Task(rule, config.seed * 1_000_003 + number, config.programs, compared)
+
+
+if __name__ == "__main__":
+    prog = "python -m tests.campaigns.fuzz_forms"
+    sys.exit(main(tyro.cli(FormsFuzzConfig, prog=prog, description=__doc__)))

@@ -1,0 +1,82 @@
+"""Rules for time: each applies to its pattern, and the result is equivalent."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hlograph
+from hlograph.transforms.rewriting import find_rewrites
+from tests.hlograph.transforms.forms import (
+    convolutions,
+    distances,
+    dots,
+    indexing,
+    loops,
+    pointwise,
+    reductions,
+    scans,
+    sorting,
+)
+
+TOPICS = (
+    convolutions,
+    sorting,
+    distances,
+    indexing,
+    dots,
+    loops,
+    scans,
+    reductions,
+    pointwise,
+)
+PROGRAMS = {rule: programs for topic in TOPICS for rule, programs in topic.PROGRAMS.items()}
+REFUSED = {
+    f"{rule}: {detail}": (rule, text)
+    for topic in TOPICS
+    for detail, (rule, text) in topic.REFUSED.items()
+}
+FORMS = [rule.name for rule in hlograph.rules.for_time]
+
+
+def test_there_are_programs_for_every_rule():
+    assert set(FORMS) == set(PROGRAMS)
+
+
+def test_every_rule_has_a_program_that_it_refuses():
+    assert set(FORMS) == {rule for rule, _ in REFUSED.values()}
+
+
+@pytest.mark.parametrize("rule", FORMS)
+@settings(max_examples=5, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_a_rule_applies_and_keeps_what_is_computed(rule, data):
+    text = data.draw(PROGRAMS[rule]())
+    module = hlograph.Module.from_text(text)
+    module.verify()
+    found = module.rewrites([rule])
+    assert found, text
+    for rewrite in found:
+        rewritten = module.clone()
+        rewritten.apply(rewrite)
+        rewritten.verify()
+        assert rewritten.op_count - module.op_count == rewrite.op_count
+        verdict = rewritten.equivalent_to(module).verdict
+        allowed = ("equal",) if hlograph.rules[rule].exact else ("equal", "close")
+        assert verdict in allowed, text
+
+
+@pytest.mark.parametrize("rule", FORMS)
+@settings(max_examples=2, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_a_rule_reads_no_further_than_it_declares(rule, data):
+    text = data.draw(PROGRAMS[rule]())
+    module = hlograph.Module.from_text(text)
+    rules = [*hlograph.rules.general, rule]
+    assert module.rewrites(rules) == find_rewrites(module._native, rules, shared_copies=False)
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_rule_refuses_what_lacks_one_detail(case):
+    rule, text = REFUSED[case]
+    module = hlograph.Module.from_text(text())
+    assert not module.rewrites([rule])
