@@ -28,7 +28,6 @@ class Program:
         parses: It reads its command line by argparse or tyro. A program that does not is only
             imported.
         split: Split of the corpus whose benchmarks it takes by default; None is all of them.
-        corpus_set: Set of the corpus that it takes by default; None is that of ``corpus.load``.
     """
 
     budget: tuple[str, ...] | None = None
@@ -38,7 +37,6 @@ class Program:
     bare: bool = True
     parses: bool = True
     split: Split | None = None
-    corpus_set: str | None = None
 
 
 def _flags(text: str) -> tuple[str, ...]:
@@ -64,6 +62,7 @@ PROGRAMS: dict[str, Program] = {
     "benchmarks.corpus": Program(reason="it reads the whole corpus", parses=False),
     "benchmarks.overview_picture": Program(reason=_NOT_OURS, parses=False),
     "benchmarks.peak_memory": Program(reason="a worker of benchmarks.memory", parses=False),
+    "benchmarks.ranking": Program(reason="it reads times of the machine they were taken on"),
     "benchmarks.recovery": Program((), parses=False),
     "benchmarks.run": Program(
         _flags(
@@ -105,7 +104,6 @@ PROGRAMS: dict[str, Program] = {
     "experiments.speed": Program(
         _flags("--budget 3 --per-family 1 --out OUT"),
         part=_flags("--benchmarks pairwise-distance/*"),
-        corpus_set="speed",
     ),
     "experiments.train_fusion": Program(
         (*_TRAIN, "--test-op-limit", "100"), part=_TRAIN_PART, split="train"
@@ -119,6 +117,7 @@ PROGRAMS: dict[str, Program] = {
     ),
     "hlograph": Program(reason="each subcommand has a line", bare=False),
     "hlograph apply": Program(_flags("--json"), bare=False),
+    "hlograph calibrate": Program(reason="it takes minutes, and its own tests run it"),
     "hlograph corpus": Program((), quick=True, bare=False),
     "hlograph diff": Program((), quick=True, bare=False),
     "hlograph optimize": Program(_flags("--budget 2"), bare=False),

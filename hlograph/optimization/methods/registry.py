@@ -8,6 +8,7 @@ from importlib.metadata import EntryPoints, entry_points
 
 from hlograph.errors import HloError, UnknownNameError
 from hlograph.optimization.methods.flag_sets import flag_sets
+from hlograph.optimization.methods.forms import forms
 from hlograph.optimization.methods.greedy import greedy
 from hlograph.optimization.methods.pipelines import pipelines
 from hlograph.optimization.methods.protocol import MakeMethod
@@ -15,7 +16,12 @@ from hlograph.optimization.methods.protocol import MakeMethod
 GROUP = "hlograph.methods"
 """Group of the entry points by which packages add methods."""
 
-_METHODS: dict[str, MakeMethod] = {"flags": flag_sets, "passes": pipelines, "greedy": greedy}
+_METHODS: dict[str, MakeMethod] = {
+    "forms": forms,
+    "flags": flag_sets,
+    "passes": pipelines,
+    "greedy": greedy,
+}
 
 
 def register(name: str, make: MakeMethod) -> None:
