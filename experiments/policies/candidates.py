@@ -11,7 +11,11 @@ from models.pointer import PointerActorCritic
 
 
 def pointer_policy(
-    config: CandidateTrainConfig, slots: int, features: Sequence[str], context_width: int
+    config: CandidateTrainConfig,
+    slots: int,
+    features: Sequence[str],
+    context_width: int,
+    rules: Sequence[str] = (),
 ) -> PointerActorCritic:
     """Returns a policy that scores the candidates of a graph, and stopping.
 
@@ -20,13 +24,16 @@ def pointer_policy(
         slots: Largest number of candidates in a state.
         features: Names of the columns that describe a candidate.
         context_width: Number of context values of a state.
+        rules: Names of the rules that candidates may have, beside those that are not for time.
     """
+    # Rules for time are the last ones, so a policy that does not use them keeps its shape.
+    used = [rule for rule in hlograph.rules if not rule.for_time or rule.name in rules]
     encoder = CandidateEncoder(
         GraphSchema.of_hlograph(),
         config.gat,
         config.candidates,
         slots=slots,
-        rules=len(hlograph.rules),
+        rules=1 + max(rule.index for rule in used),
         features=len(features),
         roles=len(ROLES),
     )

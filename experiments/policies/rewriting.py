@@ -77,7 +77,8 @@ class RewritingKind(PolicyKind[RewriteTrainConfig]):
     def make_policy(self) -> ActorCritic:
         """Returns a policy with one slot for each candidate."""
         config = self.config
-        return pointer_policy(config, config.max_candidates, CANDIDATE_FEATURES, _CONTEXT_WIDTH)
+        slots = config.max_candidates
+        return pointer_policy(config, slots, CANDIDATE_FEATURES, _CONTEXT_WIDTH, self.choices)
 
     def encode(self, observation: Any, info: Mapping[str, Any]) -> State:
         """See ``experiments.policies.rewriting.encode``."""

@@ -28,6 +28,7 @@ class Program:
         parses: It reads its command line by argparse or tyro. A program that does not is only
             imported.
         split: Split of the corpus whose benchmarks it takes by default; None is all of them.
+        corpus_set: Set of the corpus that it takes by default; None is that of ``corpus.load``.
     """
 
     budget: tuple[str, ...] | None = None
@@ -37,6 +38,7 @@ class Program:
     bare: bool = True
     parses: bool = True
     split: Split | None = None
+    corpus_set: str | None = None
 
 
 def _flags(text: str) -> tuple[str, ...]:
@@ -75,6 +77,9 @@ PROGRAMS: dict[str, Program] = {
         _flags("--benchmarks loss/fenchel-young/grad --repeats 2")
     ),
     "benchmarks.soak": Program(_flags("--steps 400 --op-limit 200 --out OUT/soak")),
+    "benchmarks.speed_rules": Program(
+        _flags("--quick --out OUT/rules.csv"), part=_flags("--rules one-hot-as-gather")
+    ),
     "datasets/build_corpus.py": Program(reason="it needs the libraries of the corpus"),
     "datasets/datasheet.py": Program(reason=_NOT_OURS, parses=False),
     "datasets/plots.py": Program(reason=_NOT_OURS, parses=False),
@@ -104,6 +109,7 @@ PROGRAMS: dict[str, Program] = {
     "experiments.speed": Program(
         _flags("--budget 3 --per-family 1 --out OUT"),
         part=_flags("--benchmarks pairwise-distance/*"),
+        corpus_set="speed",
     ),
     "experiments.train_fusion": Program(
         (*_TRAIN, "--test-op-limit", "100"), part=_TRAIN_PART, split="train"
@@ -127,6 +133,9 @@ PROGRAMS: dict[str, Program] = {
     "hlograph run": Program((), quick=True, bare=False),
     "hlograph.isolation.repro": Program(
         reason="tests/hlograph/isolation runs it on reproducers", bare=False
+    ),
+    "tests.campaigns.fuzz_forms": Program(
+        _flags("--applications 20 --programs 2 --workers 1 --out OUT")
     ),
     "tests.campaigns.fuzz_minimise": Program(reason=_TESTED, bare=False),
     "tests.campaigns.fuzz_parser": Program(_flags("--inputs 40 --workers 1 --out OUT")),

@@ -182,7 +182,7 @@ def test_flag_sets_fit_the_program():
 
 
 def test_names_of_methods():
-    assert names()[:3] == ["flags", "passes", "greedy"]
+    assert names()[:4] == ["forms", "flags", "passes", "greedy"]
     assert list(methods([f"{HERE}:widths"]).values()) == [proposals.widths]
     with pytest.raises(hlograph.UnknownNameError, match="did you mean flags"):
         methods(["flgs"])
