@@ -34,6 +34,15 @@ def test_every_file_has_a_row_and_every_row_a_file(rows: list[dict[str, str]]) -
     assert files == {f"{row['name']}.hlo.zst" for row in rows}
 
 
+def test_every_program_has_a_time(rows: list[dict[str, str]]) -> None:
+    with (SPEED / "times.csv").open(newline="", encoding="utf-8") as file:
+        times = {row["name"]: row for row in csv.DictReader(file)}
+    assert set(times) == {row["name"] for row in rows}
+    assert not [name for name, row in times.items() if row["error"]]
+    assert all(0.1 < float(row["ms"]) < 1000 for row in times.values())
+    assert all(float(row["headroom"]) > 0 for row in times.values())
+
+
 def test_the_table_of_families_decides(
     rows: list[dict[str, str]], script: Callable[[str], ModuleType]
 ) -> None:

@@ -92,6 +92,7 @@ def test_ctrl_c_ends_the_search_and_the_program_goes_on(tmp_path, cache):
     assert _children_end(children)
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_workers_start(tmp_path):
     more = "import os, signal, threading\n"
     more += "threading.Timer({}, os.kill, (os.getpid(), signal.SIGINT)).start()\n"

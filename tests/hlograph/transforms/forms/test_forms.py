@@ -47,7 +47,7 @@ def test_every_rule_has_a_program_that_it_refuses():
 
 
 @pytest.mark.parametrize("rule", FORMS)
-@settings(max_examples=5, deadline=None, derandomize=True)
+@settings(max_examples=3, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_a_rule_applies_and_keeps_what_is_computed(rule, data):
     text = data.draw(PROGRAMS[rule]())
@@ -66,7 +66,7 @@ def test_a_rule_applies_and_keeps_what_is_computed(rule, data):
 
 
 @pytest.mark.parametrize("rule", FORMS)
-@settings(max_examples=2, deadline=None, derandomize=True)
+@settings(max_examples=1, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_a_rule_reads_no_further_than_it_declares(rule, data):
     text = data.draw(PROGRAMS[rule]())
