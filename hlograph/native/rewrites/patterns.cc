@@ -168,6 +168,27 @@ bool IsRearrangement(const Instruction* instruction) {
   return true;
 }
 
+bool IsSlice(const Instruction* instruction) {
+  if (instruction->opcode() != xla::HloOpcode::kSlice || !IsPlain(instruction)) return false;
+  const Instruction* const operand = instruction->operand(0);
+  const size_t rank = instruction->shape().dimensions().size();
+  if (!operand->shape().IsArray() || !operand->shape().is_static() ||
+      !SameType(instruction, operand) || operand->shape().dimensions().size() != rank ||
+      instruction->slice_starts().size() != rank || instruction->slice_limits().size() != rank ||
+      instruction->slice_strides().size() != rank) {
+    return false;
+  }
+  for (size_t i = 0; i < rank; ++i) {
+    const int64_t start = instruction->slice_starts(i), limit = instruction->slice_limits(i);
+    const int64_t stride = instruction->slice_strides(i);
+    if (start < 0 || stride < 1 || limit < start || limit > operand->shape().dimensions(i) ||
+        instruction->shape().dimensions(i) != (limit - start + stride - 1) / stride) {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool IsPointwise(const Instruction* instruction) {
   if (!IsPointwiseOpcode(instruction->opcode()) || !IsPlain(instruction)) return false;
   for (const Instruction* operand : instruction->operands()) {

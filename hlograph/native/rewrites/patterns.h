@@ -40,6 +40,7 @@ bool SameElsewhere(const xla::Shape& one, const xla::Shape& two, int64_t dimensi
 bool IsConcatenate(const Instruction* instruction);  // of two or more
 bool IsBroadcast(const Instruction* instruction);
 bool IsRearrangement(const Instruction* instruction);  // transpose or reshape
+bool IsSlice(const Instruction* instruction);
 // Elementwise operation on arrays of one shape, without attributes.
 bool IsPointwise(const Instruction* instruction);
 // Broadcast of a scalar: all elements are equal, so it can be rebuilt in any shape.

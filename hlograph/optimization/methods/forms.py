@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from hlograph.measuring.trial import Outcome
-from hlograph.optimization.methods.protocol import Method
+from hlograph.optimization.methods.protocol import HELPS, Method
 from hlograph.optimization.methods.sweeps import Choice, Sweeps
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
 from hlograph.transforms.rules import rules
-
-# Plans below this ratio are within the noise of a screening.
-_HELPS = 1.03
 
 # Some rules pay only with others, as a library takes what one of them leaves: all rules are tried
 # together that alone have at least these ratios.
@@ -86,7 +83,7 @@ class Forms:
 
     def _joined(self) -> Plan | None:
         """Returns the fastest choices so far with one more that helped alone, the fastest first."""
-        helpful = {choices: ratio for choices, ratio in self._ratios.items() if ratio >= _HELPS}
+        helpful = {choices: ratio for choices, ratio in self._ratios.items() if ratio >= HELPS}
         ranked = sorted(helpful, key=lambda choices: -helpful[choices])
         for other in ranked[1:]:
             best = ranked[0]

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from hlograph.measuring.trial import Outcome
-from hlograph.optimization.methods.protocol import Method
+from hlograph.optimization.methods.protocol import HELPS, Method
 from hlograph.plans import Numerics, Plan, PlanError
 from hlograph.programs import Program
-
-# Plans below this ratio are within the noise of a screening.
-_HELPS = 1.03
 
 
 class Greedy:
@@ -35,7 +32,7 @@ class Greedy:
     def tell(self, outcome: Outcome) -> None:
         """Takes note of a plan's speed."""
         self._asked.add(outcome.plan.digest)
-        if outcome.ratio >= _HELPS:
+        if outcome.ratio >= HELPS:
             self._helpful[outcome.plan.digest] = outcome
         else:
             self._helpful.pop(outcome.plan.digest, None)  # its lead did not last

@@ -9,6 +9,9 @@ from hlograph.measuring.trial import Outcome
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
 
+HELPS = 1.03
+"""Ratio of a plan that helps; below it, plans are within the noise of a screening."""
+
 
 class Method(Protocol):
     """Proposes plans for one program, and is told what was measured.

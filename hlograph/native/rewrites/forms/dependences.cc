@@ -72,23 +72,6 @@ bool IsValidReduce(const Instruction* reduce, absl::Span<const bool> batched) {
   return reduce->shape().dimensions() == kept && !reduce->to_apply()->HasSideEffect();
 }
 
-bool IsValidSlice(const Instruction* slice) {
-  const Instruction* const operand = slice->operand(0);
-  const int64_t rank = RankOf(slice);
-  if (RankOf(operand) != rank || static_cast<int64_t>(slice->slice_starts().size()) != rank) {
-    return false;
-  }
-  for (int64_t i = 0; i < rank; ++i) {
-    const int64_t start = slice->slice_starts(i), limit = slice->slice_limits(i);
-    const int64_t stride = slice->slice_strides(i);
-    if (start < 0 || stride < 1 || limit < start || limit > operand->shape().dimensions(i) ||
-        (limit - start + stride - 1) / stride != slice->shape().dimensions(i)) {
-      return false;
-    }
-  }
-  return true;
-}
-
 // Of a dynamic slice or update: the indices are scalars of one type, one for each dimension.
 bool HasScalarIndices(const Instruction* instruction, int64_t first) {
   const int64_t rank = RankOf(instruction->operand(0));
@@ -142,7 +125,7 @@ bool IsBatchable(const Instruction* instruction, absl::Span<const bool> batched)
     case Opcode::kConcatenate:
       return IsConcatenate(instruction);
     case Opcode::kSlice:
-      return IsValidSlice(instruction);
+      return IsSlice(instruction);
     case Opcode::kReverse:
       return HaveOneShape(instruction);
     case Opcode::kPad:

@@ -40,28 +40,8 @@ struct Prefix {
   int64_t start = 0, limit = 0, stride = 1;  // of the slice of them, in the order of the taken
 };
 
-bool IsPlainSlice(const Instruction* slice) {
-  if (slice->opcode() != Opcode::kSlice || !IsPlain(slice)) return false;
-  const xla::Shape& shape = slice->operand(0)->shape();
-  const size_t rank = slice->shape().dimensions().size();
-  if (!shape.IsArray() || !shape.is_static() || shape.dimensions().size() != rank ||
-      slice->slice_starts().size() != rank || slice->slice_limits().size() != rank ||
-      slice->slice_strides().size() != rank || !SameType(slice, slice->operand(0))) {
-    return false;
-  }
-  for (size_t i = 0; i < rank; ++i) {
-    const int64_t start = slice->slice_starts(i), limit = slice->slice_limits(i);
-    const int64_t stride = slice->slice_strides(i);
-    if (start < 0 || stride < 1 || limit <= start || limit > shape.dimensions(i) ||
-        slice->shape().dimensions(i) != (limit - start + stride - 1) / stride) {
-      return false;
-    }
-  }
-  return true;
-}
-
 std::optional<Prefix> FindPrefix(const Instruction* slice) {
-  if (!IsPlainSlice(slice)) return std::nullopt;
+  if (!IsSlice(slice) || SizeOf(slice) == 0) return std::nullopt;
   Prefix found;
   const Instruction* value = slice->operand(0);
   const Instruction* reverse = nullptr;
