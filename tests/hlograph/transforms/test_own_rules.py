@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 import hlograph
 from hlograph.transforms.rewriting import find_rewrites
 from tests.hlograph.transforms.algebra_programs import PROGRAMS
+from tests.hlograph.transforms.rule_checks import check_rule
 
 OWN = [rule.name for rule in hlograph.rules if rule.equation and not rule.for_time]
 
@@ -20,17 +21,7 @@ def test_there_are_programs_for_every_rule_of_our_own():
 @given(data=st.data())
 def test_a_rule_of_our_own_applies_and_keeps_what_is_computed(rule, data):
     text = data.draw(PROGRAMS[rule]())
-    module = hlograph.Module.from_text(text)
-    module.verify()
-    found = module.rewrites([rule])
-    assert found, text
-    for rewrite in found:
-        rewritten = module.clone()
-        rewritten.apply(rewrite)
-        rewritten.verify()
-        assert rewritten.op_count - module.op_count == rewrite.op_count
-        verdict = rewritten.equivalent_to(module).verdict
-        assert verdict in (("equal",) if "s32" in text else ("equal", "close")), text
+    check_rule(rule, text, ("equal",) if "s32" in text else ("equal", "close"))
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)

@@ -17,6 +17,7 @@ from tests.hlograph.transforms.forms import (
     scans,
     sorting,
 )
+from tests.hlograph.transforms.rule_checks import check_rule
 
 TOPICS = (
     convolutions,
@@ -51,18 +52,8 @@ def test_every_rule_has_a_program_that_it_refuses():
 @given(data=st.data())
 def test_a_rule_applies_and_keeps_what_is_computed(rule, data):
     text = data.draw(PROGRAMS[rule]())
-    module = hlograph.Module.from_text(text)
-    module.verify()
-    found = module.rewrites([rule])
-    assert found, text
-    for rewrite in found:
-        rewritten = module.clone()
-        rewritten.apply(rewrite)
-        rewritten.verify()
-        assert rewritten.op_count - module.op_count == rewrite.op_count
-        verdict = rewritten.equivalent_to(module).verdict
-        allowed = ("equal",) if hlograph.rules[rule].exact else ("equal", "close")
-        assert verdict in allowed, text
+    exact = hlograph.rules[rule].exact
+    check_rule(rule, text, ("equal",) if exact else ("equal", "close"))
 
 
 @pytest.mark.parametrize("rule", FORMS)
