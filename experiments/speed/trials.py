@@ -83,7 +83,7 @@ def _of_report(benchmark: Benchmark, report: Report) -> SpeedResult:
         program=benchmark.name,
         family=benchmark.family,
         method=report.plan.method,
-        decisions=() if report.plan.is_empty else tuple(report.plan.describe()),
+        decisions=() if report.plan.is_empty else tuple(report.plan.summary()),
         numerics=report.plan.numerics,
         outputs=report.final.checks.verdict if report.final and report.final.checks else "",
         default_ms=1e3 * min(timed, default=math.nan),

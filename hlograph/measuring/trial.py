@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.measuring.verification import Checks
@@ -57,10 +57,17 @@ FINAL = Effort(pairs=60, block_seconds=0.01, max_seconds=4.0, thorough=True, lea
 
 @dataclass(frozen=True)
 class Trial:
-    """A request: measure a plan beside jaxlib's default."""
+    """A request: measure a plan beside jaxlib's default.
+
+    Attributes:
+        plan: The plan.
+        effort: Duration of the measurement.
+        profiled: True also finds out where the default spends its time.
+    """
 
     plan: Plan
     effort: Effort = SCREEN
+    profiled: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,10 @@ class Outcome:
         error: The reason why it was not timed; empty if it was.
         seconds: Wall time of the trial.
         compile_seconds: Time of jaxlib's compilation.
+        changes: Numbers of instructions in jaxlib's final modules of the default and of the plan,
+            for each opcode in which they differ.
+        hot: Share of the default's time in the kernels that contain each kind of instruction; None
+            if the trial did not ask for it. See ``compiled.hot_operations``.
     """
 
     plan: Plan
@@ -84,6 +95,8 @@ class Outcome:
     error: str = ""
     seconds: float = 0.0
     compile_seconds: float = 0.0
+    changes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    hot: Mapping[str, float] | None = None
 
     @property
     def ratio(self) -> float:

@@ -15,14 +15,18 @@ from hlograph.errors import HloError, NotExecutableError
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.measuring import lock
 from hlograph.measuring.bootstrap import bootstrap_interval
+from hlograph.measuring.compiled import FinalModule, hot_operations
 from hlograph.measuring.runs import Run, seconds_in_turns
 from hlograph.measuring.samples import Samples
 from hlograph.measuring.trial import Effort, Job, Outcome, Trial
-from hlograph.measuring.verification import Verifier
+from hlograph.measuring.verification import Checks, Runner, Verifier
 from hlograph.plans import Measured, Plan, compile_program
 
 DEFAULT = b"default"
 """Note of an operation of jaxlib's default in the flight recorder; a plan's is its digest."""
+
+UNCHANGED = "jaxlib makes the same code of it as of the default"
+"""Error of a plan that XLA's passes have undone, or that changed nothing; it is not timed."""
 
 # A control that is off by more than this says that the machine is busy: it is measured again.
 _QUIET = 0.04
@@ -30,6 +34,10 @@ _ATTEMPTS = 3
 
 # A candidate this slow in each of the first pairs needs no more of them.
 _HOPELESS = 0.8
+
+# A candidate that is this much faster may win, so it must pass the checks of a winner at once,
+# unless these take long: they run the default some twenty times.
+_LEADS, _CHECKED = 1.03, 0.05  # seconds of the default
 
 # The control is a compilation of its own, unless that takes longer than this.
 _LONG_COMPILE = 5.0  # seconds
@@ -68,6 +76,8 @@ class MeasuringWorker:
                 f"jaxlib does not compile or run {job.program.name}: {error}"
             ) from error
         self._control: Run | None = None
+        self._checked: dict[tuple[str, ...], Checks] = {}
+        self._known = {self._default.code: Outcome(Plan(), error=UNCHANGED)}
         self._verifier = Verifier(
             job.program,
             self._samples,
@@ -79,38 +89,78 @@ class MeasuringWorker:
         """Performs a trial. A plan that fails is an outcome with an error."""
         begun = time.perf_counter()
         outcome = self._measured(trial)
-        return replace(outcome, seconds=time.perf_counter() - begun)
+        hot = self._hot() if trial.profiled else None
+        return replace(outcome, seconds=time.perf_counter() - begun, hot=hot)
 
     def _measured(self, trial: Trial) -> Outcome:
+        """Returns the outcome of a plan, or that of another one with the same code."""
         plan, thorough, digest = trial.plan, trial.effort.thorough, trial.plan.digest.encode()
         try:
             limit = _SECONDS + _SLOW_COMPILE * self._default.seconds
             compiled = self._compiled(plan, digest, limit)
+            if not thorough and (known := self._known.get(compiled.code)):
+                return replace(known, plan=plan, compile_seconds=compiled.seconds)
             limit = _SECONDS + 2 * _SLOW_RUN * self._default_seconds
             runner = self._runner(compiled.executable, digest, limit, self._slow_run())
             checks = self._verifier.check(runner, thorough=thorough)
         except (HloError, RuntimeError) as error:
             return Outcome(plan, thorough, error=str(error))
+        outcome = Outcome(
+            plan,
+            thorough,
+            checks=checks,
+            compile_seconds=compiled.seconds,
+            changes=self._default.module.changes(compiled.module),
+        )
         if not checks.accepted:
-            return Outcome(
-                plan,
-                thorough,
-                checks=checks,
-                error=f"outputs are {checks.verdict}: {checks.reason}",
-                compile_seconds=compiled.seconds,
-            )
-        measured = self._timed(compiled.run, trial.effort, digest)
-        return Outcome(plan, thorough, measured, checks, compile_seconds=compiled.seconds)
+            return replace(outcome, error=_refusal(checks))
+        outcome = replace(outcome, measured=self._timed(compiled.run, trial.effort, digest))
+        if not thorough:
+            outcome = self._known[compiled.code] = self._checked_lead(outcome, runner)
+        return outcome
+
+    def _checked_lead(self, outcome: Outcome, runner: Runner) -> Outcome:
+        """Returns the outcome of a plan, refused if it leads and does not pass a thorough check.
+
+        A search would build on it, and lose all of that in the end. Each combination of steps is
+        checked once in a process; flags change what is computed on extreme inputs too seldom.
+        """
+        steps = outcome.plan.steps
+        if not steps or outcome.ratio < _LEADS or self._default_seconds > _CHECKED:
+            return outcome
+        if steps not in self._checked:
+            try:
+                self._checked[steps] = self._verifier.check(runner, thorough=True)
+            except (HloError, RuntimeError) as error:
+                return replace(outcome, measured=None, error=str(error))
+        checks = self._checked[steps]
+        if checks.accepted:
+            return outcome
+        return replace(outcome, measured=None, checks=checks, error=_refusal(checks))
 
     def _compiled(self, plan: Plan, note: bytes, limit: float) -> _Compiled:
         with lock.compiling(), self._noted(note, limit):
             begun = time.perf_counter()
             executable = compile_program(self._job.program, plan)
             seconds = time.perf_counter() - begun
-            return _Compiled(executable, self._run_of(executable), seconds)
+            return _Compiled(
+                executable,
+                self._run_of(executable),
+                seconds,
+                FinalModule.of(executable),
+                (tuple(sorted(plan.flags.items())), tuple(sorted(plan.layouts.items()))),
+            )
 
     def _run_of(self, executable: Any) -> Run:
         return Run(executable, self._inputs, self._job.program.donated)
+
+    def _hot(self) -> dict[str, float] | None:
+        """Returns where the default spends its time; None if XLA's profiler does not say."""
+        with lock.alone(), self._noted(DEFAULT, _HOUR):
+            try:
+                return hot_operations(self._default.executable, self._default.run)
+            except (HloError, RuntimeError):
+                return None
 
     def _seconds_of_default(self) -> float:
         with lock.compiling(), self._noted(DEFAULT, _HOUR):
@@ -192,11 +242,25 @@ class MeasuringWorker:
 
 
 class _Compiled(NamedTuple):
-    """An executable of jaxlib, a run of it, and the seconds that its compilation took."""
+    """An executable of jaxlib, a run of it, and the seconds that its compilation took.
+
+    Its module and its settings, flags and layouts, decide on its code.
+    """
 
     executable: Any
     run: Run
     seconds: float
+    module: FinalModule
+    settings: tuple[object, ...]
+
+    @property
+    def code(self) -> tuple[object, ...]:
+        """Key that is equal for equal code."""
+        return self.module.digest, self.settings
+
+
+def _refusal(checks: Checks) -> str:
+    return f"outputs are {checks.verdict}: {checks.reason}"
 
 
 def _noise(measured: Measured) -> float:

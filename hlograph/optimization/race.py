@@ -115,7 +115,7 @@ class Race:
             if plan is None:
                 return
             self._asked += 1
-            yield Trial(plan, SCREEN)
+            yield Trial(plan, SCREEN, profiled=self._asked == 1)
 
     def _final(self) -> Outcome | None:
         """Measures the best plans again in fresh processes, until one keeps its lead."""
@@ -171,7 +171,9 @@ class Race:
         timed = [o for o in self.outcomes if o.measured is not None]
         if not timed:
             return _START + _CONFIRMATIONS * FINAL.max_seconds
-        compile_seconds = max(o.compile_seconds for o in timed)
+        # Plans that are slower than the default, such as loops unrolled too far, may take longest.
+        likely = [o.compile_seconds for o in timed if o.ratio >= 1]
+        compile_seconds = max(likely or [statistics.median(o.compile_seconds for o in timed)])
         run = max(o.measured.default_seconds for o in timed if o.measured)
         compilations = _COMPILATIONS * compile_seconds
         return _START + compilations + _CONFIRMATIONS * FINAL.max_seconds + _COMPARED * run

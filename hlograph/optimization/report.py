@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -11,6 +12,10 @@ from hlograph.measuring.trial import Outcome
 from hlograph.plans import Numerics, Plan
 
 _ROWS = 12
+
+# Changes in the final module that are shown, and opcodes of which they are not.
+_CHANGES = 6
+_FREE = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
 
 
 @dataclass(frozen=True)
@@ -55,11 +60,13 @@ class Report:
             ]
         if not self.plan.is_empty:
             lines += [f"  numerics {self.plan.numerics}"]
-            lines += [f"  {line}" for line in self.plan.describe()]
+            lines += [f"  {line}" for line in self.plan.summary()]
         if self.final and self.final.checks:
             checks = self.final.checks
             lines += [f"  outputs  {checks.verdict}: {checks.reason}"]
             lines += [f"  compared on {', '.join(checks.samples)} inputs"]
+        if self.final and self.final.changes:
+            lines += [f"  code     {changes_text(self.final.changes)}"]
         return "\n".join(lines + self._tried())
 
     def _tried(self) -> list[str]:
@@ -113,8 +120,19 @@ def outcome_to_json(outcome: Outcome) -> str:
         "error": outcome.error,
         "seconds": outcome.seconds,
         "compile_seconds": outcome.compile_seconds,
+        "changes": dict(outcome.changes),
     }
     return json.dumps(content)
+
+
+def changes_text(changes: Mapping[str, tuple[int, int]]) -> str:
+    """Returns the largest changes of the numbers of instructions in jaxlib's final module.
+
+    Opcodes that are gone come first.
+    """
+    kept = [(name, *both) for name, both in changes.items() if name not in _FREE]
+    kept.sort(key=lambda one: (one[2] > 0, -abs(math.log((one[2] + 0.5) / (one[1] + 0.5)))))
+    return ", ".join(f"{name} {before} → {after}" for name, before, after in kept[:_CHANGES])
 
 
 def _time(seconds: float) -> str:

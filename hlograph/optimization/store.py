@@ -121,10 +121,12 @@ class Journal:
 def _outcome_of(content: dict[str, Any]) -> Outcome:
     fields = dict(content)
     measured, checks = fields.pop("measured"), fields.pop("checks")
+    changes = {opcode: (one, two) for opcode, (one, two) in fields.pop("changes").items()}
     plan = Plan.from_json(json.dumps(fields.pop("plan")))
     return Outcome(
         plan=plan,
         measured=Measured(**measured) if measured else None,
         checks=Checks(**{**checks, "samples": tuple(checks["samples"])}) if checks else None,
+        changes=changes,
         **fields,
     )

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
@@ -202,6 +203,15 @@ class Plan:
         lines += [f"flag {name} = {value}" for name, value in self.flags.items()]
         lines += [str(placement) for placement in self.placements]
         return lines or ["nothing: jaxlib's default"]
+
+    def summary(self) -> list[str]:
+        """Returns what is done in few lines: places of one rule in a row are one line."""
+        lines = []
+        for name, places in groupby(self.steps, key=lambda step: step.partition("(")[0]):
+            first, *more = places
+            others = f", and {name} at {len(more)} more places" if more else ""
+            lines.append(f"step {first}{others}")
+        return [*lines, *(line for line in self.describe() if not line.startswith("step "))]
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         # A mapping proxy cannot be pickled.

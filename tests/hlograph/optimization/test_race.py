@@ -17,6 +17,7 @@ from hlograph.optimization.methods.greedy import Greedy
 from hlograph.optimization.optimizing import fitting
 from hlograph.optimization.proposers import Proposers
 from hlograph.optimization.race import leads
+from hlograph.optimization.report import changes_text
 from hlograph.optimization.store import Journal, key_of
 from hlograph.plans import Measured, Plan, PlanError
 from hlograph.programs import Program
@@ -202,3 +203,8 @@ def test_methods_that_fail_repeat_or_ask_too_much():
         proposers.tell(_outcome(proposals.WIDTHS[0]))
     fast = Proposers(_job(numerics="fast"), methods([f"{HERE}:fast_math"]))
     assert fast.ask() is not None
+
+
+def test_changes_of_the_final_module_as_text():
+    changes = {"add": (3, 7), "sort": (1, 0), "constant": (1, 9), "fusion": (8, 9)}
+    assert changes_text(changes) == "sort 1 → 0, add 3 → 7, fusion 8 → 9"

@@ -55,6 +55,20 @@ def test_plans_of_different_modules_are_not_merged(other: Plan) -> None:
         _ = FULL | other
 
 
+def test_a_summary_has_one_line_for_the_places_of_a_rule() -> None:
+    steps = ("call-inliner", "a(x)", "a(y)", "a(z)", "b(x)", "a(v)")
+    plan = Plan(steps=steps, flags={"xla_cpu_prefer_vector_width": 128})
+    assert plan.summary() == [
+        "step call-inliner",
+        "step a(x), and a at 2 more places",
+        "step b(x)",
+        "step a(v)",
+        "flag xla_cpu_prefer_vector_width = 128",
+    ]
+    assert len(plan.describe()) == len(steps) + 1
+    assert Plan().summary() == Plan().describe()
+
+
 def test_another_program_is_refused() -> None:
     with pytest.raises(PlanRefusedError, match="other shapes"):
         FULL.check("other")

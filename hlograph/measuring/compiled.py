@@ -1,0 +1,102 @@
+"""What jaxlib made of a plan: its final module, and where the default spends its time."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from hlograph.measuring.runs import Run
+from hlograph.profiling.kernels import measure
+from hlograph.profiling.optimized_module import OptimizedModule
+
+_OPCODE = re.compile(r"^\s*(?:ROOT )?\S+ = (?:\(.*?\)|\S+) ([\w-]+)\(", re.M)
+_DIMENSIONS = re.compile(r"\w\[([\d,]*)\]")
+_HEADER = re.compile(r"HloModule [^\n]*\n")
+
+# Seconds and runs for a profile, which is rough then; that does for shares.
+_PROFILE_SECONDS, _PROFILE_RUNS = 1.0, 5
+
+
+class FinalModule(NamedTuple):
+    """The module that jaxlib generated code from.
+
+    Attributes:
+        digest: Hash of its text without names, metadata and large constants.
+        opcodes: Number of instructions of each opcode, those within fusions included.
+    """
+
+    digest: str
+    opcodes: Mapping[str, int]
+
+    @classmethod
+    def of(cls, executable: Any) -> FinalModule:
+        """Returns the final module of an executable of jaxlib."""
+        options = importlib.import_module("jaxlib._hlo").HloPrintOptions()
+        options.canonicalize_instruction_names = True
+        options.print_metadata = False
+        options.print_large_constants = False
+        (module,) = executable.hlo_modules()
+        text = _HEADER.sub("", module.to_string(options), count=1)
+        return cls(hashlib.sha256(text.encode()).hexdigest()[:32], Counter(_OPCODE.findall(text)))
+
+    def changes(self, other: FinalModule) -> dict[str, tuple[int, int]]:
+        """Returns the numbers of both modules for each opcode in which they differ."""
+        both = {
+            name: (self.opcodes.get(name, 0), other.opcodes.get(name, 0))
+            for name in sorted({*self.opcodes, *other.opcodes})
+        }
+        return {name: (one, two) for name, (one, two) in both.items() if one != two}
+
+
+def hot_operations(executable: Any, run: Run) -> dict[str, float]:
+    """Returns the share of a run's time in the kernels that contain each kind of instruction.
+
+    Kinds are opcodes, and opcodes with the number of their elements: see ``kinds_of``. The share of
+    a fusion counts for all of its instructions, so the shares add up to more than 1.
+
+    Args:
+        executable: An executable of jaxlib.
+        run: A run of it.
+
+    Raises:
+        HloError: XLA's profiler recorded nothing.
+    """
+    measured = measure(executable, run.seconds, runs=_PROFILE_RUNS, max_seconds=_PROFILE_SECONDS)
+    program = measured.program
+    timed = {kernel.name for kernel in measured.kernels}
+    shares: dict[str, float] = defaultdict(float)
+    for kernel in measured.kernels:
+        if kernel.name in program.instructions:
+            for kind in _contained(kernel.name, program, timed):
+                shares[kind] += kernel.seconds / measured.seconds
+    return dict(shares)
+
+
+def kinds_of(opcode: str, shape: str) -> tuple[str, str]:
+    """Returns an instruction's opcode with its number of elements, and its opcode alone.
+
+    XLA transposes and reshapes much of a program, which leaves the number of elements as it is.
+
+    Args:
+        opcode: XLA's name of the opcode.
+        shape: Text of the shape; of a tuple's, the first array counts.
+    """
+    found = _DIMENSIONS.search(shape)
+    elements = math.prod(int(size) for size in found[1].split(",") if size) if found else 0
+    return f"{opcode} {elements}", opcode
+
+
+def _contained(name: str, program: OptimizedModule, timed: set[str]) -> set[str]:
+    """Returns the kinds of an instruction, and of those that it runs and that have no time."""
+    instruction = program.instructions[name]
+    found = set(kinds_of(instruction.opcode, instruction.shape))
+    for computation in instruction.called:
+        for inner in program.computations.get(computation, ()):
+            if inner.name not in timed:
+                found |= _contained(inner.name, program, timed)
+    return found
