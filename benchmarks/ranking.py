@@ -86,7 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"\n{' and '.join(splits)}:")
                 print(report(program_pairs(times, rates, splits), config.worst))
         else:
-            print(report(case_pairs(config.cases, rates), config.worst))
+            pairs = case_pairs(config.cases, rates)
+            print(report(pairs, config.worst))
+            print(table_of_groups(pairs))
     except (HloError, OSError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
@@ -176,10 +178,7 @@ def report(pairs: Sequence[Pair], worst: int) -> str:
     """Returns what the pairs say as text."""
     if not pairs:
         return "nothing was measured"
-    groups = defaultdict(list)
-    for pair in pairs:
-        groups[pair.group].append(pair)
-    within = [_tau(group) for group in groups.values() if len(group) > 2]
+    within = [_tau(group) for group in _groups(pairs).values() if len(group) > 2]
     factors = _factors(pairs)
     lines = [
         f"{len(pairs)} measured: tau {_tau(pairs):.3f}",
@@ -194,6 +193,27 @@ def report(pairs: Sequence[Pair], worst: int) -> str:
             f"  {pair.predicted:10.3g} predicted, {pair.measured:10.3g} measured  {pair.name}"
         )
     return "\n".join(lines)
+
+
+def table_of_groups(pairs: Sequence[Pair]) -> str:
+    """Returns how well each group of more than 2 is ranked, the worst first."""
+    rows = [
+        (_tau(group), np.median(_factors(group)), len(group), name)
+        for name, group in _groups(pairs).items()
+        if len(group) > 2
+    ]
+    lines = [
+        f"{tau:6.2f}  {factor:6.2f}  {number:6}  {name}"
+        for tau, factor, number, name in sorted(rows)
+    ]
+    return "\n".join(["   tau  factor   cases", *lines])
+
+
+def _groups(pairs: Iterable[Pair]) -> dict[str, list[Pair]]:
+    groups: dict[str, list[Pair]] = defaultdict(list)
+    for pair in pairs:
+        groups[pair.group].append(pair)
+    return groups
 
 
 def _tau(pairs: Iterable[Pair]) -> float:

@@ -3,7 +3,7 @@
     >>> module = hlograph.Module.load("step.hlo")
     >>> module.seconds()
     0.000213
-    >>> min(module.rewrites("*"), key=lambda rewrite: rewrite.seconds)
+    >>> min(module.rewrites(), key=lambda rewrite: rewrite.seconds)
 
 A prediction takes microseconds. It is rough: it is there to order rewrites and programs before the
 best of them are measured. ``hlograph calibrate`` measures the rates of this machine.

@@ -101,6 +101,7 @@ void AddDot(const Instruction* dot, Work& work) {
   const double flops = 2 * batch * rows * columns * depth * Weight(dot->shape());
   const double elements = Weighed(lhs) + Weighed(rhs) + Weighed(dot->shape());
   AddKernel(dot, Feature::kDots, work);
+  if (elements <= 3 * kTiny) work.Add(Feature::kTinyDots, 1);
   if (!IsFloat(dot->shape())) {
     work.Add(Feature::kOtherDotFlops, flops);
   } else if (rows == 1 || columns == 1) {
@@ -111,7 +112,10 @@ void AddDot(const Instruction* dot, Work& work) {
     work.Add(Feature::kDotElements, elements);
     work.Add(batch > 1 ? Feature::kBatchedDotFlops : Feature::kDotFlops, flops);
   }
-  if (batch > 1) work.Add(Feature::kBatchedDots, batch);
+  if (batch > 1) {
+    const bool vectors = rows == 1 || columns == 1;
+    work.Add(vectors ? Feature::kBatchedVectors : Feature::kBatchedDots, batch);
+  }
 }
 
 Feature KindOfConvolution(const Instruction* convolution, double inputs, double taps,
@@ -124,14 +128,19 @@ Feature KindOfConvolution(const Instruction* convolution, double inputs, double 
   if (!single || any([](const auto& one) { return one.window_reversal(); })) {
     return Feature::kOtherConvolutionFlops;
   }
-  if (convolution->feature_group_count() > 1 || convolution->batch_group_count() > 1) {
+  if (convolution->batch_group_count() > 1) return Feature::kBatchGroupedConvolutionFlops;
+  if (convolution->feature_group_count() > 1) {
     return inputs == 1 ? Feature::kDepthwiseConvolutionFlops : Feature::kGroupedConvolutionFlops;
   }
-  if (any([](const auto& one) { return one.base_dilation() > 1 || one.window_dilation() > 1; })) {
-    return Feature::kDilatedConvolutionFlops;
+  if (any([](const auto& one) { return one.base_dilation() > 1; })) {
+    return taps >= kWide ? Feature::kOtherConvolutionFlops : Feature::kDilatedConvolutionFlops;
+  }
+  if (any([](const auto& one) { return one.window_dilation() > 1; })) {
+    return Feature::kWindowDilatedConvolutionFlops;
   }
   if (taps >= kWide) return Feature::kWideConvolutionFlops;
-  return outputs < kThin ? Feature::kThinConvolutionFlops : Feature::kConvolutionFlops;
+  return std::max(inputs, outputs) < kThin ? Feature::kThinConvolutionFlops
+                                           : Feature::kConvolutionFlops;
 }
 
 void AddConvolution(const Instruction* convolution, Work& work) {
@@ -152,12 +161,25 @@ void AddConvolution(const Instruction* convolution, Work& work) {
   if (all > 1) work.Add(Feature::kConvolutionGroups, all);
 }
 
+// XLA:CPU calls a library for arrays of numbers that are compared as they are.
+bool ComparesIntegers(const Instruction* sort) {
+  const xla::HloComputation* comparator = sort->to_apply();
+  const Instruction* root = comparator->root_instruction();
+  return sort->operand_count() == 1 && root->opcode() == Opcode::kCompare &&
+         comparator->instruction_count() == 3 && root->operand_count() == 2 &&
+         !IsFloat(OperandShape(root, 0));
+}
+
 void AddSort(const Instruction* sort, Work& work) {
   const xla::Shape& keys = OperandShape(sort, 0);
-  const double length = sort->dimensions().empty() ? 1 : Dimension(keys, sort->dimensions(0));
+  const int64_t dimension = sort->dimensions().empty() ? 0 : sort->dimensions(0);
+  const double elements = Elements(keys) * sort->operand_count();
   AddKernel(sort, Feature::kSorts, work);
-  work.Add(Feature::kComparisons, Elements(keys) * Logarithm(length));
-  work.Add(Feature::kSortedElements, Elements(keys) * sort->operand_count());
+  work.Add(ComparesIntegers(sort) ? Feature::kIntegerComparisons : Feature::kComparisons,
+           Elements(keys) * Logarithm(Dimension(keys, dimension)));
+  work.Add(Feature::kSortedElements, elements);
+  const int64_t rank = keys.IsArray() ? keys.dimensions().size() : 0;
+  if (dimension + 1 < rank) work.Add(Feature::kStridedSortedElements, elements);
 }
 
 void AddGather(const Instruction* gather, Work& work) {
@@ -178,18 +200,26 @@ void AddScatter(const Instruction* scatter, Work& work) {
   work.Add(Feature::kScatteredElements, arrays * Weighed(updates));
 }
 
-void AddReduction(const Instruction* reduction, Work& work) {
-  constexpr double kShallow = 128;
+Feature KindOfReduction(const Instruction* reduction) {
+  constexpr double kShallow = 128, kMany = 1 << 15, kShort = 16, kNarrow = 8;
   const xla::Shape& operand = OperandShape(reduction, 0);
   const int64_t last = operand.IsArray() ? operand.dimensions().size() - 1 : 0;
   const auto& dimensions = reduction->dimensions();
   const bool minor = std::find(dimensions.begin(), dimensions.end(), last) != dimensions.end();
+  const double depth = Product(operand, dimensions);
+  if (reduction->operand_count() > 2) return Feature::kVariadicReducedElements;
+  if (minor) {
+    return depth <= kShort ? Feature::kShortReducedElements : Feature::kMinorReducedElements;
+  }
+  if (Dimension(operand, last) < kNarrow) return Feature::kNarrowReducedElements;
+  return depth < kShallow && Elements(reduction->shape()) >= kMany
+             ? Feature::kShallowReducedElements
+             : Feature::kReducedElements;
+}
+
+void AddReduction(const Instruction* reduction, Work& work) {
   AddKernel(reduction, Feature::kKernels, work);
-  work.Add(reduction->operand_count() > 2            ? Feature::kVariadicReducedElements
-           : minor                                   ? Feature::kMinorReducedElements
-           : Product(operand, dimensions) < kShallow ? Feature::kShallowReducedElements
-                                                     : Feature::kReducedElements,
-           Weighed(operand));
+  work.Add(KindOfReduction(reduction), Weighed(OperandShape(reduction, 0)));
 }
 
 // The numbers that are combined for a result of reduce-window. XLA sums large windows, such as
@@ -245,7 +275,8 @@ void AddMatrices(const Instruction* instruction, double operations, Work& work) 
   work.Add(Feature::kMatrixFlops, operations * elements * std::min(rows, columns));
 }
 
-// Those that are found go through a heap.
+// Those that are found go through a heap. Only floats have a kernel of their own: other numbers are
+// sorted.
 void AddTopK(const Instruction* instruction, Work& work) {
   const xla::Shape& operand = OperandShape(instruction, 0);
   const xla::Shape& result = instruction->shape();
@@ -253,7 +284,8 @@ void AddTopK(const Instruction* instruction, Work& work) {
   const double found = Elements(result) / (result.IsTuple() ? result.tuple_shapes().size() : 1);
   AddKernel(instruction, Feature::kKernels, work);
   work.Add(Feature::kTopKElements, Weighed(operand));
-  work.Add(Feature::kComparisons, found * Logarithm(Dimension(operand, last)));
+  work.Add(Feature::kComparisons,
+           (IsFloat(operand) ? found : Elements(operand)) * Logarithm(Dimension(operand, last)));
 }
 
 void AddCustomCall(const Instruction* call, Work& work) {

@@ -55,13 +55,15 @@ std::optional<int64_t> Initial(const xla::HloInstruction* loop, int64_t element)
 int64_t StepOf(const xla::HloInstruction* loop, int64_t counter) {
   constexpr int64_t kUsual = 1;
   const xla::HloInstruction* next = TupleOperand(loop->while_body()->root_instruction(), counter);
-  if (next == nullptr || next->opcode() != xla::HloOpcode::kAdd || next->operand_count() != 2) {
-    return kUsual;
-  }
-  for (int number : {0, 1}) {
-    if (Element(next->operand(number)) != counter) continue;
-    const std::optional<int64_t> step = Integer(next->operand(1 - number));
-    if (step.has_value() && *step != 0) return *step;
+  int64_t sum = 0;
+  // A loop that was unrolled adds its step several times.
+  while (next != nullptr && next->opcode() == xla::HloOpcode::kAdd && next->operand_count() == 2) {
+    const std::optional<int64_t> right = Integer(next->operand(1));
+    const std::optional<int64_t> step = right.has_value() ? right : Integer(next->operand(0));
+    if (!step.has_value()) return kUsual;
+    sum += *step;
+    next = next->operand(right.has_value() ? 0 : 1);
+    if (Element(next) == counter) return sum == 0 ? kUsual : sum;
   }
   return kUsual;
 }

@@ -34,34 +34,42 @@ enum class Feature : uint8_t {
   kKernels,      // instructions that XLA:CPU runs as a kernel of their own, without those below
   kElementwise,  // elementwise instructions on arrays
   kDots,
+  kTinyDots,  // with at most 64 elements each, as those of loops over small states
   kDotFlops,
-  kDotElements,  // of operands and result
-  kBatchedDots,  // the products of a batch
+  kDotElements,     // of operands and result
+  kBatchedDots,     // the products of a batch
+  kBatchedVectors,  // those of them that have one row or column
   kBatchedDotFlops,
   kThinDotFlops,  // one dimension is small
   kMatrixVectorElements,
   kOtherDotFlops,  // integers and complex numbers
   kConvolutions,
   kConvolutionFlops,
-  kThinConvolutionFlops,  // to few channels
+  kThinConvolutionFlops,  // of few channels to few
   kWideConvolutionFlops,  // a large window, as in gradients of weights
   kConvolutionElements,
-  kDilatedConvolutionFlops,
+  kDilatedConvolutionFlops,        // of an input with gaps, as in gradients of strided ones
+  kWindowDilatedConvolutionFlops,  // of a kernel with gaps
+  kBatchGroupedConvolutionFlops,   // gradients of grouped kernels
   kDepthwiseConvolutionFlops,
   kGroupedConvolutionFlops,
   kConvolutionGroups,
   kOtherConvolutionFlops,  // those for which XLA:CPU has no library call
   kSorts,
-  kComparisons,  // of sorts: the elements times the logarithm of a line's length
+  kComparisons,         // of sorts: the elements times the logarithm of a line's length
+  kIntegerComparisons,  // of one array of integers
   kSortedElements,
+  kStridedSortedElements,  // along another dimension than the last one
   kTopKElements,
   kGatheredSlices,
   kGatheredElements,
   kScatteredSlices,
   kScatteredElements,
   kReducedElements,
-  kShallowReducedElements,  // few elements for each result
+  kShallowReducedElements,  // few elements for each of many results
+  kNarrowReducedElements,   // the last dimension is short, and kept
   kMinorReducedElements,    // the last dimension is reduced
+  kShortReducedElements,    // it alone, and it is short
   kVariadicReducedElements,
   kWindowElements,          // of reduce-window: results times the size of a window
   kSelectedWindowElements,  // of select-and-scatter

@@ -89,6 +89,7 @@ DOT = "lhs_contracting_dims={{{}}}, rhs_contracting_dims={{{}}}"
             f"lhs_batch_dims={{0}}, rhs_batch_dims={{0}}, {DOT.format(2, 1)}",
             {"batched_dot_flops": 2 * 5 * 16 * 32 * 64, "batched_dots": 5},
         ),
+        ("8,8", "8,8", "8,8", DOT.format(1, 0), {"dot_flops": 1024, "tiny_dots": 1, "dots": 0}),
     ],
 )
 def test_dots(lhs, rhs, result, numbers, amounts):
@@ -99,7 +100,8 @@ def test_dots(lhs, rhs, result, numbers, amounts):
     if "thin_dot_flops" not in found:
         sizes = [math.prod(map(int, shape.split(","))) for shape in (lhs, rhs, result)]
         assert found.pop("dot_elements") == sum(sizes)
-    assert found == {"dots": 1} | amounts
+    expected = {"dots": 1} | amounts
+    assert found == {name: amount for name, amount in expected.items() if amount}
 
 
 def test_matrix_times_vector():
@@ -108,6 +110,16 @@ def test_matrix_times_vector():
         f"ROOT r = f32[16] dot(a, b), {DOT.format(1, 0)}"
     )
     assert found == {"dots": 1, "matrix_vector_elements": 16 * 32 + 32 + 16}
+
+
+def test_batches_of_vectors():
+    found = work(
+        "a = f32[9,16,32] parameter(0)\nb = f32[9,32] parameter(1)\n"
+        "ROOT r = f32[9,16] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+        f"{DOT.format(2, 1)}"
+    )
+    assert found["batched_vectors"] == 9
+    assert "batched_dots" not in found
 
 
 def convolution(channels, groups, kernel_inputs, window="size=3x3 pad=1_1x1_1", dtype="f32"):
@@ -119,6 +131,7 @@ def convolution(channels, groups, kernel_inputs, window="size=3x3 pad=1_1x1_1", 
     )
 
 
+GAPS = "size=3x3 pad=1_0x1_0 lhs_dilate=2x2 stride=2x2"
 DILATED = "size=3x3 pad=2_2x2_2 rhs_dilate=2x2"
 
 
@@ -129,7 +142,8 @@ DILATED = "size=3x3 pad=2_2x2_2 rhs_dilate=2x2"
         ((4, 1, 4), "thin_convolution_flops", 0),
         ((16, 16, 1), "depthwise_convolution_flops", 16),
         ((16, 8, 2), "grouped_convolution_flops", 8),
-        ((16, 1, 16, DILATED), "dilated_convolution_flops", 0),
+        ((16, 1, 16, DILATED), "window_dilated_convolution_flops", 0),
+        ((16, 1, 16, GAPS), "dilated_convolution_flops", 0),
         ((16, 1, 16, "size=3x3 pad=1_1x1_1", "s32"), "other_convolution_flops", 0),
     ],
 )
@@ -141,6 +155,15 @@ def test_convolutions(settings, kind, groups):
     assert found["convolutions"] == 1
 
 
+def test_gradients_of_grouped_kernels():
+    found = work(
+        "a = f32[4,8,8,16] parameter(0)\nb = f32[4,8,8,16] parameter(1)\n"
+        "ROOT r = f32[3,3,1,16] convolution(a, b), window={size=8x8 pad=1_1x1_1}, "
+        "dim_labels=f01b_i01o->01bf, batch_group_count=16"
+    )
+    assert found["batch_grouped_convolution_flops"] == 2 * 9 * 16 * 64 * 4
+
+
 def test_top_k():
     jax = pytest.importorskip("jax")
     shape = jax.ShapeDtypeStruct((4, 256), "float32")
@@ -150,12 +173,19 @@ def test_top_k():
     assert found["comparisons"] == 4 * 5 * 8
 
 
+def test_top_k_of_integers_is_a_sort():
+    jax = pytest.importorskip("jax")
+    shape = jax.ShapeDtypeStruct((4, 256), "int32")
+    lowered = jax.jit(lambda x: jax.lax.top_k(x, 5)).lower(shape)
+    assert work_of(hlograph.Module.from_jax(lowered))["comparisons"] == 4 * 256 * 8
+
+
 @pytest.mark.parametrize(
     ("dimensions", "result", "kind"),
     [
         ("1", "64", "minor_reduced_elements"),
         ("0,1", "", "minor_reduced_elements"),
-        ("0", "128", "shallow_reduced_elements"),
+        ("0", "128", "reduced_elements"),
     ],
 )
 def test_reductions(dimensions, result, kind):
@@ -165,6 +195,42 @@ def test_reductions(dimensions, result, kind):
         SCALAR_SUM,
     )
     assert found == {"kernels": 1, kind: 64 * 128}
+
+
+@pytest.mark.parametrize(
+    ("operand", "dimension", "kind"),
+    [
+        ("64,65536", 0, "shallow_reduced_elements"),
+        ("256,65536", 0, "reduced_elements"),
+        ("65536,4", 0, "narrow_reduced_elements"),
+        ("65536,4", 1, "short_reduced_elements"),
+    ],
+)
+def test_kinds_of_reductions(operand, dimension, kind):
+    result = operand.split(",")[1 - dimension]
+    found = work(
+        f"a = f32[{operand}] parameter(0)\nz = f32[] constant(0)\n"
+        f"ROOT r = f32[{result}] reduce(a, z), dimensions={{{dimension}}}, to_apply=sum",
+        SCALAR_SUM,
+    )
+    assert found == {"kernels": 1, kind: math.prod(map(int, operand.split(",")))}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "dimension", "kind"),
+    [("f32", 1, "comparisons"), ("s32", 1, "integer_comparisons"), ("s32", 0, "strided")],
+)
+def test_kinds_of_sorts(dtype, dimension, kind):
+    less = f"less {{\n a = {dtype}[] parameter(0)\n b = {dtype}[] parameter(1)\n"
+    less += " ROOT l = pred[] compare(a, b), direction=LT\n}\n"
+    body = f"a = {dtype}[1024,1024] parameter(0)\n"
+    body += f"ROOT r = {dtype}[1024,1024] sort(a), dimensions={{{dimension}}}, to_apply=less"
+    found = work(body, less)
+    if kind == "strided":
+        assert found["strided_sorted_elements"] == found["sorted_elements"] == 2**20
+    else:
+        assert found[kind] == 10 * 2**20
+        assert "strided_sorted_elements" not in found
 
 
 def test_sort_and_gather():
@@ -226,6 +292,21 @@ def test_trip_counts(settings, trips):
     found = work_of(hlograph.Module.from_text("HloModule m\n" + loop(**settings)))
     assert found.get("tanh_elements", 0) == 1000 * trips
     assert found.get("iterations", 0) == trips
+
+
+def test_trip_count_of_an_unrolled_loop():
+    jax = pytest.importorskip("jax")
+
+    def repeated(x):
+        return jax.lax.fori_loop(0, 64, lambda _, x: jax.numpy.tanh(x), x)
+
+    module = hlograph.Module.from_jax(jax.jit(repeated).lower(jax.numpy.ones(1000)))
+    module.run("call-inliner")
+    (found,) = module.rewrites(["unroll-loop:8"])
+    module.apply(found)
+    amounts = work_of(module)
+    assert amounts["iterations"] == 8
+    assert amounts["tanh_elements"] == 64 * 1000
 
 
 def test_loops_over_few_numbers():
