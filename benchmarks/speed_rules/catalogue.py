@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from benchmarks.speed_rules import (
+    attention_dots,
+    carried_loops,
     convolutions,
     distances,
     dots,
+    gathers,
     indexing,
+    input_gradients,
     loops,
     pointwise,
     reductions,
     scans,
     sorting,
+    stored_values,
+    swapped_dots,
+    windows,
 )
 from benchmarks.speed_rules.case import Case
 
@@ -25,4 +32,11 @@ CASES: tuple[Case, ...] = (
     *scans.CASES,
     *reductions.CASES,
     *pointwise.CASES,
+    *gathers.CASES,
+    *stored_values.CASES,
+    *windows.CASES,
+    *input_gradients.CASES,
+    *swapped_dots.CASES,
+    *attention_dots.CASES,
+    *carried_loops.CASES,
 )

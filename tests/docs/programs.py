@@ -66,6 +66,9 @@ PROGRAMS: dict[str, Program] = {
     "benchmarks.peak_memory": Program(reason="a worker of benchmarks.memory", parses=False),
     "benchmarks.ranking": Program(reason="it reads times of the machine they were taken on"),
     "benchmarks.recovery": Program((), parses=False),
+    "benchmarks.rule_places": Program(
+        _flags("--out OUT/places.csv"), part=_flags("--benchmarks sorting/bitonic/*"), quick=True
+    ),
     "benchmarks.run": Program(
         _flags(
             "--sizes 100 --rewrite-sizes 100 --rounds 2 --budget 1 --growth-limit 1000 "
@@ -125,6 +128,7 @@ PROGRAMS: dict[str, Program] = {
     "hlograph apply": Program(_flags("--json"), bare=False),
     "hlograph calibrate": Program(reason="it takes minutes, and its own tests run it"),
     "hlograph corpus": Program((), quick=True, bare=False),
+    "hlograph corpus export": Program(_flags("--max-op-count 1000"), quick=True, bare=False),
     "hlograph diff": Program((), quick=True, bare=False),
     "hlograph optimize": Program(_flags("--budget 2"), bare=False),
     "hlograph parse": Program((), quick=True, bare=False),

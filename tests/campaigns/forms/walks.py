@@ -17,7 +17,11 @@ from hlograph.errors import HloError
 from hlograph.isolation import FlightRecorder
 from tests.hlograph.transforms.forms.test_forms import FORMS, PROGRAMS
 
-_STEPS = 3
+_STEPS = 8
+
+# A walk ends at a module of more instructions, such as one with unrolled loops, which takes as long
+# as many small ones.
+_LARGE = 300
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ def _walk(text: str, rule: str, rng: random.Random, findings: Findings, *, compa
     for _ in range(_STEPS):
         found = module.rewrites(names)
         names = FORMS  # later steps take any rule, so that rules meet what others built
-        if not found:
+        if not found or module.op_count > _LARGE:
             break
         chosen = rng.choice(found)
         try:

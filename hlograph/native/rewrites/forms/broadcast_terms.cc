@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -130,8 +131,8 @@ class TermBuilder {
     if (factor.centre != nullptr) {
       const Part centre{const_cast<Instruction*>(factor.centre),
                         Union(factor.centre_dimensions, factor.centre_reduced)};
-      Part mean = Summed(centre, factor.centre_reduced);
-      mean.array = Scaled(mean.array, 1.0 / CountOf(factor.centre_reduced));
+      const Part mean =
+          Summed(ShareOfMean(centre, CountOf(factor.centre_reduced)), factor.centre_reduced);
       value = build_.Binary(Opcode::kSubtract, value, Spread(mean, factor.dimensions));
     }
     if (factor.inverse) {
@@ -139,6 +140,18 @@ class TermBuilder {
     }
     values_[number] = value;
     return value;
+  }
+
+  // What each element adds to a mean of so many. Infinite ones and NaNs add nothing, as a mean that
+  // is not finite would spoil all differences to it; large ones are divided before they are summed.
+  Part ShareOfMean(const Part& part, double count) {
+    const xla::Shape& shape = part.array->shape();
+    Instruction* const finite =
+        build_.Compare(build_.Unary(Opcode::kAbs, part.array),
+                       build_.Uniform(shape, std::numeric_limits<double>::infinity()),
+                       xla::ComparisonDirection::kLt);
+    return {build_.Select(finite, Scaled(part.array, 1.0 / count), build_.Uniform(shape, 0)),
+            part.dimensions};
   }
 
   Part OfGroup(const Group& group) {

@@ -321,6 +321,13 @@ void AddFormRules(std::vector<RulePtr>& rules) {
   AddScanForms(rules);
   AddReductionForms(rules);
   AddPointwiseForms(rules);
+  AddGatherForms(rules);
+  AddStoredValueForms(rules);
+  AddWindowForms(rules);
+  AddInputGradientForms(rules);
+  AddSwappedDotForms(rules);
+  AddAttentionDotForms(rules);
+  AddCarriedLoopForms(rules);
 }
 
 }  // namespace hlograph

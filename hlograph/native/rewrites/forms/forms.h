@@ -119,6 +119,13 @@ void AddLoopForms(std::vector<RulePtr>& rules);
 void AddScanForms(std::vector<RulePtr>& rules);
 void AddReductionForms(std::vector<RulePtr>& rules);
 void AddPointwiseForms(std::vector<RulePtr>& rules);
+void AddGatherForms(std::vector<RulePtr>& rules);
+void AddStoredValueForms(std::vector<RulePtr>& rules);
+void AddWindowForms(std::vector<RulePtr>& rules);
+void AddInputGradientForms(std::vector<RulePtr>& rules);
+void AddSwappedDotForms(std::vector<RulePtr>& rules);
+void AddAttentionDotForms(std::vector<RulePtr>& rules);
+void AddCarriedLoopForms(std::vector<RulePtr>& rules);
 
 }  // namespace hlograph
 

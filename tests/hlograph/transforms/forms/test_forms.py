@@ -7,15 +7,22 @@ from hypothesis import strategies as st
 import hlograph
 from hlograph.transforms.rewriting import find_rewrites
 from tests.hlograph.transforms.forms import (
+    attention_dots,
+    carried_loops,
     convolutions,
     distances,
     dots,
+    gathers,
     indexing,
+    input_gradients,
     loops,
     pointwise,
     reductions,
     scans,
     sorting,
+    stored_values,
+    swapped_dots,
+    windows,
 )
 from tests.hlograph.transforms.rule_checks import check_rule
 
@@ -29,6 +36,13 @@ TOPICS = (
     scans,
     reductions,
     pointwise,
+    gathers,
+    stored_values,
+    windows,
+    input_gradients,
+    swapped_dots,
+    attention_dots,
+    carried_loops,
 )
 PROGRAMS = {rule: programs for topic in TOPICS for rule, programs in topic.PROGRAMS.items()}
 REFUSED = {

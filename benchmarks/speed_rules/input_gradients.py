@@ -1,0 +1,37 @@
+"""Cases of gradients of the inputs of convolutions."""
+
+from __future__ import annotations
+
+from benchmarks.speed_rules.case import Case, floats
+from benchmarks.speed_rules.convolutions import convolved, input_gradient
+
+
+def _case(
+    images: int,
+    size: int,
+    channels: int,
+    features: int,
+    *,
+    program: str = "",
+    pays: bool = True,
+) -> Case:
+    return Case(
+        ("convolution-gradient:input",),
+        f"{images}x{size}x{size}x{features} to {channels}, 3x3",
+        input_gradient(convolved),
+        (
+            floats(images, size, size, channels),
+            floats(3, 3, channels, features),
+            floats(images, size, size, features),
+        ),
+        program,
+        pays,
+    )
+
+
+CASES: tuple[Case, ...] = (
+    _case(1, 6, 512, 512, program="vgg/keras-vgg16-96px/saliency-b1"),
+    _case(1, 12, 512, 512, program="vgg/keras-vgg16-96px/saliency-b1"),
+    _case(1, 3, 512, 512, program="resnet/keras-resnet50-96px/train-sgdm-b1"),
+    _case(2, 12, 128, 128, pays=False),
+)
