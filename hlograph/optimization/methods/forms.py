@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hlograph.measuring.trial import Outcome
 from hlograph.optimization.methods.protocol import HELPS, Method
 from hlograph.optimization.methods.sweeps import Choice, Sweeps
@@ -14,13 +16,21 @@ from hlograph.transforms.rules import rules
 _TOGETHER = (0.97, 0.5)
 _MOST_GROUPS = 8
 
+# A rule cannot help where the default spends less than this share of its time.
+_COLD = 0.02
+
+_PREDICTED = Choice()
+
 
 class Forms:
-    """Proposes each rule for time wherever it applies, then those that helped together.
+    """Proposes rules for time wherever they apply, those that are predicted to save most first.
 
-    A rule whose places differ in shape is also tried on the places of one shape. All rules that do
-    not hurt much are tried together, and a rule is added to the fastest ones so far as long as this
-    helps.
+    The first plan has all rules that are predicted to save time, at the places where they are.
+    Then each rule is tried alone: on all places, and, if its places differ in shape, on those of
+    one shape. Rules about instructions that take hardly any of the default's time are left out. In
+    the end, rules that do not hurt much are tried together, and a rule is added to the fastest ones
+    so far as long as this helps. The last plans are the fastest one without one of its rules, and
+    with one that did not help alone.
 
     Args:
         program: The program.
@@ -31,72 +41,138 @@ class Forms:
         self._program = program
         names = [rule.name for rule in rules.for_time if rule.exact or numerics != "exact"]
         self._sweeps = Sweeps(program, tuple(names))
-        self._alone: list[Choice] | None = None
-        self._made: dict[str, tuple[Choice, ...]] = {}
-        self._ratios: dict[tuple[Choice, ...], float] = {}
+        self._waiting: list[Choice] | None = None
+        self._made: dict[tuple[Choice, ...], str] = {}
+        self._told: dict[str, float] = {}
         self._tried: set[frozenset[Choice]] = set()
+        self._rules_of: dict[tuple[Choice, ...], tuple[str, ...]] = {}
+        self._hot: Mapping[str, float] = {}
         self._bounds = list(_TOGETHER)
 
     def ask(self) -> Plan | None:
-        """Returns the next rule alone, or added to the fastest ones; None if there is none now."""
-        if self._alone is None:
-            self._alone = _limited(self._sweeps.choices())
-        while self._alone:
-            choices = (self._alone.pop(0),)
-            if steps := self._sweeps.steps(choices):
-                return self._plan(choices, steps)
-        return self._together() or self._joined()
+        """Returns the next plan; None if there is none now."""
+        if self._waiting is None:
+            self._waiting = _ordered(self._sweeps.choices())
+        while self._waiting:
+            choice = self._waiting.pop(0)
+            if self._share(choice) >= _COLD and (plan := self._first_plan((choice,))):
+                return plan
+        return self._together() or self._joined() or self._neighbour()
 
     def tell(self, outcome: Outcome) -> None:
-        """Takes note of the speed of a plan of this method."""
-        if choices := self._made.get(outcome.plan.digest):
-            self._ratios[choices] = outcome.ratio
+        """Takes note of the speed of a plan, and of where the default spends its time."""
+        self._told[outcome.plan.digest] = outcome.ratio
+        if outcome.hot is not None:
+            self._hot = outcome.hot
 
-    def _plan(self, choices: tuple[Choice, ...], steps: tuple[str, ...]) -> Plan:
-        names = list(dict.fromkeys(choice.rule for choice in choices))
+    def _share(self, choice: Choice) -> float:
+        """Returns the largest share of the time of a choice's instructions; 1 if not known."""
+        shares = [
+            self._hot[kind if kind in self._hot else opcode]
+            for kind, opcode in choice.kinds
+            if opcode in self._hot
+        ]
+        return max(shares, default=1.0)
+
+    def _first_plan(self, *orders: tuple[Choice, ...], whole: bool = False) -> Plan | None:
+        """Returns the plan of choices in the order in which most of them apply.
+
+        None if none applies, or not all although ``whole`` asks for it, or if a plan of the same
+        steps was made before.
+        """
+        joint = frozenset(orders[0])
+        if joint in self._tried:
+            return None
+        self._tried.add(joint)
+        tried = [(choices, self._sweeps.steps(choices)) for choices in orders]
+        counts = [sum(_applies(one, steps) for one in choices) for choices, steps in tried]
+        choices, steps = tried[counts.index(max(counts))]
+        if not steps or (whole and max(counts) < len(choices)):
+            return None
+        names = tuple(dict.fromkeys(step.partition("(")[0] for step in steps if "(" in step))
+        plan = self._plan(steps, names)
+        known = plan.digest in self._made.values()
+        self._made[choices], self._rules_of[choices] = plan.digest, names
+        return None if known else plan
+
+    def _plan(self, steps: tuple[str, ...], names: tuple[str, ...]) -> Plan:
         exact = all(rules[name].exact for name in names)
-        plan = Plan(
+        return Plan(
             self._program.name,
             self._program.fingerprint,
             steps,
             numerics="exact" if exact else "close",
             method=f"forms: {', '.join(names)}",
         )
-        self._made[plan.digest] = choices
-        return plan
+
+    def _ratios(self) -> dict[tuple[Choice, ...], float]:
+        """Returns the ratios of the plans that were measured, by their choices."""
+        return {
+            choices: self._told[digest]
+            for choices, digest in self._made.items()
+            if digest in self._told
+        }
 
     def _together(self) -> Plan | None:
         """Returns rules that alone did not hurt much, when each of them was measured."""
-        while self._bounds and len(self._ratios) == len(self._made):
+        ratios = self._ratios()
+        if len(ratios) < len(self._made):
+            return None
+        alone = {
+            choices[0]: ratio
+            for choices, ratio in ratios.items()
+            if len(choices) == 1 and choices[0].rule and not choices[0].group
+        }
+        while self._bounds:
             bound = self._bounds.pop(0)
-            choices = tuple(
-                choices[0]
-                for choices, ratio in self._ratios.items()
-                if len(choices) == 1 and not choices[0].group and ratio >= bound
-            )
-            joint = frozenset(choices)
-            if len(choices) > 1 and joint not in self._tried:
-                self._tried.add(joint)
-                if steps := self._sweeps.steps(choices):
-                    return self._plan(choices, steps)
+            hurt = frozenset(one.rule for one, ratio in alone.items() if ratio < bound)
+            kept = tuple(one for one in alone if one.rule not in hurt)
+            predicted = (Choice(without=hurt),) if hurt and (_PREDICTED,) in self._made else ()
+            for orders in ([predicted], [kept, kept[::-1]] if len(kept) > 1 else [()]):
+                if orders[0] and (plan := self._first_plan(*orders)):
+                    self._bounds.insert(0, bound)
+                    return plan
         return None
 
     def _joined(self) -> Plan | None:
         """Returns the fastest choices so far with one more that helped alone, the fastest first."""
-        helpful = {choices: ratio for choices, ratio in self._ratios.items() if ratio >= HELPS}
+        helpful = {choices: ratio for choices, ratio in self._ratios().items() if ratio >= HELPS}
         ranked = sorted(helpful, key=lambda choices: -helpful[choices])
         for other in ranked[1:]:
             best = ranked[0]
-            joint = frozenset(best + other)
-            if len(other) != 1 or _overlaps(best, other[0]) or joint in self._tried:
+            if len(other) != 1 or _overlaps(best, other[0]):
                 continue
-            self._tried.add(joint)
             # One rule may take the place of the other: then the other order may have both.
-            for choices in (best + other, other + best):
-                steps = self._sweeps.steps(choices)
-                if all(_applies(choice, steps) for choice in choices):
-                    return self._plan(choices, steps)
+            if plan := self._first_plan(best + other, other + best, whole=True):
+                return plan
         return None
+
+    def _neighbour(self) -> Plan | None:
+        """Returns the fastest choices so far without one of them, or with one that did not help."""
+        ratios = self._ratios()
+        best = max(ratios, key=lambda choices: ratios[choices], default=())
+        if not best or ratios[best] < HELPS:
+            return None
+        fewer = [(choices,) for one in best for choices in self._without(best, one) if choices]
+        # What comes first may take places from the others.
+        more = [
+            (other + best, best + other)
+            for other in sorted(ratios, key=lambda choices: -ratios[choices])
+            if len(other) == 1 and not _overlaps(best, other[0])
+        ]
+        plans = (self._first_plan(*orders) for orders in (*fewer, *more))
+        return next(filter(None, plans), None)
+
+    def _without(self, choices: tuple[Choice, ...], one: Choice) -> list[tuple[Choice, ...]]:
+        """Returns the choices without one of them, or without one rule of it if it has several."""
+        if one.rule:
+            return [tuple(other for other in choices if other != one)]
+        return [
+            tuple(
+                Choice(without=one.without | {rule}) if other == one else other for other in choices
+            )
+            for rule in self._rules_of.get(choices, ())
+        ]
 
 
 def forms(program: Program, numerics: Numerics) -> Method:
@@ -106,7 +182,7 @@ def forms(program: Program, numerics: Numerics) -> Method:
 
 def _applies(choice: Choice, steps: tuple[str, ...]) -> bool:
     """Returns True if a step is of this rule."""
-    return any(step.startswith(f"{choice.rule}(") for step in steps)
+    return not choice.rule or any(step.startswith(f"{choice.rule}(") for step in steps)
 
 
 def _overlaps(choices: tuple[Choice, ...], other: Choice) -> bool:
@@ -117,11 +193,12 @@ def _overlaps(choices: tuple[Choice, ...], other: Choice) -> bool:
     )
 
 
-def _limited(choices: list[Choice]) -> list[Choice]:
-    """Returns the choices, with the groups of rules that have few of them at the end."""
+def _ordered(choices: list[Choice]) -> list[Choice]:
+    """Returns the choices by predicted seconds: rules, then groups of those that have few."""
+    ranked = sorted(choices, key=lambda choice: -choice.saved)
     groups: dict[str, list[Choice]] = {}
-    for choice in choices:
+    for choice in ranked:
         if choice.group:
             groups.setdefault(choice.rule, []).append(choice)
     few = [choice for parts in groups.values() for choice in parts[:_MOST_GROUPS]]
-    return [choice for choice in choices if not choice.group] + few
+    return [_PREDICTED, *(choice for choice in ranked if not choice.group), *few]

@@ -6,18 +6,43 @@ import pytest
 from hlograph.measuring.trial import Outcome
 from hlograph.optimization.methods.forms import Forms
 from hlograph.optimization.methods.sweeps import Choice, Sweeps
-from hlograph.plans import Measured
+from hlograph.plans import Measured, Plan
 from hlograph.plans.transforming import transformed
 from hlograph.programs import Program
 
 SORT = "sort-by-integer-keys"
 PREFIX = "sort-prefix-as-top-k"
 X = np.linspace(0, 1, 64, dtype=np.float32).reshape(4, 16)
+DEPTHWISE = jnp.ones((3, 3, 1, 8))
 Y = np.linspace(0, 1, 60, dtype=np.float32).reshape(2, 30)
 
 
 def _program(function, *arguments):
     return Program.of(jax.jit(function).lower(*arguments))
+
+
+def _depthwise(x, w):
+    numbers = ("NHWC", "HWIO", "NHWC")
+    return jax.lax.conv_general_dilated(
+        x, w, (1, 1), "SAME", dimension_numbers=numbers, feature_group_count=8
+    )
+
+
+def _three_forms(x, w):
+    return jnp.sort(_depthwise(x, w).reshape(8, -1))[:, :4], jnp.arctan2(x, x + 1)
+
+
+def _rules_of(plan):
+    return plan.method.removeprefix("forms: ").split(", ")
+
+
+def _all_plans(method, ratio):
+    """Returns all plans of a method that is told of each one's ratio."""
+    plans = []
+    while (plan := method.ask()) is not None:
+        plans.append(plan)
+        method.tell(_outcome(plan, ratio(plan)))
+    return plans
 
 
 def _outcome(plan, ratio):
@@ -70,29 +95,68 @@ def test_rules_that_help_are_joined_and_others_are_not(sorts):
     assert method.ask() is None
 
 
-def test_rules_that_only_pay_together_are_tried_together(sorts):
+def test_the_first_plan_has_what_is_predicted_to_save_time():
+    def first(x, y):
+        return jnp.sort(x)[:, :4], jnp.power(y, 4.0)
+
+    program = _program(first, jnp.ones((64, 4096)), Y)
+    plan = Forms(program, "close").ask()
+    assert plan is not None
+    assert PREFIX in _rules_of(plan)
+    assert SORT not in _rules_of(plan)  # no sort is left
+    module = program.module()
+    before = module.seconds()
+    for step in plan.steps:
+        module.run(step) if "(" not in step else module.apply(step)
+    assert module.seconds() < before / 2
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5])
+def test_rules_are_left_out_where_the_default_spends_no_time(sorts, share):
     method = Forms(sorts, "close")
-    alone = []
+    assert method.ask() is not None
+    method.tell(Outcome(Plan(), hot={"sort": share}))
+    rest = []
     while (plan := method.ask()) is not None:
-        alone.append(plan)
-    for plan in alone:
-        method.tell(_outcome(plan, 0.6))
-    together = method.ask()
-    assert together is not None
-    assert {SORT, PREFIX} <= set(together.method.removeprefix("forms: ").split(", "))
-    assert together.digest not in {plan.digest for plan in alone}
-    method.tell(_outcome(together, 0.6))
-    assert method.ask() is None
+        rest.append(plan.method)
+    assert (f"forms: {SORT}" in rest) == (share == 0.5)
+
+
+def test_rules_that_hurt_are_left_out_of_the_predicted_ones():
+    method = Forms(_program(_three_forms, jnp.ones((1, 32, 32, 8)), DEPTHWISE), "close")
+    plans = []
+    while (plan := method.ask()) is not None:
+        plans.append(plan)
+    predicted = plans[0]
+    hurt = "depthwise-as-products"
+    assert {hurt, PREFIX} <= set(_rules_of(predicted))
+    for plan in plans:
+        method.tell(_outcome(plan, 0.9 if _rules_of(plan) == [hurt] else 1.0))
+    after = method.ask()
+    assert after is not None
+    assert _rules_of(after) == [rule for rule in _rules_of(predicted) if rule != hurt]
+
+
+def test_rules_that_only_pay_together_are_tried_together(sorts):
+    plans = _all_plans(Forms(sorts, "close"), lambda plan: 0.6)
+    assert any({SORT, PREFIX} <= set(_rules_of(plan)) for plan in plans)
+    assert len({plan.digest for plan in plans}) == len(plans)
+
+
+def test_the_fastest_plan_is_tried_without_each_of_its_rules():
+    method = Forms(_program(_three_forms, jnp.ones((1, 32, 32, 8)), DEPTHWISE), "close")
+    first = method.ask()
+    assert first is not None
+    method.tell(_outcome(first, 2.0))
+    found = [set(_rules_of(plan)) for plan in _all_plans(method, lambda plan: 1.0)]
+    fastest = set(_rules_of(first))
+    assert len(fastest) >= 3
+    for rule in fastest:
+        assert any(rule not in rules and fastest - {rule} <= rules for rules in found)
 
 
 def test_exact_results_leave_out_rules_that_round(sorts):
-    def depthwise(x, w):
-        numbers = ("NHWC", "HWIO", "NHWC")
-        return jax.lax.conv_general_dilated(
-            x, w, (1, 1), "SAME", dimension_numbers=numbers, feature_group_count=8
-        )
-
-    program = _program(depthwise, jnp.ones((1, 6, 6, 8)), jnp.ones((3, 3, 1, 8)))
+    program = _program(_depthwise, jnp.ones((1, 6, 6, 8)), DEPTHWISE)
     assert Forms(program, "exact").ask() is None
     plan = Forms(program, "close").ask()
     assert plan is not None
