@@ -13,7 +13,16 @@ from envs.known_no_ops import KnownNoOps
 from envs.no_op_table import NoOpTable
 from envs.pass_decisions import PassDecisionsEnv
 from envs.pass_ordering import PassOrderingEnv
-from envs.rewards import BytesDrop, CostDrop, OpCount, OpCountDrop, Reward, RunTimeDrop, Shaped
+from envs.rewards import (
+    BytesDrop,
+    CostDrop,
+    OpCount,
+    OpCountDrop,
+    PredictedSecondsDrop,
+    Reward,
+    RunTimeDrop,
+    Shaped,
+)
 from envs.rewrite import RewriteEnv
 from envs.run_times import RunTimes
 from envs.trajectory import ReplayError, Trajectory
@@ -28,6 +37,7 @@ __all__ = [
     "OpCountDrop",
     "PassDecisionsEnv",
     "PassOrderingEnv",
+    "PredictedSecondsDrop",
     "ReplayError",
     "Reward",
     "RewriteEnv",

@@ -21,22 +21,27 @@ CANDIDATE_FEATURES: tuple[str, ...] = (
 """Features of a candidate. ``rule`` is a number of ``hlograph.rules``; added and removed
 instructions are log2(1 + x) / 4, changes of flops and bytes sign(x) * log2(1 + |x|) / 16."""
 
+PREDICTED_FEATURE = "log_nanoseconds"
+"""Feature after these, in environments that predict: ``Rewrite.seconds`` in nanoseconds, scaled as
+the changes of flops are."""
+
 ROLES: tuple[str, ...] = ("instruction", "other", "gone")
 """Roles of a node in a candidate: the rewrite is applied to it, it is the second instruction of
 the pair, or it is removed."""
 
 
-def chosen(found: Sequence[Rewrite], limit: int) -> list[Rewrite]:
+def chosen(found: Sequence[Rewrite], limit: int, *, predict: bool = False) -> list[Rewrite]:
     """Returns the rewrites that are offered, where more apply than there are actions.
 
     Rules take turns, so that a rule with many places does not hide the others: first the best
     rewrite of each rule, then the second best of each, and so on. The best rewrites of one rule
     are those that leave the fewest instructions, then the fewest bytes to be read and written,
-    then those found first.
+    then those found first. With predictions, they are those that save the most seconds.
 
     Args:
         found: Rewrites, as ``Module.rewrites`` lists them.
         limit: Largest number of rewrites to return.
+        predict: True to compare rewrites of one rule, and rules, by their predicted seconds.
 
     Returns:
         The chosen rewrites, in the order in which they were found.
@@ -45,22 +50,33 @@ def chosen(found: Sequence[Rewrite], limit: int) -> list[Rewrite]:
         return list(found)
     turns: list[tuple[int, int]] = []
     taken: dict[str, int] = {}
-    for place in sorted(
-        range(len(found)), key=lambda i: (found[i].op_count, found[i].bytes_accessed, i)
-    ):
+    worth = [
+        (one.seconds if predict else one.op_count, one.bytes_accessed, place)
+        for place, one in enumerate(found)
+    ]
+    for *_, place in sorted(worth):
         turn = taken[found[place].rule] = taken.get(found[place].rule, -1) + 1
         turns.append((turn, place))
-    # Sorting is stable: in each turn, what leaves the fewest instructions goes first.
+    # Sorting is stable: in each turn, what is worth most goes first.
     kept = sorted(place for _, place in sorted(turns, key=lambda pair: pair[0])[:limit])
     return [found[place] for place in kept]
 
 
-def features(candidates: Sequence[Rewrite]) -> NDArray[np.float32]:
-    """Returns features of candidates, float32 ``[len(candidates), len(CANDIDATE_FEATURES)]``."""
+def feature_names(predict: bool) -> tuple[str, ...]:
+    """Returns the names of the features, with ``PREDICTED_FEATURE`` if they predict."""
+    return (*CANDIDATE_FEATURES, PREDICTED_FEATURE) if predict else CANDIDATE_FEATURES
+
+
+def features(candidates: Sequence[Rewrite], *, predict: bool = False) -> NDArray[np.float32]:
+    """Returns features of candidates, float32 ``[len(candidates), features]``."""
     rows = np.array(
-        [(rules[c.rule].index, c.added, c.removed, c.flops, c.bytes_accessed) for c in candidates],
+        [
+            (rules[c.rule].index, c.added, c.removed, c.flops, c.bytes_accessed)
+            + ((c.seconds * 1e9,) if predict else ())
+            for c in candidates
+        ],
         dtype=np.float64,
-    ).reshape(-1, len(CANDIDATE_FEATURES))
+    ).reshape(-1, len(feature_names(predict)))
     rows[:, 1:] = np.sign(rows[:, 1:]) * np.log2(1 + np.abs(rows[:, 1:]))
     rows[:, 1:3] /= 4
     rows[:, 3:] /= 16

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -86,6 +87,11 @@ class Episode:
             self.state = self.state._replace(**self.cost._asdict())
         self.run_time: RunTime | None = None
         self.seen: Any = None
+
+    def predict(self) -> None:
+        """Enters the predicted seconds of the present state, if they are not there."""
+        if math.isnan(self.state.seconds):
+            self.state = self.state._replace(seconds=self.module.seconds())
 
     def note(self, step_name: str) -> None:
         """Adds a step to the trajectory."""

@@ -21,7 +21,7 @@ from envs.benchmarks import (
 )
 from envs.episode import Episode
 from envs.info import step_info
-from envs.rewards import Reward, needs_costs, resolve_reward
+from envs.rewards import Reward, needs_costs, needs_seconds, resolve_reward
 from envs.run_times import RunTimes
 from envs.step_result import MASKED, STOP, StepResult
 from envs.timing import Timing
@@ -100,6 +100,7 @@ class EpisodeEnv(gymnasium.Env[Any, np.int64], Generic[E]):
         self._reward = resolve_reward(reward)
         self._tells_costs, self._tells_times = costs, timings
         self._needs_costs = costs or needs_costs(self._reward)
+        self._needs_seconds = needs_seconds(self._reward)
         self._quarantine, self._recorder = quarantine or Quarantine(), recorder
         self._timing = Timing.of(self._reward, run_times, self._quarantine, recorder)
         self._episode: E | None = None
@@ -144,6 +145,9 @@ class EpisodeEnv(gymnasium.Env[Any, np.int64], Generic[E]):
         name = (options or {}).get("benchmark")
         benchmark = self._choice.draw(self.np_random) if name is None else self._choice.named(name)
         episode = self._begin(benchmark)
+        if self._needs_seconds:
+            episode.predict()
+            episode.start = episode.state
         if self._timing is not None:
             self._timing.begin(episode)
         self._episode = episode
@@ -171,6 +175,8 @@ class EpisodeEnv(gymnasium.Env[Any, np.int64], Generic[E]):
             raise gymnasium.error.ResetNeeded("the episode has ended; call reset() first")
         before = episode.state
         result = self._take(episode, index)
+        if self._needs_seconds:
+            episode.predict()
         episode.num_steps += 1
         terminated, truncated = self._end(episode, result.stopped)
         after = episode.state._replace(stopped=True) if terminated else episode.state

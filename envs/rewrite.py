@@ -10,19 +10,20 @@ from envs.benchmarks import BenchmarkSource, NamedModule
 from envs.rewards import Reward
 from envs.rewrite_episode import RewriteEpisode, observation_space
 from envs.rewrite_runner import RewriteRunner
+from envs.rule_choice import RuleChoice, chosen_rules, preparation
 from envs.settings import EnvSettings
 from envs.step_result import StepResult
 from hlograph.errors import UnknownNameError
+from hlograph.transforms.registry import passes
 from hlograph.transforms.rewriting import Rewrite
-from hlograph.transforms.rules import Rule, rules
 
 
 class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
     """Environment that chooses which rewrite to apply next to an HLO module.
 
-    A rewrite is a single simplification of one of XLA's passes, at one place. Source of the idea:
-    X-RLflow (He et al. 2023), which offers the candidate graphs of tensor rewrites; here the
-    rewrites are those of XLA's passes.
+    A rewrite is a single simplification of one of XLA's passes, at one place, or with
+    ``rules="for-time"`` another form of a computation. Source of the idea: X-RLflow (He et al.
+    2023), which offers the candidate graphs of tensor rewrites.
 
     ## Action space
     ``Discrete(max_candidates + 1)``. Action i applies ``env.candidates[i]``; the last action stops.
@@ -40,15 +41,17 @@ class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
     ``op_counts``        Instructions by opcode, float32 ``[len(OPCODES)]``.
     ``action_mask``      int8 ``[max_candidates + 1]``.
     ``candidates``       float32 ``[max_candidates, len(CANDIDATE_FEATURES)]``; 0 in the rows
-                         without a candidate.
+                         without a candidate. ``PREDICTED_FEATURE`` is one more column with
+                         ``predict``.
     ``candidate_links``  int64 ``[L, 3]``: candidate, node of the graph, and index of the role in
                          ``ROLES``.
     ===================  ==========================================================================
 
     ## Reward
     One of ``envs.rewards``. ``op-count-drop`` (the default), ``cost-drop`` and ``run-time`` have
-    the form of X-RLflow's reward, 100 (before - after) / start. ``run-time`` measures it after each
-    step; ``final-run-time`` pays it with the last step.
+    the form of X-RLflow's reward, 100 (before - after) / start, and so has
+    ``predicted-seconds-drop``, of ``Module.seconds``. ``run-time`` measures it after each step;
+    ``final-run-time`` pays it with the last step.
 
     ## Episode end
     Stopping terminates the episode; the horizon truncates it (terminates it with
@@ -75,7 +78,13 @@ class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
     Args:
         benchmarks: Names of the corpus, paths of HLO files, or Modules; one or several. None: the
             training split of the corpus. Modules are read when they are first chosen.
-        rules: Rules of ``hlograph.rules`` or their names; None: ``hlograph.rules.general``.
+        rules: Rules of ``hlograph.rules``, their names, or patterns such as ``"sort-*"``; one or
+            several. ``"general"`` (the default) and ``"for-time"`` are groups of rules.
+        prepare: Names of passes that run on each benchmark before its episodes. None:
+            ``call-inliner`` if a rule is for time, whose patterns do not reach into calls.
+        predict: True if candidates have a feature of their predicted seconds, and those that save
+            the most are offered where there are too many. The default leaves the observations as
+            the policies that come with the project were trained on.
         max_candidates: Largest number of rewrites that are offered in one state.
         reward: A name of ``envs.rewards.REWARDS`` or a callable.
         horizon: Number of steps after which an episode is truncated.
@@ -86,7 +95,9 @@ class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
         self,
         benchmarks: Sequence[BenchmarkSource] | BenchmarkSource | None = None,
         *,
-        rules: Sequence[Rule | str] | None = None,
+        rules: Sequence[RuleChoice] | str | None = None,
+        prepare: Sequence[str] | None = None,
+        predict: bool = False,
         max_candidates: int = 64,
         reward: str | Reward = "op-count-drop",
         horizon: int = 40,
@@ -97,8 +108,10 @@ class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
         super().__init__(
             benchmarks, max_candidates + 1, stops=True, reward=reward, horizon=horizon, **settings
         )
-        self.rules = _rules(rules)
-        self.observation_space = observation_space(max_candidates)
+        self.rules = chosen_rules(rules)
+        self._prepare = preparation(self.rules) if prepare is None else _passes(prepare)
+        self._predict = predict
+        self.observation_space = observation_space(max_candidates, predict)
         self._max_candidates = max_candidates
         self._runner = RewriteRunner(self.rules, self._quarantine, self._recorder)
 
@@ -108,7 +121,9 @@ class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
         return tuple(self._current.candidates)
 
     def _begin(self, benchmark: NamedModule) -> RewriteEpisode:
-        episode = RewriteEpisode(benchmark, self._needs_costs, self._max_candidates)
+        episode = RewriteEpisode(
+            benchmark, self._needs_costs, self._max_candidates, self._prepare, self._predict
+        )
         self._runner.list_candidates(episode)
         return episode
 
@@ -128,7 +143,5 @@ class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
         return {"num_applicable": episode.num_applicable}
 
 
-def _rules(chosen: Sequence[Rule | str] | None) -> tuple[Rule, ...]:
-    if chosen is None:
-        return rules.general
-    return tuple(rules[rule] if isinstance(rule, str) else rule for rule in chosen)
+def _passes(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(passes[name].name for name in names)

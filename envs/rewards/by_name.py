@@ -7,6 +7,7 @@ from functools import partial
 
 from envs.rewards.cost import BytesDrop, CostDrop, Shaped
 from envs.rewards.op_count import LogDrop, OpCount, OpCountDrop
+from envs.rewards.predicted_seconds import PredictedSecondsDrop
 from envs.rewards.protocol import Reward
 from envs.rewards.run_time import RunTimeDrop
 from hlograph.errors import UnknownNameError
@@ -18,6 +19,7 @@ REWARDS: dict[str, Callable[[], Reward]] = {
     "cost-drop": CostDrop,
     "shaped": Shaped,
     "bytes-drop": BytesDrop,
+    "predicted-seconds-drop": PredictedSecondsDrop,
     "run-time": RunTimeDrop,
     "final-run-time": partial(RunTimeDrop, at_end=True),
 }

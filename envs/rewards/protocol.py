@@ -23,6 +23,8 @@ class ModuleState(NamedTuple):
         run_time: Measured time of one run, in units of the start's run time; inf if the module
             does not run, nan if it was not timed.
         stopped: True if the episode terminated here; False if the horizon truncated it.
+        seconds: Predicted time of one run, by ``hlograph.Module.seconds``; nan unless the reward
+            needs it.
     """
 
     op_count: int
@@ -31,6 +33,7 @@ class ModuleState(NamedTuple):
     bytes_accessed: float = math.nan
     run_time: float = math.nan
     stopped: bool = False
+    seconds: float = math.nan
 
 
 class Reward(Protocol):
@@ -39,7 +42,8 @@ class Reward(Protocol):
     A reward that reads costs declares the class variable ``needs_costs = True``: XLA's cost
     analysis takes about as long as a pass, so that it is run only where it is needed. A reward
     that reads run times declares ``needs_run_times = True``, and ``at_end = True`` if it needs
-    that of an episode's last state only: compiling and running takes far longer than a pass.
+    that of an episode's last state only: compiling and running takes far longer than a pass. One
+    that reads predicted times declares ``needs_seconds = True``.
 
     Environments and their forks call the same object, so a reward must not keep state.
     """
@@ -58,6 +62,11 @@ class Reward(Protocol):
 def needs_costs(reward: Reward) -> bool:
     """Returns True if a reward reads XLA's cost analysis."""
     return getattr(reward, "needs_costs", False)
+
+
+def needs_seconds(reward: Reward) -> bool:
+    """Returns True if a reward reads predicted run times."""
+    return getattr(reward, "needs_seconds", False)
 
 
 def timed_states(reward: Reward) -> TimedStates:

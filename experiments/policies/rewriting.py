@@ -94,6 +94,8 @@ class RewritingKind(PolicyKind[RewriteTrainConfig]):
         return RewriteEnv(
             request.benchmarks,
             rules=self.choices,
+            # An outcome is replayed on the benchmark as it is.
+            prepare=(),
             max_candidates=config.max_candidates,
             reward="final-run-time" if self.timed and not request.learns else config.reward,
             horizon=config.horizon if request.learns else config.play_horizon,

@@ -92,6 +92,8 @@ def test_all_environments_are_registered_by_import():
         (ORDERING, {"observation": "graph"}),
         (ORDERING, {"observation": "op_counts"}),
         (REWRITE, {}),
+        (REWRITE, {"rules": ["for-time", "general"], "predict": True}),
+        (REWRITE, {"reward": "predicted-seconds-drop"}),
         (DECISIONS, {"observation": "graph"}),
         (DECISIONS, {"observation": "op_counts"}),
     ],
