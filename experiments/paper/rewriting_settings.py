@@ -1,9 +1,9 @@
 """Settings of the comparison of rewriting methods."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from experiments.paper.settings import ExperimentConfig
-from experiments.search.rewriting.space import Objective
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class RewritingConfig(ExperimentConfig):
     """Policies of `train_rewrites`, one for each seed of training: paths, URLs, or names of those
     that come with the project. They are in the group of the objective that they were rewarded
     for."""
-    objectives: tuple[Objective, ...] = ("op-count", "cost")
+    objectives: tuple[Literal["op-count", "cost"], ...] = ("op-count", "cost")
     """Quantities to minimise: a group of trials for each."""
     calls: int = 500
     """Rewrites that a search may apply to each benchmark."""

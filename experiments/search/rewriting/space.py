@@ -12,9 +12,11 @@ from experiments.search.state_space import Node, StateSpace
 from hlograph.errors import RewriteError
 from hlograph.module import Module
 from hlograph.transforms.rewriting import Rewrite
+from hlograph.transforms.rules import rules as known
 
-Objective = Literal["op-count", "cost"]
-"""Quantity to minimize: instructions, or XLA's cost estimate (``envs.CostDrop.seconds``)."""
+Objective = Literal["op-count", "cost", "seconds"]
+"""Quantity to minimize: instructions, XLA's cost estimate (``envs.CostDrop.seconds``), or the
+predicted run time (``Module.seconds``)."""
 
 _COST = CostDrop()
 
@@ -26,7 +28,7 @@ class RewriteNode(Node[str]):
     module: Module
     """Module of the state, which must not be changed."""
     seconds: float
-    """XLA's cost estimate."""
+    """XLA's cost estimate; the predicted run time if this is the objective."""
     rewrites: list[Rewrite] | None = field(default=None, init=False)
     """Rewrites that apply here; None until they are listed."""
 
@@ -40,7 +42,8 @@ class RewriteSpace(StateSpace[RewriteNode, str]):
         module: The benchmark's module; it is not changed.
         budget: Counts the applied rewrites.
         objective: What the search minimizes.
-        rules: Names of the rules to rewrite by; empty is all.
+        rules: Names of the rules to rewrite by; empty is ``hlograph.rules.general``, with
+            ``hlograph.rules.for_time`` if seconds are minimized.
     """
 
     def __init__(
@@ -52,7 +55,9 @@ class RewriteSpace(StateSpace[RewriteNode, str]):
     ) -> None:
         self.objective = objective
         self._rules = list(rules) or None
-        super().__init__(_node(module.clone(), module.fingerprint(), None, None), budget)
+        if objective == "seconds" and not rules:
+            self._rules = [rule.name for rule in (*known.general, *known.for_time)]
+        super().__init__(self._node(module.clone(), module.fingerprint(), None, None), budget)
 
     def value(self, node: RewriteNode) -> tuple[float, ...]:
         """Returns what the search minimizes, and the other measure to break ties."""
@@ -63,9 +68,11 @@ class RewriteSpace(StateSpace[RewriteNode, str]):
 
         The prediction leaves out transcendentals, which rewrites do not estimate.
         """
-        change = ModuleState(0, rewrite.flops, 0.0, rewrite.bytes_accessed)
-        seconds = node.seconds + _COST.seconds(change)
-        return self._ordered(node.op_count + rewrite.op_count, seconds)
+        if self.objective == "seconds":
+            change = rewrite.seconds
+        else:
+            change = _COST.seconds(ModuleState(0, rewrite.flops, 0.0, rewrite.bytes_accessed))
+        return self._ordered(node.op_count + rewrite.op_count, node.seconds + change)
 
     def _ordered(self, op_count: int, seconds: float) -> tuple[float, float]:
         return (op_count, seconds) if self.objective == "op-count" else (seconds, op_count)
@@ -98,16 +105,16 @@ class RewriteSpace(StateSpace[RewriteNode, str]):
             return node
         key = module.fingerprint()
         if key not in self._nodes:
-            self._nodes[key] = _node(module, key, node, move)
+            self._nodes[key] = self._node(module, key, node, move)
         return self._nodes[key]
+
+    def _node(
+        self, module: Module, fingerprint: str, parent: RewriteNode | None, move: str | None
+    ) -> RewriteNode:
+        seconds = module.seconds() if self.objective == "seconds" else estimate(module)
+        return RewriteNode(fingerprint, module.op_count, parent, move, module, seconds)
 
 
 def estimate(module: Module) -> float:
     """Returns XLA's cost estimate of a module, in seconds (``envs.CostDrop.seconds``)."""
     return _COST.seconds(ModuleState(module.op_count, *module.cost()))
-
-
-def _node(
-    module: Module, fingerprint: str, parent: RewriteNode | None, move: str | None
-) -> RewriteNode:
-    return RewriteNode(fingerprint, module.op_count, parent, move, module, estimate(module))

@@ -17,7 +17,7 @@ from experiments.search.space import PassSpace
 from experiments.search.task import Search
 from tests.tiny_module import TINY
 
-CALLS = 120
+CALLS, GUIDED_CALLS = 120, 30
 
 
 def _search(worker, benchmark, method, seed=0, **settings):
@@ -94,10 +94,11 @@ def test_seedless_searches_draw_nothing(method, make_space, policy):
 
 @pytest.mark.parametrize("method", GUIDED)
 def test_searches_with_a_policy(worker, benchmark, policy, replayed, method):
-    found = _search(worker, benchmark, method, policy=policy, calls=60)
-    _check(found, replayed, 60)
-    assert method == "policy-greedy" or found.outcome.calls == 60
-    assert _search(worker, benchmark, method, policy=policy, calls=60).outcome == found.outcome
+    settings = {"policy": policy, "calls": GUIDED_CALLS}
+    found = _search(worker, benchmark, method, **settings)
+    _check(found, replayed, GUIDED_CALLS)
+    assert method == "policy-greedy" or found.outcome.calls == GUIDED_CALLS
+    assert _search(worker, benchmark, method, **settings).outcome == found.outcome
 
 
 def test_local_search_is_as_good_as_the_references(worker, benchmark):

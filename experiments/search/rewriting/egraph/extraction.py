@@ -4,9 +4,10 @@ The cost is the sum over instructions, each counted once however many use it: th
 not of the tree. A greedy choice from operands to results would never choose a merged product, which
 pays off only for two results together. As in Tensat an integer linear program decides (scipy's
 HiGHS). It chooses among nodes whose operands, as cheapest trees, each cost less than the node's own
-class, which excludes cycles. Only slices may have an operand that costs more, since a merged
-product does. A solution with a cycle through slices adds a constraint against this cycle, and the
-program is solved again.
+class, which excludes cycles. Only slices and opaque operations may have an operand that costs more:
+a merged product does, and a form that uses one value several times, which a tree counts as often. A
+solution with a cycle through these adds a constraint against this cycle, and the program is solved
+again.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 
 from experiments.search.rewriting.egraph.saturation import EGraph
 
+_SHARING = ("Slice", "Op")
 Chosen = dict[str, int]
 """Number of the chosen node, by class."""
 Costs = Mapping[str, Sequence[float]]
@@ -122,7 +124,7 @@ def _columns(graph: EGraph, totals: Mapping[str, float]) -> dict[tuple[str, int]
         name = waiting.pop()
         for number, node in enumerate(graph.nodes[name]):
             needed = [totals.get(child, math.inf) for child in node.children]
-            most = math.inf if node.op == "Slice" else totals[name]
+            most = math.inf if node.op in _SHARING else totals[name]
             if name in node.children or max(needed, default=-1.0) >= most:
                 continue
             found[name, number] = len(found)

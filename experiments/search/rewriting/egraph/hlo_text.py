@@ -66,28 +66,28 @@ class Instruction:
 class Program:
     """Text of a module, split at the instructions of its entry computation."""
 
-    before: str
-    """Text before them."""
+    header: str
+    """Line that begins the module."""
+    computations: str
+    """Text of all other computations."""
+    entry: str
+    """Line that begins the entry computation."""
     instructions: tuple[Instruction, ...]
     root: str
     """Name of the instruction that is the result."""
     after: str
 
-    def with_entry(self, lines: Sequence[str], root: str) -> str:
+    def with_entry(self, lines: Sequence[str], root: str, computations: str) -> str:
         """Returns the text with another entry computation.
 
         Args:
             lines: Its instructions, each after its operands.
             root: Name of the instruction that is the result.
+            computations: Text of all other computations.
         """
         marked = (f"ROOT {line}" if line.startswith(f"{root} = ") else line for line in lines)
-        return self.before + "".join(f"  {line}\n" for line in marked) + self.after
-
-    @property
-    def computations(self) -> str:
-        """Returns the text of all other computations, without the head of the module."""
-        head = self.before.rsplit("ENTRY ", 1)[0]
-        return head.split("\n", 1)[1] if "\n" in head else ""
+        body = "".join(f"  {line}\n" for line in marked)
+        return f"{self.header}\n{computations}\n{self.entry}{body}{self.after}"
 
 
 def array_of(text: str) -> Shape | None:
@@ -112,9 +112,23 @@ def parse(text: str) -> Program:
     entry = _ENTRY.search(text)
     if entry is None:
         raise HloError("expected the text of a module with an entry computation")
+    found, root = parse_body(entry[1])
+    if any("control-predecessors" in one.attributes for one in found):
+        raise HloError("instructions of the entry computation have control dependencies")
+    header, _, computations = text[: entry.start()].partition("\n")
+    begin = text[entry.start() : entry.start(1)]
+    return Program(header, computations, begin, found, root, text[entry.end(1) :])
+
+
+def parse_body(text: str) -> tuple[tuple[Instruction, ...], str]:
+    """Parses the instructions of a computation, and returns them with the name of the root.
+
+    Raises:
+        HloError: The text has another form.
+    """
     found: list[Instruction] = []
     root = None
-    for line in _lines(entry[1]):
+    for line in _lines(text):
         match = _INSTRUCTION.fullmatch(line)
         if match is None:
             raise HloError(f"expected an instruction, got {line[:200]!r}")
@@ -122,10 +136,8 @@ def parse(text: str) -> Program:
         if match[1]:
             root = found[-1].name
     if root is None:
-        raise HloError("the entry computation has no root")
-    if any("control-predecessors" in one.attributes for one in found):
-        raise HloError("instructions of the entry computation have control dependencies")
-    return Program(text[: entry.start(1)], tuple(found), root, text[entry.end(1) :])
+        raise HloError(f"expected a computation with a root, got {text[:200]!r}")
+    return tuple(found), root
 
 
 def _instruction(name: str, shape: str, opcode: str, rest: str) -> Instruction:

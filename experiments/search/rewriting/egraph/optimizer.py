@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from envs.rewards import CostDrop, ModuleState
 from experiments.search.rewriting.egraph.extraction import Extraction, extract, order
-from experiments.search.rewriting.egraph.hlo_text import Instruction, Program, Shape, parse
+from experiments.search.rewriting.egraph.forms import FormFinder, FormLimits
+from experiments.search.rewriting.egraph.hlo_text import Program, parse
+from experiments.search.rewriting.egraph.prices import Prices, instruction_of
 from experiments.search.rewriting.egraph.saturation import EGraph, SaturationLimits, saturated
-from experiments.search.rewriting.egraph.terms import Terms, written
+from experiments.search.rewriting.egraph.terms import Terms
 from experiments.search.rewriting.space import Objective
 from hlograph.module import Module
-
-_COST = CostDrop()
-_SMALL = 1e-12
-"""Seconds added to each instruction's estimate, so that fewer instructions break ties."""
-_TIE = 1e-3
-"""Instructions that a second of the estimate weighs, so that the estimate breaks ties."""
+from hlograph.transforms.rules import rules
+from hlograph.transforms.sweeping import PREPARATION
 
 
 @dataclass(frozen=True)
@@ -25,6 +22,18 @@ class EqualitySettings:
 
     saturation: SaturationLimits = field(default_factory=SaturationLimits)
     extraction_seconds: float = 20.0
+    forms: tuple[str, ...] | None = None
+    """Names of rules that are applied outside of the e-graph, which holds their results. None:
+    ``hlograph.rules.for_time`` if seconds are minimized, and none otherwise."""
+    form_limits: FormLimits = field(default_factory=FormLimits)
+    form_rounds: int = 2
+    """Largest number of times that forms are looked for: of the program, then of the result."""
+
+    def forms_for(self, objective: Objective) -> tuple[str, ...]:
+        """Returns the names of the rules that are applied outside of the e-graph."""
+        if self.forms is not None:
+            return self.forms
+        return tuple(rule.name for rule in rules.for_time) if objective == "seconds" else ()
 
 
 @dataclass(frozen=True)
@@ -49,7 +58,9 @@ def optimize(
 ) -> Optimized:
     """Returns the cheapest program that the rules find equal to a module's entry computation.
 
-    Other computations are kept as they are, unless nothing calls them any more.
+    Other computations are kept as they are, unless nothing calls them any more, or a rule outside
+    of the e-graph (``EqualitySettings.forms``) changes them. Calls are inlined before such rules.
+    With ``"seconds"``, a result that is predicted to be slower is replaced by the module itself.
 
     Args:
         module: The module; it is not changed.
@@ -60,81 +71,47 @@ def optimize(
         HloError: egglog is not installed, or the module's text cannot be parsed.
     """
     settings = settings or EqualitySettings()
+    forms = settings.forms_for(objective)
+    if forms:
+        module = _prepared(module)
     program = parse(module.to_text())
     terms = Terms.of(program)
+    found = _cheapest(program, terms, objective, settings, module if forms else None)
+    for _ in range(1, settings.form_rounds if forms else 1):
+        terms.add(terms.computations.add(parse(found.module.to_text())))
+        last, found = found, _cheapest(program, terms, objective, settings, found.module)
+        if found.module.fingerprint() == last.module.fingerprint():
+            break
+    if objective == "seconds" and found.module.seconds() > module.seconds():
+        return replace(found, module=module.clone())
+    return found
+
+
+def _cheapest(
+    program: Program,
+    terms: Terms,
+    objective: Objective,
+    settings: EqualitySettings,
+    of_forms: Module | None,
+) -> Optimized:
+    """Adds the forms of a module, if there is one, and returns the cheapest program."""
+    if of_forms is not None:
+        FormFinder(terms, settings.forms_for(objective), settings.form_limits).add_forms_of(
+            of_forms
+        )
     graph = saturated(terms, settings.saturation)
-    prices = Prices(program, terms, graph, objective)
-    found = extract(graph, prices.all(), settings.extraction_seconds)
+    found = extract(graph, Prices(terms, graph, objective).all(), settings.extraction_seconds)
     result = Module.from_text(text_of(program, terms, graph, found))
     result.run("dce")
     return Optimized(result, graph.rounds, graph.saturated, found.optimal)
 
 
-class Prices:
-    """Costs of the nodes of an e-graph, each estimated by XLA as an instruction by itself.
-
-    Args:
-        program: The program.
-        terms: Its terms.
-        graph: The e-graph.
-        objective: Quantity to minimize.
-    """
-
-    def __init__(self, program: Program, terms: Terms, graph: EGraph, objective: Objective) -> None:
-        self._program, self._terms, self._graph = program, terms, graph
-        self._objective: Objective = objective
-        self._known: dict[str, float] = {}
-        self._shapes = _shapes_as_written(program, terms, graph)
-
-    def all(self) -> dict[str, list[float]]:
-        """Returns the costs of the nodes of each class."""
-        return {
-            name: [
-                self._of(instruction_of(self._terms, self._graph, name, number))
-                for number in range(len(nodes))
-            ]
-            for name, nodes in self._graph.nodes.items()
-        }
-
-    def _of(self, one: tuple[Instruction, tuple[str, ...]]) -> float:
-        instruction, children = one
-        if instruction.opcode == "parameter":
-            return 0.0
-        operands = [f"p{number}" for number in range(len(children))]
-        lines = [f"p{n} = {self._shapes[child]} parameter({n})" for n, child in enumerate(children)]
-        text = "\n".join([*lines, f"ROOT {instruction.rewritten('r', operands)}"])
-        if text not in self._known:
-            called = self._program.computations if instruction.calls else ""
-            module = Module.from_text(
-                f"HloModule one\n{called}\nENTRY one_instruction {{\n{text}\n}}\n"
-            )
-            cost = module.cost()
-            self._known[text] = _COST.seconds(ModuleState(module.op_count, *cost))
-        seconds = self._known[text]
-        return 1.0 + _TIE * seconds if self._objective == "op-count" else seconds + _SMALL
-
-
-def _shapes_as_written(program: Program, terms: Terms, graph: EGraph) -> dict[str, str]:
-    """Returns the shape of each class; of opaque operations as the program has it."""
-    found: dict[str, str] = {}
-    for name, nodes in graph.nodes.items():
-        shape = graph.shapes.get(name)
-        if shape is not None:
-            found[name] = str(shape)
-            continue
-        (number,) = next(node.values for node in nodes if node.op == "Op")
-        assert isinstance(number, int)
-        found[name] = terms.opaque[number].shape
-    return found
-
-
-def instruction_of(
-    terms: Terms, graph: EGraph, name: str, number: int
-) -> tuple[Instruction, tuple[str, ...]]:
-    """Returns a node as an instruction, and the classes of its operands."""
-    node = graph.nodes[name][number]
-    shapes: list[Shape | None] = [graph.shapes.get(child) for child in node.children]
-    return written(terms, node.op, node.values, graph.shapes.get(name), shapes), node.children
+def _prepared(module: Module) -> Module:
+    """Returns a copy of a module for rules for time, whose patterns do not reach into calls."""
+    module = module.clone()
+    for name in PREPARATION:
+        module.run(name)
+    return module
 
 
 def text_of(program: Program, terms: Terms, graph: EGraph, found: Extraction) -> str:
@@ -145,6 +122,7 @@ def text_of(program: Program, terms: Terms, graph: EGraph, found: Extraction) ->
         if one.opcode == "parameter"
     ]
     names: dict[str, str] = {}
+    attributes: list[str] = []
     for name in order(graph, found.chosen):
         instruction, children = instruction_of(terms, graph, name, found.chosen[name])
         if instruction.opcode == "parameter":
@@ -152,4 +130,6 @@ def text_of(program: Program, terms: Terms, graph: EGraph, found: Extraction) ->
             continue
         names[name] = f"v.{len(names)}"
         lines.append(instruction.rewritten(names[name], [names[child] for child in children]))
-    return program.with_entry(lines, names[graph.root])
+        if instruction.calls:
+            attributes.append(instruction.attributes)
+    return program.with_entry(lines, names[graph.root], terms.computations.text(attributes))

@@ -33,6 +33,8 @@ SORTS = """
 (relation zero (T))
 (relation one (T))
 (relation original (T i64))
+(relation tuple (i64))
+(relation element (i64 i64))
 (relation linear (String))
 (relation fixed (Attributes Dims))
 (relation convolved (Attributes i64 i64 i64 i64 Dims))
@@ -172,6 +174,9 @@ _PRODUCTS = """
 """
 
 _SIMPLIFICATIONS = """
+; tuple-simplifier
+(rule ((= e (Op g of)) (element g i) (= t (vec-get of 0)) (= t (Op n parts)) (tuple n))
+      ((union e (vec-get parts i))) :ruleset rewriting)
 ; algebraic
 (rule ((= e (Bin "add" x (Bcast z p s))) (zero z)) ((union e x)) :ruleset rewriting)
 (rule ((= e (Bin "multiply" x (Bcast z p s))) (one z)) ((union e x)) :ruleset rewriting)

@@ -123,9 +123,7 @@ def _bindings() -> Any:
 
 def _originals(terms: Terms) -> Iterable[str]:
     """Yields facts that number the products of the program, which may be merged with later ones."""
-    for number, command in enumerate(terms.commands):
-        if command.startswith("(let ") and " (Prod " in command:
-            yield f"(original {command.split()[1]} {number})"
+    return (f"(original {name} {number})" for number, name in enumerate(terms.originals))
 
 
 def _read(content: dict[str, Any]) -> EGraph:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from experiments.search.rewriting.egraph.computations import Computations
 from experiments.search.rewriting.egraph.hlo_text import Instruction, Program, Shape
 from hlograph.errors import HloError
 
@@ -18,6 +19,7 @@ BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
 UNARY = ("negate", "exponential", "tanh", "rsqrt", "sqrt", "logistic", "log", "abs")
 RANKS = range(1, 6)
 """Ranks of transposes that are terms; rules are written out for each rank."""
+_PRODUCTS = ("dot", "convolution")
 _FLOATS = ("f16", "bf16", "f32", "f64")
 _LIST = re.compile(r"(\w+)=\{([\d,]*)\}")
 _RANDOM = ("rng", "rng-get-and-update-state", "custom-call")
@@ -27,19 +29,24 @@ _EFFECTS = ("infeed(", "outfeed(", "send(", "recv(", "custom_call_has_side_effec
 
 @dataclass
 class Terms:
-    """Terms of a program.
+    """Terms of a program, and of programs that are equal to it.
 
     Attributes:
-        commands: egglog commands that make `$t0`, `$t1`, …, one for each instruction.
+        commands: egglog commands that make `$t0`, `$t1`, …, one for each different instruction.
         root: Name of the term that is the result.
         opaque: Instructions by number of the opaque operation.
         products: Attributes of products by number.
+        originals: Names of the products of the program itself.
+        computations: What opaque operations call.
     """
 
     commands: list[str] = field(default_factory=list)
     root: str = ""
     opaque: list[Instruction] = field(default_factory=list)
     products: list[str] = field(default_factory=list)
+    originals: list[str] = field(default_factory=list)
+    computations: Computations = field(default_factory=Computations)
+    _names: dict[tuple[str, ...], str] = field(default_factory=dict)
     _numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
     _codes: dict[tuple[object, ...], int] = field(default_factory=dict)
     _random_inside: bool = False
@@ -51,25 +58,58 @@ class Terms:
         Raises:
             HloError: The program has side effects, which terms cannot express.
         """
-        everything = program.before + "".join(
+        terms = cls()
+        program = terms.computations.add(program)
+        names = terms.add(program)
+        terms.root = names[program.root]
+        products = [one.name for one in program.instructions if one.opcode in _PRODUCTS]
+        terms.originals = list(dict.fromkeys(names[name] for name in products))
+        return terms
+
+    def add(self, program: Program, *, opaque: bool = False) -> dict[str, str]:
+        """Adds a program; an instruction that is there is the same term again.
+
+        Args:
+            program: The program, as ``computations.add`` returns it.
+            opaque: True if rules may not match what is new.
+
+        Returns:
+            Names of the terms, by the names of the instructions.
+
+        Raises:
+            HloError: The program has side effects, which terms cannot express.
+        """
+        everything = program.computations + "".join(
             f" {i.rewritten('', ())}" for i in program.instructions
         )
         effects = [effect for effect in _EFFECTS if effect in everything]
         if effects:
             raise HloError(f"expected a program without side effects, got one with {effects[0]}")
-        terms = cls()
-        terms._random_inside = any(f" {opcode}(" in program.before for opcode in _RANDOM)
+        self._random_inside = any(f" {opcode}(" in program.computations for opcode in _RANDOM)
         names: dict[str, str] = {}
         by_name = {one.name: one for one in program.instructions}
-        for number, one in enumerate(program.instructions):
+        for one in program.instructions:
             operands = [names[name] for name in one.operands]
             shapes = [by_name[name].array for name in one.operands]
-            names[one.name] = term = f"$t{number}"
-            structured = terms._structured(one, operands, shapes)
-            terms.commands.append(f"(let {term} {structured or terms._opaque(one, operands)})")
-            terms.commands += terms._facts(one, term, structured is None)
-        terms.root = names[program.root]
-        return terms
+            names[one.name] = self._term(one, operands, None if opaque else shapes)
+        return names
+
+    def equate(self, one: str, other: str) -> None:
+        """Makes two terms equal."""
+        if one != other:
+            self.commands.append(f"(union {one} {other})")
+
+    def _term(
+        self, one: Instruction, operands: list[str], shapes: list[Shape | None] | None
+    ) -> str:
+        """Returns the name of an instruction's term, which is opaque without shapes."""
+        key = (*self._key(one), *operands)
+        if key not in self._names:
+            self._names[key] = name = f"$t{len(self._names)}"
+            structured = None if shapes is None else self._structured(one, operands, shapes)
+            self.commands.append(f"(let {name} {structured or self._opaque(one, operands)})")
+            self.commands += self._facts(one, name, structured is None)
+        return self._names[key]
 
     def _facts(self, one: Instruction, term: str, opaque: bool) -> list[str]:
         shape, found = one.array, []
@@ -84,13 +124,22 @@ class Terms:
             found.append(f"({'zero' if one.payload == '0' else 'one'} {term})")
         return found
 
-    def _opaque(self, one: Instruction, operands: Sequence[str]) -> str:
+    def _key(self, one: Instruction) -> tuple[str, ...]:
+        """Returns what equal operations have in common, operands aside."""
         key = (one.opcode, one.shape, one.payload, one.attributes)
-        if one.opcode in _RANDOM or (self._random_inside and one.calls):
-            key = (*key, one.name)
+        random = one.opcode in _RANDOM or (self._random_inside and one.calls)
+        return (*key, one.name if random else "")
+
+    def _opaque(self, one: Instruction, operands: Sequence[str]) -> str:
+        key = self._key(one)
         if key not in self._numbers:
-            self._numbers[key] = len(self.opaque)
+            number = self._numbers[key] = len(self.opaque)
             self.opaque.append(one)
+            if one.opcode == "tuple":
+                self.commands.append(f"(tuple {number})")
+            if one.opcode == "get-tuple-element":
+                index = one.attributes.removeprefix("index=")
+                self.commands.append(f"(element {number} {index})")
         number = self._numbers[key]
         return (
             f"(Op {number} {'(vec-of ' + ' '.join(operands) + ')' if operands else '(vec-empty)'})"
@@ -113,7 +162,7 @@ class Terms:
                 return f'(Un "{one.opcode}" {operands[0]})'
             if one.opcode == "reshape":
                 return f"(Reshape {operands[0]} {vector(result.dims)})"
-        if one.opcode in ("dot", "convolution"):
+        if one.opcode in _PRODUCTS:
             return self._product(one, operands, arrays, result)
         return _rearranged(one, operands, arrays, result)
 
