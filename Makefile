@@ -7,7 +7,8 @@
 # the lock file or the C++ sources change.
 
 PYTHON ?= python3.11
-# Test files side by side; each worker holds XLA and torch, about 1 GiB.
+# Test files side by side, the longest first as tests/conftest.py has them; each worker holds XLA
+# and torch, about 1 GiB.
 TEST_WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,7 +26,8 @@ train: $(BUILT)
 	$(BIN)/python -m experiments.train_gnn $(ARGS)
 
 test: $(BUILT)
-	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m "not slow and not gpu" $(ARGS)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder \
+	  -m "not slow and not gpu" $(ARGS)
 
 check: $(BUILT)
 	$(BIN)/ruff check .

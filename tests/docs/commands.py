@@ -81,9 +81,12 @@ class Call:
 
     @property
     def key(self) -> str:
-        """Name in PROGRAMS: that of the program, or of its subcommand."""
-        command = " ".join((self.name, *self.arguments[:1]))
-        return command if command in PROGRAMS else self.name
+        """Name in PROGRAMS: that of the program, or of its subcommand, which may have its own."""
+        for words in (self.arguments[:2], self.arguments[:1]):
+            command = " ".join((self.name, *words))
+            if command in PROGRAMS:
+                return command
+        return self.name
 
     @property
     def is_pattern(self) -> bool:

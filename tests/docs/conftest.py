@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 from hlograph import Plan, corpus
+from tests.hlograph.own_machine import own_lock
+
+__all__ = ["own_lock"]
 
 FLAGS = {"xla_cpu_enable_fast_min_max": True}
 MODEL = """

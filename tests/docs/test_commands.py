@@ -30,6 +30,7 @@ NOT_HERE = ("--workers ray", "--device cuda", "runs/", "s3://", "--help")
 NEEDED = {
     "experiments.evaluate": ("gnn",),
     "hlograph apply": ("step.plan.json", "step.hlo"),
+    "hlograph corpus export": ("--out", "modules"),
     "hlograph optimize": ("step.hlo",),
     "hlograph profile": ("step.hlo",),
 }

@@ -1,10 +1,13 @@
-"""Modules of the corpus that several tests use."""
+"""Modules of the corpus that several tests use, and a lock of their own."""
 
 from __future__ import annotations
 
 import pytest
 
 from hlograph import Module, corpus
+from tests.hlograph.own_machine import own_lock
+
+__all__ = ["own_lock"]
 
 
 @pytest.fixture(scope="session")

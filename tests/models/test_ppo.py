@@ -100,7 +100,7 @@ def test_graph_policy_learns_which_opcode_is_in_the_graph(schema, opcode_graph):
     items = [opcode_graph([5, 1 + k % 4] + [5] * (k // 4), [(0, 1)]) for k in range(12)]
     answers = [k % 4 for k in range(12)]
     policy = _graph_policy(schema)
-    _learn(policy, items, answers, iterations=40)
+    _learn(policy, items, answers, iterations=15)
     assert _greedy(policy, items) == answers
 
 

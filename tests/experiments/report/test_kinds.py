@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import asdict, replace
+from functools import cache
 
 import pytest
 
@@ -35,9 +36,16 @@ def comparison():
     return Comparison(known_study(), GROUP)
 
 
+@cache
+def _chapter(name: str) -> Chapter:
+    """Returns the chapter of a known study; its pictures take long to draw."""
+    (chapter,) = chapters([("run", known_study(name))])
+    return chapter
+
+
 @pytest.mark.parametrize("name", [*KINDS, "a study that nobody knows"])
 def test_every_kind_shows_its_tables_and_pictures(name):
-    (chapter,) = chapters([("run", known_study(name))])
+    chapter = _chapter(name)
     assert isinstance(chapter, Chapter)
     titles = [section.title for section in chapter.sections]
     assert len(titles) == len(set(titles))
@@ -63,14 +71,14 @@ def test_studies_of_one_kind_have_keys_of_their_own():
 
 
 def test_the_summary_has_the_best_methods_and_the_checks():
-    summary = chapters([("run", known_study())])[0].summary
+    summary = _chapter("figure2").summary
     assert summary.table
     # Of 50 and 150, GNN leaves 40 and 100 or 80 and 120; op counts' second result failed.
     assert [row[1] for row in summary.table.rows] == ["GNN", "op counts"]
     assert f"GNN on {GROUP}, 1.127 (0.884–1.369)." in summary.sentences[0]  # noqa: RUF001
     assert summary.sentences[0].endswith("overlap with those of 0 of 1 other methods.")
     assert "Of 4 results 3 passed their check, 3 of these" in summary.sentences[-1]
-    aims = chapters([("run", known_study("win"))])[0].summary
+    aims = _chapter("win").summary
     assert aims.table
     assert aims.table.headings[-1] == "aims reached"
     assert aims.table.rows[0][-1] == "4 of 6"
@@ -87,7 +95,7 @@ def test_share_at_least_as_good(comparison):
 def test_learning_curves(comparison):
     assert learning_curves(comparison)
     for kind in ("figure2", "figure4"):
-        (chapter,) = chapters([("run", known_study(kind))])
+        chapter = _chapter(kind)
         (learning,) = [s for s in chapter.sections if s.title.startswith("Learning")]
         assert learning.picture
         assert "of the split validation" in learning.text[0]

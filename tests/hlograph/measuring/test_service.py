@@ -10,10 +10,12 @@ import pytest
 from hlograph.errors import NotExecutableError
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import Effort, Job, Trial
+from hlograph.measuring.worker import UNCHANGED
 from hlograph.plans import Plan
 from hlograph.programs import Program
 
 X = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
+LONG_ROWS = np.random.default_rng(0).standard_normal((4, 4096), np.float32)
 SHORT = Effort(pairs=4, block_seconds=0.001, max_seconds=1, thorough=False)
 LONG = Effort(pairs=10**9, block_seconds=0.001, max_seconds=60, thorough=False)
 THOROUGH = Effort(pairs=4, block_seconds=0.001, max_seconds=1, thorough=True)
@@ -46,6 +48,55 @@ def test_what_a_trial_finds():
     assert failed.measured is None
     assert failed.ratio == 0
     assert "no-such-pass" in failed.error
+
+
+def test_a_plan_of_the_same_code_as_the_default_is_not_timed():
+    same = Plan(steps=("call-inliner",))
+    with Measurer(_job(), workers=1) as measurer:
+        quick, thorough = measurer.measure([Trial(same, SHORT), Trial(same, THOROUGH)])
+    assert (quick.measured, quick.error) == (None, UNCHANGED)
+    assert thorough.measured is not None
+    assert not thorough.changes
+
+
+def test_plans_of_equal_code_are_timed_once():
+    both = Plan(steps=("call-inliner",), flags=NARROW.flags)
+    with Measurer(_job(), workers=1) as measurer:
+        first, second = measurer.measure([Trial(NARROW, SHORT), Trial(both, SHORT)])
+    assert first.measured is not None
+    assert second.measured == first.measured
+    assert second.plan.digest == both.digest
+
+
+def test_changes_of_the_final_module_and_where_the_default_spends_its_time():
+    def function(x):
+        return jnp.sort(jnp.tanh(x))[:, :2]
+
+    job = Job(Program.of(jax.jit(function).lower(LONG_ROWS)), [LONG_ROWS])
+    module = job.program.module()
+    module.run("call-inliner")
+    (found,) = module.rewrites(["sort-prefix-as-top-k"])
+    plan = Plan(steps=("call-inliner", found.place))
+    with Measurer(job, workers=1) as measurer:
+        (outcome,) = measurer.measure([Trial(plan, SHORT, profiled=True)])
+    assert outcome.measured is not None, outcome.error
+    assert outcome.changes["sort"] == (1, 0)
+    assert outcome.hot is not None
+    assert outcome.hot["sort"] == outcome.hot[f"sort {LONG_ROWS.size}"] > 0.5
+    assert 0 < outcome.hot["tanh"] < outcome.hot["sort"]
+
+
+def test_a_plan_that_leads_must_compute_the_same_on_extreme_inputs():
+    x = np.random.default_rng(0).uniform(0, 1, (16, 8192)).astype(np.float32)
+    job = Job(Program.of(jax.jit(lambda x: jnp.cumsum(x, 1)).lower(x)), [x])
+    module = job.program.module()
+    module.run("call-inliner")
+    (found,) = module.rewrites(["cumulative-sum-in-blocks"])  # for finite values
+    plan = Plan(steps=("call-inliner", found.place), numerics="close")
+    with Measurer(job, workers=1) as measurer:
+        (outcome,) = measurer.measure([Trial(plan, SHORT)])
+    assert outcome.measured is None
+    assert outcome.error.startswith("outputs are different: on infinities inputs")
 
 
 def test_a_worker_that_dies_costs_its_candidate():

@@ -1,0 +1,3 @@
+from tests.hlograph.own_machine import own_lock
+
+__all__ = ["own_lock"]

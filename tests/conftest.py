@@ -1,0 +1,65 @@
+"""What the whole suite has in common: the order of its files, and how its workers begin."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from hlograph.isolation import pool, slot
+
+ROOT = Path(__file__).parent
+# Folders and files with the longest tests, which train, measure, or start processes. They come
+# first, so that at the end the processes of pytest-xdist share small files.
+LONG = (
+    "experiments/training",
+    "experiments/workers",
+    "experiments/paper",
+    "experiments/search/rewriting",
+    "hlograph/optimization",
+    "experiments/search",
+    "benchmarks",
+    "campaigns",
+    "docs",
+    "hlograph/transforms/forms",
+    "experiments",
+    "hlograph/measuring",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts the longest tests first, and leaves the order otherwise as it is."""
+    items.sort(key=_place)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Prepares what makes tests of many files faster."""
+    # Libraries have millions of objects, through which each collection of garbage would go.
+    gc.collect()
+    gc.freeze()
+    if any("experiments" in item.path.relative_to(ROOT).parts for item in session.items):
+        _share_a_fork_server()
+
+
+def _place(item: pytest.Item) -> int:
+    path = item.path.relative_to(ROOT)
+    for place, folder in enumerate(LONG):
+        if path.is_relative_to(folder):
+            return place
+    return len(LONG)
+
+
+def _share_a_fork_server() -> None:
+    """Has the fork server import what workers of policies need, whichever pool is the first.
+
+    A process has one fork server. If the first pool does not name these modules, each worker of a
+    later one imports torch itself, which takes seconds.
+    """
+    from experiments.workers.pools import PRELOADED
+
+    def preload(modules: Sequence[str]) -> None:
+        slot.preload((*modules, "hlograph.measuring.worker", *PRELOADED))
+
+    pool.preload = preload  # pyright: ignore[reportAttributeAccessIssue]
