@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.outcomes.metrics import geometric_mean
-from hlograph.measuring.bootstrap import bootstrap_interval
+from hlograph.timing.bootstrap import bootstrap_interval
 
 CONTROL = "control"
 """Method of pairs that compare a module with itself, compiled twice; they show the noise."""

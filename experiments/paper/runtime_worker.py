@@ -21,7 +21,7 @@ from hlograph.execution.equivalence.arrays import Array
 from hlograph.execution.executable import Executable, random_inputs, time_in_turn
 from hlograph.isolation import FlightRecorder, Pool, WorkerPool
 from hlograph.isolation import Limits as PoolLimits
-from hlograph.measuring.bootstrap import bootstrap_interval
+from hlograph.timing.bootstrap import bootstrap_interval
 
 ORIGINAL = "the original"
 """Note in the flight recorder for work on the module as it is in the corpus."""

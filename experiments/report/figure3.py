@@ -16,7 +16,7 @@ from experiments.report.section import (
     ratio,
 )
 from experiments.report.style import GREY, colours, picture
-from hlograph.measuring.bootstrap import bootstrap_interval
+from hlograph.timing.bootstrap import bootstrap_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

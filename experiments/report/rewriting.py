@@ -20,7 +20,7 @@ from experiments.report.section import (
     over_seeds,
 )
 from experiments.report.summary import Measured, best, ratio_to
-from hlograph.measuring.bootstrap import bootstrap_interval
+from hlograph.timing.bootstrap import bootstrap_interval
 
 _SIMPLIFY = "xla-simplify"
 _AGAINST = ("xla-cpu", _SIMPLIFY)

@@ -15,11 +15,11 @@ from functools import partial
 from pathlib import Path
 
 from hlograph.errors import HloError
-from hlograph.measuring import lock
 from hlograph.optimization.methods import Listed, Method
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
 from hlograph.storage.atomic_write import write_bytes_atomically
+from hlograph.timing import lock
 
 _CHECKOUT = Path(__file__).parents[2]
 _SECONDS = 20.0

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from experiments.outcomes.metrics import geometric_mean
 from hlograph.errors import DamagedFileError
-from hlograph.measuring.bootstrap import bootstrap_interval
 from hlograph.storage.atomic_write import write_text_atomically
+from hlograph.timing.bootstrap import bootstrap_interval
 
 FASTER, SLOWER = 1.1, 0.98
 """Ratios that count as a win, and that no program may fall below."""

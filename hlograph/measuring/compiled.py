@@ -10,9 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from hlograph.measuring.runs import Run
 from hlograph.profiling.kernels import measure
 from hlograph.profiling.optimized_module import OptimizedModule
+from hlograph.timing.runs import Run
 
 _OPCODE = re.compile(r"^\s*(?:ROOT )?\S+ = (?:\(.*?\)|\S+) ([\w-]+)\(", re.M)
 _DIMENSIONS = re.compile(r"\w\[([\d,]*)\]")

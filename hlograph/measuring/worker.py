@@ -13,14 +13,14 @@ import numpy as np
 
 from hlograph.errors import HloError, NotExecutableError
 from hlograph.isolation.flight_recorder import FlightRecorder
-from hlograph.measuring import lock
-from hlograph.measuring.bootstrap import bootstrap_interval
 from hlograph.measuring.compiled import FinalModule, hot_operations
-from hlograph.measuring.runs import Run, seconds_in_turns
 from hlograph.measuring.samples import Samples
 from hlograph.measuring.trial import Effort, Job, Outcome, Trial
 from hlograph.measuring.verification import Checks, Runner, Verifier
 from hlograph.plans import Measured, Plan, compile_program
+from hlograph.timing import lock
+from hlograph.timing.bootstrap import bootstrap_interval
+from hlograph.timing.runs import Run, seconds_in_turns
 
 DEFAULT = b"default"
 """Note of an operation of jaxlib's default in the flight recorder; a plan's is its digest."""

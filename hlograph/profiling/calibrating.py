@@ -14,8 +14,8 @@ from hlograph.kernel_times import Rates, features, fit_rates
 from hlograph.storage.machine import machine
 
 if TYPE_CHECKING:
-    from hlograph.measuring.runs import Run
     from hlograph.profiling.calibration_programs import SmallProgram
+    from hlograph.timing.runs import Run
 
 # Many short blocks: on a busy machine, the fastest of them was alone.
 _BLOCKS = 15
@@ -74,7 +74,7 @@ def calibrate(
 
 def measure(programs: Sequence[SmallProgram]) -> list[Point]:
     """Compiles programs, and measures one run of each, while other measurements wait."""
-    from hlograph.measuring import lock
+    from hlograph.timing import lock
 
     with lock.compiling():
         compiled = [_compiled(program) for program in programs]
@@ -95,9 +95,9 @@ def _compiled(program: SmallProgram) -> tuple[tuple[tuple[int, float], ...], Run
     """Returns the work of a program, and its executable with arguments."""
     import jax
 
-    from hlograph.measuring.runs import Run
     from hlograph.plans import compile_program
     from hlograph.programs import Program
+    from hlograph.timing.runs import Run
 
     lowered = Program.of(jax.jit(program.function).lower(*program.arguments))
     work = tuple(native().work(lowered.module()._native))
@@ -106,7 +106,7 @@ def _compiled(program: SmallProgram) -> tuple[tuple[tuple[int, float], ...], Run
 
 def _seconds(run: Run) -> float:
     """Returns the seconds of the fastest of some blocks of runs."""
-    from hlograph.measuring.runs import seconds_in_turns
+    from hlograph.timing.runs import seconds_in_turns
 
     times = seconds_in_turns(
         [run], pairs=_BLOCKS, block_seconds=_BLOCK_SECONDS, max_seconds=_MAX_SECONDS

@@ -7,10 +7,10 @@ from typing import Any
 
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array, dtype_of
-from hlograph.measuring.runs import on_device
 from hlograph.plans import Plan, compile_program
 from hlograph.profiling.profile import Profile, profile_executable
 from hlograph.programs import Program
+from hlograph.timing.runs import on_device
 
 
 def profile_program(

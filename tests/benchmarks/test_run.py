@@ -25,6 +25,7 @@ TINY = replace(
     workers=(1,),
     random_seconds=0.02,
     threads=1,
+    rules=("sort-prefix-as-top-k",),
 )
 """The smallest settings of every group."""
 

@@ -141,6 +141,15 @@ def test_an_interrupted_search_keeps_the_file_unless_it_found_a_plan(call, plan,
     assert Plan.load("tiny.plan.json").method == "found"
 
 
+@pytest.fixture
+def interruptible():
+    """Interrupts raise KeyboardInterrupt, also where a shell runs the tests in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_interrupts_are_noted_and_raised(capsys):
     with noted_interrupts() as noted:
         with pytest.raises(KeyboardInterrupt):

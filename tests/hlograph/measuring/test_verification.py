@@ -5,11 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hlograph.measuring.runs import Run
 from hlograph.measuring.samples import Samples
 from hlograph.measuring.verification import Verifier
 from hlograph.plans import compile_program
 from hlograph.programs import Program
+from hlograph.timing.runs import Run
 
 X = np.linspace(-2, 2, 96, dtype=np.float32).reshape(8, 12)
 

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from hlograph.measuring.bootstrap import bootstrap_interval
+from hlograph.timing.bootstrap import bootstrap_interval
 
 
 def test_bootstrap_interval():

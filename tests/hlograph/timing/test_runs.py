@@ -2,9 +2,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlograph.measuring.runs import Run, seconds_in_turns
 from hlograph.plans import compile_program
 from hlograph.programs import Program
+from hlograph.timing.runs import Run, seconds_in_turns
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 

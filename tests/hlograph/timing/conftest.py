@@ -1,0 +1,3 @@
+from tests.hlograph.own_machine import cache
+
+__all__ = ["cache"]
