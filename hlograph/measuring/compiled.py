@@ -7,7 +7,7 @@ import importlib
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
 from hlograph.profiling.kernels import measure
@@ -53,28 +53,54 @@ class FinalModule(NamedTuple):
         return {name: (one, two) for name, (one, two) in both.items() if one != two}
 
 
-def hot_operations(executable: Any, run: Run) -> dict[str, float]:
-    """Returns the share of a run's time in the kernels that contain each kind of instruction.
+class Shares(NamedTuple):
+    """Shares of a run's time.
 
-    Kinds are opcodes, and opcodes with the number of their elements: see ``kinds_of``. The share of
-    a fusion counts for all of its instructions, so the shares add up to more than 1.
-
-    Args:
-        executable: An executable of jaxlib.
-        run: A run of it.
-
-    Raises:
-        HloError: XLA's profiler recorded nothing.
+    Attributes:
+        kinds: Share in the kernels that contain each kind of instruction: opcodes, and opcodes with
+            the number of their elements (see ``kinds_of``). The share of a fusion counts for all of
+            its instructions, so the shares add up to more than 1.
+        instructions: Share of each instruction of the final module, by name. What an instruction
+            calls, such as the body of a loop, is a part of its time.
     """
-    measured = measure(executable, run.seconds, runs=_PROFILE_RUNS, max_seconds=_PROFILE_SECONDS)
-    program = measured.program
-    timed = {kernel.name for kernel in measured.kernels}
+
+    kinds: Mapping[str, float]
+    instructions: Mapping[str, float]
+
+    @classmethod
+    def of(cls, executable: Any, run: Run) -> Shares:
+        """Profiles an executable of jaxlib.
+
+        Raises:
+            HloError: XLA's profiler recorded nothing.
+        """
+        found = measure(executable, run.seconds, runs=_PROFILE_RUNS, max_seconds=_PROFILE_SECONDS)
+        own = {kernel.name: kernel.seconds / found.seconds for kernel in found.kernels}
+        own = {name: share for name, share in own.items() if name in found.program.instructions}
+        return cls(_by_kind(own, found.program), _by_name(own, found.program))
+
+
+def _by_kind(own: Mapping[str, float], program: OptimizedModule) -> dict[str, float]:
     shares: dict[str, float] = defaultdict(float)
-    for kernel in measured.kernels:
-        if kernel.name in program.instructions:
-            for kind in _contained(kernel.name, program, timed):
-                shares[kind] += kernel.seconds / measured.seconds
+    for name, share in own.items():
+        for kind in _contained(name, program, own):
+            shares[kind] += share
     return dict(shares)
+
+
+def _by_name(own: Mapping[str, float], program: OptimizedModule) -> dict[str, float]:
+    shares: dict[str, float] = {}
+
+    def total(name: str) -> float:
+        if name not in shares:
+            called = program.instructions[name].called
+            inner = (one.name for c in called for one in program.computations.get(c, ()))
+            shares[name] = own.get(name, 0.0) + sum(map(total, inner))
+        return shares[name]
+
+    for name in program.instructions:
+        total(name)
+    return shares
 
 
 def kinds_of(opcode: str, shape: str) -> tuple[str, str]:
@@ -91,7 +117,7 @@ def kinds_of(opcode: str, shape: str) -> tuple[str, str]:
     return f"{opcode} {elements}", opcode
 
 
-def _contained(name: str, program: OptimizedModule, timed: set[str]) -> set[str]:
+def _contained(name: str, program: OptimizedModule, timed: Container[str]) -> set[str]:
     """Returns the kinds of an instruction, and of those that it runs and that have no time."""
     instruction = program.instructions[name]
     found = set(kinds_of(instruction.opcode, instruction.shape))

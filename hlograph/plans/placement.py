@@ -36,6 +36,15 @@ class Placement:
     decision: Decision
     value: str = ""
 
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """What it decides: of two placements with the same subject, one can hold.
+
+        A fusion may be computed within several users.
+        """
+        user = (self.value,) if self.decision == "fuse" else ()
+        return (self.instruction, self.decision, *user)
+
     def to_json(self) -> dict[str, str]:
         """Returns the placement as a JSON object."""
         found: dict[str, str] = {"instruction": self.instruction, "decision": self.decision}

@@ -160,8 +160,7 @@ class Plan:
                 raise PlanError(
                     f"expected plans with the same {what} to merge, got {mine!r} and {theirs!r}"
                 )
-        placements = {(one.instruction, one.decision): one for one in self.placements}
-        placements |= {(one.instruction, one.decision): one for one in other.placements}
+        placements = {one.subject: one for one in (*self.placements, *other.placements)}
         return Plan(
             program=other.program or self.program,
             fingerprint=other.fingerprint or self.fingerprint,

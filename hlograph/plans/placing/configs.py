@@ -24,6 +24,12 @@ def set_partitions(one: Instruction, parts: tuple[int, ...]) -> None:
         one.attributes.pop(_CONFIG, None)
 
 
+def library_kind(one: Instruction) -> str:
+    """Returns XLA's name of the library's fusion that an instruction is; empty for others."""
+    config = json.loads(one.attributes.get(_CONFIG, "{}")) if one.kind == "kCustom" else {}
+    return str(config.get("fusion_config", {}).get("kind", ""))
+
+
 def set_library(one: Instruction, kind: str) -> None:
     """Makes a fusion that of a library, by XLA's name of its kind; empty makes a loop fusion."""
     one.attributes["kind"] = "kCustom" if kind else "kLoop"

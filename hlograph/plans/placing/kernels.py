@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from hlograph.plans.errors import PlanError
 from hlograph.plans.placing.configs import partitions_of, set_partitions
 from hlograph.plans.placing.hlo_text import Computation, Instruction, ModuleText
+from hlograph.plans.placing.kinds import is_library_fusion
 
 _ATTRIBUTES = "frontend_attributes"
 SMALL_CALL = 'xla_cpu_small_call="true"'
@@ -64,7 +65,7 @@ def place_one_kernel(module: ModuleText, name: str, value: str) -> None:
     if value:
         raise PlanError(f"expected no value for one-kernel, got {value!r}")
     check_one_kernel(module, home, one)
-    for inner in _inner(module, one):
+    for inner in inner_instructions(module, one):
         if partitions_of(inner):
             set_partitions(inner, ())
     attributes = one.attributes.get(_ATTRIBUTES, "{}").strip("{}")
@@ -84,8 +85,16 @@ def place_one_kernel(module: ModuleText, name: str, value: str) -> None:
     module.add(body)
 
 
-def check_one_kernel(module: ModuleText, home: Computation, one: Instruction) -> None:
+def check_one_kernel(
+    module: ModuleText, home: Computation, one: Instruction, *, libraries: bool = False
+) -> None:
     """Checks that a loop or call can be compiled as one kernel.
+
+    Args:
+        module: The module.
+        home: The computation of the loop or call.
+        one: The loop or call.
+        libraries: True accepts calls of libraries in it, which have to be replaced before.
 
     Raises:
         PlanError: It cannot.
@@ -97,7 +106,9 @@ def check_one_kernel(module: ModuleText, home: Computation, one: Instruction) ->
     if SMALL_CALL in one.attributes.get(_ATTRIBUTES, ""):
         raise PlanError(f"{one.name} is one kernel already")
     check_no_kernel_around(module, home)
-    for inner in _inner(module, one):
+    for inner in inner_instructions(module, one):
+        if libraries and is_library_fusion(inner):
+            continue
         if inner.opcode in _UNAVAILABLE or inner.kind == "kCustom":
             what = "library call" if inner.kind == "kCustom" else inner.opcode
             raise PlanError(f"{one.name} has the {what} {inner.name}, which no single kernel takes")
@@ -119,8 +130,9 @@ def check_no_kernel_around(module: ModuleText, home: Computation) -> None:
                 waiting.append(outer.name)
 
 
-def _inner(module: ModuleText, one: Instruction) -> Iterator[Instruction]:
+def inner_instructions(module: ModuleText, one: Instruction) -> Iterator[Instruction]:
+    """Yields the instructions of all computations that an instruction calls."""
     for name in one.calls:
         for inner in module.computations[name].instructions:
             yield inner
-            yield from _inner(module, inner)
+            yield from inner_instructions(module, inner)

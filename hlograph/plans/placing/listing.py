@@ -27,7 +27,11 @@ def placements_of(proto: bytes) -> list[Placement]:
     Args:
         proto: Serialized ``HloModuleProto`` of the optimized module.
     """
-    module = ModuleText.parse(jaxlib_modules.text_of(proto, literals=False))
+    return placements_in(ModuleText.parse(jaxlib_modules.text_of(proto, literals=False)))
+
+
+def placements_in(module: ModuleText) -> list[Placement]:
+    """Returns the placements that apply to a module that was parsed; see ``placements_of``."""
     fused = {
         name for _, one in module.instructions() if one.opcode == "fusion" for name in one.calls
     }

@@ -1,0 +1,211 @@
+"""Kinds of places: instructions of an optimized module that do equal work on equal shapes.
+
+A decision about a kind holds wherever that work stands: in each layer of a network, and in another
+version of the program, whatever the names of the instructions are there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hlograph.plans import jaxlib_modules
+from hlograph.plans.errors import PlanError
+from hlograph.plans.placement import Placement
+from hlograph.plans.placing.carrying_out import place_one, written
+from hlograph.plans.placing.configs import library_kind
+from hlograph.plans.placing.hlo_text import Computation, Instruction, ModuleText
+from hlograph.plans.placing.kernels import check_one_kernel, inner_instructions
+from hlograph.plans.placing.kinds import is_library_fusion
+from hlograph.plans.placing.library import check_no_library
+from hlograph.plans.placing.listing import placements_in
+from hlograph.plans.placing.splitting import fusion_around
+
+_NAME = re.compile(r"%[^\s,{}()]+")
+# What says nothing of the work: where it is divided, and in what order it runs.
+_IGNORED = frozenset({"backend_config", "metadata", "control-predecessors", "frontend_attributes"})
+_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A decision about a kind of places, and the placements that carry it out in one module.
+
+    Attributes:
+        kind: Kind of the places.
+        decision: Decision and value without names of instructions, such as ``partitions 2``.
+        placements: One placement for each place.
+        places: Names of the instructions at these places, which run as wholes.
+        about: Opcode and shape of the places.
+    """
+
+    kind: str
+    decision: str
+    placements: tuple[Placement, ...]
+    places: tuple[str, ...]
+    about: str
+
+
+def decided_in(proto: bytes) -> list[Decided]:
+    """Returns the decisions that apply to a module, by kinds of places.
+
+    Args:
+        proto: Serialized ``HloModuleProto`` of the optimized module.
+    """
+    module = ModuleText.parse(jaxlib_modules.text_of(proto, literals=False))
+    kinds, homes = Kinds(module), dict(_homes(module))
+    found: dict[tuple[str, str], list[tuple[Placement, str]]] = {}
+    about: dict[str, str] = {}
+    for placement in placements_in(module):
+        (home, one), decision = _place(module, homes, placement)
+        kind = kinds.of(home, one)
+        about[kind] = f"{one.opcode} {one.shape}"
+        if placement.decision == "fuse":
+            decision = f"fuse {kinds.of(*homes[placement.value])}"
+        found.setdefault((kind, decision), []).append((placement, one.name))
+    decided = [
+        Decided(
+            kind,
+            decision,
+            tuple(placement for placement, _ in several),
+            tuple(dict.fromkeys(name for _, name in several)),
+            about[kind],
+        )
+        for (kind, decision), several in found.items()
+    ]
+    return [*_loops_without_libraries(module, kinds), *_into_all_users(decided), *decided]
+
+
+def place_all(proto: bytes, placements: Sequence[Placement]) -> list[Placement]:
+    """Returns those of some placements that apply, one after the other.
+
+    An earlier one may have taken what a later one is about.
+
+    Args:
+        proto: Serialized ``HloModuleProto`` of the optimized module.
+        placements: The placements.
+
+    Raises:
+        PlanError: jaxlib does not read the module with them.
+    """
+    module = ModuleText.parse(jaxlib_modules.text_of(proto, literals=False))
+    kept = []
+    for placement in placements:
+        try:
+            place_one(module, placement)
+        except PlanError:
+            continue
+        kept.append(placement)
+    written(module)
+    return kept
+
+
+def _loops_without_libraries(module: ModuleText, kinds: Kinds) -> Iterator[Decided]:
+    """Yields the decision to compile a loop as one kernel, in which no library is called any more.
+
+    A call of a library in a loop of small arrays takes longer than what it computes.
+    """
+    found: dict[str, list[tuple[Instruction, list[Instruction]]]] = {}
+    for home, one in module.instructions():
+        if one.opcode == "while" and (inner := _replaceable_libraries(module, home, one)):
+            found.setdefault(kinds.of(home, one), []).append((one, inner))
+    for kind, loops in found.items():
+        calls = {fusion.name: None for _, inner in loops for fusion in inner}
+        placements = [Placement(name, "library", "none") for name in calls]
+        placements += [Placement(loop.name, "one-kernel") for loop, _ in loops]
+        places = tuple(loop.name for loop, _ in loops)
+        about = f"while {loops[0][0].shape}"
+        yield Decided(kind, "one-kernel without libraries", tuple(placements), places, about)
+
+
+def _replaceable_libraries(
+    module: ModuleText, home: Computation, loop: Instruction
+) -> list[Instruction]:
+    """Returns the calls of libraries in a loop, if it could be one kernel without them."""
+    calls = [one for one in inner_instructions(module, loop) if is_library_fusion(one)]
+    try:
+        check_one_kernel(module, home, loop, libraries=True)
+        for one in calls:
+            check_no_library(module, one)
+    except PlanError:
+        return []
+    return calls
+
+
+def _into_all_users(decided: Sequence[Decided]) -> Iterator[Decided]:
+    """Yields the decision to fuse into all users, for kinds of places with several users."""
+    users: dict[str, list[Decided]] = {}
+    for one in decided:
+        if one.decision.startswith("fuse "):
+            users.setdefault(one.kind, []).append(one)
+    for kind, several in users.items():
+        if len(several) > 1:
+            placements = tuple(placement for one in several for placement in one.placements)
+            places = tuple(dict.fromkeys(name for one in several for name in one.places))
+            yield Decided(kind, "fuse all", placements, places, several[0].about)
+
+
+class Kinds:
+    """Kinds of the instructions of one module.
+
+    Args:
+        module: The module, which must not change.
+    """
+
+    def __init__(self, module: ModuleText) -> None:
+        self._module = module
+        self._digests: dict[str, str] = {}
+
+    def of(self, home: Computation, one: Instruction) -> str:
+        """Returns the kind of an instruction, as 12 hexadecimal digits.
+
+        Args:
+            home: The computation of the instruction.
+            one: The instruction.
+        """
+        shapes = home.by_name
+        return _digest([*self._own(one), *(shapes[name].shape for name in one.operands)])
+
+    def _own(self, one: Instruction) -> Iterator[str]:
+        yield f"{one.shape} {one.opcode} {one.argument} {library_kind(one)}"
+        for key, value in sorted(one.attributes.items()):
+            if key not in _IGNORED:
+                yield f"{key}={_NAME.sub('%', value)}"
+        yield from map(self._content, one.calls)
+
+    def _content(self, name: str) -> str:
+        """Returns a digest of a computation without names."""
+        if name not in self._digests:
+            body = self._module.computations[name].instructions
+            numbers = {one.name: str(number) for number, one in enumerate(body)}
+            lines = [
+                " ".join(
+                    [str(one.is_root), *self._own(one), *(numbers[name] for name in one.operands)]
+                )
+                for one in body
+            ]
+            self._digests[name] = _digest(lines)
+        return self._digests[name]
+
+
+def _homes(module: ModuleText) -> Iterator[tuple[str, tuple[Computation, Instruction]]]:
+    for home, one in module.instructions():
+        yield one.name, (home, one)
+
+
+def _place(
+    module: ModuleText, homes: Mapping[str, tuple[Computation, Instruction]], placement: Placement
+) -> tuple[tuple[Computation, Instruction], str]:
+    """Returns the instruction that runs as a whole, and the decision without names."""
+    home, one = homes[placement.instruction]
+    words = [placement.decision, placement.value] if placement.value else [placement.decision]
+    if placement.decision == "unfuse" and one.opcode != "fusion":
+        words.append(str(home.instructions.index(one)))
+        one, home = fusion_around(module, home, one.name)
+    return (home, one), " ".join(words)
+
+
+def _digest(lines: list[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:_DIGITS]

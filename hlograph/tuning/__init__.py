@@ -1,0 +1,1 @@
+"""Tuning of a program: the knobs that its compilation leaves open, and searches over them."""

@@ -1,0 +1,131 @@
+"""Greedy coordinate search: one changed value at a time on the best point."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+from hlograph.tuning.knobs import DEFAULT, STAGES, Knob, Point, Stage
+from hlograph.tuning.searcher import Result, Space
+from hlograph.tuning.searchers.gains import Gains
+from hlograph.tuning.searchers.knob_lists import KnobLists
+from hlograph.tuning.searchers.memory import Memory, is_bad
+
+_HURTS = 0.97
+"""A value hurts clearly if even the upper end of its interval is below this."""
+
+
+class _Move(NamedTuple):
+    """A value of a knob, and the point that it was tried on."""
+
+    base: Point
+    name: str
+    value: str
+
+
+class Coordinate:
+    """Proposes the best point with one value changed, the largest expected gain first.
+
+    The expected gain is the knob's share of the time, times a mean by kind of value that is updated
+    with each result (see ``Gains``). A point becomes the best one if it is clearly better. In a
+    first round each value of each knob is tried once, on whatever point is the best one then. Then
+    values are tried again on a best point that they were not tried on, those that brought most
+    first, except those that hurt clearly. Values that were set are also set back then.
+
+    It draws nothing. With a start that was not measured it waits for the start's result.
+
+    Args:
+        space: The space.
+        seed: Is not used.
+        start: Point to begin with.
+        stages: Stages whose knobs are changed.
+        gains: Expected gains of values; None begins with optimism about all of them.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        seed: int = 0,
+        *,
+        start: Point = Point(),  # noqa: B008 (points are frozen)
+        stages: Collection[Stage] = STAGES,
+        gains: Gains | None = None,
+    ) -> None:
+        del seed
+        self._start = start
+        self._lists = KnobLists(space, stages)
+        self._gains = gains or Gains()
+        self._memory = Memory()
+        self._moves: dict[Point, _Move] = {}
+        # Log ratio by name and value: None until it is told, or if it hurt clearly.
+        self._tried: dict[tuple[str, str], float | None] = {}
+
+    def ask(self) -> Point | None:
+        """Returns the next point; None if nothing is left, or nothing until more is told."""
+        if self._memory.is_new(self._start):
+            return self._memory.propose(self._start)
+        if self._start not in self._memory.told:
+            return None
+        best = self._memory.best
+        for name, value in self._ranked(best):
+            point = best.but(name, value)
+            if self._memory.is_new(point):
+                self._moves[point] = _Move(best, name, value)
+                self._tried.setdefault((name, value), None)
+                return self._memory.propose(point)
+        return None
+
+    def tell(self, point: Point, result: Result) -> None:
+        """Takes note of a point's result, also of one that it has not proposed."""
+        move = self._moves.get(point) or self._move_to(point)
+        if move is not None:
+            self._judge(move, result)
+        self._memory.tell(point, result)
+
+    def _ranked(self, best: Point) -> Iterator[tuple[str, str]]:
+        """Yields the values to try on a point, in order."""
+        values = best.values
+        first: list[tuple[float, str, str]] = []
+        again: list[tuple[float, str, str]] = []
+        for knob in self._lists.at(best):
+            current = values.get(knob.name, DEFAULT)
+            for value in (*knob.values, DEFAULT):
+                if value == current:
+                    continue
+                expected = self._gains.expected(knob, value, current)
+                if value != DEFAULT and (knob.name, value) not in self._tried:
+                    first.append((expected, knob.name, value))
+                    continue
+                known = self._tried.get((knob.name, value), expected if value == DEFAULT else None)
+                if known is not None:
+                    again.append((known, knob.name, value))
+        for moves in (first, again):
+            # Equal gains stay in the order of the knobs and their values.
+            for _, name, value in sorted(moves, key=lambda move: -move[0]):
+                yield name, value
+
+    def _move_to(self, point: Point) -> _Move | None:
+        """Returns the move from the best point to another one; None if it is not a single one."""
+        best = self._memory.best
+        changed = [name for name, _ in set(best.items) ^ set(point.items)]
+        if len(set(changed)) != 1:
+            return None
+        return _Move(best, changed[0], point.values.get(changed[0], DEFAULT))
+
+    def _judge(self, move: _Move, result: Result) -> None:
+        """Takes note of what a value brought on the point that it was tried on."""
+        before = self._memory.told[move.base].ratio
+        known = result.ratio > 0 and before > 0
+        log_ratio = math.log(result.ratio) - math.log(before) if known else None
+        hurts = is_bad(result) or result.high < _HURTS * before
+        self._tried[move.name, move.value] = None if hurts else log_ratio
+        knob = self._knob(move)
+        if knob is not None:
+            current = move.base.values.get(move.name, DEFAULT)
+            self._gains.tell(knob, move.value, current, log_ratio)
+
+    def _knob(self, move: _Move) -> Knob | None:
+        # What is told before the first proposal is not worth the seconds that a list may take.
+        knobs = self._lists.known(move.base)
+        return next((knob for knob in knobs if knob.name == move.name), None)

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from hlograph.tuning.knobs import Knob, Point, stage_of
+from hlograph.tuning.searcher import Result
+from hlograph.tuning.searchers import Coordinate, Gains, Kind
+from tests.hlograph.tuning.searchers.spaces import Large, Separable, search
+
+
+class Equal(Separable):
+    """All knobs have a tenth of the time."""
+
+    def knobs(self, point: Point) -> list[Knob]:
+        return [Knob(name, tuple(values), share=0.1) for name, values in self.effects.items()]
+
+
+KINDS = {f"kernel {index}": {"partitions 2": 0.0, "library ynn": 0.0} for index in range(8)}
+
+
+def test_one_value_changes_at_a_time_and_the_best_point_is_kept() -> None:
+    space = Separable()
+    found = search(Coordinate(space), space, 50)
+    best = Point()
+    for point in found.points:
+        assert len({name for name, _ in set(best.items) ^ set(point.items)}) == 1
+        if space.gain(point) > space.gain(best):
+            best = point
+    assert found.ended
+    assert best == space.optimum
+
+
+def test_the_largest_share_comes_first_and_priors_change_the_order() -> None:
+    space = Separable()
+    assert Coordinate(space).ask() == Point.of({"kernel e": "library ynn"})
+    priors: dict[Kind, float] = {("layout", "{0,1}"): 2.0}
+    assert Coordinate(space, gains=Gains(priors)).ask() == Point.of({"layout w": "{0,1}"})
+
+
+def test_kinds_of_values_that_hurt_are_tried_last() -> None:
+    space = Equal(KINDS)
+    searcher = Coordinate(space)
+    words = []
+    while (point := searcher.ask()) is not None and len(words) < 16:
+        ((_, value),) = point.items
+        words.append(value.split()[0])
+        hurts = value.startswith("partitions")
+        searcher.tell(point, Result(0.9, 0.89, 0.91) if hurts else Result(1.0, 0.99, 1.01))
+    assert words[1:9] == ["library"] * 8
+
+
+def test_values_that_hurt_clearly_are_not_tried_on_a_better_point() -> None:
+    effects = {"kernel a": {"x": -0.2}, "kernel b": {"x": -0.01}, "kernel c": {"x": 0.1}}
+    space = Equal(effects)
+    found = search(Coordinate(space), space, 50)
+    with_c = [point for point in found.points if "kernel c" in point.values]
+    assert Point.of({"kernel b": "x", "kernel c": "x"}) in with_c
+    assert Point.of({"kernel a": "x", "kernel c": "x"}) not in with_c
+
+
+def test_a_lead_within_the_noise_is_not_accepted() -> None:
+    space = Equal({"kernel a": {"x": 0.0}, "kernel b": {"x": 0.0}})
+    searcher = Coordinate(space)
+    searcher.tell(searcher.ask() or Point(), Result(1.02, 0.98, 1.05))
+    assert searcher.ask() == Point.of({"kernel b": "x"})
+    searcher.tell(Point.of({"kernel b": "x"}), Result(1.02, 1.01, 1.03))
+    assert searcher.ask() == Point.of({"kernel a": "x", "kernel b": "x"})
+
+
+def test_it_begins_with_the_start_and_waits_for_its_result() -> None:
+    space = Separable()
+    start = Point.of({"layout w": "{1,0}"})
+    searcher = Coordinate(space, start=start)
+    assert searcher.ask() == start
+    assert searcher.ask() is None
+    searcher.tell(start, Result(1.5, 1.4, 1.6))
+    following = searcher.ask()
+    assert following is not None
+    assert set(start.items) < set(following.items)
+
+
+def test_a_start_that_cannot_be_timed_is_left() -> None:
+    space = Separable()
+    start = Point.of({"layout w": "{1,0}"})
+    searcher = Coordinate(space, start=start)
+    searcher.ask()
+    searcher.tell(start, Result(0.0))
+    assert search(searcher, space, 50).best[-1] > 2.4
+
+
+def test_values_can_be_set_back() -> None:
+    effects = {"kernel a": {"x": -0.05}, "kernel b": {"x": 0.1}}
+    space = Equal(effects)
+    searcher = Coordinate(space)
+    searcher.tell(Point.of({"kernel a": "x"}), Result(1.04, 1.0, 1.08))  # by noise
+    found = search(searcher, space, 20)
+    assert space.optimum in found.points
+
+
+def test_only_knobs_of_the_stages_change() -> None:
+    space = Large()
+    found = search(Coordinate(space, stages=("layout", "flags")), space, 40)
+    assert {stage_of(name) for point in found.points for name, _ in point.items} == {
+        "layout",
+        "flags",
+    }
+
+
+def test_gains_are_means_of_log_ratios_by_share() -> None:
+    gains = Gains({("kernel", "x"): 0.1})
+    small, large = (Knob(f"kernel {share}", ("x 1", "y"), share) for share in (0.1, 1.0))
+    assert gains.expected(small, "x 1", "") == 0.1 * gains.mean(("kernel", "x"))
+    before = gains.mean(("kernel", "x"))
+    gains.tell(small, "x 1", "", 0.1)
+    slightly = gains.mean(("kernel", "x"))
+    assert before < slightly
+    for _ in range(3):
+        gains.tell(large, "x 1", "", -0.5)
+    assert gains.mean(("kernel", "x")) < 0 < gains.mean(("kernel", "y"))
+    assert gains.expected(large, "", "x 1") == -gains.expected(large, "x 1", "")
