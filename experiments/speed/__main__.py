@@ -11,19 +11,18 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import tyro
 
 from experiments.outcomes.run_folder import RunFolderError, run_folder
+from experiments.speed.programs import Split, chosen_programs
 from hlograph.errors import HloError
 from hlograph.storage.atomic_write import write_text_atomically
 
 if TYPE_CHECKING:
     from experiments.speed.results import SpeedResult
-    from hlograph.corpus import BenchmarkSet
 
 REFUSED, INTERRUPTED = 2, 130
 
@@ -32,7 +31,7 @@ REFUSED, INTERRUPTED = 2, 130
 class SpeedConfig:
     """Settings of the experiment."""
 
-    split: Literal["train", "validation", "test"] = "test"
+    split: Split = "test"
     """Split of the speed set."""
     benchmarks: tuple[str, ...] = ("*",)
     """Names or globs that select programs of the split."""
@@ -58,60 +57,25 @@ def run(config: SpeedConfig, folder: Path) -> "list[SpeedResult]":
     from tqdm import tqdm
 
     from experiments.speed.results import SpeedResult
-    from experiments.speed.trials import measured_again, raced
+    from experiments.speed.trials import Rules, measured_again, raced
 
-    programs = _programs(config)
+    programs = chosen_programs(config.split, config.benchmarks, config.per_family)
+    rules = Rules(config.budget, config.numerics, config.methods)
     results: dict[str, SpeedResult] = {}
     with tqdm(programs, unit="program", desc="search", disable=None) as bar:
         for benchmark in bar:
             result = SpeedResult.load(folder, benchmark.name)
             if result is None:
                 bar.set_postfix_str(benchmark.name)
-                arguments = (config.budget, config.numerics, config.methods)
-                result = raced(benchmark, *arguments, folder)
+                result = raced(benchmark, rules, folder)
                 result.save(folder)
             results[benchmark.name] = result
-    again = [name for name, result in results.items() if result.method and not _is_final(result)]
+    again = [name for name, result in results.items() if not result.is_final]
     for name in tqdm(again, unit="program", desc="measure again", disable=None):
-        result = measured_again(results[name], programs[name], config.numerics, folder)
+        result = measured_again(results[name], programs[name], rules, folder)
         result.save(folder)
         results[name] = result
     return list(results.values())
-
-
-def _is_final(result: "SpeedResult") -> bool:
-    return bool(result.error) or result.low != result.high
-
-
-def _programs(config: SpeedConfig) -> "BenchmarkSet":
-    from hlograph import corpus
-
-    chosen = corpus.load("speed", config.split).filter(
-        lambda b: any(fnmatchcase(b.name, pattern) for pattern in config.benchmarks)
-    )
-    if not chosen:
-        raise HloError(f"no program of split {config.split} matches {' '.join(config.benchmarks)}")
-    if config.per_family is None:
-        return chosen
-    taken = set(names_per_family(chosen, config.per_family))
-    return chosen.filter(lambda benchmark: benchmark.name in taken)
-
-
-def names_per_family(programs: "BenchmarkSet", number: int) -> list[str]:
-    """Returns the names of some programs of each family: the least, the largest, the second least.
-
-    Args:
-        programs: The programs to choose from.
-        number: Number of programs of each family.
-    """
-    families: dict[str, list[str]] = {}
-    for benchmark in sorted(programs, key=lambda b: (b.op_count, b.name)):
-        families.setdefault(benchmark.family, []).append(benchmark.name)
-    taken = []
-    for names in families.values():
-        for turn in range(min(number, len(names))):
-            taken.append(names[turn // 2] if turn % 2 == 0 else names[-1 - turn // 2])
-    return taken
 
 
 def _save(config: SpeedConfig, results: "Sequence[SpeedResult]", folder: Path) -> None:

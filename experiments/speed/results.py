@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import NamedTuple
 
 from experiments.outcomes.metrics import geometric_mean
 from hlograph.errors import DamagedFileError
@@ -15,6 +16,19 @@ from hlograph.timing.bootstrap import bootstrap_interval
 
 FASTER, SLOWER = 1.1, 0.98
 """Ratios that count as a win, and that no program may fall below."""
+
+
+class CurvePoint(NamedTuple):
+    """What a race had found at a time."""
+
+    seconds: float
+    """Seconds since the race began."""
+    plans: int
+    """Number of measurements so far."""
+    best: float
+    """Largest ratio of a screening so far; 1 before any is faster than the default."""
+    confirmed: float
+    """Largest ratio that a final has confirmed so far; 1 before."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +63,13 @@ class SpeedResult:
     """Duration of the race, in seconds."""
     error: str = ""
     """The reason why the program was not measured; empty if it was."""
+    curve: tuple[CurvePoint, ...] = ()
+    """What the race had found, each time that it had measured a plan."""
+
+    @property
+    def is_final(self) -> bool:
+        """True if there is no plan to measure a second time, or it was."""
+        return not self.method or bool(self.error) or self.low != self.high
 
     def save(self, folder: Path) -> None:
         """Writes the result to a file of its own."""
@@ -66,9 +87,14 @@ class SpeedResult:
             return None
         try:
             content = json.loads(path.read_text())
-            return cls(**{**content, "decisions": tuple(content["decisions"])})
+            curve = tuple(CurvePoint(*point) for point in content.pop("curve", ()))
+            return cls(**{**content, "decisions": tuple(content["decisions"]), "curve": curve})
         except (ValueError, TypeError, KeyError) as error:
             raise DamagedFileError(f"{path} is no result of this version: {error!r}") from error
+
+
+COLUMNS = tuple(field.name for field in fields(SpeedResult) if field.name != "curve")
+"""Columns of the table of results."""
 
 
 def file_of(folder: Path, program: str) -> Path:
@@ -80,12 +106,15 @@ def to_csv(results: Sequence[SpeedResult]) -> str:
     """Returns all results as comma-separated values."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    names = [field.name for field in fields(SpeedResult)]
-    writer.writerow(names)
-    for result in results:
-        row = asdict(result) | {"decisions": "; ".join(result.decisions)}
-        writer.writerow([f"{row[n]:.4g}" if isinstance(row[n], float) else row[n] for n in names])
+    writer.writerow(COLUMNS)
+    writer.writerows(cells(result) for result in results)
     return text.getvalue()
+
+
+def cells(result: SpeedResult) -> list[str]:
+    """Returns the values of a result in a row of ``COLUMNS``."""
+    row = asdict(result) | {"decisions": "; ".join(result.decisions)}
+    return [f"{row[n]:.4g}" if isinstance(row[n], float) else str(row[n]) for n in COLUMNS]
 
 
 def summary(results: Sequence[SpeedResult]) -> list[str]:

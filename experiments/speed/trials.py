@@ -1,59 +1,109 @@
-"""One program of the speed set: a race, and a second measurement of its winner."""
+"""One program: a race, and a second measurement of its winner."""
 
+import functools
+import inspect
 import math
+import shutil
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Protocol
 
+from experiments.speed.curve import Curve
 from experiments.speed.results import SpeedResult
-from hlograph.corpus import Benchmark
 from hlograph.errors import HloError
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, Job, Trial
-from hlograph.optimization import Report, Store, optimize_program
+from hlograph.module import Module
+from hlograph.optimization.measurements import Measurements
+from hlograph.optimization.methods import MakeMethod
+from hlograph.optimization.methods import methods as methods_by_name
+from hlograph.optimization.race import Watch, unwatched
+from hlograph.optimization.report import Report
+from hlograph.optimization.searching import search
+from hlograph.optimization.store import key_of
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
 
 
-def raced(
-    benchmark: Benchmark,
-    budget: float,
-    numerics: Numerics,
-    methods: Sequence[str] | None,
-    folder: Path,
-) -> SpeedResult:
+class Subject(Protocol):
+    """A program to race on, such as a benchmark of the corpus."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def family(self) -> str:
+        """Its family."""
+        ...
+
+    def load(self) -> Module:
+        """Returns the program."""
+        ...
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Rules of a race."""
+
+    budget: float
+    """Seconds of the race."""
+    numerics: Numerics = "close"
+    """Class of results."""
+    methods: Sequence[str] | None = None
+    """Names of the methods; None takes all."""
+    seed: int = 0
+    """Seed of the methods that take one."""
+
+    def makers(self) -> dict[str, MakeMethod]:
+        """Returns the methods, to which the seed is given if they have a parameter ``seed``.
+
+        Raises:
+            HloError: There is no such method.
+        """
+        makers = methods_by_name(self.methods)
+        return {name: _seeded(make, self.seed) for name, make in makers.items()}
+
+
+def raced(subject: Subject, rules: Rules, folder: Path, watch: Watch = unwatched) -> SpeedResult:
     """Searches for a plan of one program, and returns the result, not measured again yet.
 
+    A race that was cut off begins anew, so that all have the same budget.
+
     Args:
-        benchmark: The program.
-        budget: Seconds of the race.
-        numerics: Class of results.
-        methods: Names of the methods; None takes all.
-        folder: Folder of the run, for plans.
+        subject: The program.
+        rules: Rules of the race.
+        folder: Folder of the run, for plans and measurements.
+        watch: Function that is told of each outcome.
+
+    Raises:
+        KeyboardInterrupt: The race was ended by Ctrl-C.
     """
+    measured = folder / "measurements" / _stem(subject)
+    shutil.rmtree(measured, ignore_errors=True)
+    makers = rules.makers()
     try:
-        report = optimize_program(
-            _job(benchmark, numerics),
-            budget=budget,
-            methods=methods,
-            store=Store(folder / "plans"),
-            measure_again=True,
-            progress=False,
-        )
+        job = _job(subject, rules)
+        curve = Curve(watch)
+        report = search(job, makers, rules.budget, Measurements(key_of(job), measured), watch=curve)
     except HloError as error:
-        return _failed(benchmark, str(error))
-    report.plan.save(plan_file(folder, benchmark))
-    return _of_report(benchmark, report)
+        return _failed(subject, str(error))
+    if report.interrupted:
+        raise KeyboardInterrupt
+    report.plan.save(plan_file(folder, subject))
+    return replace(_of_report(subject, report), curve=tuple(curve.points))
 
 
 def measured_again(
-    result: SpeedResult, benchmark: Benchmark, numerics: Numerics, folder: Path
+    result: SpeedResult, subject: Subject, rules: Rules, folder: Path
 ) -> SpeedResult:
     """Returns a result with the second measurement of its plan, in a fresh process."""
     if result.error or not result.method:
         return result
-    plan = Plan.load(plan_file(folder, benchmark))
-    with Measurer(_job(benchmark, numerics), workers=1) as measurer:
+    plan = Plan.load(plan_file(folder, subject))
+    with Measurer(_job(subject, rules), workers=1) as measurer:
         (outcome,) = measurer.measure([Trial(plan, FINAL)])
     measured = outcome.measured
     if measured is None:
@@ -68,20 +118,32 @@ def measured_again(
     )
 
 
-def plan_file(folder: Path, benchmark: Benchmark) -> Path:
+def plan_file(folder: Path, subject: Subject) -> Path:
     """Returns the file of a program's plan."""
-    return folder / "plans" / f"{benchmark.name.replace('/', '--')}.plan.json"
+    return folder / "plans" / f"{_stem(subject)}.plan.json"
 
 
-def _job(benchmark: Benchmark, numerics: Numerics) -> Job:
-    return Job(Program.of(benchmark.load()), None, numerics)
+def _stem(subject: Subject) -> str:
+    return subject.name.replace("/", "--")
 
 
-def _of_report(benchmark: Benchmark, report: Report) -> SpeedResult:
+def _seeded(make: Any, seed: int) -> MakeMethod:
+    try:
+        takes_seed = "seed" in inspect.signature(make).parameters
+    except (TypeError, ValueError):  # an object without a signature
+        takes_seed = False
+    return functools.partial(make, seed=seed) if takes_seed else make
+
+
+def _job(subject: Subject, rules: Rules) -> Job:
+    return Job(Program.of(subject.load()), None, rules.numerics)
+
+
+def _of_report(subject: Subject, report: Report) -> SpeedResult:
     timed = [o.measured.default_seconds for o in report.outcomes if o.measured is not None]
     return SpeedResult(
-        program=benchmark.name,
-        family=benchmark.family,
+        program=subject.name,
+        family=subject.family,
         method=report.plan.method,
         decisions=() if report.plan.is_empty else tuple(report.plan.summary()),
         numerics=report.plan.numerics,
@@ -97,8 +159,8 @@ def _of_report(benchmark: Benchmark, report: Report) -> SpeedResult:
     )
 
 
-def _failed(benchmark: Benchmark, error: str) -> SpeedResult:
+def _failed(subject: Subject, error: str) -> SpeedResult:
     nothing = SpeedResult(
-        benchmark.name, benchmark.family, "", (), "", "", math.nan, 1.0, 1.0, 1.0, 1.0, 1.0, 0, 0.0
+        subject.name, subject.family, "", (), "", "", math.nan, 1.0, 1.0, 1.0, 1.0, 1.0, 0, 0.0
     )
     return replace(nothing, error=error)

@@ -58,7 +58,9 @@ class Optimize(SourceCommand):
     ] = ()
     """Names of the methods that propose plans; all by default."""
     measure_again: Flag = False
-    """Search again although the store has a plan."""
+    """Search again although the store has a plan, without earlier measurements."""
+    search_further: Flag = False
+    """Go on with the search although the store has a plan, from all that was measured before."""
 
     def run(self) -> Answer:
         """Searches for the plans; see the class."""
@@ -86,6 +88,7 @@ class Optimize(SourceCommand):
             methods=self.methods or None,
             store=self.store,
             measure_again=self.measure_again,
+            search_further=self.search_further,
         )
 
     def _folder(self, interrupts: list[int]) -> Answer:

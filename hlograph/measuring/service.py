@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Self
 
-from hlograph.errors import NotExecutableError, WorkerLostError
+from hlograph.errors import NotExecutableError, WorkerCrashedError, WorkerLostError
 from hlograph.isolation import Limits, WorkerPool
 from hlograph.measuring.trial import Job, Outcome, Trial
 from hlograph.measuring.worker import DEFAULT, MakeMeasuringWorker
@@ -64,7 +64,16 @@ class Measurer:
             raise NotExecutableError(
                 f"a process ended in jaxlib's default compilation or run of {self._name}: {words}"
             ) from lost
-        return Outcome(trial.plan, trial.effort.thorough, error=words, seconds=lost.seconds)
+        # What ends its process by itself does so again; what was killed may have been too slow on a
+        # busy machine, or in the way of others.
+        crashed = isinstance(lost, WorkerCrashedError) and lost.note == trial.plan.digest.encode()
+        return Outcome(
+            trial.plan,
+            trial.effort.thorough,
+            error=words,
+            seconds=lost.seconds,
+            accident=not crashed,
+        )
 
     @property
     def pids(self) -> list[int]:

@@ -63,11 +63,14 @@ class Trial:
         plan: The plan.
         effort: Duration of the measurement.
         profiled: True also finds out where the default spends its time.
+        best: Ratio that the fastest plan so far has at least; 0 if not known. A plan that is far
+            behind it is timed briefly.
     """
 
     plan: Plan
     effort: Effort = SCREEN
     profiled: bool = False
+    best: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -82,10 +85,13 @@ class Outcome:
         error: The reason why it was not timed; empty if it was.
         seconds: Wall time of the trial.
         compile_seconds: Time of jaxlib's compilation.
+        memory: Bytes of temporary buffers, as XLA planned them; 0 if it was not timed.
         changes: Numbers of instructions in jaxlib's final modules of the default and of the plan,
             for each opcode in which they differ.
         hot: Share of the default's time in the kernels that contain each kind of instruction; None
-            if the trial did not ask for it. See ``compiled.hot_operations``.
+            if the trial did not ask for it. See ``compiled.Shares``.
+        accident: True if the error may not come again, as a time limit on a busy machine; False if
+            the plan is the reason, or there is no error.
     """
 
     plan: Plan
@@ -95,8 +101,10 @@ class Outcome:
     error: str = ""
     seconds: float = 0.0
     compile_seconds: float = 0.0
+    memory: int = 0
     changes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     hot: Mapping[str, float] | None = None
+    accident: bool = False
 
     @property
     def ratio(self) -> float:

@@ -13,14 +13,14 @@ import numpy as np
 
 from hlograph.errors import HloError, NotExecutableError
 from hlograph.isolation.flight_recorder import FlightRecorder
-from hlograph.measuring.compiled import FinalModule, hot_operations
+from hlograph.measuring.compiled import FinalModule, Shares
 from hlograph.measuring.samples import Samples
 from hlograph.measuring.trial import Effort, Job, Outcome, Trial
 from hlograph.measuring.verification import Checks, Runner, Verifier
 from hlograph.plans import Measured, Plan, compile_program
 from hlograph.timing import lock
 from hlograph.timing.bootstrap import bootstrap_interval
-from hlograph.timing.runs import Run, seconds_in_turns
+from hlograph.timing.runs import Run, hopeless, seconds_in_turns
 
 DEFAULT = b"default"
 """Note of an operation of jaxlib's default in the flight recorder; a plan's is its digest."""
@@ -31,9 +31,6 @@ UNCHANGED = "jaxlib makes the same code of it as of the default"
 # A control that is off by more than this says that the machine is busy: it is measured again.
 _QUIET = 0.04
 _ATTEMPTS = 3
-
-# A candidate this slow in each of the first pairs needs no more of them.
-_HOPELESS = 0.8
 
 # A candidate that is this much faster may win, so it must pass the checks of a winner at once,
 # unless these take long: they run the default some twenty times.
@@ -77,6 +74,7 @@ class MeasuringWorker:
             ) from error
         self._control: Run | None = None
         self._checked: dict[tuple[str, ...], Checks] = {}
+        self._fastest = 0.0  # of the plans that passed a thorough check
         self._known = {self._default.code: Outcome(Plan(), error=UNCHANGED)}
         self._verifier = Verifier(
             job.program,
@@ -104,17 +102,18 @@ class MeasuringWorker:
             runner = self._runner(compiled.executable, digest, limit, self._slow_run())
             checks = self._verifier.check(runner, thorough=thorough)
         except (HloError, RuntimeError) as error:
-            return Outcome(plan, thorough, error=str(error))
+            return Outcome(plan, thorough, error=str(error), accident=_is_accident(error))
         outcome = Outcome(
             plan,
             thorough,
             checks=checks,
             compile_seconds=compiled.seconds,
+            memory=compiled.executable.get_compiled_memory_stats().temp_size_in_bytes,
             changes=self._default.module.changes(compiled.module),
         )
         if not checks.accepted:
             return replace(outcome, error=_refusal(checks))
-        outcome = replace(outcome, measured=self._timed(compiled.run, trial.effort, digest))
+        outcome = replace(outcome, measured=self._timed(compiled.run, trial, digest))
         if not thorough:
             outcome = self._known[compiled.code] = self._checked_lead(outcome, runner)
         return outcome
@@ -122,21 +121,27 @@ class MeasuringWorker:
     def _checked_lead(self, outcome: Outcome, runner: Runner) -> Outcome:
         """Returns the outcome of a plan, refused if it leads and does not pass a thorough check.
 
-        A search would build on it, and lose all of that in the end. Each combination of steps is
-        checked once in a process; flags change what is computed on extreme inputs too seldom.
+        A search would build on it, and lose all of that in the end. In a process, the first plan of
+        each combination of steps is checked, and each plan that is faster than all that passed.
         """
-        steps = outcome.plan.steps
-        if not steps or outcome.ratio < _LEADS or self._default_seconds > _CHECKED:
+        steps, ratio = outcome.plan.steps, outcome.ratio
+        if ratio < _LEADS or self._default_seconds > _CHECKED:
             return outcome
-        if steps not in self._checked:
+        checks = self._checked.get(steps)
+        if checks is None or (checks.accepted and ratio > self._fastest):
             try:
-                self._checked[steps] = self._verifier.check(runner, thorough=True)
+                checks = self._verifier.check(runner, thorough=True)
             except (HloError, RuntimeError) as error:
-                return replace(outcome, measured=None, error=str(error))
-        checks = self._checked[steps]
-        if checks.accepted:
-            return outcome
-        return replace(outcome, measured=None, checks=checks, error=_refusal(checks))
+                accident = _is_accident(error)
+                return replace(outcome, measured=None, error=str(error), accident=accident)
+        if not checks.accepted:
+            # What else the plan decides may be the reason.
+            if steps and outcome.plan.num_decisions == len(steps):
+                self._checked[steps] = checks
+            return replace(outcome, measured=None, checks=checks, error=_refusal(checks))
+        self._checked[steps] = checks
+        self._fastest = max(self._fastest, ratio)
+        return outcome
 
     def _compiled(self, plan: Plan, note: bytes, limit: float) -> _Compiled:
         with lock.compiling(), self._noted(note, limit):
@@ -158,7 +163,7 @@ class MeasuringWorker:
         """Returns where the default spends its time; None if XLA's profiler does not say."""
         with lock.alone(), self._noted(DEFAULT, _HOUR):
             try:
-                return hot_operations(self._default.executable, self._default.run)
+                return dict(Shares.of(self._default.executable, self._default.run).kinds)
             except (HloError, RuntimeError):
                 return None
 
@@ -187,9 +192,10 @@ class MeasuringWorker:
 
         return run
 
-    def _timed(self, run: Run, effort: Effort, note: bytes) -> Measured:
+    def _timed(self, run: Run, trial: Trial, note: bytes) -> Measured:
+        effort = trial.effort
         if not effort.thorough:
-            return self._race([self._default.run, run], effort, note)
+            return self._race([self._default.run, run], effort, note, trial.best)
         if self._control is None:
             quick = self._default.seconds < _LONG_COMPILE
             self._control = (
@@ -207,7 +213,7 @@ class MeasuringWorker:
         assert best is not None
         return best
 
-    def _race(self, runs: list[Run], effort: Effort, note: bytes) -> Measured:
+    def _race(self, runs: list[Run], effort: Effort, note: bytes, best: float = 0.0) -> Measured:
         turns = len(runs) * (effort.least + 2)
         limit = _SECONDS + 2 * effort.max_seconds + turns * self._slow_run()
         with lock.alone(), self._noted(note, limit):
@@ -217,7 +223,7 @@ class MeasuringWorker:
                 block_seconds=effort.block_seconds,
                 max_seconds=effort.max_seconds,
                 least=effort.least,
-                stop=lambda times: bool(np.max(times[:, 0] / times[:, 1]) < _HOPELESS),
+                stop=lambda times: hopeless(times, best),
             )
         ratios = (times[:, 0] / times[:, 1]).tolist()
         low, high = bootstrap_interval(ratios, statistic="median")
@@ -257,6 +263,11 @@ class _Compiled(NamedTuple):
     def code(self) -> tuple[object, ...]:
         """Key that is equal for equal code."""
         return self.module.digest, self.settings
+
+
+def _is_accident(error: Exception) -> bool:
+    """Returns True for an error of time or memory, which other processes take from a plan."""
+    return isinstance(error, _TooSlowError) or "RESOURCE_EXHAUSTED" in str(error)
 
 
 def _refusal(checks: Checks) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from hlograph.errors import HloError
@@ -20,11 +20,14 @@ from hlograph.optimization.arguments import (
     jitted,
 )
 from hlograph.optimization.function import OptimizedFunction
+from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.methods import methods as methods_by_name
 from hlograph.optimization.progress import RaceBar
-from hlograph.optimization.race import Race, leads
+from hlograph.optimization.race import leads
 from hlograph.optimization.report import Report
-from hlograph.optimization.store import Journal, Store, key_of
+from hlograph.optimization.searching import plan_of, search
+from hlograph.optimization.store import Store, key_of
+from hlograph.optimization.versions import plans_of_earlier_version, put_recipe
 from hlograph.plans import (
     NUMERICS,
     Numerics,
@@ -48,6 +51,7 @@ def optimize(
     methods: Iterable[str] | None = None,
     store: StoreLike = None,
     measure_again: bool = False,
+    search_further: bool = False,
     progress: bool | None = None,
     **kwargs: Any,
 ) -> OptimizedFunction:
@@ -70,8 +74,10 @@ def optimize(
         methods: Names of the methods that propose plans; None takes all.
         store: Store of plans, or its folder or URL; None is that of the user.
         measure_again: True searches again although the store has a plan, which takes part in the
-            search, and measures a ``plan`` that was made on another machine. The store knows
-            nothing of the budget and the methods of a search.
+            search, and uses no earlier measurements. It also measures a ``plan`` that was made on
+            another machine. The store knows nothing of the budget and the methods of a search.
+        search_further: True goes on with the search although the store has a plan, from all that
+            was measured before: with other methods, or a larger budget.
         progress: True shows a progress bar; None shows one on a terminal.
         **kwargs: Example keyword arguments.
 
@@ -102,6 +108,7 @@ def optimize(
             methods=methods,
             store=store,
             measure_again=again,
+            search_further=search_further,
             progress=progress,
         )
 
@@ -123,6 +130,7 @@ def optimize_program(
     methods: Iterable[str] | None = None,
     store: StoreLike = None,
     measure_again: bool = False,
+    search_further: bool = False,
     progress: bool | None = None,
     numerics: Numerics = "close",
 ) -> Report:
@@ -135,6 +143,7 @@ def optimize_program(
         methods: See ``optimize``.
         store: See ``optimize``.
         measure_again: See ``optimize``.
+        search_further: See ``optimize``.
         progress: See ``optimize``.
         numerics: Class of results of a program.
 
@@ -155,27 +164,35 @@ def optimize_program(
     store = store if isinstance(store, Store) else Store(store)
     key = key_of(job)
     stored = fitting(job, store.get(key))
-    if stored is not None and not measure_again:
+    if stored is not None and not (measure_again or search_further):
         return Report(job.program.name, stored, _found(stored), job.numerics, from_store=True)
-    begun = time.monotonic()
-    journal = Journal(key)
-    first = [] if stored is None else [replace(stored, machine=None, measured=None)]
+    known = [] if stored is None else [replace(stored, machine=None, measured=None)]
+    first = chain(known, plans_of_earlier_version(store, job))
     with RaceBar(budget, progress) as bar:
-        race = Race(job, makers, budget, journal, bar, bar.say, first)
-        winner = race.run()
-    best = _plan_of(job, winner)
+        report = search(
+            job,
+            makers,
+            budget,
+            Measurements(key),
+            watch=bar,
+            say=bar.say,
+            first=first,
+            again=measure_again,
+        )
     # A search that was cut short, or timed nothing, does not say that there is no faster plan.
-    if not best.is_empty or (race.timed and not race.interrupted):
-        _put(store, key, best, journal)
-    return Report(
-        job.program.name,
-        best,
-        _conclusion(winner, race),
-        job.numerics,
-        winner,
-        tuple(race.outcomes),
-        time.monotonic() - begun,
-    )
+    new = report.outcomes[report.before :]
+    if report.plan.is_empty and stored is not None and _is_unbeaten(stored, new):
+        return replace(report, plan=stored, conclusion=_found(stored))
+    timed = any(outcome.measured is not None for outcome in new)
+    if not report.plan.is_empty or (timed and not report.interrupted):
+        _put(store, key, job, report.plan, recipe=not report.interrupted)
+    return report
+
+
+def _is_unbeaten(stored: Plan, new: Sequence[Outcome]) -> bool:
+    """Returns True if a search says nothing against the plan that the store has."""
+    against = (outcome for outcome in new if outcome.thorough or outcome.measured is None)
+    return not (stored.is_empty or any(one.plan.digest == stored.digest for one in against))
 
 
 def _given(job: Job, plan: Plan | str | os.PathLike[str], measure_again: bool) -> Report:
@@ -192,13 +209,14 @@ def _given(job: Job, plan: Plan | str | os.PathLike[str], measure_again: bool) -
         return Report(job.program.name, plan, _found(plan), job.numerics, from_store=True)
     with Measurer(job, workers=1) as measurer:
         (outcome,) = measurer.measure([Trial(plan, FINAL)])
+    Measurements(key_of(job)).add(outcome)
     winner = outcome if leads(outcome) else None
     words = (
         "the given plan holds here"
         if winner
         else f"the given plan does not pay here{_why(outcome)}"
     )
-    return Report(job.program.name, _plan_of(job, winner), words, job.numerics, outcome, (outcome,))
+    return Report(job.program.name, plan_of(job, winner), words, job.numerics, outcome, (outcome,))
 
 
 def _function_of(jit: Any, lowering: Any, report: Report) -> OptimizedFunction:
@@ -219,37 +237,19 @@ def fitting(job: Job, plan: Plan | None) -> Plan | None:
     return plan if fits else None
 
 
-def _put(store: Store, key: str, plan: Plan, journal: Journal) -> None:
+def _put(store: Store, key: str, job: Job, plan: Plan, *, recipe: bool) -> None:
     try:
         store.put(key, plan)
+        if recipe and not plan.is_empty:
+            put_recipe(store, job, plan)
     except OSError as error:  # the plan that was found is worth more than the store
         warnings.warn(f"cannot store the plan: {error}", stacklevel=4)
-    else:
-        journal.remove()
-
-
-def _plan_of(job: Job, winner: Outcome | None) -> Plan:
-    name, fingerprint = job.program.name, job.program.fingerprint
-    if winner is None or winner.measured is None or winner.checks is None:
-        return Plan(name, fingerprint)
-    numerics: Numerics = job.numerics
-    if winner.checks.verdict == "equal" and not allows_fast_math(winner.plan.flags):
-        numerics = "exact"
-    merged = Plan(name, fingerprint) | winner.plan
-    return replace(merged, numerics=numerics).measured_at(winner.measured)
 
 
 def _found(plan: Plan) -> str:
     if plan.is_empty:
         return "no plan was faster than jaxlib's default when it was searched for"
     return f"{plan.measured or 'not measured'}, from the store"
-
-
-def _conclusion(winner: Outcome | None, race: Race) -> str:
-    ended = ", ended by the user" if race.interrupted else ""
-    if winner is None or winner.measured is None:
-        return f"no plan kept a lead over jaxlib's default{ended}"
-    return f"{winner.measured}{ended}"
 
 
 def _why(outcome: Outcome) -> str:

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
+
+from hlograph.measuring.trial import Outcome
+
+
+def best_text(best: Outcome) -> str:
+    """Returns the ratio and the method of the fastest plan."""
+    return f"best {best.ratio:.2f} ({best.plan.method})" if best.ratio > 1 else "none faster yet"
 
 
 class RaceBar:
@@ -20,12 +28,11 @@ class RaceBar:
         self._budget = budget
         self._disable = None if show is None else not show
 
-    def __call__(self, number: int, ratio: float, method: str) -> None:
-        """Shows the number of outcomes and the best of them."""
+    def __call__(self, outcomes: Sequence[Outcome], best: Outcome) -> None:
+        """Shows the number of outcomes and the fastest of them."""
         spent = min(time.monotonic() - self._begun, self._budget)
         self._bar.n = round(spent, 1)
-        best = f"best {ratio:.2f} ({method})" if ratio > 1 else "none faster yet"
-        self._bar.set_postfix_str(f"{number} plans, {best}")
+        self._bar.set_postfix_str(f"{len(outcomes)} plans, {best_text(best)}")
 
     def say(self, sentence: str) -> None:
         """Shows a sentence, whether or not there is a bar."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Iterable, Mapping
 
@@ -10,7 +11,7 @@ from hlograph.optimization.methods import Listed, MakeMethod, Method
 from hlograph.plans import Plan
 from hlograph.plans.flags import allows_fast_math
 
-# A method that proposes so many plans in a row that are known has no others.
+# A method that proposes so many more plans in a row than are known has no others.
 _MOST_KNOWN = 1000
 
 
@@ -30,6 +31,7 @@ class Proposers:
     ) -> None:
         self._numerics = job.numerics
         self._known = {Plan().digest}
+        self._told: set[str] = set()
         self._methods: dict[str, Method] = {"": Listed(iter(first))}
         for name, make in methods.items():
             try:
@@ -38,8 +40,11 @@ class Proposers:
                 self._drop(name, error)
 
     def ask(self) -> Plan | None:
-        """Returns a plan that was not proposed before; None if no method has one now."""
-        for name in list(self._methods):
+        """Returns a plan that was not proposed before; None if no method has one now.
+
+        Methods that wait for more outcomes than there are come last.
+        """
+        for name in sorted(self._methods, key=self._waits):
             try:
                 plan = self._new_plan(self._methods[name])
             except Exception as error:  # whatever a method raises
@@ -53,14 +58,24 @@ class Proposers:
     def tell(self, outcome: Outcome) -> None:
         """Tells all methods of an outcome, whose plan is not proposed again."""
         self._known.add(outcome.plan.digest)
+        self._told.add(outcome.plan.digest)
         for name, method in list(self._methods.items()):
             try:
                 method.tell(outcome)
             except Exception as error:  # whatever a method raises
                 self._drop(name, error)
 
+    def close(self) -> None:
+        """Ends the processes of methods that have some; they are not asked again."""
+        for method in self._methods.values():
+            _close(method)
+
+    def _waits(self, name: str) -> bool:
+        return len(self._told) < getattr(self._methods[name], "waits_for", 0)
+
     def _new_plan(self, method: Method) -> Plan | None:
-        for _ in range(_MOST_KNOWN):
+        # After a long search, a method proposes all that it measured once more.
+        for _ in range(_MOST_KNOWN + len(self._known)):
             plan = method.ask()
             if plan is None:
                 return None
@@ -73,5 +88,10 @@ class Proposers:
         return self._numerics == "fast" or not allows_fast_math(plan.flags)
 
     def _drop(self, name: str, error: Exception) -> None:
-        self._methods.pop(name, None)
+        _close(self._methods.pop(name, None))
         warnings.warn(f"the method {name!r} is left out: {error!r}", stacklevel=4)
+
+
+def _close(method: Method | None) -> None:
+    with contextlib.suppress(Exception):  # whatever a method raises: a search goes on without it
+        getattr(method, "close", lambda: None)()

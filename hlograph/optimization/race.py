@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,9 +10,9 @@ from dataclasses import dataclass, field
 
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, SCREEN, Job, Outcome, Trial
+from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.methods import MakeMethod
 from hlograph.optimization.proposers import Proposers
-from hlograph.optimization.store import Journal
 from hlograph.plans import Plan
 
 # Below this a lead is not worth the risk that it does not hold tomorrow.
@@ -28,8 +29,12 @@ _FINALISTS, _CONFIRMATIONS = 3, 2
 # each of which compiles plan, default and control) and multiples of a run.
 _START, _COMPILATIONS, _COMPARED = 3.0, 4.0, 60.0
 
-Watch = Callable[[int, float, str], None]
-"""Function that is told of each outcome: number of outcomes, best ratio, and its method."""
+Watch = Callable[[Sequence[Outcome], Outcome], None]
+"""Function that is told of each outcome: all so far, from old to new, and the fastest of them."""
+
+
+def unwatched(outcomes: Sequence[Outcome], best: Outcome) -> None:
+    """Takes no note of an outcome."""
 
 
 @dataclass
@@ -41,26 +46,31 @@ class Race:
         methods: Methods by name; they take turns in proposing.
         budget: Seconds for all, the final included. The race may end later if compilations are
             slow, since the winner is always measured again.
-        journal: Keeps the outcomes.
+        measurements: Keeps the outcomes. What it has is not measured again: methods are told of it
+            before they are asked.
         watch: Function that is told of each outcome.
         say: Function that shows the user a sentence.
         first: Plans to measure before those of the methods.
         workers: Number of worker processes.
+        again: True measures again, whatever was measured before.
 
     Attributes:
         outcomes: All outcomes so far.
+        before: Number of the first of them, which earlier races had measured.
         interrupted: True if the user ended the race by Ctrl-C.
     """
 
     job: Job
     methods: Mapping[str, MakeMethod]
     budget: float
-    journal: Journal
-    watch: Watch = lambda number, ratio, method: None
+    measurements: Measurements
+    watch: Watch = unwatched
     say: Callable[[str], None] = lambda sentence: None
     first: Iterable[Plan] = ()
     workers: int = 2
+    again: bool = False
     outcomes: list[Outcome] = field(default_factory=list)
+    before: int = 0
     interrupted: bool = False
 
     def run(self) -> Outcome | None:
@@ -79,13 +89,19 @@ class Race:
         self._begun = time.monotonic()
         self._asked = 0
         self._proposers = Proposers(self.job, self.methods, self.first)
-        for outcome in self.journal.read():
+        self._best: Outcome | None = None
+        self._refused: set[str] = set()
+        for outcome in () if self.again else self.measurements.known():
             self._take(outcome, new=False)
+        self.before = len(self.outcomes)
+        self._profiled = any(outcome.hot is not None for outcome in self.outcomes)
         try:
             self._screen()
         except KeyboardInterrupt:
             self.interrupted = True
             self.say("ended by Ctrl-C; the best plan is measured again")
+        finally:
+            self._proposers.close()
         try:
             return self._final()
         except KeyboardInterrupt:
@@ -93,11 +109,6 @@ class Race:
                 raise
             self.interrupted = True
             return None
-
-    @property
-    def timed(self) -> bool:
-        """True if any plan was timed."""
-        return any(outcome.measured is not None for outcome in self.outcomes)
 
     def _screen(self) -> None:
         """Measures what methods propose, until they have no more or the time is over."""
@@ -115,7 +126,9 @@ class Race:
             if plan is None:
                 return
             self._asked += 1
-            yield Trial(plan, SCREEN, profiled=self._asked == 1)
+            best = _safe_ratio(self._best) if self._best else 0.0
+            yield Trial(plan, SCREEN, not self._profiled, best)
+            self._profiled = True
 
     def _final(self) -> Outcome | None:
         """Measures the best plans again in fresh processes, until one keeps its lead."""
@@ -143,8 +156,7 @@ class Race:
 
     def _finalists(self) -> Sequence[Outcome]:
         ahead = [o for o in self.outcomes if not o.thorough and o.ratio >= LEAST_LEAD]
-        lost = {o.plan.digest for o in self.outcomes if o.thorough and not leads(o)}
-        ahead = [o for o in ahead if o.plan.digest not in lost]
+        ahead = [outcome for outcome in ahead if not self._has_lost(outcome.plan)]
         best = max(map(_safe_ratio, ahead), default=0.0)
 
         def rank(outcome: Outcome) -> tuple[bool, float, float]:
@@ -153,13 +165,25 @@ class Race:
 
         return sorted(ahead, key=rank)[:_FINALISTS]
 
+    def _has_lost(self, plan: Plan) -> bool:
+        def finals(outcomes: Sequence[Outcome]) -> list[Outcome]:
+            return [o for o in outcomes if o.thorough and o.plan.digest == plan.digest]
+
+        return has_lost(finals(self.outcomes[: self.before]), finals(self.outcomes[self.before :]))
+
     def _take(self, outcome: Outcome, new: bool = True) -> None:
         self.outcomes.append(outcome)
         if new:
-            self.journal.add(outcome)
+            self.measurements.add(outcome)
         self._proposers.tell(outcome)
-        best = max(self.outcomes, key=lambda o: o.ratio)
-        self.watch(len(self.outcomes), best.ratio, best.plan.method)
+        if outcome.thorough and outcome.measured is None and not outcome.accident:
+            # Its speed is no standard for others.
+            self._refused.add(outcome.plan.digest)
+            allowed = [o for o in self.outcomes if o.plan.digest not in self._refused]
+            self._best = max(allowed, key=lambda one: one.ratio, default=outcome)
+        elif self._best is None or outcome.ratio > self._best.ratio:
+            self._best = outcome
+        self.watch(self.outcomes, self._best)
 
     def _time_left(self) -> bool:
         trial = statistics.median([o.seconds for o in self.outcomes if not o.thorough] or [0.0])
@@ -171,10 +195,12 @@ class Race:
         timed = [o for o in self.outcomes if o.measured is not None]
         if not timed:
             return _START + _CONFIRMATIONS * FINAL.max_seconds
-        # Plans that are slower than the default, such as loops unrolled too far, may take longest.
-        likely = [o.compile_seconds for o in timed if o.ratio >= 1]
+        # Others, such as loops unrolled too far, may compile longer, and are not in the final.
+        first = heapq.nlargest(_FINALISTS, timed, key=lambda outcome: outcome.ratio)
+        likely = [o.compile_seconds for o in first if o.ratio >= 1]
         compile_seconds = max(likely or [statistics.median(o.compile_seconds for o in timed)])
-        run = max(o.measured.default_seconds for o in timed if o.measured)
+        # One of many earlier measurements may have been on a busy machine.
+        run = statistics.median(o.measured.default_seconds for o in timed if o.measured)
         compilations = _COMPILATIONS * compile_seconds
         return _START + compilations + _CONFIRMATIONS * FINAL.max_seconds + _COMPARED * run
 
@@ -195,6 +221,21 @@ def leads(outcome: Outcome) -> bool:
     noise = max(measured.control, 1 / measured.control)
     gained = measured.default_seconds - measured.seconds
     return measured.low > noise and measured.ratio >= LEAST_LEAD and gained >= LEAST_GAIN
+
+
+def has_lost(before: Sequence[Outcome], now: Sequence[Outcome]) -> bool:
+    """Returns True if a plan need not be in the final again.
+
+    It has lost its lead in this race, or twice in a row; or its outputs were refused.
+
+    Args:
+        before: Thorough outcomes of the plan in earlier races, from old to new.
+        now: Its thorough outcomes in this race.
+    """
+    finals = [*before, *now]
+    if any(outcome.measured is None for outcome in finals) or not all(map(leads, now)):
+        return True
+    return len(finals) > 1 and not any(map(leads, finals[-2:]))
 
 
 def _safe_ratio(outcome: Outcome) -> float:

@@ -32,6 +32,8 @@ class Report:
         outcomes: All measurements, in order.
         seconds: Duration of the race.
         from_store: True if the plan was found in the store, or was given.
+        before: Number of the first outcomes, which earlier searches had measured.
+        interrupted: True if the user ended the race by Ctrl-C.
     """
 
     program: str
@@ -42,6 +44,8 @@ class Report:
     outcomes: Sequence[Outcome] = field(default_factory=tuple)
     seconds: float = 0.0
     from_store: bool = False
+    before: int = 0
+    interrupted: bool = False
 
     @property
     def ratio(self) -> float:
@@ -78,6 +82,8 @@ class Report:
             f"  tried {len(plans)} plans in {self.seconds:.0f} s, {len(plans - timed)} of them "
             "without a time; those measured again in fresh processes come first:"
         ]
+        if self.before:
+            lines += [f"  {self.before} of {len(self.outcomes)} outcomes are of earlier searches"]
         ranked = sorted(self.outcomes, key=lambda outcome: (-outcome.thorough, -outcome.ratio))
         for outcome in ranked[:_ROWS]:
             found = outcome.measured
@@ -100,6 +106,7 @@ class Report:
             "ratio": self.ratio,
             "seconds": self.seconds,
             "from_store": self.from_store,
+            "before": self.before,
             "plan": json.loads(self.plan.to_json()),
             "checks": asdict(self.final.checks) if self.final and self.final.checks else None,
             "outcomes": [json.loads(outcome_to_json(outcome)) for outcome in self.outcomes],
@@ -120,7 +127,10 @@ def outcome_to_json(outcome: Outcome) -> str:
         "error": outcome.error,
         "seconds": outcome.seconds,
         "compile_seconds": outcome.compile_seconds,
+        "memory": outcome.memory,
         "changes": dict(outcome.changes),
+        "hot": None if outcome.hot is None else dict(outcome.hot),
+        "accident": outcome.accident,
     }
     return json.dumps(content)
 

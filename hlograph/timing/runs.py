@@ -20,6 +20,10 @@ _MOST_COPIED = 1 << 30
 # A run that takes longer than this is warm after one call.
 _SLOW = 0.1  # seconds
 
+# A plan that is this slow beside the default in each of the first turns is hopeless, and so is one
+# that is this slow beside the fastest plan.
+_SLOW_PLAN, _BEHIND = 0.8, 0.9
+
 
 class Run:
     """An executable of jaxlib with arguments on the CPU device.
@@ -118,6 +122,16 @@ def seconds_in_turns(
                 row[number] = runs[number].seconds(calls[number])
             rows.append(row)
     return np.array(rows, np.float64)
+
+
+def hopeless(times: NDArray[np.float64], best: float = 0.0) -> bool:
+    """Returns True if a plan is so slow in each of its turns that it needs no more of them.
+
+    Args:
+        times: Result of ``seconds_in_turns`` for the default and the plan.
+        best: Ratio default / plan of the fastest plan so far; 0 if not known.
+    """
+    return bool(np.max(times[:, 0] / times[:, 1]) < max(_SLOW_PLAN, _BEHIND * best))
 
 
 def _calls(run: Run, block_seconds: float) -> int:

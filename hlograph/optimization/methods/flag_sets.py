@@ -68,6 +68,11 @@ FLAG_SETS: tuple[FlagSet, ...] = (
         {"xla_cpu_experimental_onednn_fusion_type": _DOT, _LIBRARIES: ""},
         frozenset({"dot", "convolution"}),
     ),
+    FlagSet(
+        "dots on one thread",
+        {"xla_cpu_multi_thread_eigen": False},
+        frozenset({"dot", "convolution"}),
+    ),
     FlagSet("multi-output fusion", {"xla_cpu_use_multi_output_fusion": True}),
     FlagSet("512-bit vectors", {"xla_cpu_prefer_vector_width": 512}),
     FlagSet("128-bit vectors", {"xla_cpu_prefer_vector_width": 128}),

@@ -65,6 +65,10 @@ class Forms:
         if outcome.hot is not None:
             self._hot = outcome.hot
 
+    def close(self) -> None:
+        """Ends the process that applies rules."""
+        self._sweeps.close()
+
     def _share(self, choice: Choice) -> float:
         """Returns the largest share of the time of a choice's instructions; 1 if not known."""
         shares = [

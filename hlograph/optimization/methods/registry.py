@@ -10,6 +10,7 @@ from hlograph.errors import HloError, UnknownNameError
 from hlograph.optimization.methods.flag_sets import flag_sets
 from hlograph.optimization.methods.forms import forms
 from hlograph.optimization.methods.greedy import greedy
+from hlograph.optimization.methods.joint import joint
 from hlograph.optimization.methods.pipelines import pipelines
 from hlograph.optimization.methods.protocol import MakeMethod
 
@@ -21,6 +22,7 @@ _METHODS: dict[str, MakeMethod] = {
     "flags": flag_sets,
     "passes": pipelines,
     "greedy": greedy,
+    "joint": joint,
 }
 
 

@@ -77,6 +77,10 @@ class Sweeps:
         """Returns the steps that make these choices, one after the other; empty if none applies."""
         return self._ask(choices) or ()
 
+    def close(self) -> None:
+        """Ends the worker process."""
+        self._pool.close()
+
     def _ask(self, task: Any) -> Any:
         ((_, answer),) = self._pool.map([task])
         return None if isinstance(answer, WorkerLostError) else answer

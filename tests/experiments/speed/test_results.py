@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.speed.__main__ import names_per_family
-from experiments.speed.results import SpeedResult, file_of, summary, table, to_csv
+from experiments.speed.programs import chosen_programs, names_per_family
+from experiments.speed.results import CurvePoint, SpeedResult, file_of, summary, table, to_csv
 from hlograph import corpus
-from hlograph.errors import DamagedFileError
+from hlograph.errors import DamagedFileError, HloError
 
 FAST = SpeedResult(
     program="n-body/forces/n512",
@@ -25,6 +25,7 @@ FAST = SpeedResult(
     control=1.0,
     plans=12,
     seconds=20.0,
+    curve=(CurvePoint(1.5, 1, 1.0, 1.0), CurvePoint(2.5, 2, 2.2, 1.0)),
 )
 KEPT = replace(
     FAST, program="ode/a/b", method="", decisions=(), outputs="", ratio=1.0, low=1.0, high=1.0
@@ -82,3 +83,11 @@ def test_programs_of_a_family_from_the_least_and_the_largest():
         ordered = sorted(size for name, size in sizes.items() if name.startswith("ode/"))
         assert of_ode == [ordered[0], ordered[-1], ordered[1]][:number]
     assert len(names_per_family(programs, 10**6)) == len(programs)
+
+
+def test_programs_by_name():
+    assert chosen_programs("test", ["n-body/*"], 1).names == ["n-body/forces/n512"]
+    everywhere = chosen_programs(None, ["n-body/*"], None).names
+    assert set(chosen_programs("test", ["n-body/*"], None).names) <= set(everywhere)
+    with pytest.raises(HloError, match="no program of the speed set matches nothing"):
+        chosen_programs(None, ["nothing"], None)

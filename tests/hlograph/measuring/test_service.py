@@ -44,10 +44,12 @@ def test_what_a_trial_finds():
     assert quick.checks.samples == ("given",)
     assert quick.measured is not None
     assert quick.measured.control == 1
+    assert quick.memory >= 0
     failed = found[unknown.digest]
     assert failed.measured is None
     assert failed.ratio == 0
     assert "no-such-pass" in failed.error
+    assert not failed.accident
 
 
 def test_a_plan_of_the_same_code_as_the_default_is_not_timed():
@@ -66,6 +68,38 @@ def test_plans_of_equal_code_are_timed_once():
     assert first.measured is not None
     assert second.measured == first.measured
     assert second.plan.digest == both.digest
+
+
+def test_a_plan_far_behind_the_fastest_is_timed_briefly():
+    with Measurer(_job(), workers=1) as measurer:
+        (outcome,) = measurer.measure([Trial(NARROW, SHORT, best=1000.0)])
+    assert outcome.measured is not None
+    assert outcome.measured.pairs == SHORT.least < SHORT.pairs
+
+
+def test_a_plan_whose_worker_crashes_is_no_accident():
+    with Measurer(_job(), workers=1) as measurer:
+
+        def trials():
+            yield Trial(NARROW, SHORT)
+            (pid,) = measurer.pids
+            threading.Timer(0.5, os.kill, (pid, signal.SIGSEGV)).start()
+            yield Trial(WIDE, LONG)
+
+        _, lost = measurer.measure(trials())
+    assert lost.measured is None
+    assert not lost.accident
+
+
+def test_memory_is_that_of_temporary_buffers():
+    def function(x):
+        return jnp.sort(jnp.sin(x)[:, None] * x, 0).sum(0)
+
+    x = np.linspace(0, 1, 512, dtype=np.float32)
+    job = Job(Program.of(jax.jit(function).lower(x)), [x])
+    with Measurer(job, workers=1) as measurer:
+        (outcome,) = measurer.measure([Trial(SMALL, SHORT)])
+    assert outcome.memory >= 512 * 512 * 4
 
 
 def test_changes_of_the_final_module_and_where_the_default_spends_its_time():
@@ -114,6 +148,7 @@ def test_a_worker_that_dies_costs_its_candidate():
     assert lost.plan.digest == WIDE.digest
     assert lost.measured is None
     assert "SIGKILL" in lost.error
+    assert lost.accident
     assert after.measured is not None
 
 

@@ -4,6 +4,7 @@ from hlograph.optimization.methods import Listed
 from hlograph.plans import Plan
 
 WIDTHS = tuple(Plan(flags={"xla_cpu_prefer_vector_width": width}) for width in (128, 256, 512))
+SIZES = (Plan(flags={"xla_cpu_optimize_for_size": True}),)
 LEVELS = tuple(
     Plan(flags={"xla_cpu_prefer_vector_width": width, "xla_backend_optimization_level": level})
     for width in (128, 256, 512)
@@ -13,6 +14,10 @@ LEVELS = tuple(
 
 def widths(program, numerics):
     return Listed(iter(WIDTHS))
+
+
+def sizes(program, numerics):
+    return Listed(iter(SIZES))
 
 
 def endless(program, numerics):
@@ -43,3 +48,12 @@ def repeated(program, numerics):
 
 def broken(program, numerics):
     raise RuntimeError("no such method today")
+
+
+class _Waiting(Listed):
+    waits_for = 2
+
+
+def waiting(program, numerics):
+    """Proposes plans of its own when two outcomes are known."""
+    return _Waiting(iter(LEVELS[:3]))

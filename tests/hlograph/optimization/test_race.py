@@ -8,18 +8,20 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.measuring.trial import Job, Outcome
+from hlograph.measuring.trial import SCREEN, Job, Outcome
 from hlograph.measuring.verification import Checks
 from hlograph.optimization import Store
-from hlograph.optimization.methods import methods, names
+from hlograph.optimization.measurements import Measurements
+from hlograph.optimization.methods import Listed, methods, names
 from hlograph.optimization.methods.flag_sets import flag_sets
 from hlograph.optimization.methods.greedy import Greedy
 from hlograph.optimization.optimizing import fitting
 from hlograph.optimization.proposers import Proposers
-from hlograph.optimization.race import leads
+from hlograph.optimization.race import Race, has_lost, leads
 from hlograph.optimization.report import changes_text
-from hlograph.optimization.store import Journal, key_of
-from hlograph.plans import Measured, Plan, PlanError
+from hlograph.optimization.searching import plan_of
+from hlograph.optimization.store import key_of
+from hlograph.plans import Measured, Placement, Plan, PlanError
 from hlograph.programs import Program
 from tests.hlograph.optimization import proposals
 
@@ -50,7 +52,8 @@ def test_a_search_and_what_the_store_has_of_it(cache):
     assert json.loads(report.to_json())["conclusion"] == report.conclusion
     assert "tried" in str(report)
     assert len(list((cache / "plans").iterdir())) == 1
-    assert not list((cache / "journals").iterdir())
+    (kept,) = (cache / "measurements").iterdir()
+    assert kept.name == f"{key_of(_job())}.jsonl"
     again = hlograph.optimize(_function, X, budget=1000)
     assert again.report.from_store
     assert again.plan.digest == fast.plan.digest
@@ -84,7 +87,7 @@ def test_a_store_that_cannot_be_written_costs_the_store_alone(cache):
     cache.write_text("a file where a folder should be")
     with pytest.warns(UserWarning, match="cannot") as found:
         fast = hlograph.optimize(_function, X, budget=1, methods=[f"{HERE}:widths"])
-    assert len(found) == 2  # journal, store
+    assert len(found) == 2  # measurements, store
     assert fast.report.outcomes
 
 
@@ -94,31 +97,89 @@ def test_a_search_without_any_time_is_not_stored(cache):
     assert not (cache / "plans").exists()
 
 
-def test_journal(tmp_path):
-    journal = Journal("key", tmp_path)
-    assert journal.read() == []
-    first = _outcome(proposals.WIDTHS[0])
-    failed = Outcome(proposals.WIDTHS[1], error="worker lost", seconds=1.5)
-    journal.add(first)
-    with journal.path.open("ab") as file:
-        file.write(b'{"plan": {"kind": "hlo\xff')  # cut off by a kill
-    journal.add(failed)
-    with journal.path.open("a") as file:
-        file.write('[]\n{"plan": 3}\n{"measured": 1, "checks": 1, "plan": 1}\n')
-    assert Journal("key", tmp_path).read() == [first, failed]
-    journal.remove()
-    journal.remove()
-    assert journal.read() == []
-
-
-def test_a_search_goes_on_with_its_journal(cache):
+def test_a_search_goes_on_with_what_was_measured(cache):
     job = _job()
     known = _outcome(proposals.WIDTHS[0], ratio=0.9, low=0.8, thorough=False)
-    Journal(key_of(job)).add(known)
+    lost = Outcome(proposals.WIDTHS[1], error="worker lost", accident=True)
+    measurements = Measurements(key_of(job))
+    measurements.add(known)
+    measurements.add(lost)
     report = hlograph.optimize(_function, X, budget=1, methods=[f"{HERE}:widths"]).report
-    plans = [outcome.plan.digest for outcome in report.outcomes if not outcome.thorough]
     assert report.outcomes[0] == known
+    assert report.before == 1
+    assert "1 of " in str(report)
+    plans = [outcome.plan.digest for outcome in report.outcomes if not outcome.thorough]
     assert len(plans) == len(set(plans)) >= 2
+    assert measurements.read() == [known, lost, *report.outcomes[1:]]
+
+
+def test_more_methods_measure_new_plans_alone(cache):
+    hlograph.optimize(_function, X, budget=60, methods=[f"{HERE}:widths"])
+    before = Measurements(key_of(_job())).known()
+    methods = [f"{HERE}:widths", f"{HERE}:sizes"]
+    report = hlograph.optimize(_function, X, budget=60, methods=methods, search_further=True).report
+    assert list(report.outcomes[: report.before]) == before
+    new = [o.plan for o in report.outcomes[report.before :] if not o.thorough]
+    assert new == list(proposals.SIZES)
+
+
+def test_measure_again_measures_again(cache):
+    job = _job()
+    for plan in proposals.WIDTHS:
+        Measurements(key_of(job)).add(_outcome(plan, ratio=100.0, thorough=False))
+    report = hlograph.optimize(
+        _function, X, budget=60, methods=[f"{HERE}:widths"], measure_again=True
+    ).report
+    assert report.before == 0
+    assert all(outcome.ratio != 100 for outcome in report.outcomes)
+    # The new outcomes count from now on.
+    known = [o for o in Measurements(key_of(job)).known() if not o.thorough]
+    assert len(known) == len(proposals.WIDTHS)
+    assert known == [o for o in report.outcomes if not o.thorough]
+
+
+_PLAN = proposals.WIDTHS[0]
+_LEADS, _LOSES = _outcome(_PLAN), _outcome(_PLAN, ratio=1.0, low=0.9)
+_REFUSED = Outcome(_PLAN, thorough=True, error="outputs are different")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "lost"),
+    [
+        ([], [], False),
+        ([_LOSES], [], False),
+        ([_LOSES, _LOSES], [], True),
+        ([_LOSES, _LEADS, _LOSES], [], False),
+        ([_LEADS, _LOSES, _LOSES], [], True),
+        ([_LOSES, _LOSES, _LEADS], [], False),
+        ([_REFUSED], [], True),
+        ([], [_LEADS, _LEADS], False),
+        ([], [_LEADS, _LOSES], True),
+        ([_LEADS], [_LOSES, _LEADS], True),
+    ],
+)
+def test_plans_that_have_lost(before, now, lost):
+    assert has_lost(before, now) is lost
+
+
+def test_a_plan_that_has_lost_twice_is_not_in_the_final_again(cache):
+    measurements = Measurements(key_of(_job()))
+    for outcome in (_outcome(_PLAN, thorough=False), _LOSES, _LOSES):
+        measurements.add(outcome)
+    report = hlograph.optimize(_function, X, budget=60, methods=[]).report
+    assert report.before == len(report.outcomes) == 3
+
+
+def test_plans_far_behind_the_fastest_are_timed_briefly(cache):
+    measurements = Measurements(key_of(_job()))
+    fastest = _outcome(_PLAN, ratio=1000.0, low=999.0, thorough=False, seconds=1e-6)
+    lost = _outcome(_PLAN, ratio=1.0, low=0.9, seconds=1e-3)
+    for outcome in (fastest, lost, lost):
+        measurements.add(outcome)
+    report = hlograph.optimize(_function, X, budget=60, methods=[f"{HERE}:widths"]).report
+    new = [o for o in report.outcomes[report.before :] if not o.thorough]
+    assert len(new) == 2
+    assert {o.measured.pairs for o in new if o.measured} == {SCREEN.least}
 
 
 def test_keys():
@@ -201,8 +262,46 @@ def test_methods_that_fail_repeat_or_ask_too_much():
     assert [proposers.ask() for _ in range(4)] == [*proposals.WIDTHS, None]
     with pytest.warns(UserWarning, match="does not listen"):
         proposers.tell(_outcome(proposals.WIDTHS[0]))
+    many = Proposers(_job(), methods([f"{HERE}:endless"]))
+    for plan in iter(proposals.endless(None, "close").ask, proposals.LEVELS[0]):
+        many.tell(_outcome(plan))
+    assert many.ask() == proposals.LEVELS[0]
     fast = Proposers(_job(numerics="fast"), methods([f"{HERE}:fast_math"]))
     assert fast.ask() is not None
+
+
+def test_the_plan_of_a_winner_is_the_one_that_was_measured():
+    fused = tuple(Placement("one", "fuse", user) for user in ("two", "three"))
+    plan = Plan(placements=fused, placed="0" * 32, method="joint: fuse")
+    found = plan_of(_job(), _outcome(plan))
+    assert found.placements == fused
+    assert found.digest == plan.digest
+    assert found.fingerprint == _job().program.fingerprint
+    assert (plan | plan).digest == plan.digest
+
+
+def test_methods_are_closed_after_the_search(cache):
+    job, closed = _job(), []
+
+    class Closing(Listed):
+        def close(self):
+            closed.append(self)
+
+    Race(job, {"one": lambda *_: Closing(iter(()))}, 1.0, Measurements(key_of(job))).run()
+    assert len(closed) == 1
+
+
+def test_a_method_may_wait_for_outcomes_of_others():
+    waiting, widths = f"{HERE}:waiting", f"{HERE}:widths"
+    proposers = Proposers(_job(), methods([waiting, widths]))
+    plans = []
+    for _ in range(4):
+        plans.append(proposers.ask())
+        proposers.tell(_outcome(plans[-1], thorough=False))
+    assert plans[:2] == list(proposals.WIDTHS[:2])
+    assert plans[2:] == [proposals.LEVELS[0], proposals.WIDTHS[2]]
+    alone = Proposers(_job(), methods([waiting]))
+    assert alone.ask() == proposals.LEVELS[0]
 
 
 def test_changes_of_the_final_module_as_text():

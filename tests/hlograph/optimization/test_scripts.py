@@ -1,5 +1,6 @@
 """Programs that call ``hlograph.optimize`` and are interrupted, killed, or badly written."""
 
+import json
 import os
 import signal
 import subprocess
@@ -51,7 +52,7 @@ def _wait_for_outcomes(cache, process, number):
     for _ in range(1200):
         lines = [
             line
-            for path in cache.glob("journals/*.jsonl")
+            for path in cache.glob("measurements/*.jsonl")
             for line in path.read_text().splitlines()
             if line
         ]
@@ -112,10 +113,13 @@ def test_a_search_that_is_killed_goes_on_in_the_next_program(tmp_path, cache):
     process.kill()
     process.communicate()
     assert _children_end(children)
-    measured = len(_wait_for_outcomes(cache, process, 2))
+    before = _wait_for_outcomes(cache, process, 2)
     process = _start(tmp_path, 1, "endless")
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
-    assert int(out.split()[0]) > measured
-    assert not list(cache.glob("journals/*.jsonl"))
+    assert int(out.split()[0]) > len(before)
+    lines = _wait_for_outcomes(cache, process, len(before) + 1)
+    assert lines[: len(before)] == before  # nothing of what was measured is lost
+    screened = [one["plan"] for one in map(json.loads, lines) if "thorough" not in one]
+    assert len(screened) == len({json.dumps(plan) for plan in screened})
     assert len(list(cache.glob("plans/*.json"))) == 1

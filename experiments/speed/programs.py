@@ -1,0 +1,57 @@
+"""Programs of the speed set, chosen by split, name and family."""
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Literal
+
+from hlograph.errors import HloError
+
+if TYPE_CHECKING:
+    from hlograph.corpus import BenchmarkSet
+
+Split = Literal["train", "validation", "test"]
+"""Splits of the speed set."""
+
+
+def chosen_programs(
+    split: Split | None, patterns: Sequence[str], per_family: int | None
+) -> "BenchmarkSet":
+    """Returns programs of the speed set.
+
+    Args:
+        split: Their split; None takes all.
+        patterns: Names or globs, one of which a program must match.
+        per_family: Number of programs of each family; None takes all.
+
+    Raises:
+        HloError: There is none.
+    """
+    from hlograph import corpus
+
+    chosen = corpus.load("speed", split).filter(
+        lambda b: any(fnmatchcase(b.name, pattern) for pattern in patterns)
+    )
+    if not chosen:
+        where = f"split {split}" if split else "the speed set"
+        raise HloError(f"no program of {where} matches {' '.join(patterns)}")
+    if per_family is None:
+        return chosen
+    taken = set(names_per_family(chosen, per_family))
+    return chosen.filter(lambda benchmark: benchmark.name in taken)
+
+
+def names_per_family(programs: "BenchmarkSet", number: int) -> list[str]:
+    """Returns the names of some programs of each family: the least, the largest, the second least.
+
+    Args:
+        programs: The programs to choose from.
+        number: Number of programs of each family.
+    """
+    families: dict[str, list[str]] = {}
+    for benchmark in sorted(programs, key=lambda b: (b.op_count, b.name)):
+        families.setdefault(benchmark.family, []).append(benchmark.name)
+    taken = []
+    for names in families.values():
+        for turn in range(min(number, len(names))):
+            taken.append(names[turn // 2] if turn % 2 == 0 else names[-1 - turn // 2])
+    return taken

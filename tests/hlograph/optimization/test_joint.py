@@ -1,0 +1,59 @@
+"""The joint search: where it looks first, and what helps only together."""
+
+from __future__ import annotations
+
+from hlograph.optimization.methods.joint import JointSearch
+from hlograph.tuning.knobs import Knob, Point
+from hlograph.tuning.searcher import Result
+
+LOOP = Knob("kernel aaaaaaaaaaaa", ("one-kernel",), 0.5)
+SUM = Knob("kernel bbbbbbbbbbbb", ("library none",), 0.4)
+LAYOUT = Knob("layout cccccccccccc 0", ("{0,1}",), 0.9)
+WIDTH = Knob("flags xla_cpu_prefer_vector_width", ("512", "128"))
+
+
+class Space:
+    """Knobs of which two help only together."""
+
+    def __init__(self):
+        self.versions = []
+
+    def knobs(self, point):
+        self.versions.append(point)
+        return [WIDTH, LAYOUT, SUM, LOOP]
+
+    def result(self, point):
+        both = {LOOP.name, SUM.name} <= set(point.values)
+        ratio = 1.6 if both else 0.9 ** len(point.items)
+        return Result(ratio, 0.99 * ratio, 1.01 * ratio)
+
+
+def test_what_promises_most_comes_first():
+    search = JointSearch(Space())
+    assert search.ask() == Point.of({LOOP.name: "one-kernel"})
+    search.ask()  # several values, by evolution
+    assert search.ask() == Point.of({SUM.name: "library none"})
+
+
+def test_values_that_help_only_together_are_found():
+    space = Space()
+    search, told = JointSearch(space), {}
+    while len(told) < 12:  # of 24 points
+        point = search.ask()
+        assert point is not None
+        assert point not in told
+        told[point] = space.result(point)
+        search.tell(point, told[point])
+    assert max(result.ratio for result in told.values()) == 1.6
+
+
+def test_knobs_are_listed_for_the_fastest_version_only():
+    space = Space()
+    search = JointSearch(space)
+    search.ask()
+    for width, ratio in (("512", 1.2), ("128", 0.8)):
+        search.tell(Point.of({WIDTH.name: width}), Result(ratio, ratio, ratio))
+    space.versions.clear()
+    while (point := search.ask()) is not None:
+        search.tell(point, Result(0.0))
+    assert {version.values.get(WIDTH.name) for version in space.versions} == {"512"}

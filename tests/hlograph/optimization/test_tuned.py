@@ -1,0 +1,120 @@
+"""Searchers over knobs as methods: points become plans, and outcomes results."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from hlograph.measuring.trial import Outcome
+from hlograph.measuring.worker import UNCHANGED
+from hlograph.optimization.methods.tuned import Tuned
+from hlograph.plans import Measured, Plan
+from hlograph.programs import Program
+from hlograph.tuning.knobs import Point
+from hlograph.tuning.searcher import Result
+
+WIDTH, SIZE = "flags xla_cpu_prefer_vector_width", "flags xla_cpu_optimize_for_size"
+LOOPS = "flags xla_cpu_small_while_loop_byte_threshold"
+WIDE, SMALL = Point.of({WIDTH: "512"}), Point.of({SIZE: "true"})
+ABSENT = Point.of({WIDTH: "512", "kernel 0123456789ab": "one-kernel"})
+X = np.ones((64, 64), np.float32)
+
+
+class Listed:
+    """Asks for given points, and keeps what it is told."""
+
+    def __init__(self, *points):
+        self.points, self.told = list(points), []
+
+    def __call__(self, space, seed):
+        self.space = space
+        return self
+
+    def ask(self):
+        return self.points.pop(0) if self.points else None
+
+    def tell(self, point, result):
+        self.told.append((point, result))
+
+
+@pytest.fixture(scope="module")
+def program():
+    return Program.of(jax.jit(lambda x: jnp.tanh(x @ x)).lower(X))
+
+
+def outcome(plan, ratio=0.0, **more):
+    measured = Measured(1.0, 1 / ratio, ratio, 0.9 * ratio, 1.1 * ratio, 1.0, 3) if ratio else None
+    return Outcome(plan, measured=measured, **more)
+
+
+def test_points_are_plans_and_outcomes_results(program):
+    searcher = Listed(Point(), WIDE, SMALL)
+    method = Tuned("joint", searcher, program, "close")
+    first = method.ask()
+    # The point of no decision is jaxlib's default, which needs no measurement.
+    assert searcher.told == [(Point(), Result(1.0, 1.0, 1.0))]
+    assert first is not None
+    assert first.flags == {"xla_cpu_prefer_vector_width": 512}
+    assert first.method == "joint: 1 flags"
+    second = method.ask()
+    assert second is not None
+    assert second.flags == {"xla_cpu_optimize_for_size": True}
+    method.tell(outcome(second, 1.5, memory=64))
+    method.tell(outcome(first, error="outputs are different"))
+    assert searcher.told[1:] == [
+        (SMALL, Result(1.5, 1.35, pytest.approx(1.65), 64)),
+        (WIDE, Result(0.0)),
+    ]
+    assert method.ask() is None
+
+
+def test_points_of_the_same_plan_are_measured_once(program):
+    searcher = Listed(WIDE, ABSENT)
+    method = Tuned("joint", searcher, program, "close")
+    plan = method.ask()
+    assert plan is not None
+    assert method.ask() is None
+    method.tell(outcome(plan, error=UNCHANGED))
+    assert searcher.told == [(WIDE, Result(1.0, 1.0, 1.0)), (ABSENT, Result(1.0, 1.0, 1.0))]
+
+
+def test_plans_of_other_methods_are_points_too(program):
+    searcher = Listed()
+    method = Tuned("joint", searcher, program, "close")
+    method.tell(outcome(Plan(steps=("dce",), flags={"xla_cpu_optimize_for_size": True}), 2.0))
+    ((point, result),) = searcher.told
+    assert result.ratio == 2.0
+    assert searcher.space.plan(point).steps == ("dce",)
+    assert point.values[SIZE] == "true"
+    method.tell(outcome(Plan(layouts={"dot.1": "{0,1}"}), 2.0))
+    assert len(searcher.told) == 1
+
+
+def test_a_point_without_a_plan_is_a_bad_one(program):
+    searcher = Listed(Point.of({"steps program": '["no-such-pass"]', "fusion 0": "unfuse"}), WIDE)
+    method = Tuned("joint", searcher, program, "close")
+    assert method.ask() is not None
+    assert searcher.told[0][1].ratio == 0
+
+
+def test_points_that_are_known_do_not_end_a_search(program):
+    known = [Point.of({LOOPS: str(number)}) for number in range(1, 151)]
+    method = Tuned("joint", Listed(*known, WIDE), program, "close")
+    for number in range(1, 151):
+        method.tell(outcome(Plan(flags={LOOPS.removeprefix("flags "): number})))
+    plan = method.ask()
+    assert plan is not None
+    assert plan.flags == {"xla_cpu_prefer_vector_width": 512}
+
+
+def test_a_plan_that_is_refused_in_the_final_is_a_bad_point(program):
+    searcher = Listed(WIDE)
+    method = Tuned("joint", searcher, program, "close")
+    plan = method.ask()
+    assert plan is not None
+    method.tell(outcome(plan, 5.0))
+    method.tell(outcome(plan, thorough=True, accident=True, error="lost"))
+    method.tell(outcome(plan, thorough=True, error="outputs are different"))
+    assert [result.ratio for _, result in searcher.told] == [5.0, 0.0]
