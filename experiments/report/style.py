@@ -25,6 +25,7 @@ _SETTINGS: Any = {
     "axes.axisbelow": True,
     "legend.frameon": False,
     "legend.fontsize": 9,
+    "svg.hashsalt": "hlograph",
 }
 
 
@@ -69,6 +70,22 @@ def picture(name: str, alt: str, height: float, draw: "Callable[[Figure], Any]")
         height: Height in inches.
         draw: Function that draws into a figure.
     """
+    return Picture(name, alt, _drawn(height, draw, _png))
+
+
+def svg(height: float, draw: "Callable[[Figure], Any]") -> bytes:
+    """Draws a picture as SVG; the same drawing gives the same bytes.
+
+    Args:
+        height: Height in inches.
+        draw: Function that draws into a figure.
+    """
+    return _drawn(height, draw, _svg)
+
+
+def _drawn(
+    height: float, draw: "Callable[[Figure], Any]", write: "Callable[[Figure], bytes]"
+) -> bytes:
     import matplotlib as mpl
 
     # No pyplot: it would keep every figure, and want a display where it finds one.
@@ -79,7 +96,13 @@ def picture(name: str, alt: str, height: float, draw: "Callable[[Figure], Any]")
         figure = Figure(figsize=(WIDTH, height), dpi=DPI, layout="constrained")
         FigureCanvasAgg(figure)
         draw(figure)
-        return Picture(name, alt, _png(figure))
+        return write(figure)
+
+
+def _svg(figure: "Figure") -> bytes:
+    content = io.BytesIO()
+    figure.savefig(content, format="svg", metadata={"Date": None})
+    return content.getvalue()
 
 
 def _png(figure: "Figure") -> bytes:

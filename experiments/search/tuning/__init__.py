@@ -1,0 +1,1 @@
+"""Searchers over knobs that other libraries drive, for comparison with those of hlograph."""

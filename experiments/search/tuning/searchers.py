@@ -1,0 +1,29 @@
+"""All searchers over knobs by name: those of hlograph, and those that libraries drive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from experiments.search.tuning.nevergrad_searchers import Annealing, OnePlusOne
+from experiments.search.tuning.optuna_searchers import NSGA2, TPE
+from hlograph.optimization.methods.protocol import MakeMethod
+from hlograph.optimization.methods.tuned import tuned
+from hlograph.tuning.searcher import MakeSearcher
+from hlograph.tuning.searchers import SEARCHERS as OWN
+
+SEARCHERS: Mapping[str, MakeSearcher] = MappingProxyType(
+    {
+        **OWN,
+        "one-plus-one": OnePlusOne,
+        "annealing": Annealing,
+        "tpe": TPE,
+        "nsga2": NSGA2,
+    }
+)
+"""Functions that make a searcher, by name. The libraries are imported when they are called."""
+
+METHODS: Mapping[str, MakeMethod] = MappingProxyType(
+    {f"knobs-{name}": tuned(f"knobs-{name}", make) for name, make in SEARCHERS.items()}
+)
+"""Functions that make the method of a searcher, by name, for ``hlograph.optimization.methods``."""

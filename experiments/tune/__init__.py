@@ -1,0 +1,1 @@
+"""Comparison of ways to tune programs, at equal budgets."""

@@ -1,0 +1,133 @@
+"""Tunes programs in several ways, at equal budgets, and compares what comes of it.
+
+    python -m experiments.tune 'n-body/*' step.hlo --budget 60
+    python -m experiments.tune --split test --methods joint forms,flags,passes,greedy --seeds 0 1 2
+
+Programs are names or globs of the speed set, or files. A competitor is one or more methods with
+commas between them: those of hlograph, and knobs-NAME for a searcher over knobs (random,
+coordinate, staged, alternating, evolution, one-plus-one, annealing, tpe or nsga2). Each race has
+its own measurements, so that competitors do not learn from each other. When all are done, each
+winner is measured a second time, in a process of its own. A run that was interrupted goes on with
+--out FOLDER. TensorBoard shows the races: tensorboard --logdir FOLDER.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from experiments.outcomes.run_folder import RunFolderError, run_folder
+from experiments.speed.programs import Split
+from hlograph.errors import HloError
+from hlograph.storage.atomic_write import write_text_atomically
+
+if TYPE_CHECKING:
+    from experiments.tune.races import Race
+    from experiments.tune.scores import Scores
+
+REFUSED, INTERRUPTED = 2, 130
+
+
+@dataclass(frozen=True)
+class TuneConfig:
+    """Settings of a run."""
+
+    programs: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """Names or globs of programs of the speed set, and paths of files; none takes a split."""
+    split: Split | None = None
+    """Split of the speed set; None takes programs of all splits by name."""
+    per_family: int | None = 2
+    """Programs of each family of a split, from the least and the largest inwards; None takes
+    all."""
+    methods: tuple[str, ...] = ("forms,flags,passes,greedy",)
+    """Competitors: names of methods with commas between them, or package.module:function."""
+    seeds: tuple[int, ...] = (0,)
+    """Seeds of the methods that take one; each is a race of its own."""
+    budget: float = 60.0
+    """Seconds of each race."""
+    numerics: Literal["exact", "close", "fast"] = "close"
+    """Class that results must belong to."""
+    out: Path | None = None
+    """Folder of the results; None makes one under runs/."""
+
+
+def races(config: TuneConfig, folder: Path) -> "list[Race]":
+    """Returns the races of a run.
+
+    Raises:
+        HloError: No program is selected, or the corpus is not there.
+    """
+    from experiments.search.tuning.searchers import METHODS
+    from experiments.tune.programs import programs_of
+    from experiments.tune.races import races_of
+    from hlograph.optimization.methods import register
+
+    for name, make in METHODS.items():
+        register(name, make)
+    subjects = programs_of(config.programs, config.split, config.per_family)
+    rules = config.seeds, config.budget, config.numerics
+    return races_of(subjects, config.methods, *rules, folder)
+
+
+def save(config: TuneConfig, found: "Sequence[Race]", folder: Path) -> "Scores":
+    """Writes the tables and pictures of the results so far, and returns their scores."""
+    from experiments.tune.page import page
+    from experiments.tune.pictures import write_pictures
+    from experiments.tune.races import results_of
+    from experiments.tune.results import to_csv
+    from experiments.tune.scores import Scores
+    from hlograph.storage.machine import machine
+    from hlograph.storage.provenance import provenance
+
+    results = results_of(found)
+    scores = Scores.of(results)
+    made = provenance() | {"settings": {k: str(v) for k, v in asdict(config).items()}}
+    made |= {"machine": machine().to_json()}
+    write_text_atomically(folder / "made.json", json.dumps(made, indent=2) + "\n")
+    write_text_atomically(folder / "tune.csv", to_csv(results))
+    pictures = write_pictures(scores, config.budget, folder)
+    write_text_atomically(folder / "tune.md", page(scores, config.budget, pictures))
+    return scores
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Makes the run that a command line asks for, and prints what came of it.
+
+    Returns:
+        Exit status.
+    """
+    prog = "python -m experiments.tune"
+    config = tyro.cli(TuneConfig, args=arguments, prog=prog, description=__doc__)
+    folder = config.out or Path("runs") / f"tune-{datetime.now():%Y%m%d-%H%M%S}"
+    try:
+        with run_folder(folder):
+            return _run(config, folder)
+    except KeyboardInterrupt:
+        print(f"\nInterrupted; go on with --out {folder}", file=sys.stderr)
+        return INTERRUPTED
+    except (HloError, RunFolderError, OSError) as error:
+        print(error, file=sys.stderr)
+        return REFUSED
+
+
+def _run(config: TuneConfig, folder: Path) -> int:
+    from experiments.tune.page import summary
+    from experiments.tune.races import run_all
+
+    found = races(config, folder)
+    try:
+        run_all(found)
+    finally:  # whatever ends a run, what was done can be read
+        scores = save(config, found, folder)
+    print("\n".join(summary(scores)))
+    print(f"all results are in {folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""Pictures of a run: ratios by program, and what was found by when."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.outcomes.metrics import geometric_mean
+from experiments.report.style import colours, dashes, svg
+from experiments.speed.results import CurvePoint
+from experiments.tune.page import interval_of
+from experiments.tune.results import TuneResult
+from experiments.tune.scores import Scores, best_at
+from hlograph.storage.atomic_write import write_bytes_atomically
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_POINTS = 120  # of a curve
+
+
+def write_pictures(scores: Scores, budget: float, folder: Path) -> list[tuple[str, str]]:
+    """Writes the pictures of a run as SVG.
+
+    Returns:
+        File and description of each.
+    """
+    if not scores.programs:
+        return []
+    rows = len(scores.programs) * len(scores.competitors)
+    drawn = {
+        "programs.svg": (1.5 + 0.16 * rows, lambda figure: _draw_programs(figure, scores)),
+        "anytime.svg": (4.2, lambda figure: _draw_curves(figure, scores, budget)),
+    }
+    for file, (height, draw) in drawn.items():
+        write_bytes_atomically(folder / file, svg(height, draw))
+    return [
+        ("programs.svg", "Times as fast as jaxlib's default by program, with 95 % intervals."),
+        ("anytime.svg", "Best screening ratio over the seconds and the plans of a race."),
+    ]
+
+
+def _draw_programs(figure: "Figure", scores: Scores) -> None:
+    """Draws a bar for each program and competitor, the fastest programs on top."""
+    ratios = {name: scores.by_program(name) for name in scores.competitors}
+    programs = sorted(
+        scores.programs, key=lambda one: -max(of_one[one] for of_one in ratios.values())
+    )
+    axes = figure.subplots()
+    height = 0.8 / len(ratios)
+    for number, (name, colour) in enumerate(colours(ratios).items()):
+        places = np.arange(len(programs)) + (number - (len(ratios) - 1) / 2) * height
+        values = np.array([ratios[name][program] for program in programs])
+        ends = np.array([interval_of(scores, name, program) for program in programs])
+        # The mean of seeds may lie beyond the interval of a seed by rounding alone.
+        errors = np.maximum([values - ends[:, 0], ends[:, 1] - values], 0.0)
+        axes.barh(places, values - 1, height * 0.9, left=1.0, color=colour, label=name)
+        axes.errorbar(values, places, xerr=errors, fmt="none", ecolor="black", elinewidth=0.8)
+    axes.set_yticks(range(len(programs)), programs, fontsize=7)
+    axes.set_ylim(len(programs) - 0.5, -0.5)
+    _ratio_axis(axes)
+    figure.legend(loc="outside upper center", ncols=min(3, len(ratios)))
+
+
+def _ratio_axis(axes: "Axes") -> None:
+    from matplotlib.ticker import NullFormatter, StrMethodFormatter
+
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.axvline(1.0, color="black", linewidth=0.8)
+    axes.set_xlabel("times as fast as jaxlib's default")
+    axes.grid(axis="x", alpha=0.3)
+
+
+def _draw_curves(figure: "Figure", scores: Scores, budget: float) -> None:
+    """Draws the geometric mean over programs, with a band between the seeds."""
+    plans = max((one.speed.plans for one in scores.results), default=1)
+    by_seconds, by_plans = figure.subplots(1, 2, sharey=True)
+    _draw_panel(by_seconds, scores, np.linspace(0, budget, _POINTS), best_at)
+    _draw_panel(by_plans, scores, np.linspace(0, plans, min(_POINTS, plans + 1)), _best_of)
+    by_seconds.set_xlabel("seconds of the race")
+    by_plans.set_xlabel("plans of the race")
+    by_seconds.set_ylabel("best screening ratio, geometric mean")
+    handles, labels = by_seconds.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=min(3, len(labels)))
+
+
+def _draw_panel(
+    axes: "Axes",
+    scores: Scores,
+    places: np.ndarray,
+    best: Callable[[Sequence[CurvePoint], float], float],
+) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    def mean(results: Sequence[TuneResult], place: float) -> float:
+        return geometric_mean([best(one.speed.curve, place) for one in results])
+
+    names = scores.competitors
+    colour, dash = colours(names), dashes(names)
+    for name in names:
+        results = scores.of_competitor(name)
+        seeds = [[one for one in results if one.seed == seed] for seed in scores.seeds]
+        lines = [[mean(of_seed, place) for place in places] for of_seed in seeds if of_seed]
+        whole = [mean(results, place) for place in places]
+        axes.step(places, whole, dash[name], where="post", color=colour[name], label=name)
+        if len(lines) > 1:
+            low, high = np.min(lines, axis=0), np.max(lines, axis=0)
+            axes.fill_between(
+                places, low, high, step="post", color=colour[name], alpha=0.18, linewidth=0
+            )
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.axhline(1.0, color="black", linewidth=0.8)
+    axes.grid(alpha=0.3)
+
+
+def _best_of(curve: Sequence[CurvePoint], plans: float) -> float:
+    """Returns the best screening ratio of some plans of a race; 1 is jaxlib's default."""
+    return max((point.best for point in curve if point.plans <= plans), default=1.0)

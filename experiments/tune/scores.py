@@ -1,0 +1,103 @@
+"""Scores of competitors: means over programs, shares, and what was found by when."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from experiments.outcomes.metrics import geometric_mean
+from experiments.speed.results import CurvePoint
+from experiments.tune.results import TuneResult
+from hlograph.timing.bootstrap import bootstrap_interval
+
+TIMES = (10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0)
+"""Seconds of a race at which it is asked what it has found."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Results of all competitors, on the programs that each of them has a result of."""
+
+    results: Sequence[TuneResult]
+    """Results on these programs."""
+    not_compared: Sequence[str]
+    """Programs that not all competitors have a result of."""
+
+    @classmethod
+    def of(cls, results: Sequence[TuneResult]) -> "Scores":
+        """Returns the scores of a run, which may be unfinished."""
+        competitors = _names(results)
+        programs = dict.fromkeys(one.speed.program for one in results)
+        # A winner that was not measured a second time yet has no ratio.
+        failed = {r.speed.program for r in results if r.speed.error or not r.speed.is_final}
+        having = {(one.competitor, one.speed.program) for one in results}
+        common = {
+            program
+            for program in programs
+            if program not in failed and all((name, program) in having for name in competitors)
+        }
+        return cls(
+            [one for one in results if one.speed.program in common],
+            [program for program in programs if program not in common],
+        )
+
+    @property
+    def competitors(self) -> list[str]:
+        """Names of the competitors."""
+        return _names(self.results)
+
+    @property
+    def programs(self) -> list[str]:
+        """Names of the programs."""
+        return list(dict.fromkeys(one.speed.program for one in self.results))
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds."""
+        return sorted({one.seed for one in self.results})
+
+    def of_competitor(self, competitor: str) -> list[TuneResult]:
+        """Returns the results of a competitor."""
+        return [one for one in self.results if one.competitor == competitor]
+
+    def of_program(self, competitor: str, program: str) -> list[TuneResult]:
+        """Returns the results of a competitor on a program, one for each seed."""
+        return [one for one in self.of_competitor(competitor) if one.speed.program == program]
+
+    def by_program(
+        self, competitor: str, value: Callable[[TuneResult], float] = lambda one: one.speed.ratio
+    ) -> dict[str, float]:
+        """Returns a value of each program: its geometric mean over the seeds."""
+        found: dict[str, list[float]] = {program: [] for program in self.programs}
+        for one in self.of_competitor(competitor):
+            found[one.speed.program].append(value(one))
+        return {program: geometric_mean(values) for program, values in found.items()}
+
+    def by_seed(self, competitor: str) -> dict[int, float]:
+        """Returns the geometric mean over programs for each seed."""
+        found: dict[int, list[float]] = {}
+        for one in self.of_competitor(competitor):
+            found.setdefault(one.seed, []).append(one.speed.ratio)
+        return {seed: geometric_mean(values) for seed, values in sorted(found.items())}
+
+    def beside(self, competitor: str, other: str) -> tuple[float, float, float]:
+        """Returns how much faster the plans of one competitor are than those of another one.
+
+        Returns:
+            Geometric mean over programs, and its interval.
+        """
+        mine, theirs = self.by_program(competitor), self.by_program(other)
+        ratios = [mine[program] / theirs[program] for program in self.programs]
+        return geometric_mean(ratios), *bootstrap_interval(ratios)
+
+    def by_when(self, competitor: str, seconds: float) -> float:
+        """Returns the geometric mean of the best screening ratios after some seconds of a race."""
+        values = self.by_program(competitor, lambda one: best_at(one.speed.curve, seconds))
+        return geometric_mean(list(values.values()))
+
+
+def best_at(curve: Sequence[CurvePoint], seconds: float) -> float:
+    """Returns the best screening ratio after some seconds of a race; 1 is jaxlib's default."""
+    return max((point.best for point in curve if point.seconds <= seconds), default=1.0)
+
+
+def _names(results: Sequence[TuneResult]) -> list[str]:
+    return list(dict.fromkeys(one.competitor for one in results))

@@ -1,0 +1,104 @@
+"""Tests of runs on a tiny program, from the command line to the files."""
+
+import csv
+
+import jax
+import jax.numpy as jnp
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from experiments.tune.__main__ import INTERRUPTED, REFUSED, main
+from experiments.tune.programs import programs_of
+from experiments.tune.races import races_of
+from experiments.tune.results import folder_of
+from hlograph import HloError, Module
+from hlograph.optimization.measurements import Measurements
+from tests.hlograph.own_machine import own_lock
+
+__all__ = ["own_lock"]
+
+HERE = "tests.experiments.tune.competitors"
+WIDE, SEEDED, INTERRUPTING = (f"{HERE}:{name}" for name in ("wide", "seeded", "interrupting"))
+
+
+@pytest.fixture
+def program(tmp_path):
+    lowered = jax.jit(lambda x: jnp.tanh(x @ x)).lower(jnp.ones((8, 8)))
+    path = tmp_path / "step.hlo"
+    path.write_text(Module.read(lowered).to_text())
+    return str(path)
+
+
+def _plans(out, competitor, seed):
+    """Returns what the races of a competitor have screened."""
+    (path,) = folder_of(out, competitor, seed).glob("measurements/*/*.jsonl")
+    outcomes = Measurements(path.stem, path.parent).read()
+    return [outcome.plan.method for outcome in outcomes if not outcome.thorough]
+
+
+def test_from_races_to_tables(program, tmp_path, capsys):
+    out = tmp_path / "out"
+    flags = [program, "--budget", "1", "--out", str(out), "--methods", SEEDED]
+    assert main([*flags, WIDE]) == 0
+    assert f"{WIDE}: " in capsys.readouterr().out
+    rows = list(csv.DictReader((out / "tune.csv").read_text().splitlines()))
+    assert [row["competitor"] for row in rows] == [SEEDED, WIDE]
+    assert {row["family"] for row in rows} == {"file"}
+    assert _plans(out, WIDE, 0)[0] == "width 512"
+    assert _plans(out, SEEDED, 0) == ["width 128"]
+    for name in ("tune.md", "made.json", "programs.svg", "anytime.svg"):
+        assert (out / name).is_file()
+    (events,) = (out / "tensorboard" / WIDE).rglob("events*")
+    curves = EventAccumulator(str(events.parent)).Reload()
+    kinds = ("best", "screening", "confirmed")
+    names = {f"{kind}/{over}" for kind in kinds for over in ("plans", "milliseconds")}
+    assert set(curves.Tags()["scalars"]) == names
+    # With another seed, what was done is not done again.
+    before = {path: path.read_bytes() for path in out.rglob("seed-0/**/*.json*")}
+    assert main([*flags, "--seeds", "0", "1"]) == 0
+    assert {path: path.read_bytes() for path in before} == before
+    assert _plans(out, SEEDED, 1) == ["width 256"]
+    assert "2 seeds" in (out / "tune.md").read_text()
+
+
+def test_ctrl_c_keeps_what_was_done(program, tmp_path, capsys):
+    out = tmp_path / "out"
+    flags = [program, "--budget", "1", "--out", str(out), "--methods", SEEDED]
+    assert main([*flags, INTERRUPTING]) == INTERRUPTED
+    assert f"go on with --out {out}" in capsys.readouterr().err
+    (row,) = csv.DictReader((out / "tune.csv").read_text().splitlines())
+    assert row["competitor"] == SEEDED
+    assert not list(folder_of(out, INTERRUPTING, 0).glob("programs/*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "expected programs"),
+        (("no-such-program",), "no program of the speed set matches no-such-program"),
+        (("nothing/*", "--split", "test"), "no program of split test matches"),
+        (("n-body/forces/n512", "--methods", "flgs"), "did you mean flags"),
+    ],
+)
+def test_wrong_command_lines(words, message, tmp_path, capsys):
+    assert main([*words, "--out", str(tmp_path / "out")]) == REFUSED
+    assert message in capsys.readouterr().err
+
+
+def test_programs_by_name_file_and_split(program):
+    named = programs_of(["n-body/forces/n512", program, "n-body/forces/*"], "test", 1)
+    assert [one.name for one in named[:2]] == ["n-body/forces/n512", program]
+    assert len({one.name for one in named}) == len(named)
+    assert named[1].load().name.startswith("jit")
+    split = [one.name for one in programs_of([], "test", 1)]
+    assert set(split) < {one.name for one in programs_of([], "test", None)}
+    with pytest.raises(HloError, match="expected programs"):
+        programs_of([], None, 1)
+
+
+def test_competitors_take_turns_on_each_program(program, tmp_path):
+    subjects = programs_of([program, "n-body/forces/n512"], None, None)
+    races = races_of(subjects, ["flags", "flags,greedy"], [0, 1], 60.0, "close", tmp_path)
+    assert [race.competitor for race in races[:4]] == ["flags", "flags,greedy"] * 2
+    assert len({(race.folder, race.subject.name) for race in races}) == len(races) == 8
+    assert list(races[1].rules.makers()) == ["flags", "greedy"]

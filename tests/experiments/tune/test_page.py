@@ -1,0 +1,74 @@
+"""Tests of the page and the pictures of a run, on known results."""
+
+import xml.etree.ElementTree as ET
+
+from experiments.tune.page import page, summary
+from experiments.tune.pictures import write_pictures
+from experiments.tune.results import to_csv
+from experiments.tune.scores import Scores
+from tests.experiments.tune.known_results import RESULTS, result
+
+SCORES = Scores.of(RESULTS)
+
+
+def _rows(text, title):
+    """Returns the cells of the first table below a title."""
+    lines = text.partition(f"## {title}\n")[2].splitlines()
+    begin = next(n for n, line in enumerate(lines) if line.startswith("|"))
+    table = [line for line in lines[begin:] if line]
+    end = next((n for n, line in enumerate(table) if not line.startswith("|")), len(table))
+    return [line.strip("| ").split(" | ") for line in table[:end] if "---" not in line]
+
+
+def test_table_of_competitors():
+    text = page(SCORES, 60)
+    _, joint, flags = _rows(text, "Competitors")
+    assert joint[:3] == ["joint", "3", "1.297"]
+    assert joint[4:] == ["1.012 to 1.663", "2.00", "67%", "33%", "1"]
+    assert flags[2:] == ["1.000", "1.000 to 1.000", "1.000 to 1.000", "1.00", "0%", "0%", "0"]
+    heads, joint, _ = _rows(text, "What was found by when")
+    assert heads[1:] == ["10 s", "20 s", "30 s", "60 s"]
+    assert joint[1:] == ["1.000", "1.587", "1.842", "1.842"]
+    assert "| joint | flags,greedy | 1.297 |" in text
+
+
+def test_table_of_programs_and_of_decisions():
+    text = page(SCORES, 60)
+    _, first, second, third = _rows(text, "Programs")
+    assert first == ["a", "3.2", "2.000 (1.000 to 4.200)", "default"]
+    assert [second[0], third[0]] == ["b", "c"]
+    rows = {row[0]: row[1:] for row in _rows(text, "What the wins are made of")}
+    assert rows["`dot-merger`"] == rows["**flags**"] == ["4", "0"]
+    assert "4 of joint, 0 of flags,greedy" in text
+
+
+def test_a_page_of_nothing():
+    assert page(Scores.of([]), 60).startswith("# Tuning\n\n0 programs")
+    assert summary(Scores.of([])) == ["No program was measured by all competitors."]
+    lone = page(Scores.of([*RESULTS, result("joint", "d", 2.0)]), 60)
+    assert "left out: d." in lone
+
+
+def test_summary():
+    first, second = summary(SCORES)
+    assert first.startswith("joint: 1.297 times as fast in the geometric mean of 3 programs")
+    assert second.startswith("flags,greedy: 1.000 times as fast")
+
+
+def test_csv():
+    lines = to_csv(RESULTS).splitlines()
+    assert len(lines) == 1 + len(RESULTS)
+    assert lines[0].startswith("competitor,seed,program,family")
+    assert lines[-1].startswith('"flags,greedy",1,c,')
+
+
+def test_pictures_are_svg_and_the_same_each_time(tmp_path):
+    for folder in ("1", "2"):
+        found = write_pictures(SCORES, 60, tmp_path / folder)
+    assert [file for file, _ in found] == ["programs.svg", "anytime.svg"]
+    for file, about in found:
+        content = (tmp_path / "1" / file).read_bytes()
+        assert content == (tmp_path / "2" / file).read_bytes()
+        assert ET.fromstring(content).tag.endswith("svg")
+        assert f"![{about}]({file})" in page(SCORES, 60, found)
+    assert write_pictures(Scores.of([]), 60, tmp_path) == []
