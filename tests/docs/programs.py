@@ -62,6 +62,9 @@ PROGRAMS: dict[str, Program] = {
     ),
     "benchmarks.compare_with_xla": Program(reason=_NOT_OURS, parses=False),
     "benchmarks.corpus": Program(reason="it reads the whole corpus", parses=False),
+    "benchmarks.edits": Program(
+        _flags("--budget 2 --out OUT/edits.csv"), part=_flags("--programs solver")
+    ),
     "benchmarks.overview_picture": Program(reason=_NOT_OURS, parses=False),
     "benchmarks.peak_memory": Program(reason="a worker of benchmarks.memory", parses=False),
     "benchmarks.ranking": Program(reason="it reads times of the machine they were taken on"),
@@ -111,7 +114,7 @@ PROGRAMS: dict[str, Program] = {
     "experiments.search.check_best_known": Program(reason=_NOT_OURS),
     "experiments.speed": Program(
         _flags("--budget 3 --per-family 1 --out OUT"),
-        part=_flags("--benchmarks pairwise-distance/*"),
+        part=_flags("--benchmarks pairwise-distance/* image-processing/warp/*"),
         corpus_set="speed",
     ),
     "experiments.train_fusion": Program(
@@ -124,6 +127,7 @@ PROGRAMS: dict[str, Program] = {
     "experiments.train_rewrites": Program(
         (*_TRAIN, "--play-horizon", "4"), part=_TRAIN_PART, split="train"
     ),
+    "experiments.tune": Program(reason="tests/experiments/tune runs it on a tiny program"),
     "hlograph": Program(reason="each subcommand has a line", bare=False),
     "hlograph apply": Program(_flags("--json"), bare=False),
     "hlograph calibrate": Program(reason="it takes minutes, and its own tests run it"),
