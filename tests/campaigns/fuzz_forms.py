@@ -35,6 +35,8 @@ class FormsFuzzConfig:
     """Share of the programs whose outputs are compared, which takes most of the time."""
     programs: int = 100
     """Programs in one task of a worker."""
+    walks: int = 8
+    """Walks on each program, from one place to another by any rules."""
     rules: tuple[str, ...] = ()
     """Rules whose programs are drawn; none are all rules for time."""
     seed: int = 0
@@ -100,7 +102,8 @@ def _tasks(config: FormsFuzzConfig) -> Iterator[Task]:
     compared = round(config.programs * config.compared)
     for number in itertools.count():
         for rule in config.rules or FORMS:
-            yield Task(rule, config.seed * 1_000_003 + number, config.programs, compared)
+            seed = config.seed * 1_000_003 + number
+            yield Task(rule, seed, config.programs, config.walks, compared)
 
 
 if __name__ == "__main__":

@@ -32,12 +32,14 @@ class Task:
         rule: Name of the rule.
         seed: Seed of the programs and of the walks.
         programs: Number of programs.
-        compared: Number of them whose results are compared with the original's.
+        walks: Number of walks on each program. To draw a program takes longer than some walks.
+        compared: Number of programs for which the result of a walk is compared with the original.
     """
 
     rule: str
     seed: int
     programs: int
+    walks: int
     compared: int
 
 
@@ -82,7 +84,9 @@ def make_worker(recorder: FlightRecorder) -> Callable[[Task], Findings]:
             count += 1
             recorder.begin(f"{task}\n{text}".encode()[:60_000])
             try:
-                _walk(text, task.rule, rng, findings, compare=count <= task.compared)
+                for number in range(task.walks):
+                    compare = number == 0 and count <= task.compared
+                    _walk(text, task.rule, rng, findings, compare=compare)
             finally:
                 recorder.end()
 
