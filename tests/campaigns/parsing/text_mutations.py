@@ -57,7 +57,7 @@ Mutation = Callable[[bytes, Random, Sequence[bytes]], bytes]
 def _span(size: int, random: Random, most: int = 1 << 30) -> tuple[int, int]:
     """Returns a random range of a sequence; short ranges are more frequent."""
     start = random.randrange(size + 1)
-    length = min(int(random.paretovariate(0.8)), most, size - start)
+    length = int(min(random.paretovariate(0.8), most, size - start))  # it may be infinite
     return start, start + length
 
 
@@ -79,7 +79,7 @@ def delete_bytes(data: bytes, random: Random, others: Sequence[bytes]) -> bytes:
 def repeat_bytes(data: bytes, random: Random, others: Sequence[bytes]) -> bytes:
     """Repeats a range of bytes several times."""
     start, end = _span(len(data), random)
-    times = min(int(random.paretovariate(0.7)) + 1, _LARGEST_GROWTH // (end - start + 1))
+    times = int(min(random.paretovariate(0.7) + 1, _LARGEST_GROWTH // (end - start + 1)))
     return data[:end] + data[start:end] * times + data[end:]
 
 
