@@ -33,8 +33,8 @@ class FormsFuzzConfig:
     """Number of applications after which no new programs are drawn."""
     compared: float = 0.02
     """Share of the programs whose outputs are compared, which takes most of the time."""
-    programs: int = 100
-    """Programs in one task of a worker."""
+    programs: int = 10
+    """Programs of one rule in a task of a worker; then the next rule has its turn."""
     walks: int = 8
     """Walks on each program, from one place to another by any rules."""
     rules: tuple[str, ...] = ()
@@ -99,10 +99,12 @@ def main(config: FormsFuzzConfig) -> int:
 
 def _tasks(config: FormsFuzzConfig) -> Iterator[Task]:
     """Yields tasks without end, the rules in turns."""
-    compared = round(config.programs * config.compared)
+    due = 0.0
     for number in itertools.count():
         for rule in config.rules or FORMS:
             seed = config.seed * 1_000_003 + number
+            due += config.programs * config.compared
+            compared, due = int(due), due % 1
             yield Task(rule, seed, config.programs, config.walks, compared)
 
 
