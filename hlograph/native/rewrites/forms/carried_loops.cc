@@ -64,18 +64,8 @@ bool MovesDimensions(const Instruction* transpose) {
 
 // Returns true for what takes a kernel of its own unless it is fused.
 bool CopiesElements(const Instruction* instruction) {
-  switch (instruction->opcode()) {
-    case Opcode::kTranspose:
-      return MovesDimensions(instruction);
-    case Opcode::kConcatenate:
-    case Opcode::kGather:
-    case Opcode::kPad:
-    case Opcode::kReverse:
-    case Opcode::kSlice:
-      return true;
-    default:
-      return false;
-  }
+  return instruction->opcode() == Opcode::kTranspose ? MovesDimensions(instruction)
+                                                     : Shifts(instruction);
 }
 
 // The loop with the results of an iteration, for a plain loop. How often it runs is not known: the

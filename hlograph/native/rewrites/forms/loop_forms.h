@@ -24,6 +24,9 @@ Instruction* ReadRow(const Builder& builder, Instruction* all, Instruction* numb
 // Tuple of the first elements of a loop that has more.
 Instruction* FirstElements(Instruction* loop, int64_t count);
 
+// Returns true for what reads elements at other places than those of its result.
+bool Shifts(const Instruction* instruction);
+
 void AddSinkingForms(std::vector<RulePtr>& rules);
 void AddUnrollingForms(std::vector<RulePtr>& rules);
 

@@ -86,20 +86,6 @@ bool EndsFusion(const Instruction* instruction) {
   }
 }
 
-// Returns true for what reads elements at other places than those of its result.
-bool Shifts(const Instruction* instruction) {
-  switch (instruction->opcode()) {
-    case Opcode::kConcatenate:
-    case Opcode::kGather:
-    case Opcode::kPad:
-    case Opcode::kReverse:
-    case Opcode::kSlice:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Returns true if an iteration computes an array from neighbors of each element, in one kernel, as
 // stencils do. Several iterations in one kernel would compute each neighbor again and again.
 bool IsStencil(const CountedLoop& loop) {
@@ -207,6 +193,19 @@ class UnrollLoop : public FormRule {
 };
 
 }  // namespace
+
+bool Shifts(const Instruction* instruction) {
+  switch (instruction->opcode()) {
+    case xla::HloOpcode::kConcatenate:
+    case xla::HloOpcode::kGather:
+    case xla::HloOpcode::kPad:
+    case xla::HloOpcode::kReverse:
+    case xla::HloOpcode::kSlice:
+      return true;
+    default:
+      return false;
+  }
+}
 
 void AddUnrollingForms(std::vector<RulePtr>& rules) {
   for (int64_t factor : {4, 8}) {
