@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.limits import Limits
+from hlograph.isolation.one_worker import OneWorker
 from hlograph.isolation.pass_call import PassCall
 from hlograph.isolation.pool import InProcessPool, Pool, WorkerPool, make_pool
 from hlograph.isolation.quarantine import Quarantine, Reproducer
@@ -21,6 +22,7 @@ __all__ = [
     "FlightRecorder",
     "InProcessPool",
     "Limits",
+    "OneWorker",
     "PassCall",
     "Pool",
     "Quarantine",

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -127,10 +127,9 @@ class Looker:
                 self._recorder.end()
 
     def _knobs(self, point: Point) -> list[Knob]:
-        question, base, executable = KnobsAt(point), None, None
+        question, executable = KnobsAt(point), None
         with self._working(lock.compiling, question):
             base = self._base(point)
-            counts = self._program.module().op_counts()
             layouts, places = self._layouts(_steps(point)), self._places(base)[0]
             if base not in self._shares:
                 executable = compile_program(self._program, base.plan)
@@ -139,12 +138,16 @@ class Looker:
                 self._shares[base] = self._profiled(executable)
         shares = self._shares[base]
         hot = None if shares is None else shares.kinds
-        opcodes = [OPCODES[number] for number in np.flatnonzero(counts)]
         return [
-            *flag_knobs(opcodes, hot, self._numerics),
+            *flag_knobs(self._opcodes, hot, self._numerics),
             *layouts.knobs(hot),
             *places.knobs(None if shares is None else shares.instructions),
         ]
+
+    @cached_property
+    def _opcodes(self) -> list[str]:
+        counts = self._program.module().op_counts()
+        return [OPCODES[number] for number in np.flatnonzero(counts)]
 
     def _plan(self, point: Point) -> Plan:
         base = self._base(point)
@@ -153,7 +156,7 @@ class Looker:
             return base.plan
         knobs, placed = self._places(base)
         placements = knobs.placements(values)
-        return base.with_placements(placements, placed) if placements else base.plan
+        return replace(base.plan, placements=placements, placed=placed if placements else "")
 
     def _recipe(self, plan: Plan) -> Recipe:
         values = values_of(plan.flags)
@@ -223,10 +226,6 @@ class _Version:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Version) and self.plan.digest == other.plan.digest
-
-    def with_placements(self, placements: Any, placed: str) -> Plan:
-        """Returns the plan with placements."""
-        return replace(self.plan, placements=placements, placed=placed)
 
 
 def _steps(point: Point) -> tuple[str, ...]:

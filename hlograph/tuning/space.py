@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import weakref
 from typing import Any
 
 from hlograph.errors import HloError, WorkerLostError
-from hlograph.isolation import Limits, WorkerPool
+from hlograph.isolation import Limits, OneWorker
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
 from hlograph.tuning.flag_knobs import values_of
@@ -41,11 +40,9 @@ class ProgramSpace:
 
     def __init__(self, program: Program, numerics: Numerics = "close") -> None:
         limits = Limits(seconds=_SECONDS, idle_seconds=_SECONDS, memory=_MEMORY)
-        make = MakeLooker(program, numerics)
-        self._pool = WorkerPool(make, 1, limits, _PRELOADED, with_main=False)
+        self._worker = OneWorker(MakeLooker(program, numerics), limits, _PRELOADED)
         self._steps: list[str] = []
         self._known: dict[Point, list[Knob] | HloError] = {}
-        weakref.finalize(self, self._pool.close)
 
     def knobs(self, point: Point) -> list[Knob]:
         """Returns the knobs of the program when it is compiled as a point says.
@@ -103,10 +100,10 @@ class ProgramSpace:
 
     def close(self) -> None:
         """Ends the worker process."""
-        self._pool.close()
+        self._worker.close()
 
     def _ask(self, question: Question) -> Any:
-        ((_, answer),) = self._pool.map([question])
+        answer = self._worker.ask(question)
         if isinstance(answer, WorkerLostError):
             raise HloError(f"a process ended while it compiled the program: {answer}")
         if isinstance(answer, HloError):

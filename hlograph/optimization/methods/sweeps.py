@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hlograph.errors import WorkerLostError
-from hlograph.isolation import Limits, WorkerPool
+from hlograph.isolation import Limits, OneWorker
 from hlograph.measuring.compiled import kinds_of
 from hlograph.programs import Program
 from hlograph.transforms.sweeping import PREPARATION, sweep
@@ -66,8 +65,7 @@ class Sweeps:
 
     def __init__(self, program: Program, rules: tuple[str, ...]) -> None:
         limits = Limits(seconds=_SECONDS, memory=_MEMORY)
-        self._pool = WorkerPool(_MakeWorker(program, rules), 1, limits, with_main=False)
-        weakref.finalize(self, self._pool.close)
+        self._worker = OneWorker(_MakeWorker(program, rules), limits)
 
     def choices(self) -> list[Choice]:
         """Returns each rule that applies, and groups of its places where their shapes differ."""
@@ -79,10 +77,10 @@ class Sweeps:
 
     def close(self) -> None:
         """Ends the worker process."""
-        self._pool.close()
+        self._worker.close()
 
     def _ask(self, task: Any) -> Any:
-        ((_, answer),) = self._pool.map([task])
+        answer = self._worker.ask(task)
         return None if isinstance(answer, WorkerLostError) else answer
 
 
