@@ -6,25 +6,20 @@ Each program is searched for the budget. When all are done, each winner is measu
 in a process of its own. A run that was interrupted goes on with --out FOLDER.
 """
 
-import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import tyro
 
-from experiments.outcomes.run_folder import RunFolderError, run_folder
+from experiments.speed.command import run_in_folder, save_provenance
 from experiments.speed.programs import Split, chosen_programs
-from hlograph.errors import HloError
 from hlograph.storage.atomic_write import write_text_atomically
 
 if TYPE_CHECKING:
     from experiments.speed.results import SpeedResult
-
-REFUSED, INTERRUPTED = 2, 130
 
 
 @dataclass(frozen=True)
@@ -78,17 +73,15 @@ def run(config: SpeedConfig, folder: Path) -> "list[SpeedResult]":
     return list(results.values())
 
 
-def _save(config: SpeedConfig, results: "Sequence[SpeedResult]", folder: Path) -> None:
+def _save(config: SpeedConfig, results: "Sequence[SpeedResult]", folder: Path) -> list[str]:
+    """Writes the tables, and returns the findings."""
     from experiments.speed.results import summary, table, to_csv
-    from hlograph.storage.machine import machine
-    from hlograph.storage.provenance import provenance
 
-    made = provenance() | {"settings": {k: str(v) for k, v in asdict(config).items()}}
-    made |= {"machine": machine().to_json()}
-    write_text_atomically(folder / "made.json", json.dumps(made, indent=2) + "\n")
+    save_provenance(config, folder)
     write_text_atomically(folder / "speed.csv", to_csv(results))
-    page = "\n".join([*summary(results), "", table(results), ""])
-    write_text_atomically(folder / "speed.md", page)
+    findings = summary(results)
+    write_text_atomically(folder / "speed.md", "\n".join([*findings, "", table(results), ""]))
+    return findings
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -99,22 +92,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     prog = "python -m experiments.speed"
     config = tyro.cli(SpeedConfig, args=arguments, prog=prog, description=__doc__)
-    folder = config.out or Path("runs") / f"speed-{datetime.now():%Y%m%d-%H%M%S}"
-    try:
-        with run_folder(folder):
-            results = run(config, folder)
-            _save(config, results, folder)
-    except KeyboardInterrupt:
-        print(f"\nInterrupted; go on with --out {folder}", file=sys.stderr)
-        return INTERRUPTED
-    except (HloError, RunFolderError, OSError) as error:
-        print(error, file=sys.stderr)
-        return REFUSED
-    from experiments.speed.results import summary
 
-    print("\n".join(summary(results)))
-    print(f"all results are in {folder}")
-    return 0
+    def work(folder: Path) -> list[str]:
+        return _save(config, run(config, folder), folder)
+
+    return run_in_folder("speed", config.out, work)
 
 
 if __name__ == "__main__":

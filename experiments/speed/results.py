@@ -19,7 +19,7 @@ FASTER, SLOWER = 1.1, 0.98
 
 
 class CurvePoint(NamedTuple):
-    """What a race had found at a time."""
+    """State of a race at a time."""
 
     seconds: float
     """Seconds since the race began."""
@@ -40,7 +40,7 @@ class SpeedResult:
     method: str
     """Method of the plan; empty if jaxlib's default is kept."""
     decisions: tuple[str, ...]
-    """What the plan does."""
+    """Decisions of the plan."""
     numerics: str
     """Class of the plan's results."""
     outputs: str
@@ -64,7 +64,7 @@ class SpeedResult:
     error: str = ""
     """The reason why the program was not measured; empty if it was."""
     curve: tuple[CurvePoint, ...] = ()
-    """What the race had found, each time that it had measured a plan."""
+    """States of the race, each time that it had measured a plan."""
 
     @property
     def is_final(self) -> bool:

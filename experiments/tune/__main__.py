@@ -11,26 +11,21 @@ winner is measured a second time, in a process of its own. A run that was interr
 --out FOLDER. TensorBoard shows the races: tensorboard --logdir FOLDER.
 """
 
-import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from experiments.outcomes.run_folder import RunFolderError, run_folder
+from experiments.speed.command import run_in_folder, save_provenance
 from experiments.speed.programs import Split
-from hlograph.errors import HloError
 from hlograph.storage.atomic_write import write_text_atomically
 
 if TYPE_CHECKING:
     from experiments.tune.races import Race
     from experiments.tune.scores import Scores
-
-REFUSED, INTERRUPTED = 2, 130
 
 
 @dataclass(frozen=True)
@@ -81,14 +76,10 @@ def save(config: TuneConfig, found: "Sequence[Race]", folder: Path) -> "Scores":
     from experiments.tune.races import results_of
     from experiments.tune.results import to_csv
     from experiments.tune.scores import Scores
-    from hlograph.storage.machine import machine
-    from hlograph.storage.provenance import provenance
 
     results = results_of(found)
     scores = Scores.of(results)
-    made = provenance() | {"settings": {k: str(v) for k, v in asdict(config).items()}}
-    made |= {"machine": machine().to_json()}
-    write_text_atomically(folder / "made.json", json.dumps(made, indent=2) + "\n")
+    save_provenance(config, folder)
     write_text_atomically(folder / "tune.csv", to_csv(results))
     pictures = write_pictures(scores, config.budget, folder)
     write_text_atomically(folder / "tune.md", page(scores, config.budget, pictures))
@@ -103,19 +94,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     prog = "python -m experiments.tune"
     config = tyro.cli(TuneConfig, args=arguments, prog=prog, description=__doc__)
-    folder = config.out or Path("runs") / f"tune-{datetime.now():%Y%m%d-%H%M%S}"
-    try:
-        with run_folder(folder):
-            return _run(config, folder)
-    except KeyboardInterrupt:
-        print(f"\nInterrupted; go on with --out {folder}", file=sys.stderr)
-        return INTERRUPTED
-    except (HloError, RunFolderError, OSError) as error:
-        print(error, file=sys.stderr)
-        return REFUSED
+    return run_in_folder("tune", config.out, lambda folder: _run(config, folder))
 
 
-def _run(config: TuneConfig, folder: Path) -> int:
+def _run(config: TuneConfig, folder: Path) -> list[str]:
     from experiments.tune.page import summary
     from experiments.tune.races import run_all
 
@@ -124,9 +106,7 @@ def _run(config: TuneConfig, folder: Path) -> int:
         run_all(found)
     finally:  # whatever ends a run, what was done can be read
         scores = save(config, found, folder)
-    print("\n".join(summary(scores)))
-    print(f"all results are in {folder}")
-    return 0
+    return summary(scores)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What winning plans are made of, by stage of the compilation."""
+"""Decisions of winning plans, by stage of the compilation."""
 
 from collections import Counter
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What searchers that a library drives have in common."""
+"""The common part of searchers that a library drives."""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ import csv
 
 import pytest
 
-from experiments.speed.__main__ import REFUSED, main
+from experiments.speed.__main__ import main
+from experiments.speed.command import REFUSED
 
 
 @pytest.mark.slow

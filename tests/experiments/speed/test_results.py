@@ -6,27 +6,11 @@ from dataclasses import replace
 import pytest
 
 from experiments.speed.programs import chosen_programs, names_per_family
-from experiments.speed.results import CurvePoint, SpeedResult, file_of, summary, table, to_csv
+from experiments.speed.results import SpeedResult, file_of, summary, table, to_csv
 from hlograph import corpus
 from hlograph.errors import DamagedFileError, HloError
+from tests.experiments.speed.known_results import FAST
 
-FAST = SpeedResult(
-    program="n-body/forces/n512",
-    family="n-body",
-    method="flags: no library",
-    decisions=("flag xla_cpu_experimental_ynn_fusion_type = ",),
-    numerics="close",
-    outputs="close",
-    default_ms=3.2,
-    raced=2.1,
-    ratio=2.0,
-    low=1.9,
-    high=2.1,
-    control=1.0,
-    plans=12,
-    seconds=20.0,
-    curve=(CurvePoint(1.5, 1, 1.0, 1.0), CurvePoint(2.5, 2, 2.2, 1.0)),
-)
 KEPT = replace(
     FAST, program="ode/a/b", method="", decisions=(), outputs="", ratio=1.0, low=1.0, high=1.0
 )

@@ -3,28 +3,13 @@
 import math
 from dataclasses import replace
 
-from experiments.speed.results import CurvePoint, SpeedResult
+from experiments.speed.results import CurvePoint
 from experiments.tune.results import TuneResult
 from hlograph.plans import Placement, Plan
+from tests.experiments.speed.known_results import FAST
 
 CURVE = (CurvePoint(5.0, 1, 1.0, 1.0), CurvePoint(15.0, 2, 2.0, 1.0), CurvePoint(25.0, 3, 2.5, 2.4))
-SPEED = SpeedResult(
-    program="n-body/forces/n512",
-    family="n-body",
-    method="flags: no library",
-    decisions=("flag xla_cpu_experimental_ynn_fusion_type = ",),
-    numerics="close",
-    outputs="close",
-    default_ms=3.2,
-    raced=2.1,
-    ratio=2.0,
-    low=1.9,
-    high=2.1,
-    control=1.0,
-    plans=3,
-    seconds=20.0,
-    curve=CURVE,
-)
+SPEED = replace(FAST, plans=3, curve=CURVE)
 KEPT = replace(SPEED, method="", decisions=(), ratio=1.0, low=1.0, high=1.0, curve=CURVE[:1])
 PLAN = Plan(
     steps=("call-inliner", "dot-merger(%a)", "dot-merger(%b)"),

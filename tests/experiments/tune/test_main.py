@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from experiments.tune.__main__ import INTERRUPTED, REFUSED, main
+from experiments.speed.command import INTERRUPTED, REFUSED
+from experiments.tune.__main__ import main
 from experiments.tune.programs import programs_of
 from experiments.tune.races import races_of
 from experiments.tune.results import folder_of
