@@ -11,9 +11,10 @@ from benchmarks.progress import tracked
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import Subject, subject
-from benchmarks.timing import Call, interleaved, spread, without_collector
+from benchmarks.timing import Call, interleaved, spread
 from envs import RewriteEnv
 from hlograph.module import Module
+from hlograph.timing.runs import without_collector
 from hlograph.transforms.rewriting import Rewrite, find_rewrites
 
 TITLE = "Listing rewrites"

@@ -14,11 +14,12 @@ from benchmarks.progress import tracked
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import Subject, subject
-from benchmarks.timing import Call, interleaved, spread, without_collector
+from benchmarks.timing import Call, interleaved, spread
 from envs import PassOrderingEnv
 from envs.observations import ObservationKind
 from hlograph.errors import PassError
 from hlograph.module import Module
+from hlograph.timing.runs import without_collector
 
 TITLE = "Steps of the environment"
 STEPS = 30

@@ -13,10 +13,11 @@ from benchmarks.random_play import RandomPlay, RandomPlayer, make_player
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import learning_subjects, names_near
-from benchmarks.timing import over_fewest, spread, without_collector
+from benchmarks.timing import over_fewest, spread
 from experiments.workers.pools import PRELOADED
 from hlograph.errors import WorkerLostError
 from hlograph.isolation import WorkerPool
+from hlograph.timing.runs import without_collector
 
 TITLE = "Steps a second of a random policy"
 subjects = learning_subjects

@@ -6,14 +6,14 @@ moments, so the ratio of their times within a round holds where the times themse
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from hlograph.timing.runs import without_collector
 
 Clock = Callable[[], float]
 
@@ -116,19 +116,6 @@ def _seconds(call: Call, clock: Clock) -> float:
     for _ in range(call.number):
         call.run(prepared)
     return (clock() - start) / call.number
-
-
-@contextmanager
-def without_collector() -> Iterator[None]:
-    """Collects garbage now and not within the block: what others left is not charged to it."""
-    gc.collect()
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:

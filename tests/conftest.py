@@ -1,4 +1,4 @@
-"""What the whole suite has in common: the order of its files, and how its workers begin."""
+"""Sets the order of the files of the whole suite, and prepares its workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What jaxlib made of a plan: its final module, and where the default spends its time."""
+"""The final module that jaxlib makes of a plan, and shares of the time of a run."""
 
 from __future__ import annotations
 

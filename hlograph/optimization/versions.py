@@ -1,4 +1,4 @@
-"""What made earlier versions of a program faster: other shapes, one layer more, other names within.
+"""Recipes of earlier versions of a program: other shapes, one layer more, other names within.
 
 A version that was never searched for begins with the recipe of the last one that has its name,
 whatever machine that was on: a recipe is measured like any other plan.

@@ -15,10 +15,11 @@ from hlograph.plans.errors import PlanError
 
 FlagValue = bool | int | str
 
-_LIBRARY_TYPES = frozenset(
+DOTS, CONVOLUTIONS, REDUCTIONS, _DOT, _ELEMENTWISE = (
     f"LIBRARY_FUSION_TYPE_{name}"
     for name in ("INDIVIDUAL_DOT", "INDIVIDUAL_CONVOLUTION", "REDUCE", "DOT", "ELTWISE")
 )
+_LIBRARY_TYPES = frozenset((DOTS, CONVOLUTIONS, REDUCTIONS, _DOT, _ELEMENTWISE))
 
 # Field numbers of XLA's messages: CompileOptionsProto.executable_build_options,
 # ExecutableBuildOptionsProto.debug_options, DebugOptions.xla_backend_extra_options (a map).

@@ -38,7 +38,7 @@ class Placement:
 
     @property
     def subject(self) -> tuple[str, ...]:
-        """What it decides: of two placements with the same subject, one can hold.
+        """The choice that it is about: of two placements with the same subject, one can hold.
 
         A fusion may be computed within several users.
         """

@@ -7,12 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from hlograph.plans import Numerics
-from hlograph.plans.flags import FLAGS, FlagValue
+from hlograph.plans.flags import CONVOLUTIONS, DOTS, FLAGS, REDUCTIONS, FlagValue
 from hlograph.tuning.knobs import Knob
-
-_DOT, _CONVOLUTION, _REDUCE = (
-    f"LIBRARY_FUSION_TYPE_{name}" for name in ("INDIVIDUAL_DOT", "INDIVIDUAL_CONVOLUTION", "REDUCE")
-)
 
 
 class _Choices(NamedTuple):
@@ -28,10 +24,10 @@ _CHOICES = (
     _Choices("xla_cpu_small_while_loop_byte_threshold", (4_000_000, 0), frozenset({"while"})),
     _Choices(
         "xla_cpu_experimental_ynn_fusion_type",
-        (f"{_DOT},{_CONVOLUTION}", "", f"{_DOT},{_REDUCE}", _REDUCE),
+        (f"{DOTS},{CONVOLUTIONS}", "", f"{DOTS},{REDUCTIONS}", REDUCTIONS),
         _LIBRARY,
     ),
-    _Choices("xla_cpu_experimental_onednn_fusion_type", (_DOT,), frozenset({"dot"})),
+    _Choices("xla_cpu_experimental_onednn_fusion_type", (DOTS,), frozenset({"dot"})),
     _Choices("xla_cpu_prefer_vector_width", (512, 128)),
     _Choices("xla_cpu_use_multi_output_fusion", (True,)),
     _Choices("xla_cpu_disable_new_fusion_emitters", (True,)),

@@ -1,4 +1,4 @@
-"""Recipes: what made one version of a program faster, in words that hold in other versions.
+"""Recipes: plans for a version of a program, in words that hold in other versions.
 
 The names of instructions and the fingerprints of modules differ between versions. The names of
 rules, flags, and the kinds of places do not.
@@ -18,7 +18,7 @@ KIND, VERSION = "hlograph recipe", 1
 
 @dataclass(frozen=True)
 class Recipe:
-    """What to do to a program, wherever it applies.
+    """A plan for any version of a program, which takes of it what applies.
 
     Attributes:
         steps: Names of passes, and of rules, which are applied at all places.

@@ -9,7 +9,7 @@ from hlograph.tuning.knobs import Knob, Point
 
 
 class Result(NamedTuple):
-    """What was measured of a point.
+    """The measured speed and memory of a point.
 
     Attributes:
         ratio: Time of jaxlib's default over that of the point; 0 if it could not be timed.

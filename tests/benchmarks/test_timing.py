@@ -4,7 +4,8 @@ import gc
 
 import pytest
 
-from benchmarks.timing import Call, Timings, exponent, interleaved, spread, without_collector
+from benchmarks.timing import Call, Timings, exponent, interleaved, spread
+from hlograph.timing.runs import without_collector
 
 
 class FakeClock:

@@ -10,13 +10,10 @@ import numpy as np
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.optimization.methods.protocol import Listed, Method
 from hlograph.plans import NUMERICS, Numerics, Plan
-from hlograph.plans.flags import FlagValue
+from hlograph.plans.flags import CONVOLUTIONS, DOTS, REDUCTIONS, FlagValue
 from hlograph.programs import Program
 
 _LIBRARIES = "xla_cpu_experimental_ynn_fusion_type"
-_DOT, _CONVOLUTION, _REDUCE = (
-    f"LIBRARY_FUSION_TYPE_{name}" for name in ("INDIVIDUAL_DOT", "INDIVIDUAL_CONVOLUTION", "REDUCE")
-)
 _FAST_MATH = {
     "xla_cpu_enable_fast_math": True,
     "xla_cpu_fast_math_honor_nans": False,
@@ -50,12 +47,12 @@ FLAG_SETS: tuple[FlagSet, ...] = (
     ),
     FlagSet(
         "reductions without library",
-        {_LIBRARIES: f"{_DOT},{_CONVOLUTION}"},
+        {_LIBRARIES: f"{DOTS},{CONVOLUTIONS}"},
         frozenset({"reduce", "reduce-window"}),
     ),
     FlagSet(
         "convolutions without library",
-        {_LIBRARIES: f"{_DOT},{_REDUCE}"},
+        {_LIBRARIES: f"{DOTS},{REDUCTIONS}"},
         frozenset({"convolution"}),
     ),
     FlagSet(
@@ -65,7 +62,7 @@ FLAG_SETS: tuple[FlagSet, ...] = (
     ),
     FlagSet(
         "oneDNN",
-        {"xla_cpu_experimental_onednn_fusion_type": _DOT, _LIBRARIES: ""},
+        {"xla_cpu_experimental_onednn_fusion_type": DOTS, _LIBRARIES: ""},
         frozenset({"dot", "convolution"}),
     ),
     FlagSet(

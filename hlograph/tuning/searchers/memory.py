@@ -1,4 +1,4 @@
-"""What a searcher knows: points that were proposed or told, and the best one."""
+"""The memory of a searcher: points that were proposed or told, and the best one."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from hlograph.tuning.knobs import DEFAULT, Knob, Point
 from hlograph.tuning.searcher import Result, Searcher
 
 Effects = Mapping[str, Mapping[str, float]]
-"""What each value adds to the logarithm of the ratio, by knob."""
+"""Amounts that values add to the logarithm of the ratio, by knob."""
 
 EFFECTS: Effects = {
     "steps prepare": {"whole": 0.05, "part": -0.1},
@@ -147,7 +147,7 @@ class Large(Separable):
 
 @dataclass
 class Search:
-    """What a search proposed.
+    """The points that a search proposed.
 
     Attributes:
         points: The points, in order.

@@ -1,4 +1,4 @@
-"""What all searchers have in common."""
+"""Tests that all searchers pass."""
 
 from __future__ import annotations
 
