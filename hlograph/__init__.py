@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from hlograph.inspection.module_view import Cost as Cost
     from hlograph.module import Module as Module
     from hlograph.module import parse as parse
-    from hlograph.optimization.optimizing import optimize as optimize
+    from hlograph.optimization.of_function import optimize as optimize
     from hlograph.plans.plan import Plan as Plan
     from hlograph.transforms.pipelines import FixedPoint as FixedPoint
     from hlograph.transforms.pipelines import Pipeline as Pipeline
@@ -71,7 +71,7 @@ _LAZY = {
     "Plan": "plans.plan",
     "Rewrite": "transforms.rewriting",
     "Rule": "transforms.rules",
-    "optimize": "optimization.optimizing",
+    "optimize": "optimization.of_function",
     "parse": "module",
     "passes": "transforms.registry",
     "pipelines": "transforms.pipelines",

@@ -7,6 +7,9 @@
 `make_worker(recorder)` is called in each worker process and returns the function that performs a
 task. Before and after an operation that may end the process, this function calls
 `recorder.begin(note)` and `recorder.end()`. So the pool knows what a lost worker was doing.
+
+``SideProcess`` is another kind of process: it performs one long task beside the program, and may
+have workers of its own.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from hlograph.isolation.one_worker import OneWorker
 from hlograph.isolation.pass_call import PassCall
 from hlograph.isolation.pool import InProcessPool, Pool, WorkerPool, make_pool
 from hlograph.isolation.quarantine import Quarantine, Reproducer
+from hlograph.isolation.side_process import SideProcess
 
 __all__ = [
     "FlightRecorder",
@@ -27,6 +31,7 @@ __all__ = [
     "Pool",
     "Quarantine",
     "Reproducer",
+    "SideProcess",
     "WorkerPool",
     "make_pool",
 ]

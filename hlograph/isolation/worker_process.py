@@ -42,7 +42,7 @@ def serve(connection: Connection, make_worker: MakeWorker, recorder: FlightRecor
                 work = make_worker(recorder)
             answer = ("done", work(task))
         except Exception as error:  # every exception of a task is sent to the pool
-            answer = ("raised", _portable(error))
+            answer = ("raised", portable(error))
         recorder.end()
         try:
             connection.send_bytes(pickle.dumps(answer, protocol=5))
@@ -79,8 +79,11 @@ def _forget_old_output() -> None:
         os.lseek(2, 0, os.SEEK_SET)
 
 
-def _portable(error: Exception) -> Exception:
-    """Returns the exception, or an HloError with its traceback if it cannot be pickled."""
+def portable(error: Exception) -> Exception:
+    """Returns the exception with its traceback as a note.
+
+    One that cannot be pickled becomes an HloError with the traceback.
+    """
     error.add_note("in a worker process:\n" + "".join(traceback.format_exception(error)))
     try:
         pickle.loads(pickle.dumps(error))

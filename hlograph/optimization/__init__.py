@@ -6,7 +6,8 @@ the winner must be ahead of jaxlib's default in a fresh process.
 """
 
 from hlograph.optimization.function import OptimizedFunction
-from hlograph.optimization.optimizing import optimize, optimize_program
+from hlograph.optimization.of_function import optimize
+from hlograph.optimization.optimizing import optimize_program
 from hlograph.optimization.report import Report
 from hlograph.optimization.store import Store
 

@@ -5,12 +5,20 @@ from __future__ import annotations
 import functools
 import threading
 import warnings
+import weakref
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from hlograph.errors import HloError
 from hlograph.optimization.report import Report
 from hlograph.plans import Plan
+
+if TYPE_CHECKING:
+    from hlograph.optimization.background import BackgroundSearch
+
+CompilePlan = Callable[[Plan], Callable[..., Any] | None]
+"""Function that compiles a function by a plan; None is that of ``jax.jit``."""
 
 
 class OptimizedFunction:
@@ -20,9 +28,12 @@ class OptimizedFunction:
     transformation of jax, runs the function as ``jax.jit`` compiles it, and a warning says so once.
     A Python number in place of an array is another type, because it leads to other result types.
 
+    While a search goes on in the background, ``plan`` and ``report`` are those of the moment.
+
     Attributes:
         plan: The plan; empty if the function runs as jaxlib compiles it by default.
         report: What was measured.
+        error: The reason why a search in the background failed; None if none did.
 
     Args:
         function: The jitted function; None for a function that was given as a lowering.
@@ -38,6 +49,8 @@ class OptimizedFunction:
     ) -> None:
         self._function, self._compiled = function, compiled
         self.report = report
+        self.error: HloError | None = None
+        self._search: BackgroundSearch | None = None
         self._warned = False
         self._lock = threading.Lock()
         if function is not None:
@@ -55,14 +68,60 @@ class OptimizedFunction:
             HloError: The arguments have other shapes or types, and the function was given as a
                 lowering.
         """
-        if self._compiled is None:
+        compiled = self._compiled  # once: a search in the background may replace it
+        if compiled is None:
             assert self._function is not None
             return self._function(*args, **kwargs)
         try:
-            return self._compiled(*args, **kwargs)
+            return compiled(*args, **kwargs)
         except (TypeError, ValueError) as error:
             # jax raises them for other shapes, types, pytrees and tracers, before anything runs.
             return self._otherwise(error, args, kwargs)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits until a search in the background has ended, and its plan is used.
+
+        Args:
+            timeout: Seconds to wait at most; None waits for any time.
+
+        Returns:
+            True if no search goes on.
+        """
+        return self._search is None or self._search.wait(timeout)
+
+    def close(self) -> None:
+        """Ends a search in the background. The function stays as it is at this moment."""
+        if self._search is not None:
+            self._search.close()
+
+    def follow(self, search: BackgroundSearch) -> None:
+        """Takes what a search finds until it ends or this function is no longer used."""
+        self._search = search
+        weakref.finalize(self, search.close).atexit = False  # see hlograph.optimization.background
+        search.start(self)
+
+    def become(self, report: Report, compile_plan: CompilePlan) -> None:
+        """Runs by the plan of a report from now on. Calls in progress end as they began.
+
+        Args:
+            report: The report.
+            compile_plan: Compiles the function by a plan; see the argument ``compiled``.
+
+        Raises:
+            PlanError: The plan cannot be carried out.
+        """
+        same = report.plan.digest == self.plan.digest
+        compiled = self._compiled if same else compile_plan(report.plan)
+        with self._lock:
+            self._compiled, self.report = compiled, report
+
+    def fail(self, error: HloError) -> None:
+        """Notes that a search in the background has failed, which is said once."""
+        words = f"the search in the background failed: {error}"
+        with self._lock:
+            self.error = error
+            self.report = replace(self.report, conclusion=f"{self.report.conclusion}; {words}")
+        warnings.warn(f"{words}. {self!r} stays as it is", stacklevel=2)
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """Lowers the original function, as ``jax.jit(f).lower`` does."""

@@ -5,6 +5,14 @@ this process; and ``package.module:function`` names one wherever a method's name
 """
 
 from hlograph.optimization.methods.protocol import Listed, MakeMethod, Method
-from hlograph.optimization.methods.registry import methods, names, register
+from hlograph.optimization.methods.registry import check_importable, methods, names, register
 
-__all__ = ["Listed", "MakeMethod", "Method", "methods", "names", "register"]
+__all__ = [
+    "Listed",
+    "MakeMethod",
+    "Method",
+    "check_importable",
+    "methods",
+    "names",
+    "register",
+]

@@ -26,6 +26,9 @@ _METHODS: dict[str, MakeMethod] = {
 }
 
 
+_ADDED: set[str] = set()
+
+
 def register(name: str, make: MakeMethod) -> None:
     """Adds a method in this process, for all later calls of ``hlograph.optimize``.
 
@@ -34,6 +37,7 @@ def register(name: str, make: MakeMethod) -> None:
         make: Function that makes it for a program.
     """
     _METHODS[name] = make
+    _ADDED.add(name)
 
 
 def names() -> list[str]:
@@ -53,6 +57,20 @@ def methods(chosen: Iterable[str] | None = None) -> dict[str, MakeMethod]:
         HloError: A method cannot be imported.
     """
     return {name: _find(name) for name in (names() if chosen is None else chosen)}
+
+
+def check_importable(chosen: Iterable[str] | None) -> None:
+    """Checks that another process finds chosen methods.
+
+    Raises:
+        HloError: One was added in this process alone.
+    """
+    if added := _ADDED.intersection(chosen or ()):
+        raise HloError(
+            f"expected methods that another process can import, got {', '.join(sorted(added))}, "
+            "which hlograph.optimization.methods.register added in this one: name them as "
+            "package.module:function"
+        )
 
 
 def _find(name: str) -> MakeMethod:

@@ -1,0 +1,198 @@
+"""Searches in the background: the program goes on, and takes what they find.
+
+The search has a process of its own, which measures and stores as any other search does. A thread
+of the program waits for its reports and compiles their plans. What goes wrong in either is noted in
+the function, and never reaches a call of it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import pickle
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from hlograph.errors import HloError
+from hlograph.isolation import SideProcess
+from hlograph.measuring.trial import Job
+from hlograph.optimization.function import CompilePlan, OptimizedFunction
+from hlograph.optimization.measurements import Measurements
+from hlograph.optimization.methods import check_importable
+from hlograph.optimization.optimizing import (
+    check_search,
+    optimize_program,
+    stored_plan,
+    unmeasured,
+)
+from hlograph.optimization.report import Report
+from hlograph.optimization.searching import search
+from hlograph.optimization.store import Store, key_of
+from hlograph.optimization.versions import plans_of_earlier_version
+from hlograph.plans import Plan, PlanError
+
+# Searches of one program take turns: each has several processes, and they would wait for each other
+# to measure.
+_TURN = threading.Lock()
+
+_UNTIL = "jaxlib's default, until a search in the background has found a plan"
+_LEAST_BUDGET = 0.1  # seconds; a search measures one plan in any case
+
+_RUNNING: set[BackgroundSearch] = set()
+
+
+def in_background(
+    jit: Callable[..., Any] | None,
+    compile_plan: CompilePlan,
+    job: Job,
+    *,
+    budget: float,
+    methods: tuple[str, ...] | None,
+    store: Store,
+    measure_again: bool,
+    search_further: bool,
+) -> OptimizedFunction:
+    """Returns a function at once, and searches for its plan in the background.
+
+    Args:
+        jit: See ``OptimizedFunction``.
+        compile_plan: Compiles the function by a plan; None is that of ``jax.jit``.
+        job: The program and the conditions.
+        budget: See ``hlograph.optimize``.
+        methods: See ``hlograph.optimize``.
+        store: See ``hlograph.optimize``.
+        measure_again: See ``hlograph.optimize``.
+        search_further: See ``hlograph.optimize``.
+    """
+    check_search(job, budget, methods)
+    check_importable(methods)
+    begin = Report(job.program.name, Plan(), _UNTIL, job.numerics)
+    function = OptimizedFunction(jit, compile_plan(begin.plan), begin)
+    stored = stored_plan(job, store)
+    if stored is not None:
+        try:
+            function.become(unmeasured(job, stored), compile_plan)
+        except PlanError:  # it must not stand in the way
+            stored, measure_again = None, True
+    if stored is None or measure_again or search_further:
+        asked = {
+            "budget": budget,
+            "methods": methods,
+            "store": store,
+            "measure_again": measure_again,
+            "search_further": search_further,
+        }
+        reports = partial(_reports, job, asked, early=stored is None)
+        function.follow(BackgroundSearch(reports, compile_plan))
+    return function
+
+
+def _reports(job: Job, asked: Mapping[str, Any], *, early: bool) -> Iterator[Report]:
+    """Yields the reports of a search, in its process.
+
+    Args:
+        job: The program and the conditions.
+        asked: What ``optimize_program`` is asked for.
+        early: True begins with a short search among what is known of the program and its earlier
+            versions. It is not stored, so that nobody takes it for a whole one.
+    """
+    budget = asked["budget"]
+    if early:
+        known = Measurements(key_of(job))
+        first = plans_of_earlier_version(asked["store"], job)
+        again = asked["measure_again"]
+        report = search(job, {}, budget, known, first=first, again=again)
+        if not report.plan.is_empty:
+            yield replace(report, conclusion=f"{report.conclusion}, while the search goes on")
+        budget = max(budget - report.seconds, _LEAST_BUDGET)
+    yield optimize_program(job, progress=False, **{**asked, "budget": budget})
+
+
+class BackgroundSearch:
+    """A search in a process of its own, for one function.
+
+    Args:
+        reports: Function that yields reports, the last one at the end of the search; can be
+            pickled.
+        compile_plan: Compiles the function by a plan; see ``OptimizedFunction.become``.
+    """
+
+    def __init__(self, reports: Callable[[], Iterator[Report]], compile_plan: CompilePlan) -> None:
+        # At once, because the program may change the arguments of the function later.
+        self._task = pickle.dumps(reports, protocol=5)
+        self._compile_plan = compile_plan
+        self._process: SideProcess | None = None
+        self._closed, self._owner = False, os.getpid()
+        self._ended = threading.Event()  # a thread whose `join` met a Ctrl-C is lost to Python 3.11
+
+    def start(self, function: OptimizedFunction) -> None:
+        """Starts the search, when those before it have ended."""
+        # The program may drop the function meanwhile, which ends the search.
+        self._function = weakref.ref(function)
+        _RUNNING.add(self)
+        # Before the exit function of jax, which takes its compiler away.
+        atexit.unregister(_end_all)
+        atexit.register(_end_all)
+        threading.Thread(target=self._run, name="hlograph.optimize", daemon=True).start()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits until the search has ended; returns False if it has not after a timeout."""
+        return self._ended.wait(timeout)
+
+    def close(self) -> None:
+        """Ends the search."""
+        if self._owner != os.getpid():  # in a fork of the program, whose search goes on
+            return
+        # No lock: the garbage collector may call this in any thread, at any time. `_search` reads
+        # these two the other way round.
+        self._closed = True
+        if self._process is not None:
+            self._process.kill()
+
+    def _run(self) -> None:
+        try:
+            with _TURN:
+                self._search()
+        except Exception as error:  # whatever it is, it must not be lost in this thread
+            self._fail(error if isinstance(error, HloError) else HloError(repr(error)))
+        finally:
+            del self._compile_plan  # and the lowered program with its constants
+            _RUNNING.discard(self)
+            self._ended.set()
+
+    def _search(self) -> None:
+        if self._closed:
+            return
+        self._process = SideProcess(self._task)
+        self._task = b""
+        if self._closed:
+            self._process.kill()
+        with contextlib.closing(self._process.answers()) as reports:
+            for report in reports:
+                self._take(report)
+
+    def _take(self, report: Report) -> None:
+        function = self._function()
+        if function is not None and not self._closed:
+            function.become(report, self._compile_plan)
+
+    def _fail(self, error: HloError) -> None:
+        function = self._function()
+        if self._closed or function is None:
+            return
+        with contextlib.suppress(UserWarning):  # raised where warnings are errors
+            function.fail(error)
+
+
+def _end_all() -> None:
+    """Ends all searches, and waits for compilations: a thread must not be in one at the exit."""
+    running = list(_RUNNING)
+    for one in running:
+        one.close()
+    for one in running:
+        one.wait()

@@ -1,0 +1,318 @@
+"""``hlograph.optimize`` in the background: what the program sees of a search beside it."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import psutil
+import pytest
+
+import hlograph
+from hlograph.errors import HloError, UnknownNameError, WorkerLostError
+from hlograph.measuring.trial import Job
+from hlograph.optimization import Store, background
+from hlograph.optimization.background import BackgroundSearch
+from hlograph.optimization.function import OptimizedFunction
+from hlograph.optimization.measurements import Measurements
+from hlograph.optimization.methods import Listed, register, registry
+from hlograph.optimization.store import key_of
+from hlograph.optimization.versions import METHOD, put_recipe
+from hlograph.plans import Plan, PlanError, compile_lowered
+from hlograph.programs import Program
+from tests.hlograph.optimization import background_reports as reports
+from tests.hlograph.optimization import proposals
+
+ROOT = Path(__file__).parents[3]
+HERE = "tests.hlograph.optimization.proposals"
+X = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
+NARROW, WIDE, _ = proposals.WIDTHS
+LONG = 120  # seconds; no test takes them
+
+
+@pytest.fixture(autouse=True)
+def no_search_is_left():
+    yield
+    background._end_all()
+
+
+def _function(x):
+    return jnp.tanh(x @ x)
+
+
+def _job():
+    return Job(Program.of(jax.jit(_function).lower(X)), [X])
+
+
+def _following(search, *args):
+    """Returns a function that follows a search of ``background_reports``."""
+    jit = jax.jit(_function)
+    lowering = jit.lower(X)
+
+    def compile_plan(plan):
+        return None if plan.is_empty else compile_lowered(lowering, plan)
+
+    function = OptimizedFunction(jit, None, reports.report(Plan()))
+    function.follow(BackgroundSearch(functools.partial(search, *args), compile_plan))
+    return function
+
+
+def _wait_for(condition):
+    end = time.monotonic() + LONG
+    while not (found := condition()):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return found
+
+
+def _ended(pids):
+    processes = [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
+    return not psutil.wait_procs(processes, timeout=20)[1]
+
+
+def _pid(folder, name):
+    file = folder / f"{name} begun"
+    return int(_wait_for(lambda: file.exists() and file.read_text()))
+
+
+def test_a_search_in_the_background(cache):
+    fast = hlograph.optimize(_function, X, budget=1, methods=[f"{HERE}:widths"], background=True)
+    assert "until a search in the background" in fast.report.conclusion
+    while not fast.wait(0.01):  # the program goes on
+        np.testing.assert_allclose(fast(X), _function(X), rtol=1e-5)
+    assert fast.error is None
+    assert "background" not in fast.report.conclusion
+    assert fast.report.outcomes
+    np.testing.assert_allclose(fast(X), _function(X), rtol=1e-5)
+    assert Measurements(key_of(_job())).read() == list(fast.report.outcomes)
+    # The next program finds the plan in the store, and has nothing to search for.
+    again = hlograph.optimize(_function, X, background=True)
+    assert again.wait(0)
+    assert again.report.from_store
+    assert again.plan == fast.plan
+
+
+def test_the_function_runs_by_the_stored_plan_while_a_search_goes_further():
+    plan = Plan("jit__function", flags=NARROW.flags)
+    Store().put(key_of(_job()), plan)
+    fast = hlograph.optimize(_function, X, background=True, search_further=True, methods=[])
+    assert fast.plan == plan
+    fast.close()
+    assert fast.wait(LONG)
+    assert fast.plan == plan
+    assert fast.error is None
+
+
+def test_a_stored_plan_that_cannot_be_carried_out_is_no_obstacle():
+    Store().put(key_of(_job()), reports.BROKEN)
+    fast = hlograph.optimize(_function, X, background=True, methods=[])
+    assert fast.plan.is_empty
+    assert not fast.report.from_store
+    np.testing.assert_allclose(fast(X), _function(X), rtol=1e-5)
+    fast.close()
+
+
+def test_the_function_runs_by_the_last_report():
+    fast = _following(reports.found, NARROW, WIDE)
+    assert fast.wait(LONG)
+    assert fast.plan == WIDE
+    assert fast.report.conclusion == f"found {WIDE.digest}"
+    assert fast.error is None
+    np.testing.assert_allclose(fast(X), _function(X), rtol=1e-5)
+    with pytest.warns(UserWarning, match="other shapes"):
+        np.testing.assert_allclose(fast(X[:4, :4]), _function(X[:4, :4]), rtol=1e-5)
+    jits = _following(reports.found, NARROW, Plan())
+    assert jits.wait(LONG)
+    assert jits.plan.is_empty
+    jits(X[:4, :4])  # as jit, there is nothing to warn of
+
+
+def test_an_early_report_is_used_while_the_search_goes_on(tmp_path):
+    fast = _following(reports.waiting, tmp_path, "a")
+    _wait_for(lambda: fast.plan == NARROW)
+    assert not fast.wait(0)
+    np.testing.assert_allclose(fast(X), _function(X), rtol=1e-5)
+    (tmp_path / "a may end").touch()
+    assert fast.wait(LONG)
+    assert fast.plan == WIDE
+
+
+@pytest.mark.parametrize(
+    ("search", "plans", "error", "stays"),
+    [
+        (reports.dying, (), WorkerLostError, NARROW),
+        (reports.found, (NARROW, reports.BROKEN), HloError, NARROW),
+        (reports.found, (3,), HloError, Plan()),
+    ],
+)
+def test_a_search_that_fails_is_said_once(search, plans, error, stays):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        fast = _following(search, *plans)
+        assert fast.wait(LONG)
+    assert ["search in the background failed" in str(one.message) for one in said] == [True]
+    assert isinstance(fast.error, error)
+    assert f"failed: {fast.error}" in str(fast.report)
+    assert fast.plan == stays
+    np.testing.assert_allclose(fast(X), _function(X), rtol=1e-5)
+
+
+def test_no_error_of_a_search_reaches_the_program_where_warnings_are_errors():
+    fast = _following(reports.found, reports.BROKEN)  # they are, in this suite
+    assert fast.wait(LONG)
+    assert isinstance(fast.error, HloError)
+    fast(X)
+
+
+def test_wrong_arguments_are_errors_at_once(monkeypatch):
+    monkeypatch.setattr(registry, "_METHODS", dict(registry._METHODS))
+    monkeypatch.setattr(registry, "_ADDED", set())
+    register("own", lambda program, numerics: Listed(iter(())))
+    wrong: tuple[tuple[dict[str, Any], type[HloError], str], ...] = (
+        ({"budget": 0}, HloError, "budget"),
+        ({"numerics": "nearly"}, PlanError, "numerics"),
+        ({"methods": ["flgs"]}, UnknownNameError, "did you mean flags"),
+        ({"methods": ["own"]}, HloError, "package.module:function"),
+    )
+    for more, error, words in wrong:
+        with pytest.raises(error, match=words):
+            hlograph.optimize(_function, X, background=True, **more)
+    assert not background._RUNNING
+
+
+def test_searches_take_turns_and_can_be_closed(tmp_path):
+    first = _following(reports.waiting, tmp_path, "first")
+    pid = _pid(tmp_path, "first")
+    second = _following(reports.waiting, tmp_path, "second")
+    third = _following(reports.waiting, tmp_path, "third")
+    assert not second.wait(0.2)
+    second.close()
+    _wait_for(lambda: first.plan == NARROW)
+    first.close()
+    assert first.wait(LONG)
+    assert _ended([pid])
+    assert first.plan == NARROW
+    assert second.wait(LONG)
+    _pid(tmp_path, "third")
+    assert not (tmp_path / "second begun").exists()
+    third.close()
+    assert third.wait(LONG)
+    assert {one.error for one in (first, second, third)} == {None}
+
+
+def test_a_function_that_is_dropped_ends_its_search(tmp_path):
+    functions = [_following(reports.waiting, tmp_path, "a")]
+    pid = _pid(tmp_path, "a")
+    _wait_for(lambda: functions[0].plan == NARROW)
+    functions.clear()
+    gc.collect()
+    assert _ended([pid])
+    _wait_for(lambda: not background._RUNNING)
+
+
+def test_arguments_may_change_after_the_call():
+    values = np.ones(4)
+    search = BackgroundSearch(functools.partial(reports.told, values), lambda plan: None)
+    values[:] = 2
+    function = OptimizedFunction(jax.jit(_function), None, reports.report(Plan()))
+    function.follow(search)
+    assert function.wait(LONG)
+    assert function.report.conclusion == "4.0"
+
+
+def test_a_search_begins_with_the_recipe_of_an_earlier_version():
+    job, store = _job(), Store()
+    put_recipe(store, job, Plan(job.program.name, job.program.fingerprint, flags=NARROW.flags))
+    asked = {"budget": 1, "methods": (), "store": store}
+    asked |= {"measure_again": False, "search_further": False}
+    *early, last = background._reports(job, asked, early=True)
+    screened = [outcome for outcome in last.outcomes if not outcome.thorough]
+    assert [outcome.plan.method for outcome in screened] == [METHOD]
+    assert last.before > 0  # what the early part has measured
+    for report in early:  # if it was faster
+        assert report.plan.flags == NARROW.flags
+        assert "search goes on" in report.conclusion
+
+
+_SCRIPT = """
+import sys
+import jax, jax.numpy as jnp
+import hlograph
+x = jnp.ones((8, 8))
+fast = hlograph.optimize(
+    lambda x: jnp.tanh(x @ x), x, budget=1000, methods=["{here}:endless"], background=True
+)
+print("begun", flush=True)
+{then}
+"""
+_WAITS = """
+try:
+    fast.wait()
+except KeyboardInterrupt:
+    print("interrupted", fast.wait(0), flush=True)
+sys.stdin.readline()
+assert fast(x).shape == (8, 8)
+"""
+
+
+def _start(then):
+    """Starts a script, and returns it and its descendants when workers of the search run."""
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    script = subprocess.Popen(
+        [sys.executable, "-c", code + _SCRIPT.format(here=HERE, then=then)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+    assert script.stdout is not None
+    assert script.stdout.readline() == "begun\n"
+    program = psutil.Process(script.pid)
+    (search,) = _wait_for(lambda: [c for c in program.children() if _is_search(c)])
+    _wait_for(lambda: len(search.children(recursive=True)) >= 4)  # two are of multiprocessing
+    return script, [one.pid for one in program.children(recursive=True)]
+
+
+def _is_search(process):
+    return any("side_process" in word for word in process.cmdline())
+
+
+def test_the_end_of_the_program_ends_the_search():
+    script, pids = _start("sys.stdin.readline(); fast(x)")
+    out, err = script.communicate("\n", timeout=LONG)
+    assert (script.returncode, out, err) == (0, "", "")
+    assert _ended(pids)
+
+
+def test_ctrl_c_is_the_programs_and_the_search_goes_on():
+    script, pids = _start(_WAITS)
+    group = os.getpgid(script.pid)
+    for pid in pids:  # the terminal interrupts a group
+        if os.getpgid(pid) == group:
+            os.kill(pid, signal.SIGINT)
+    script.send_signal(signal.SIGINT)
+    assert script.stdout is not None
+    assert script.stdout.readline() == "interrupted False\n"
+    out, err = script.communicate("\n", timeout=LONG)
+    assert (script.returncode, out, err) == (0, "", "")
+    assert _ended(pids)
+
+
+def test_a_program_that_is_killed_leaves_no_process():
+    script, pids = _start(_WAITS)
+    script.kill()
+    _, err = script.communicate(timeout=LONG)
+    assert _ended(pids)
+    assert err == ""
