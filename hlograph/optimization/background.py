@@ -103,7 +103,7 @@ def _reports(job: Job, asked: Mapping[str, Any], *, early: bool) -> Iterator[Rep
     """
     budget = asked["budget"]
     if early:
-        known = Measurements(key_of(job))
+        known = Measurements(key_of(job), given=job.given)
         first = plans_of_earlier_version(asked["store"], job)
         again = asked["measure_again"]
         report = search(job, {}, budget, known, first=first, again=again)

@@ -17,6 +17,7 @@ from typing import Any
 
 from hlograph import plans
 from hlograph.errors import HloError
+from hlograph.execution.equivalence.arrays import Array
 from hlograph.measuring.trial import Outcome
 from hlograph.measuring.verification import Checks
 from hlograph.optimization.report import outcome_to_json
@@ -39,13 +40,19 @@ class Measurements:
     What a step, a layout or a placement does may change with hlograph. So an outcome of a plan with
     some counts for the code that it was measured with. Flags are carried out by jaxlib alone.
 
+    Jobs of a key may have other inputs. An outcome whose outputs were refused on them counts for
+    these inputs alone.
+
     Args:
         key: Key of the job.
         folder: Folder of all files; None is ``measurements`` in hlograph's cache.
+        given: Inputs of the job.
     """
 
-    def __init__(self, key: str, folder: Path | None = None) -> None:
-        self._writable = True
+    def __init__(
+        self, key: str, folder: Path | None = None, given: Sequence[Array] | None = None
+    ) -> None:
+        self._writable, self._given = True, given
         self.path = (folder or cache_folder() / "measurements") / f"{key}.jsonl"
 
     def read(self) -> list[Outcome]:
@@ -58,7 +65,9 @@ class Measurements:
         for line in filter(None, lines):
             with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, HloError):
                 content = json.loads(line)
-                if content.pop("rules", None) in (None, _rules()):
+                same = content.pop("rules", None) in (None, _rules())
+                inputs = content.pop("inputs", None)
+                if same and (inputs is None or inputs == self._inputs):
                     found.append(_outcome_of(content))
         return found
 
@@ -78,10 +87,15 @@ class Measurements:
         """
         if self._writable:
             try:
-                self._append(_line_of(outcome))
+                inputs = self._inputs if _is_refused_on_inputs(outcome) else ""
+                self._append(_line_of(outcome, inputs))
             except OSError as error:
                 self._writable = False
                 warnings.warn(f"cannot write the measurements: {error}", stacklevel=2)
+
+    @functools.cached_property
+    def _inputs(self) -> str:
+        return _digest_of(self._given)
 
     def _append(self, line: str) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -108,7 +122,25 @@ def without_old(outcomes: Sequence[Outcome]) -> list[Outcome]:
     return [o for n, o in enumerate(lasting) if o.thorough or newest[o.plan.digest] == n]
 
 
-def _line_of(outcome: Outcome) -> str:
+def _is_refused_on_inputs(outcome: Outcome) -> bool:
+    """Returns True if outputs were refused on the job's inputs, or on those with other values.
+
+    The last sample is the one that they were refused on. Random ones are the same for all jobs.
+    """
+    checks = outcome.checks
+    return checks is not None and not checks.accepted and "random" not in checks.samples[-1]
+
+
+def _digest_of(given: Sequence[Array] | None) -> str:
+    if given is None:
+        return "random"
+    digest = hashlib.sha256()
+    for array in given:
+        digest.update(f"{array.dtype} {array.shape} ".encode() + array.tobytes())
+    return digest.hexdigest()[:12]
+
+
+def _line_of(outcome: Outcome, inputs: str) -> str:
     content = json.loads(outcome_to_json(outcome))
     plan = {
         name: value
@@ -120,6 +152,8 @@ def _line_of(outcome: Outcome) -> str:
     kept = {name: value for name, value in content.items() if value}
     if outcome.plan.steps or outcome.plan.layouts or outcome.plan.placements:
         kept["rules"] = _rules()
+    if inputs:
+        kept["inputs"] = inputs
     return json.dumps({"plan": packed, **kept}, separators=(",", ":"))
 
 

@@ -75,7 +75,7 @@ def optimize_program(
             job,
             makers,
             budget,
-            Measurements(key),
+            Measurements(key, given=job.given),
             watch=bar,
             say=bar.say,
             first=first,
@@ -139,7 +139,7 @@ def report_of_given(
         return unmeasured(job, plan)
     with Measurer(job, workers=1) as measurer:
         (outcome,) = measurer.measure([Trial(plan, FINAL)])
-    Measurements(key_of(job)).add(outcome)
+    Measurements(key_of(job), given=job.given).add(outcome)
     winner = outcome if leads(outcome) else None
     words = (
         "the given plan holds here"

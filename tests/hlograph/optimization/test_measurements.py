@@ -2,6 +2,7 @@
 
 import multiprocessing
 
+import numpy as np
 import pytest
 
 from hlograph.measuring.trial import Outcome
@@ -73,6 +74,30 @@ def test_the_newest_outcome_counts_and_accidents_do_not(tmp_path):
     for outcome in (_outcome(NARROW, 2.0), final, refused, again, final, lost):
         measurements.add(outcome)
     assert measurements.known() == [final, refused, again, final]
+
+
+def _refused(*samples):
+    checks = Checks(False, "different", f"on {samples[-1]} inputs", samples)
+    return Outcome(NARROW, checks=checks, error="outputs are different")
+
+
+@pytest.mark.parametrize("samples", [("given",), ("given", "random 0", "random 1", "large")])
+def test_outputs_that_were_refused_on_given_inputs_are_refused_on_these_alone(tmp_path, samples):
+    ones, twos = np.ones(3, np.float32), np.full(3, 2, np.float32)
+    refused, accepted = _refused(*samples), _outcome(WIDE)
+    mine = Measurements("key", tmp_path, [ones])
+    mine.add(refused)
+    mine.add(accepted)
+    assert Measurements("key", tmp_path, [ones.copy()]).read() == [refused, accepted]
+    for others in ([twos], [ones.astype(np.float64)], [ones, ones], None):
+        assert Measurements("key", tmp_path, others).read() == [accepted]
+
+
+def test_outputs_that_were_refused_on_random_inputs_are_refused_for_all(tmp_path):
+    refused = _refused("given", "random 0")
+    Measurements("key", tmp_path, [np.ones(3)]).add(refused)
+    for others in ([np.zeros(3)], None):
+        assert Measurements("key", tmp_path, others).read() == [refused]
 
 
 def test_outcomes_of_steps_count_for_the_rules_that_they_were_measured_with(tmp_path, monkeypatch):
