@@ -1,6 +1,5 @@
 """The curve of a race: what it has found by when."""
 
-import time
 from collections.abc import Sequence
 
 from experiments.speed.results import CurvePoint
@@ -9,7 +8,7 @@ from hlograph.optimization.race import Watch, leads, unwatched
 
 
 class Curve:
-    """Takes note of the outcomes of a race that begins now.
+    """Takes note of the outcomes of a race.
 
     Args:
         watch: Function that is told of each outcome, too, after its point was added.
@@ -17,7 +16,6 @@ class Curve:
 
     def __init__(self, watch: Watch = unwatched) -> None:
         self._watch = watch
-        self._begun = time.monotonic()
         self.points: list[CurvePoint] = []
 
     def __call__(self, outcomes: Sequence[Outcome], best: Outcome) -> None:
@@ -28,6 +26,5 @@ class Curve:
             screened = max(screened, newest.ratio)
         elif leads(newest):
             confirmed = max(confirmed, newest.ratio)
-        seconds = round(time.monotonic() - self._begun, 3)
-        self.points.append(CurvePoint(seconds, len(outcomes), screened, confirmed))
+        self.points.append(CurvePoint(newest.when, len(outcomes), screened, confirmed))
         self._watch(outcomes, best)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from experiments.outcomes.metrics import geometric_mean
 from hlograph.errors import DamagedFileError
 from hlograph.storage.atomic_write import write_text_atomically
+from hlograph.storage.machine import Machine
 from hlograph.timing.bootstrap import bootstrap_interval
 
 FASTER, SLOWER = 1.1, 0.98
@@ -63,6 +64,10 @@ class SpeedResult:
     """Duration of the race, in seconds."""
     error: str = ""
     """The reason why the program was not measured; empty if it was."""
+    machine: Machine | None = None
+    """Kind of the machine that it was measured on; None in old results."""
+    node: str = ""
+    """Name of the node of the cluster; empty without a cluster."""
     curve: tuple[CurvePoint, ...] = ()
     """States of the race, each time that it had measured a plan."""
 
@@ -88,8 +93,11 @@ class SpeedResult:
         try:
             content = json.loads(path.read_text())
             curve = tuple(CurvePoint(*point) for point in content.pop("curve", ()))
-            return cls(**{**content, "decisions": tuple(content["decisions"]), "curve": curve})
-        except (ValueError, TypeError, KeyError) as error:
+            found = content.pop("machine", None)
+            on = None if found is None else Machine.from_json(found)
+            decisions = tuple(content.pop("decisions"))
+            return cls(**content, decisions=decisions, machine=on, curve=curve)
+        except (ValueError, TypeError, KeyError, DamagedFileError) as error:
             raise DamagedFileError(f"{path} is no result of this version: {error!r}") from error
 
 
@@ -113,7 +121,10 @@ def to_csv(results: Sequence[SpeedResult]) -> str:
 
 def cells(result: SpeedResult) -> list[str]:
     """Returns the values of a result in a row of ``COLUMNS``."""
-    row = asdict(result) | {"decisions": "; ".join(result.decisions)}
+    row = asdict(result) | {
+        "decisions": "; ".join(result.decisions),
+        "machine": result.machine or "",
+    }
     return [f"{row[n]:.4g}" if isinstance(row[n], float) else str(row[n]) for n in COLUMNS]
 
 

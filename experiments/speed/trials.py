@@ -3,8 +3,7 @@
 import functools
 import inspect
 import math
-import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,6 +23,7 @@ from hlograph.optimization.searching import search
 from hlograph.optimization.store import key_of
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
+from hlograph.storage.machine import machine
 
 
 class Subject(Protocol):
@@ -67,29 +67,37 @@ class Rules:
         return {name: _seeded(make, self.seed) for name, make in makers.items()}
 
 
-def raced(subject: Subject, rules: Rules, folder: Path, watch: Watch = unwatched) -> SpeedResult:
+def raced(
+    subject: Subject,
+    rules: Rules,
+    folder: Path,
+    watch: Watch = unwatched,
+    keep: Callable[[str, Path], Measurements] = Measurements,
+) -> SpeedResult:
     """Searches for a plan of one program, and returns the result, not measured again yet.
 
-    A race that was cut off begins anew, so that all have the same budget.
+    A race that was cut off goes on with what is left of its budget: what it has measured on a
+    machine of this kind is not measured again.
 
     Args:
         subject: The program.
         rules: Rules of the race.
         folder: Folder of the run, for plans and measurements.
         watch: Function that is told of each outcome.
+        keep: Returns what keeps the outcomes, by the key of the job and their folder.
 
     Raises:
         KeyboardInterrupt: The race was ended by Ctrl-C.
     """
-    measured = folder / "measurements" / _stem(subject)
-    shutil.rmtree(measured, ignore_errors=True)
     makers = rules.makers()
     try:
         job = _job(subject, rules)
         curve = Curve(watch)
-        report = search(job, makers, rules.budget, Measurements(key_of(job), measured), watch=curve)
+        measurements = keep(key_of(job), measurements_folder(folder, subject))
+        spent = max((outcome.when for outcome in measurements.read()), default=0.0)
+        report = search(job, makers, rules.budget, measurements, watch=curve, spent=spent)
     except HloError as error:
-        return _failed(subject, str(error))
+        return failed(subject, str(error))
     if report.interrupted:
         raise KeyboardInterrupt
     report.plan.save(plan_file(folder, subject))
@@ -116,6 +124,11 @@ def measured_again(
         control=measured.control,
         default_ms=1e3 * measured.default_seconds,
     )
+
+
+def measurements_folder(folder: Path, subject: Subject) -> Path:
+    """Returns the folder of a program's measurements, with a file for each kind of machine."""
+    return folder / "measurements" / _stem(subject)
 
 
 def plan_file(folder: Path, subject: Subject) -> Path:
@@ -156,10 +169,12 @@ def _of_report(subject: Subject, report: Report) -> SpeedResult:
         control=1.0,
         plans=len(report.outcomes),
         seconds=report.seconds,
+        machine=machine(),
     )
 
 
-def _failed(subject: Subject, error: str) -> SpeedResult:
+def failed(subject: Subject, error: str) -> SpeedResult:
+    """Returns the result of a program that was not measured."""
     nothing = SpeedResult(
         subject.name, subject.family, "", (), "", "", math.nan, 1.0, 1.0, 1.0, 1.0, 1.0, 0, 0.0
     )

@@ -8,7 +8,8 @@ commas between them: those of hlograph, and knobs-NAME for a searcher over knobs
 coordinate, staged, alternating, evolution, one-plus-one, annealing, tpe or nsga2). Each race has
 its own measurements, so that competitors do not learn from each other. When all are done, each
 winner is measured a second time, in a process of its own. A run that was interrupted goes on with
---out FOLDER. TensorBoard shows the races: tensorboard --logdir FOLDER.
+--out FOLDER. With --workers ray, the nodes of a Ray cluster have a race each at a time.
+TensorBoard shows the races: tensorboard --logdir FOLDER.
 """
 
 import sys
@@ -25,7 +26,6 @@ from hlograph.storage.atomic_write import write_text_atomically
 
 if TYPE_CHECKING:
     from experiments.tune.races import Race
-    from experiments.tune.scores import Scores
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,11 @@ class TuneConfig:
     """Seconds of each race."""
     numerics: Literal["exact", "close", "fast"] = "close"
     """Class that results must belong to."""
+    workers: Literal["processes", "ray"] = "processes"
+    """Where races run: one at a time in processes of this machine, or one on each node of a Ray
+    cluster."""
+    ray_address: str | None = None
+    """Ray cluster to join: host:port, or auto for this machine's; None starts one of its own."""
     out: Path | None = None
     """Folder of the results; None makes one under runs/."""
 
@@ -57,33 +62,41 @@ def races(config: TuneConfig, folder: Path) -> "list[Race]":
     Raises:
         HloError: No program is selected, or the corpus is not there.
     """
-    from experiments.search.tuning.searchers import METHODS
+    from experiments.search.tuning.searchers import register_all
     from experiments.tune.programs import programs_of
     from experiments.tune.races import races_of
-    from hlograph.optimization.methods import register
 
-    for name, make in METHODS.items():
-        register(name, make)
+    register_all()
     subjects = programs_of(config.programs, config.split, config.per_family)
     rules = config.seeds, config.budget, config.numerics
     return races_of(subjects, config.methods, *rules, folder)
 
 
-def save(config: TuneConfig, found: "Sequence[Race]", folder: Path) -> "Scores":
-    """Writes the tables and pictures of the results so far, and returns their scores."""
-    from experiments.tune.page import page
+def save(config: TuneConfig, found: "Sequence[Race]", folder: Path) -> list[str]:
+    """Writes the tables and pictures of the results so far, and returns the findings.
+
+    Machines of several kinds have pages of their own, in folders of their own.
+    """
+    from experiments.tune.page import page, summary
     from experiments.tune.pictures import write_pictures
     from experiments.tune.races import results_of
-    from experiments.tune.results import to_csv
+    from experiments.tune.results import by_machine, to_csv
     from experiments.tune.scores import Scores
 
     results = results_of(found)
-    scores = Scores.of(results)
     save_provenance(config, folder)
     write_text_atomically(folder / "tune.csv", to_csv(results))
-    pictures = write_pictures(scores, config.budget, folder)
-    write_text_atomically(folder / "tune.md", page(scores, config.budget, pictures))
-    return scores
+    kinds = by_machine(results)
+    findings = []
+    for machine, of_machine in kinds.items():
+        scores = Scores.of(of_machine)
+        place = folder if machine is None else folder / "machines" / machine.key
+        place.mkdir(parents=True, exist_ok=True)
+        pictures = write_pictures(scores, config.budget, place)
+        write_text_atomically(place / "tune.md", page(scores, config.budget, pictures))
+        findings += [] if machine is None else [f"{machine}, in {place}:"]
+        findings += summary(scores)
+    return findings
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -98,15 +111,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(config: TuneConfig, folder: Path) -> list[str]:
-    from experiments.tune.page import summary
-    from experiments.tune.races import run_all
-
     found = races(config, folder)
     try:
-        run_all(found)
+        if config.workers == "ray":
+            from experiments.tune.on_cluster import run_on_cluster
+
+            run_on_cluster(found, config.ray_address)
+        else:
+            from experiments.tune.races import run_all
+
+            run_all(found)
     finally:  # whatever ends a run, what was done can be read
-        scores = save(config, found, folder)
-    return summary(scores)
+        findings = save(config, found, folder)
+    return findings
 
 
 if __name__ == "__main__":

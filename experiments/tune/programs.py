@@ -1,7 +1,7 @@
 """The programs of a run: of the speed set, or files."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileProgram:
-    """A program in a file of any kind that ``hlograph.Module.read`` reads."""
+    """A program of a file, of any kind that ``hlograph.Module.read`` reads."""
 
     path: Path
+    content: bytes = field(repr=False)
+    """Its bytes, since other machines may not have the file."""
 
     @property
     def name(self) -> str:
@@ -37,7 +39,7 @@ class FileProgram:
         """
         from hlograph.module import Module
 
-        return Module.read(self.path)
+        return Module.read(self.content)
 
 
 def programs_of(
@@ -64,7 +66,7 @@ def programs_of(
     found: dict[str, Subject] = {}
     for name in names:
         if Path(name).is_file():
-            found[name] = FileProgram(Path(name))
+            found[name] = FileProgram(Path(name), Path(name).read_bytes())
         else:
             found |= {one.name: one for one in chosen_programs(split, [name], None)}
     return list(found.values())

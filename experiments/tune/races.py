@@ -38,6 +38,12 @@ class Race:
         return folder_of(self.run, self.competitor, self.seed)
 
     @property
+    def board(self) -> Path:
+        """Folder of its curves for TensorBoard."""
+        boards = self.run / "tensorboard" / self.folder.relative_to(self.run / "races")
+        return boards / self.subject.name.replace("/", "--")
+
+    @property
     def name(self) -> str:
         """Its name in a line of progress."""
         return f"{self.subject.name}, {self.competitor}, seed {self.seed}"
@@ -80,8 +86,7 @@ def run_all(races: Sequence[Race]) -> None:
         DamagedFileError: A result is of another version.
         KeyboardInterrupt: The run was ended by Ctrl-C; results so far are kept.
     """
-    for rules in {race.competitor: race.rules for race in races}.values():
-        rules.makers()  # an unknown method is an error at once, not after hours
+    check_methods(races)
     with tqdm(races, unit="race", desc="tune", disable=None) as bar:
         for race in bar:
             if race.result() is None:
@@ -93,10 +98,19 @@ def run_all(races: Sequence[Race]) -> None:
             again.save(race.folder)
 
 
+def check_methods(races: Sequence[Race]) -> None:
+    """Raises an error for an unknown method at once, not after hours.
+
+    Raises:
+        HloError: A competitor has an unknown method.
+    """
+    for rules in {race.competitor: race.rules for race in races}.values():
+        rules.makers()
+
+
 def _run(race: Race, bar: "tqdm[Race]") -> None:
     bar.set_postfix_str(race.name)
-    board_folder = race.run / "tensorboard" / race.folder.relative_to(race.run / "races")
-    with Board(board_folder / race.subject.name.replace("/", "--")) as board:
+    with Board(race.board) as board:
 
         def watch(outcomes: Sequence[Outcome], best: Outcome) -> None:
             board(outcomes, best)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from experiments.speed.results import COLUMNS, SpeedResult, cells
 from hlograph.plans import Plan
+from hlograph.storage.machine import Machine
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,17 @@ class TuneResult:
 def folder_of(run: Path, competitor: str, seed: int) -> Path:
     """Returns the folder of a competitor's results with a seed, in the folder of a run."""
     return run / "races" / competitor.replace("/", "--") / f"seed-{seed}"
+
+
+def by_machine(results: Sequence[TuneResult]) -> dict[Machine | None, list[TuneResult]]:
+    """Returns the results of each kind of machine; those of None are of one kind, or unknown.
+
+    Results without a machine, of programs that were not measured, are with each kind.
+    """
+    kinds = list(dict.fromkeys(one.speed.machine for one in results if one.speed.machine))
+    if len(kinds) <= 1:
+        return {None: list(results)}
+    return {kind: [one for one in results if one.speed.machine in (kind, None)] for kind in kinds}
 
 
 def to_csv(results: Sequence[TuneResult]) -> str:

@@ -1,6 +1,7 @@
 """The pools of workers that a run's settings ask for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -32,12 +33,23 @@ def pool_of(config: TrainConfig, make_worker: MakeWorker = make_rollout_worker) 
 
 def _ray_pool(*arguments: Any) -> Pool:
     """Returns a ``RayPool``. Ray is imported here, since its import takes seconds."""
-    try:
+    with needing_ray():
         from experiments.workers.ray.pool import RayPool
+    return RayPool(*arguments)
+
+
+@contextmanager
+def needing_ray() -> Iterator[None]:
+    """Says what to install if Ray is not there to be imported.
+
+    Raises:
+        HloError: It is not.
+    """
+    try:
+        yield
     except ModuleNotFoundError as error:
         if error.name != "ray":
             raise
         raise HloError(
             "--workers ray needs Ray, which is not installed: pip install 'hlograph[ray]'"
         ) from error
-    return RayPool(*arguments)

@@ -92,6 +92,7 @@ class Outcome:
             if the trial did not ask for it. See ``compiled.Shares``.
         accident: True if the error may not come again, as a time limit on a busy machine; False if
             the plan is the reason, or there is no error.
+        when: Seconds of its race, after which it was known; 0 outside of races.
     """
 
     plan: Plan
@@ -105,6 +106,7 @@ class Outcome:
     changes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     hot: Mapping[str, float] | None = None
     accident: bool = False
+    when: float = 0.0
 
     @property
     def ratio(self) -> float:

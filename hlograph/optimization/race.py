@@ -6,7 +6,7 @@ import heapq
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, SCREEN, Job, Outcome, Trial
@@ -53,6 +53,7 @@ class Race:
         first: Plans to measure before those of the methods.
         workers: Number of worker processes.
         again: True measures again, whatever was measured before.
+        spent: Seconds of the budget that are over, in a race that goes on.
 
     Attributes:
         outcomes: All outcomes so far.
@@ -69,6 +70,7 @@ class Race:
     first: Iterable[Plan] = ()
     workers: int = 2
     again: bool = False
+    spent: float = 0.0
     outcomes: list[Outcome] = field(default_factory=list)
     before: int = 0
     interrupted: bool = False
@@ -86,7 +88,7 @@ class Race:
             HloError: The program cannot be measured.
             KeyboardInterrupt: Ctrl-C was pressed a second time.
         """
-        self._begun = time.monotonic()
+        self._begun = time.monotonic() - self.spent
         self._asked = 0
         self._proposers = Proposers(self.job, self.methods, self.first)
         self._best: Outcome | None = None
@@ -172,9 +174,10 @@ class Race:
         return has_lost(finals(self.outcomes[: self.before]), finals(self.outcomes[self.before :]))
 
     def _take(self, outcome: Outcome, new: bool = True) -> None:
-        self.outcomes.append(outcome)
         if new:
+            outcome = replace(outcome, when=round(self._elapsed(), 3))
             self.measurements.add(outcome)
+        self.outcomes.append(outcome)
         self._proposers.tell(outcome)
         if outcome.thorough and outcome.measured is None and not outcome.accident:
             # Its speed is no standard for others.

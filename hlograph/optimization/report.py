@@ -131,6 +131,7 @@ def outcome_to_json(outcome: Outcome) -> str:
         "changes": dict(outcome.changes),
         "hot": None if outcome.hot is None else dict(outcome.hot),
         "accident": outcome.accident,
+        "when": outcome.when,
     }
     return json.dumps(content)
 

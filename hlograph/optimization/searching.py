@@ -25,6 +25,7 @@ def search(
     say: Callable[[str], None] = lambda sentence: None,
     first: Iterable[Plan] = (),
     again: bool = False,
+    spent: float = 0.0,
 ) -> Report:
     """Searches for the fastest plan of a program, whatever a store of plans has.
 
@@ -37,6 +38,7 @@ def search(
         say: Function that shows the user a sentence.
         first: Plans to measure before those of the methods.
         again: True measures again, whatever was measured before.
+        spent: Seconds of the budget that are over, in a search that goes on.
 
     Returns:
         The report, with the plan.
@@ -45,8 +47,8 @@ def search(
         NotExecutableError: jaxlib does not compile or run the program.
         HloError: The program cannot be measured.
     """
-    begun = time.monotonic()
-    race = Race(job, methods, budget, measurements, watch, say, first, again=again)
+    begun = time.monotonic() - spent
+    race = Race(job, methods, budget, measurements, watch, say, first, again=again, spent=spent)
     winner = race.run()
     return Report(
         job.program.name,

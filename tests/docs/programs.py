@@ -86,6 +86,9 @@ PROGRAMS: dict[str, Program] = {
     "benchmarks.speed_rules": Program(
         _flags("--quick --out OUT/rules.csv"), part=_flags("--rules one-hot-as-gather")
     ),
+    "benchmarks.tuning_store": Program(
+        reason="it reads the folder of a run, and its own test runs it", bare=False
+    ),
     "datasets/build_corpus.py": Program(reason="it needs the libraries of the corpus"),
     "datasets/datasheet.py": Program(reason=_NOT_OURS, parses=False),
     "datasets/plots.py": Program(reason=_NOT_OURS, parses=False),

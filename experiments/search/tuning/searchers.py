@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from experiments.search.tuning.nevergrad_searchers import Annealing, OnePlusOne
 from experiments.search.tuning.optuna_searchers import NSGA2, TPE
+from hlograph.optimization.methods import register
 from hlograph.optimization.methods.protocol import MakeMethod
 from hlograph.optimization.methods.tuned import tuned
 from hlograph.tuning.searcher import MakeSearcher
@@ -27,3 +28,9 @@ METHODS: Mapping[str, MakeMethod] = MappingProxyType(
     {f"knobs-{name}": tuned(f"knobs-{name}", make) for name, make in SEARCHERS.items()}
 )
 """Functions that make the method of a searcher, by name, for ``hlograph.optimization.methods``."""
+
+
+def register_all() -> None:
+    """Registers the methods in this process, so that races find them by name."""
+    for name, make in METHODS.items():
+        register(name, make)

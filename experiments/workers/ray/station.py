@@ -29,9 +29,7 @@ class Station:
         preloaded: Sequence[str],
         where: str,
     ) -> None:
-        os.environ["HLOGRAPH_CORPUS"] = where
-        # Else each worker process would begin with a run of Ray's own program.
-        vars(sys.modules["__main__"]).pop("__file__", None)
+        settle(where)
         self._pool = WorkerPool(partial(unpacking_worker, make_worker), 1, limits, preloaded)
 
     def ready(self) -> None:
@@ -44,6 +42,17 @@ class Station:
         except Exception as error:  # all that a task raises goes to whoever gave it
             return error
         return result
+
+
+def settle(where: str) -> None:
+    """Makes the process of an actor one that can have worker processes.
+
+    Args:
+        where: The corpus's folder or URL.
+    """
+    os.environ["HLOGRAPH_CORPUS"] = where
+    # Else each worker process would begin with a run of Ray's own program.
+    vars(sys.modules["__main__"]).pop("__file__", None)
 
 
 def unpacking_worker(make_worker: bytes, recorder: FlightRecorder) -> Any:

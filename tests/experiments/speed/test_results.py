@@ -9,6 +9,7 @@ from experiments.speed.programs import chosen_programs, names_per_family
 from experiments.speed.results import SpeedResult, file_of, summary, table, to_csv
 from hlograph import corpus
 from hlograph.errors import DamagedFileError, HloError
+from hlograph.storage.machine import machine
 from tests.experiments.speed.known_results import FAST
 
 KEPT = replace(
@@ -20,6 +21,10 @@ def test_result_round_trip(tmp_path):
     FAST.save(tmp_path)
     assert SpeedResult.load(tmp_path, FAST.program) == FAST
     assert SpeedResult.load(tmp_path, "ode/a/b") is None
+    measured_here = replace(FAST, machine=machine(), node="one")
+    measured_here.save(tmp_path)
+    assert SpeedResult.load(tmp_path, FAST.program) == measured_here
+    assert to_csv([measured_here]).splitlines()[1].endswith(f',"{machine()}",one')
 
 
 def test_a_damaged_result_is_an_error(tmp_path):

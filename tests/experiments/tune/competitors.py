@@ -1,5 +1,9 @@
 """Methods for tests, by name: ``tests.experiments.tune.competitors:wide``."""
 
+import os
+import time
+from pathlib import Path
+
 from hlograph.optimization.methods import Listed
 from hlograph.plans import Plan
 
@@ -27,3 +31,26 @@ class _Interrupting:
 def interrupting(program, numerics):
     """Presses Ctrl-C when it is asked for a plan."""
     return _Interrupting()
+
+
+WIDTHS = (128, 256, 512)
+
+GATE = "HLOGRAPH_TEST_GATE"
+"""Environment variable with the path of the file that ``gated`` waits for."""
+
+
+def widths(program, numerics):
+    return Listed(_width(width) for width in WIDTHS)
+
+
+def gated(program, numerics):
+    """Proposes ``WIDTHS``; the last one only when the file is there."""
+    return Listed(_gated_plans())
+
+
+def _gated_plans():
+    for width in WIDTHS[:-1]:
+        yield _width(width)
+    while not Path(os.environ[GATE]).exists():
+        time.sleep(0.05)
+    yield _width(WIDTHS[-1])

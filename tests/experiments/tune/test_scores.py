@@ -1,10 +1,13 @@
 """Tests of means, shares and curves of competitors, on known results."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
+from experiments.tune.results import by_machine
 from experiments.tune.scores import Scores, best_at
+from hlograph.storage.machine import machine
 from tests.experiments.tune.known_results import CURVE, KEPT, RESULTS, result
 
 SCORES = Scores.of(RESULTS)
@@ -51,3 +54,14 @@ def test_mean_of_what_was_found_by_when():
     expected = (math.sqrt(2) * 2 * math.sqrt(2)) ** (1 / 3)
     assert SCORES.by_when("joint", 20) == pytest.approx(expected)
     assert SCORES.by_when("flags,greedy", 20) == 1.0
+
+
+def test_machines_of_two_kinds_are_never_mixed():
+    here, there = machine(), replace(machine(), cpu="another")
+    mine = [result("joint", name, 2.0, machine=here) for name in "ab"]
+    theirs = [result("joint", "c", 3.0, machine=there)]
+    lost = result("joint", "d", 1.0, error="not measured")
+    assert by_machine([*mine, lost]) == {None: [*mine, lost]}
+    kinds = by_machine([*mine, *theirs, lost])
+    assert kinds == {here: [*mine, lost], there: [*theirs, lost]}
+    assert Scores.of(kinds[there]).programs == ["c"]

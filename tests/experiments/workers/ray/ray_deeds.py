@@ -1,9 +1,12 @@
 """Tasks for workers on a Ray cluster; a module of its own, since workers import it."""
 
-from collections.abc import Callable
+import os
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from hlograph import corpus
+from hlograph.errors import HloParseError
 from hlograph.isolation import FlightRecorder
 
 
@@ -22,3 +25,18 @@ def make_summer(recorder: FlightRecorder) -> Callable[[Any], Any]:
         return found
 
     return work
+
+
+def reporter(task: Any) -> Iterator[Any]:
+    """Reports its process, then what the task is.
+
+    The task "hang" never ends after that, "die" ends the process, and "refuse" raises.
+    """
+    yield os.getpid()
+    yield task
+    if task == "hang":
+        time.sleep(3600)
+    if task == "die":
+        os._exit(1)
+    if task == "refuse":
+        raise HloParseError("error: no")

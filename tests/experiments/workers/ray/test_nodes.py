@@ -12,30 +12,15 @@ from experiments.workers.run_events import EVENTS
 from hlograph.errors import HloError, WorkerKilledError
 from hlograph.isolation import Limits
 from tests.experiments.tiny_run import results, same_policies, tiny_config
-from tests.experiments.workers.ray.ray_setting import nothing_left
+from tests.experiments.workers.ray.two_nodes import NODE, one_node
 from tests.hlograph.isolation.deeds import make_doer
-
-NODE = {"num_cpus": 1, "object_store_memory": 100 << 20}
-# A node is dead when it answers so many times in a row not at all.
-HEAD = NODE | {
-    "include_dashboard": False,
-    "_system_config": {
-        "health_check_initial_delay_ms": 0,
-        "health_check_period_ms": 300,
-        "health_check_failure_threshold": 3,
-    },
-}
 
 
 @pytest.fixture(scope="module")
 def cluster(contained):
     """A cluster of one node."""
-    importlib.import_module("experiments.workers.ray.cluster")  # sets up how Ray is imported
-    cluster_utils = importlib.import_module("ray.cluster_utils")
-    with nothing_left():
-        made = cluster_utils.Cluster(initialize_head=True, head_node_args=HEAD)
+    with one_node() as made:
         yield made
-        made.shutdown()
 
 
 @pytest.fixture
