@@ -127,7 +127,7 @@ def _through_ray(outcomes: Sequence[Outcome], streams: int) -> str:
 
     with needing_ray():
         from experiments.workers.ray.nodes import NodePool
-    with NodePool(_send) as pool:
+    with NodePool(iter) as pool:
         while not pool.idle:
             list(pool.reports())
         (node,) = pool.nodes
@@ -138,10 +138,6 @@ def _through_ray(outcomes: Sequence[Outcome], streams: int) -> str:
             times += [time.monotonic() for _ in pool.reports()]
     gaps = [later - earlier for earlier, later in pairwise(times[::_BATCH])]
     return f"{_BATCH / statistics.median(gaps):,.0f}"
-
-
-def _send(outcomes: Sequence[Outcome]) -> Iterator[Outcome]:
-    yield from outcomes
 
 
 def _rate(items: Sequence[Any], work: Callable[[Any], object]) -> float:

@@ -198,9 +198,9 @@ class NodePool:
 
     def _why_nothing_is_done(self) -> str:
         idle = ", ".join(f"{node.name}: {node.machine}" for node in self.nodes)
-        words = [f"no node of the Ray cluster has been at work for {self._patience:g} s"]
+        words = ["no node of the Ray cluster can do what is left"]
         if idle:
-            words.append(f"what is left to do is not for the machines that are there ({idle})")
+            words.append(f"it is not for the machines that are there ({idle})")
         if self._starting:
             number = len(self._starting)
             words.append(f"nodes that are not free: {number} (a worker takes all CPUs)")
