@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from hlograph.profiling.kernel_modules import computation_texts, reachable
 from hlograph.profiling.kinds import is_kernel_call
-from hlograph.profiling.optimized_module import CONTROL, METADATA, Instruction, OptimizedModule
+from hlograph.profiling.optimized_module import CONTROL, Instruction, OptimizedModule
 
 if TYPE_CHECKING:
     from jaxlib._jax import LoadedExecutable
@@ -70,7 +71,7 @@ class _Analysis:
     def __init__(self, executable: LoadedExecutable, program: OptimizedModule) -> None:
         self._client = executable.client
         self._program = program
-        self._texts = _texts(program)
+        self._texts = computation_texts(program)
         self._known: dict[str, Cost] = {}
 
     def own(self, computation: str) -> Cost:
@@ -93,26 +94,12 @@ class _Analysis:
         from jaxlib._jax import hlo_module_cost_analysis
 
         if computation not in self._known:
-            needed = self._reachable(computation)
-            text = "\n\n".join(self._texts[name] for name in reversed(needed[1:]))
+            *needed, _ = reachable(self._program, computation)
+            text = "\n\n".join(self._texts[name] for name in needed)
             text = f"HloModule part\n\n{text}\n\nENTRY {self._texts[computation]}\n"
             module = hlo_module_from_text(text)
             self._known[computation] = _cost(hlo_module_cost_analysis(self._client, module))
         return self._known[computation]
-
-    def _reachable(self, computation: str) -> list[str]:
-        """Returns a computation and all that it calls, each after its last caller."""
-        order: dict[str, None] = {}
-
-        def visit(name: str) -> None:
-            if name not in order:
-                for instruction in self._program.computations[name]:
-                    for called in instruction.called:
-                        visit(called)
-                order[name] = None
-
-        visit(computation)
-        return list(reversed(order))
 
 
 def _runs(
@@ -137,17 +124,6 @@ def _runs(
         times = float(trips.group(1)) if trips and caller.opcode == "while" else 1.0
         total += times * _runs(caller.computation, program, calls, callers)
     return total
-
-
-def _texts(program: OptimizedModule) -> dict[str, str]:
-    """Returns the text of each computation, without ENTRY and metadata."""
-    parts = METADATA.sub("", program.text).split("\n\n")
-    texts = {}
-    for part in parts:
-        text = part.strip().removeprefix("ENTRY ")
-        if text.startswith("%"):
-            texts[text[1:].split(" ", 1)[0]] = text
-    return texts
 
 
 def _cost(analysis: Any) -> Cost:

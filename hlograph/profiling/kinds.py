@@ -57,10 +57,11 @@ _OPCODES = {
 KIND_OF_OPCODE = {opcode: kind for kind, codes in _OPCODES.items() for opcode in codes.split()}
 """Kind of each opcode that takes time and is no fusion or custom call."""
 
-_FREE = frozenset(
+FREE = frozenset(
     {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"}
     | {"add-dependency", "domain", "optimization-barrier", "get-dimension-size"}
 )
+"""Opcodes that take no time."""
 
 # The first entry that the target of a custom call contains says its kind.
 _KIND_OF_TARGET = (
@@ -144,7 +145,7 @@ def _dominant(called: tuple[str, ...], program: OptimizedModule) -> str:
     found, scalars = set(), set()
     for name in called:
         for instruction in program.computations.get(name, ()):
-            if instruction.opcode in _FREE:
+            if instruction.opcode in FREE:
                 continue
             if instruction.opcode in ("while", "conditional", "call"):
                 found.add(_dominant(instruction.called, program))

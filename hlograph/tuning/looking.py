@@ -18,6 +18,7 @@ from hlograph.measuring.samples import Samples
 from hlograph.plans import Numerics, Plan, compile_program
 from hlograph.plans.optimized import fingerprint, optimized_module
 from hlograph.plans.transforming import apply_steps
+from hlograph.profiling.kernel_modules import KernelModule
 from hlograph.programs import Program
 from hlograph.timing import lock
 from hlograph.timing.runs import Run
@@ -63,7 +64,13 @@ class PlanBy(NamedTuple):
     recipe: Recipe
 
 
-Question = KnobsAt | PlanOf | RecipeOf | PlanBy
+class KernelsOf(NamedTuple):
+    """A request: the kernels of the program when it is compiled as a point says."""
+
+    point: Point
+
+
+Question = KnobsAt | PlanOf | RecipeOf | PlanBy | KernelsOf
 
 
 @dataclass(frozen=True)
@@ -109,6 +116,9 @@ class Looker:
                 case PlanBy(recipe):
                     with self._working(lock.compiling, question):
                         return self._plan(recipe.point.but(STEPS, self._steps_by(recipe)))
+                case KernelsOf(point):
+                    with self._working(lock.compiling, question):
+                        return self._kernels(point)
         except HloError as error:
             return error
         except (RuntimeError, ValueError, KeyError, IndexError, StopIteration) as error:
@@ -157,6 +167,11 @@ class Looker:
         knobs, placed = self._places(base)
         placements = knobs.placements(values)
         return replace(base.plan, placements=placements, placed=placed if placements else "")
+
+    def _kernels(self, point: Point) -> list[KernelModule]:
+        base = self._base(point)
+        knobs = self._places(base)[0]
+        return knobs.kernels(point.at("fusion", "kernel"))
 
     def _recipe(self, plan: Plan) -> Recipe:
         values = values_of(plan.flags)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from hlograph.plans.jaxlib_modules import text_of
 from hlograph.plans.placement import Decision, Placement
+from hlograph.plans.placing import place
 from hlograph.plans.placing.places import Decided, decided_in, place_all
+from hlograph.profiling.kernel_modules import KernelModule, kernel_modules
+from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.tuning.knobs import Knob, Stage
 
 _STAGES: Mapping[Decision, Stage] = {
@@ -66,6 +70,18 @@ class PlaceKnobs:
         ]
         chosen.sort(key=lambda placement: _ORDER.index(placement.decision))
         return tuple(place_all(self._proto, chosen)) if chosen else ()
+
+    def kernels(self, values: Mapping[str, str]) -> list[KernelModule]:
+        """Returns the kernels of the module with the placements for values of knobs.
+
+        No code is generated for them. What XLA's scheduler adds, such as some copies, is missing.
+
+        Raises:
+            PlanError: jaxlib does not read the module with the placements.
+        """
+        placements = self.placements(values)
+        proto = place(self._proto, placements) if placements else self._proto
+        return kernel_modules(OptimizedModule.from_text(text_of(proto, literals=False)))
 
     def values_of(self, placements: Iterable[Placement]) -> dict[str, str]:
         """Returns the values of knobs that make placements, those at all their places."""

@@ -8,11 +8,13 @@ from typing import Any
 from hlograph.errors import HloError, WorkerLostError
 from hlograph.isolation import Limits, OneWorker
 from hlograph.plans import Numerics, Plan
+from hlograph.profiling.kernel_modules import KernelModule
 from hlograph.programs import Program
 from hlograph.tuning.flag_knobs import values_of
 from hlograph.tuning.knobs import Knob, Point
 from hlograph.tuning.looking import (
     STEPS,
+    KernelsOf,
     KnobsAt,
     MakeLooker,
     PlanBy,
@@ -81,6 +83,16 @@ class ProgramSpace:
             if values[STEPS] not in self._steps:
                 self._steps.append(values[STEPS])
         return Point.of(values)
+
+    def kernels(self, point: Point) -> list[KernelModule]:
+        """Returns the kernels of the program when it is compiled as a point says.
+
+        XLA optimizes the program and generates no code, which takes a part of a compilation.
+
+        Raises:
+            HloError: The program does not compile so.
+        """
+        return self._ask(KernelsOf(point))
 
     def recipe_of(self, plan: Plan) -> Recipe:
         """Returns the recipe of a plan of this program.

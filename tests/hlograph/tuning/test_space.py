@@ -12,7 +12,9 @@ import pytest
 from hlograph import HloError
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import Job, Trial
-from hlograph.plans import Plan
+from hlograph.plans import Plan, compile_program
+from hlograph.profiling.kernel_modules import kernel_modules
+from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.programs import Program
 from hlograph.tuning.knobs import Point
 from hlograph.tuning.recipe import Recipe
@@ -55,6 +57,20 @@ def test_knobs_of_a_program(space):
     assert any(knob.stage == "layout" and "dot" in knob.about for knob in knobs)
     # Nothing loops and nothing is fast math.
     assert not any("while" in name or "fast_math" in name for name in names)
+
+
+def test_the_kernels_of_a_point_are_those_that_are_compiled(program, space):
+    library = named(space, "kernel", "library none")
+    points = [Point(), Point.of({library.name: "library none"})]
+    kernels = [space.kernels(point) for point in points]
+    for point, found in zip(points, kernels, strict=True):
+        executable = compile_program(program, space.plan(point))
+        compiled = kernel_modules(OptimizedModule.of(executable))
+        assert {kernel.text for kernel in found} == {kernel.text for kernel in compiled}
+    default, without = ({kernel.text for kernel in found} for found in kernels)
+    assert default != without
+    with pytest.raises(HloError):
+        space.kernels(Point.of({"flags xla_no_such_flag": "true"}))
 
 
 def test_the_plan_of_a_point_does_what_it_says_and_computes_the_same(program, space):

@@ -1,0 +1,115 @@
+"""Kernels of an optimized module, each as a module of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from hlograph.profiling.kinds import FREE, is_kernel_call
+from hlograph.profiling.optimized_module import CONTROL, METADATA, Instruction, OptimizedModule
+
+_NAME = re.compile(r"%[\w.\-]+")
+_SIGNATURE = re.compile(r"^(%\S+) \(.*\) -> .* \{$", re.M)
+_PREDECESSORS = re.compile(r",? ?control-predecessors=\{[^}]*\}")
+_TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
+
+
+class KernelModule(NamedTuple):
+    """A kernel, as a module that depends on nothing else.
+
+    Attributes:
+        name: Name of its instruction in the optimized module.
+        text: HLO text, in which names are numbers, so that equal kernels have equal texts: an entry
+            computation of its operands and the instruction, and what it calls. Of a loop or branch
+            whose body has steps of its own, only the opcode.
+        calls: Number of times that it runs in a run, if each loop runs as often as XLA knows, or
+            once where it does not know, and each branch once.
+    """
+
+    name: str
+    text: str
+    calls: float
+
+
+def kernel_modules(program: OptimizedModule) -> list[KernelModule]:
+    """Returns the kernels of a program, in the order of its schedule.
+
+    Args:
+        program: The module that jaxlib generated code from.
+    """
+    texts = computation_texts(program)
+    return [
+        KernelModule(one.name, _text(one, program, texts), calls)
+        for computation, calls in _running(program, program.entry, 1.0)
+        for one in program.computations[computation]
+        if one.opcode not in FREE
+    ]
+
+
+def computation_texts(program: OptimizedModule) -> dict[str, str]:
+    """Returns the text of each computation, without ENTRY and metadata."""
+    texts = {}
+    for part in METADATA.sub("", program.text).split("\n\n"):
+        text = part.strip().removeprefix("ENTRY ")
+        if text.startswith("%"):
+            texts[text[1:].split(" ", 1)[0]] = text
+    return texts
+
+
+def reachable(program: OptimizedModule, *computations: str) -> list[str]:
+    """Returns computations and all that they call, each after all that it calls."""
+    order: dict[str, None] = {}
+
+    def visit(name: str) -> None:
+        if name not in order:
+            for instruction in program.computations[name]:
+                for called in instruction.called:
+                    visit(called)
+            order[name] = None
+
+    for computation in computations:
+        visit(computation)
+    return list(order)
+
+
+def has_steps_inside(instruction: Instruction) -> bool:
+    """Returns True for a loop, branch or call whose computations have steps of their own."""
+    return instruction.opcode in CONTROL and not is_kernel_call(instruction)
+
+
+def _running(
+    program: OptimizedModule, computation: str, calls: float
+) -> Iterator[tuple[str, float]]:
+    """Yields the computations that have steps, and how often they run."""
+    yield computation, calls
+    for one in program.computations[computation]:
+        if has_steps_inside(one):
+            trips = _TRIPS.search(one.attributes) if one.opcode == "while" else None
+            times = float(trips.group(1)) if trips else 1.0
+            for called in one.called:
+                yield from _running(program, called, calls * times)
+
+
+def _text(one: Instruction, program: OptimizedModule, texts: dict[str, str]) -> str:
+    if has_steps_inside(one):
+        return one.opcode
+    # A signature repeats the names of parameters.
+    called = [_SIGNATURE.sub(r"\1 {", texts[name]) for name in reachable(program, *one.called)]
+    operands = dict.fromkeys(one.operands)
+    parameters = [
+        f"  %{name} = {program.instructions[name].shape} parameter({number})"
+        for number, name in enumerate(operands)
+    ]
+    attributes = _PREDECESSORS.sub("", one.attributes)
+    arguments = ", ".join(f"%{name}" for name in one.operands)
+    tail = f", {attributes}" if attributes else ""
+    root = f"  ROOT %{one.name} = {one.shape} {one.opcode}({arguments}){tail}"
+    entry = "\n".join(["ENTRY %entry {", *parameters, root, "}"])
+    return _numbered("\n\n".join(["HloModule kernel", *called, entry]) + "\n")
+
+
+def _numbered(text: str) -> str:
+    """Returns a text with numbers for names, in the order of their first use."""
+    numbers: dict[str, str] = {}
+    return _NAME.sub(lambda found: numbers.setdefault(found[0], f"%n{len(numbers)}"), text)
