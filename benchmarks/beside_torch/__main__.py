@@ -5,7 +5,8 @@
 
 Each program is compiled by jaxlib with its defaults, and written in PyTorch as its users would:
 eager, and with `torch.compile`. All have the same inputs and as many threads, their outputs must
-agree, and they are timed in turns. A program's rows are saved as soon as it ends.
+agree, and they are timed in turns. A program's rows are saved as soon as it ends. With --search 60
+each program is also measured with the plan that `hlograph.optimize` finds in so many seconds.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ def run(settings: Settings) -> list[str]:
 
     from benchmarks.beside_torch.catalogue import chosen
     from benchmarks.beside_torch.measuring import measure, warm_compiler
+    from benchmarks.beside_torch.plans import plan_of
     from benchmarks.beside_torch.report import markdown, write
     from benchmarks.machine import machine
 
@@ -84,7 +86,8 @@ def run(settings: Settings) -> list[str]:
         for model in bar:
             bar.set_postfix_str(model.name, refresh=sys.stderr.isatty())
             try:
-                rows.append(measure(model, settings))
+                plan = plan_of(model.name, settings) if settings.search else None
+                rows.append(measure(model, settings, plan))
             except Exception:
                 failed.append(model.name)
                 bar.write(f"{model.name} failed:\n{traceback.format_exc()}", file=sys.stderr)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
@@ -19,8 +19,9 @@ from benchmarks.beside_torch.model import Compiler, Model
 from benchmarks.beside_torch.program import Program
 from benchmarks.beside_torch.settings import Settings
 from benchmarks.timing import Call, Spread, Timings, interleaved
+from hlograph.plans import Plan
 
-JAX, EAGER, COMPILED = "jax", "eager", "compiled"
+JAX, EAGER, COMPILED, PLANNED = "jax", "eager", "compiled", "planned"
 
 MOST_CALLS = 200
 """Calls in one measurement at most."""
@@ -45,10 +46,21 @@ class Row:
     difference: float
     """Largest relative difference of PyTorch's outputs from jaxlib's."""
     rounds: int
+    planned_ms: Spread | None = None
+    """Time of jaxlib with a plan, if one was searched for and found."""
+    planned_over_eager: Spread | None = None
+    """The same over that of eager PyTorch."""
+    decisions: str = ""
+    """What the plan does."""
 
 
-def measure(model: Model, settings: Settings) -> Row:
+def measure(model: Model, settings: Settings, plan: Plan | None = None) -> Row:
     """Compares and times one program.
+
+    Args:
+        model: The version in PyTorch.
+        settings: Settings of the run.
+        plan: A plan of the program, to be measured, too; None or an empty one is not.
 
     Raises:
         DisagreementError: The version in PyTorch computes something else.
@@ -61,6 +73,8 @@ def measure(model: Model, settings: Settings) -> Row:
         torch.compiler.reset()
         compilers[COMPILED] = torch.compile
     runs: dict[str, Callable[[], object]] = {JAX: program.run}
+    if plan is not None and not plan.is_empty:
+        runs[PLANNED] = program.planned(plan)
     first_seconds, differences = {}, []
     for name, compiler in compilers.items():
         runs[name] = partial(model.call, model.build(compiler), arguments)
@@ -70,7 +84,15 @@ def measure(model: Model, settings: Settings) -> Row:
         differences.append(agreement(model, program, outputs))
     calls = {name: _call(run, settings) for name, run in runs.items()}
     timings = interleaved(calls, settings.rounds, settings.budget)
-    return _row(program, model.name, timings, first_seconds.get(COMPILED), max(differences))
+    row = _row(program, model.name, timings, first_seconds.get(COMPILED), max(differences))
+    if plan is None or PLANNED not in timings.seconds:
+        return row
+    return replace(
+        row,
+        planned_ms=timings.of(PLANNED, 1e3),
+        planned_over_eager=timings.ratio(PLANNED, EAGER),
+        decisions="; ".join(plan.summary()),
+    )
 
 
 def warm_compiler() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -15,8 +16,12 @@ from jaxlib.cpu import _lapack
 from hlograph import corpus
 from hlograph.execution.equivalence.arrays import Array, signature_of
 from hlograph.execution.executable import random_inputs
+from hlograph.plans import Plan, compile_program
+from hlograph.programs import Program as LoweredProgram
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hlograph.module import Module
 
 
@@ -30,6 +35,7 @@ class Program:
     """
 
     def __init__(self, module: Module, seed: int = 0) -> None:
+        self._module = module
         client = backend.get_backend("cpu")
         # Without this, a program that calls LAPACK would end the process.
         _lapack.initialize()
@@ -49,12 +55,19 @@ class Program:
 
     def run(self) -> Sequence[Any]:
         """Runs the program on its inputs, which lie on the device, and waits for the results."""
-        results = self._program.execute_sharded(self._on_device)
-        leaves = [shards[0] for shards in results.disassemble_into_single_device_arrays()]
-        for leaf in leaves:
-            leaf.block_until_ready()
-        return leaves
+        return self._results(self._program)
+
+    def planned(self, plan: Plan) -> Callable[[], Sequence[Any]]:
+        """Returns the function that runs the program as a plan says, on the same inputs."""
+        return partial(self._results, compile_program(LoweredProgram.of(self._module), plan))
 
     def outputs(self) -> list[Array]:
         """Returns the results of one run."""
         return [np.asarray(leaf) for leaf in self.run()]
+
+    def _results(self, executable: Any) -> Sequence[Any]:
+        results = executable.execute_sharded(self._on_device)
+        leaves = [shards[0] for shards in results.disassemble_into_single_device_arrays()]
+        for leaf in leaves:
+            leaf.block_until_ready()
+        return leaves

@@ -27,6 +27,11 @@ _HEADINGS = (
     "torch s",
 )
 
+_PLANNED_HEADINGS = ("with a plan ms", "with a plan / eager")
+
+FAR = 1.1
+"""Ratio above which a program is clearly slower than in PyTorch."""
+
 
 def write(rows: Sequence[Row], out: Path, made_with: Mapping[str, Any]) -> None:
     """Writes rows as CSV to a file, and the table beside it."""
@@ -38,7 +43,10 @@ def csv_text(rows: Sequence[Row]) -> str:
     """Returns rows as CSV; a spread has columns for its median and its quartiles."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    spreads = ("jax_ms", "eager_ms", "compiled_ms", "over_eager", "over_compiled")
+    spreads = (
+        *("jax_ms", "eager_ms", "compiled_ms", "over_eager", "over_compiled"),
+        *("planned_ms", "planned_over_eager"),
+    )
     writer.writerow(
         column
         for field in fields(Row)
@@ -62,7 +70,10 @@ def csv_text(rows: Sequence[Row]) -> str:
 
 def markdown(rows: Sequence[Row], made_with: Mapping[str, Any]) -> str:
     """Returns the table, the geometric means of the ratios, and the conditions."""
-    table = markdown_table(_HEADINGS, (_cells(row) for row in rows))
+    planned = any(row.planned_ms is not None for row in rows)
+    headings = (*_HEADINGS, *(_PLANNED_HEADINGS if planned else ()))
+    cells = [_cells(row) + (_planned_cells(row) if planned else []) for row in rows]
+    table = markdown_table(headings, cells)
     return "\n\n".join([table, *_means(rows), conditions(made_with)]) + "\n"
 
 
@@ -91,6 +102,11 @@ def _cells(row: Row) -> list[str]:
     ]
 
 
+def _planned_cells(row: Row) -> list[str]:
+    planned = "" if row.planned_ms is None else number(row.planned_ms.median)
+    return [planned, _ratio(row.planned_over_eager)]
+
+
 def _ratio(found: Spread | None) -> str:
     if found is None:
         return ""
@@ -112,3 +128,12 @@ def _means(rows: Sequence[Row]) -> Iterator[str]:
                 f"Geometric mean over {name}: {number(mean)} on {len(ratios)} programs; XLA is "
                 f"slower on {slower} of them."
             )
+    if any(row.planned_ms is not None for row in rows):
+        # A program without a plan keeps jaxlib's default.
+        best = [(row.planned_over_eager or row.over_eager).median for row in rows]
+        mean = float(np.exp(np.mean(np.log(best))))
+        yield (
+            f"With plans, where there are some, over eager PyTorch: {number(mean)} on {len(best)} "
+            f"programs; XLA is slower on {sum(ratio > 1 for ratio in best)} of them, by more than "
+            f"{FAR} on {sum(ratio > FAR for ratio in best)}."
+        )

@@ -23,6 +23,9 @@ class Settings:
     """Seconds after which no round of a program begins; there are at least two."""
     compile: bool = True
     """Measure `torch.compile`, too, which needs g++."""
+    search: float = 0.0
+    """Seconds of a search for a plan of each program, which is then measured, too; 0 searches for
+    none. Plans are kept in a folder beside the file of results."""
     threads: int = 2
     """Threads of each library, and cores that the process stays on."""
     sample_seconds: float = 0.02

@@ -4,14 +4,17 @@ import csv
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks.beside_torch.catalogue import MODELS
 from benchmarks.beside_torch.measuring import measure
+from benchmarks.beside_torch.plans import plan_of
 from benchmarks.beside_torch.settings import Settings, prepare_process
 from hlograph.errors import HloError
+from hlograph.plans import Plan
 
 ROOT = Path(__file__).parents[3]
 QUICK = ("--rounds", "2", "--budget", "0.1", "--no-compile", "--sample-seconds", "0.001")
@@ -26,6 +29,29 @@ def test_a_row_has_times_of_both_and_their_ratio(tmp_path):
     assert row.over_eager.median > 0
     assert row.compiled_ms is row.over_compiled is row.torch_compile_s is None
     assert row.difference < 1e-4
+
+
+def test_a_plan_is_measured_too(tmp_path):
+    name = "pairwise-distance/broadcast/n4096-k32-d16"
+    settings = Settings(tmp_path / "x.csv", rounds=2, compile=False, sample_seconds=0.001)
+    wide = Plan(flags={"xla_cpu_prefer_vector_width": 512})
+    row = measure(MODELS[name], settings, wide)
+    assert row.planned_ms is not None
+    assert row.planned_over_eager is not None
+    assert row.planned_ms.median > 0
+    assert "prefer_vector_width" in row.decisions
+    assert measure(MODELS[name], settings, Plan()).planned_ms is None
+
+
+def test_a_search_is_made_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("HLOGRAPH_CACHE", str(tmp_path / "cache"))
+    settings = Settings(tmp_path / "x.csv", search=0.5)
+    name = "pairwise-distance/broadcast/n4096-k32-d16"
+    found = plan_of(name, settings)
+    (path,) = (tmp_path / "x" / "plans").glob("*.json")
+    changed = replace(found, method="of an earlier run")
+    changed.save(path)
+    assert plan_of(name, settings).method == "of an earlier run"
 
 
 def test_more_threads_than_cores_are_an_error(tmp_path):

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -64,3 +65,16 @@ def test_a_table_is_written_beside_the_file(tmp_path):
 @pytest.mark.parametrize("rows", [[], [EAGER_ONLY]])
 def test_what_was_not_measured_has_no_mean(rows):
     assert "`torch.compile`" not in markdown(rows, MADE_WITH)
+
+
+def test_plans_have_columns_of_their_own():
+    planned = replace(ROW, planned_ms=Spread(2, 2, 2), planned_over_eager=Spread(0.8, 0.7, 0.9))
+    text = markdown([planned, replace(ROW, over_eager=Spread(1.25, 1.2, 1.3))], MADE_WITH)
+    lines = text.splitlines()
+    assert lines[0].endswith("| with a plan ms | with a plan / eager |")
+    assert lines[2].endswith("| 2.00 | 0.80 (0.70 to 0.90) |")
+    assert lines[3].endswith("|  |  |")
+    sentence = (
+        "over eager PyTorch: 1.00 on 2 programs; XLA is slower on 1 of them, by more than 1.1"
+    )
+    assert f"{sentence} on 1." in text
