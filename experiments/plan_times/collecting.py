@@ -1,0 +1,149 @@
+"""Collection of recordings of one program."""
+
+import csv
+import functools
+import json
+from collections import Counter, deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.plan_times.recorder import MakeRecorder, Record, Unchanged
+from experiments.plan_times.recording import Recording, append, file_of, read
+from hlograph.corpus import shipped
+from hlograph.errors import HloError, WorkerLostError
+from hlograph.isolation import Limits, OneWorker
+from hlograph.plans import Plan
+from hlograph.programs import Program
+from hlograph.storage.locations import join, read_bytes
+from hlograph.transforms.rules import rules
+from hlograph.tuning.knobs import Knob, Point
+from hlograph.tuning.looking import STEPS, KnobsAt, PlanBy
+from hlograph.tuning.recipe import Recipe
+from hlograph.tuning.searcher import Result, Searcher
+from hlograph.tuning.searchers import Evolution, Random
+
+_LIMITS = Limits(seconds=120.0, idle_seconds=3600.0, memory=16 << 30)
+_PRELOADED = ("experiments.plan_times.recorder",)
+
+# Points that failed or made no new code, for each that was recorded, after which a program ends.
+_MOST_WASTED = 3
+
+
+@functools.cache
+def _times() -> dict[str, tuple[float, float]]:
+    """Returns the milliseconds of a run and the seconds of a compilation, by program."""
+    text = read_bytes(join(shipped.root(), "speed/times.csv")).decode()
+    rows = [row for row in csv.DictReader(text.splitlines()) if not row["error"]]
+    return {row["name"]: (float(row["ms"]), float(row["compile_s"])) for row in rows}
+
+
+def is_short(name: str, most_ms: float, most_compile_seconds: float) -> bool:
+    """Returns True if a program of the speed set runs and compiles in little time."""
+    ms, compile_seconds = _times().get(name, (float("inf"), float("inf")))
+    return ms <= most_ms and compile_seconds <= most_compile_seconds
+
+
+class RecordedSpace:
+    """The space of a program, whose knobs are those of its default compilation.
+
+    To list the knobs of each version would take longer than to record it. Values that a version
+    does not have decide nothing.
+
+    Args:
+        worker: The worker process.
+    """
+
+    def __init__(self, worker: OneWorker) -> None:
+        knobs = _asked(worker, KnobsAt(Point()))
+        steps = tuple(dict.fromkeys(_steps(worker)))
+        if steps:
+            knobs = [Knob(STEPS, steps, about="rules"), *knobs]
+        self._knobs: list[Knob] = knobs
+
+    def knobs(self, point: Point) -> Sequence[Knob]:
+        """Returns the knobs, whatever point is asked about."""
+        del point
+        return self._knobs
+
+
+def collect(name: str, program: Program, plans: int, seed: int, folder: Path) -> Counter[str]:
+    """Records plans of one program until a number of them is in its file.
+
+    They are the default, and those that random search and evolution propose in turns.
+
+    Args:
+        name: Name of the program.
+        program: The program.
+        plans: Number of recordings.
+        seed: Seed of the searches.
+        folder: Folder of the run.
+
+    Returns:
+        Numbers of points that were recorded, made no new code, or failed, by reason.
+    """
+    file, counts = file_of(folder, name), Counter[str]()
+    known = list(read(file))
+    worker = OneWorker(MakeRecorder(program), _LIMITS, _PRELOADED)
+    try:
+        space = RecordedSpace(worker)
+        # A run that goes on draws other points than it did before.
+        seeds = seed + 1000 * len(known)
+        searchers = deque[Searcher]([Random(space, seeds), Evolution(space, seeds)])
+        for one in known:
+            _tell(searchers, one.point, one)
+        # Searchers take the default for known.
+        first = [] if any(one.point == Point() for one in known) else [Point()]
+        wasted = 0
+        while len(known) + counts["recorded"] < plans and wasted <= _MOST_WASTED * plans:
+            if first:
+                point = first.pop()
+            else:
+                point = searchers[0].ask()
+                searchers.rotate()
+            if point is None:
+                break
+            answer = worker.ask(Record(point))
+            kind = _tell(searchers, point, answer)
+            counts[kind] += 1
+            wasted += kind != "recorded"
+            if isinstance(answer, Recording):
+                append(file, answer)
+    finally:
+        worker.close()
+    return counts
+
+
+def _tell(searchers: Sequence[Searcher] | deque[Searcher], point: Point, answer: Any) -> str:
+    """Tells searchers of an answer, and returns what became of the point."""
+    if isinstance(answer, Recording):
+        ratios = [default / plan for default, plan in answer.turns]
+        kind, result = "recorded", Result(answer.ratio, min(ratios), max(ratios))
+    elif isinstance(answer, Unchanged):
+        kind, result = "known code", Result(answer.ratio, answer.ratio, answer.ratio)
+    else:
+        kind = "lost" if isinstance(answer, WorkerLostError) else str(answer)[:80]
+        result = Result(0.0)
+    for one in searchers:
+        one.tell(point, result)
+    return kind
+
+
+def _steps(worker: OneWorker) -> list[str]:
+    """Returns the steps of each rule for time that applies, and of a standard order of passes."""
+    found = []
+    for name in ("xla-simplify", *(rule.name for rule in rules.for_time)):
+        prepared = (name,) if name == "xla-simplify" else ("call-inliner", name)
+        plan = worker.ask(PlanBy(Recipe(prepared)))
+        if isinstance(plan, Plan) and len(plan.steps) >= len(prepared):
+            found.append(json.dumps(plan.steps))
+    return found
+
+
+def _asked(worker: OneWorker, question: Any) -> Any:
+    answer = worker.ask(question)
+    if isinstance(answer, WorkerLostError):
+        raise HloError(f"a process ended: {answer}")
+    if isinstance(answer, HloError):
+        raise answer
+    return answer

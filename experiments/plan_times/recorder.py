@@ -1,0 +1,138 @@
+"""The worker process that compiles, times and profiles plans of one program."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from experiments.plan_times.recording import KernelTime, Recording
+from hlograph.errors import HloError
+from hlograph.isolation.flight_recorder import FlightRecorder
+from hlograph.measuring.compiled import FinalModule
+from hlograph.measuring.samples import Samples
+from hlograph.plans import Plan, compile_program
+from hlograph.profiling.kernels import measure
+from hlograph.profiling.optimized_module import METADATA
+from hlograph.programs import Program
+from hlograph.timing import lock
+from hlograph.timing.runs import Run, seconds_in_turns
+from hlograph.tuning.knobs import Point
+from hlograph.tuning.looking import Looker, PlanOf, Question
+
+# Turns of default and plan, in blocks of at least this many seconds, and seconds for all of them.
+_TURNS, _LEAST_TURNS, _BLOCK, _MOST = 12, 5, 0.003, 0.3
+
+# Runs under the profiler, and seconds for them.
+_PROFILED_RUNS, _PROFILE_SECONDS = 4, 0.2
+
+# Seconds that a plan may take for one run, as a multiple of the default's, and some more.
+_SLOW, _SECONDS = 4.0, 20.0
+
+
+class Record(NamedTuple):
+    """A request: record a point."""
+
+    point: Point
+
+
+class Unchanged(NamedTuple):
+    """Answer about a point whose code is that of an earlier one."""
+
+    ratio: float
+
+
+@dataclass(frozen=True)
+class MakeRecorder:
+    """Makes the function that records plans of one program; can be pickled."""
+
+    program: Program
+
+    def __call__(self, recorder: FlightRecorder) -> "Recorder":
+        """Returns the function, in the worker process."""
+        return Recorder(self.program, recorder)
+
+
+class Recorder:
+    """Records plans of one program, and answers questions about its space.
+
+    Args:
+        program: The program.
+        recorder: Records each operation that may end the process.
+
+    Raises:
+        HloError: jaxlib does not compile the program.
+    """
+
+    def __init__(self, program: Program, recorder: FlightRecorder) -> None:
+        self._program, self._recorder = program, recorder
+        self._looker = Looker(program, "close", recorder)
+        self._inputs = Samples(program, None, 0).usual[0].inputs
+        with lock.compiling():
+            self._default = self._run(compile_program(program))
+            self._default.seconds()
+            self._default_seconds = self._default.seconds()
+        self._known: dict[object, float] = {}
+
+    def __call__(self, question: Question | Record) -> Any:
+        """Returns what is asked for; an HloError if there is none."""
+        if not isinstance(question, Record):
+            return self._looker(question)
+        plan = self._looker(PlanOf(question.point))
+        if isinstance(plan, HloError):
+            return plan
+        try:
+            return self._recorded(question.point, plan)
+        except HloError as error:
+            return error
+        except RuntimeError as error:
+            return HloError(str(error))
+
+    def _recorded(self, point: Point, plan: Plan) -> Recording | Unchanged:
+        with lock.compiling(), self._noted(point):
+            begun = time.perf_counter()
+            executable = compile_program(self._program, plan)
+            compile_seconds = time.perf_counter() - begun
+            run = self._run(executable)
+            settings = (*sorted(plan.flags.items()), *sorted(plan.layouts.items()))
+            key = FinalModule.of(executable).digest, settings
+            if key in self._known:
+                return Unchanged(self._known[key])
+            if run.seconds() > 1.0 + _SLOW * self._default_seconds:
+                raise HloError("the plan is much slower than the default")
+        with lock.alone(), self._noted(point):
+            times = seconds_in_turns(
+                [self._default, run],
+                pairs=_TURNS,
+                block_seconds=_BLOCK,
+                max_seconds=_MOST,
+                least=_LEAST_TURNS,
+            )
+            found = measure(
+                executable, run.seconds, runs=_PROFILED_RUNS, max_seconds=_PROFILE_SECONDS
+            )
+        recording = Recording(
+            point,
+            dict(plan.flags),
+            METADATA.sub("", found.program.text),
+            tuple((default, plan) for default, plan in times.tolist()),
+            tuple(KernelTime(k.name, k.calls, k.seconds) for k in found.kernels),
+            found.accounted,
+            compile_seconds,
+            executable.get_compiled_memory_stats().temp_size_in_bytes,
+        )
+        self._known[key] = recording.ratio
+        return recording
+
+    @contextmanager
+    def _noted(self, point: Point) -> Iterator[None]:
+        """Notes what is done, without the time that the lock takes."""
+        limit = _SECONDS + 2 * _SLOW * self._default_seconds
+        self._recorder.begin(point.to_json().encode()[:1000], limit)
+        try:
+            yield
+        finally:
+            self._recorder.end()
+
+    def _run(self, executable: Any) -> Run:
+        return Run(executable, self._inputs, self._program.donated)

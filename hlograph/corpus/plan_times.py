@@ -1,0 +1,153 @@
+"""The data set of plan times: what plans and their kernels took on XLA:CPU.
+
+>>> from hlograph.corpus import plan_times
+>>> times = plan_times.load("train")
+>>> times.plans[0].ratio, times.plans[0].decisions
+>>> kernel = times.plans[0].kernels[0]
+>>> hlograph.parse(times.kernels[kernel.number]), kernel.seconds
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import zstandard
+
+from hlograph.corpus.shipped import root
+from hlograph.errors import DamagedFileError, HloError
+from hlograph.storage.locations import Location, as_location, join, read_bytes
+
+Split: TypeAlias = Literal["train", "validation", "test"]
+"""Splits of the speed set, which have no family in common."""
+
+FOLDER = "plan_times"
+"""Folder of the data set in the corpus."""
+
+
+class RunKernel(NamedTuple):
+    """A kernel in a run of a plan.
+
+    Attributes:
+        number: Index in ``PlanTimes.kernels``.
+        calls: Number of times that it runs in a run.
+        seconds: Seconds of all calls in a run; None if XLA's profiler did not see it.
+    """
+
+    number: int
+    calls: float
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanTime:
+    """One plan of a program, as it was compiled and run.
+
+    Attributes:
+        program: Name of the program in the speed set.
+        decisions: The decisions: values of knobs, by their names (``hlograph.tuning.knobs``).
+        flags: Flags of the compilation.
+        ratios: Ratios default / plan of runs in turns.
+        seconds: Median seconds of a run.
+        default_seconds: The same of jaxlib's default, in the same turns.
+        compile_seconds: Seconds of the compilation.
+        memory: Bytes of temporary buffers.
+        accounted: Share of a run's time that the profiler saw, before the kernels' seconds were
+            scaled to add up to a run.
+        outside_seconds: Seconds of a run in no kernel.
+        kernels: The kernels, in the order of the schedule.
+    """
+
+    program: str
+    decisions: Mapping[str, str]
+    flags: Mapping[str, Any]
+    ratios: tuple[float, ...]
+    seconds: float
+    default_seconds: float
+    compile_seconds: float
+    memory: int
+    accounted: float
+    outside_seconds: float
+    kernels: tuple[RunKernel, ...]
+
+    @property
+    def ratio(self) -> float:
+        """Median of the ratios: how many times as fast as the default the plan is."""
+        return median(self.ratios)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the attributes as a JSON object, with the kernels in columns."""
+        content = {name: getattr(self, name) for name in self.__slots__}
+        content["kernels"] = [list(column) for column in zip(*self.kernels, strict=True)]
+        return content
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> PlanTime:
+        """Returns the plan that ``to_json`` wrote."""
+        columns, ratios = content.pop("kernels"), content.pop("ratios")
+        kernels = tuple(map(RunKernel, *columns)) if columns else ()
+        return cls(**content, ratios=tuple(ratios), kernels=kernels)
+
+
+@dataclass(frozen=True)
+class PlanTimes:
+    """Plans of one or several splits.
+
+    Attributes:
+        kernels: HLO text of each kernel, as a module of its own; of loops and branches whose bodies
+            have kernels of their own, the opcode.
+        plans: The plans, those of a program one behind the other.
+    """
+
+    kernels: Sequence[str]
+    plans: Sequence[PlanTime]
+
+    def by_program(self) -> dict[str, list[PlanTime]]:
+        """Returns the plans of each program."""
+        found: dict[str, list[PlanTime]] = {}
+        for plan in self.plans:
+            found.setdefault(plan.program, []).append(plan)
+        return found
+
+
+def load(*splits: Split, folder: Location | None = None) -> PlanTimes:
+    """Loads the data set.
+
+    Args:
+        splits: Splits to load; none takes all.
+        folder: Folder of the data set; None is that of the corpus.
+
+    Raises:
+        HloError: There is no data set at its location.
+        DamagedFileError: A file is damaged.
+    """
+    at = join(root(), FOLDER) if folder is None else as_location(folder)
+    lines = _lines(join(at, "kernels.jsonl.zst"))
+    plans = [
+        PlanTime.from_json(content)
+        for split in splits or ("train", "validation", "test")
+        for content in _lines(join(at, f"{split}.jsonl.zst"))
+    ]
+    return PlanTimes(lines, plans)
+
+
+def dump(contents: Sequence[Any]) -> bytes:
+    """Returns JSON values as the bytes of a file of the data set."""
+    text = "".join(f"{json.dumps(content, separators=(',', ':'))}\n" for content in contents)
+    return zstandard.ZstdCompressor(level=19).compress(text.encode())
+
+
+def _lines(path: Location) -> list[Any]:
+    try:
+        data = read_bytes(path)
+    except FileNotFoundError as error:
+        raise HloError(f"no data set of plan times: expected {path}") from error
+    try:
+        with zstandard.ZstdDecompressor().stream_reader(data) as stream:
+            return [json.loads(line) for line in io.TextIOWrapper(stream, "utf-8")]
+    except (zstandard.ZstdError, ValueError) as error:
+        raise DamagedFileError(f"{path} is damaged: {error}") from error

@@ -1,0 +1,75 @@
+"""Recording of plans of a small program, from the command line to the data set."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from experiments.plan_times.__main__ import PlanTimesConfig, main, subjects
+from experiments.plan_times.collecting import collect
+from experiments.plan_times.recording import file_of, read
+from experiments.speed.command import REFUSED
+from hlograph import corpus
+from hlograph.corpus import plan_times
+from hlograph.programs import Program
+from hlograph.tuning.knobs import Point
+from tests.hlograph.own_machine import own_lock
+
+__all__ = ["own_lock"]
+
+NAME = next(b.name for b in corpus.load("speed", "train"))
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("recorded")
+    program = Program.of(jax.jit(lambda x: jnp.tanh(x @ x).sum(0)).lower(jnp.ones((64, 64))))
+    counts = collect(NAME, program, 4, 0, folder)
+    file = file_of(folder, NAME)
+    with file.open("a") as opened:
+        opened.write('{"point": {}, "fl')  # a run that was killed
+    more = collect(NAME, program, 6, 0, folder)
+    return folder, counts, more
+
+
+def test_each_plan_is_recorded_once(recorded):
+    folder, counts, more = recorded
+    found = list(read(file_of(folder, NAME)))
+    assert counts["recorded"] == 4
+    assert more["recorded"] == 2
+    assert len(found) == len({one.point for one in found}) == 6
+    assert found[0].point == Point()
+    assert found[0].flags == {}
+    for one in found:
+        assert one.ratio > 0
+        assert one.kernels
+        assert one.module.startswith("HloModule")
+        assert "metadata=" not in one.module
+
+
+def test_recordings_become_a_data_set(recorded, tmp_path):
+    folder, _, _ = recorded
+    out = tmp_path / "packed"
+    flags = ["--programs", NAME, "--plans", "0", "--max-ms", "inf", "--max-compile-seconds", "inf"]
+    assert main([*flags, "--out", str(folder), "--pack", str(out)]) == 0
+    found = plan_times.load(folder=out)
+    assert len(found.plans) == 6
+    page = (out / "README.md").read_text()
+    assert f"{len(found.kernels)} distinct kernels" in page
+    assert "| train | 1 | 1 | 6 |" in page
+    assert (out / "made.json").is_file()
+    assert {plan.program for plan in found.plans} == {NAME}
+    assert any("dot(" in found.kernels[kernel.number] for kernel in found.plans[0].kernels)
+
+
+def test_families_take_turns():
+    chosen = subjects(PlanTimesConfig(split="train", max_ms=12))
+    first = [benchmark.family for benchmark in chosen[:20]]
+    assert len(set(first)) == len(first)
+    assert {benchmark.split for benchmark in chosen} == {"train"}
+
+
+def test_an_unknown_program_is_refused(tmp_path, capsys):
+    assert main(["--programs", "no/program", "--out", str(tmp_path / "out")]) == REFUSED
+    assert "no program" in capsys.readouterr().err
