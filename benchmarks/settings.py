@@ -19,6 +19,7 @@ Group = Literal[
     "policies",
     "learning",
     "encoder",
+    "cost-model",
     "speed-rules",
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)

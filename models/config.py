@@ -57,6 +57,18 @@ class GATConfig:
 
 
 @dataclass(frozen=True)
+class CostModelConfig:
+    """Shape of the learned cost model of kernels and plans."""
+
+    gat: GATConfig = GATConfig(layers=1, counted_kinds=16)
+    """Encoder of a kernel's graph."""
+    hidden: int = 64
+    """Width of the layers after the encoder."""
+    dropout: float = 0.3
+    """Share of hidden values that are left out in training."""
+
+
+@dataclass(frozen=True)
 class CandidateConfig:
     """Shape of the encoder and the scores of a rewriting policy's candidates."""
 

@@ -1,0 +1,1 @@
+"""Learned cost model of compiled programs: its inputs, training and comparison."""

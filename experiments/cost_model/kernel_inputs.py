@@ -1,0 +1,117 @@
+"""Inputs of the cost model: graphs of kernels, and numbers about them."""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlograph.graph.features import NODE_FEATURES
+from hlograph.kernel_times import default_rates
+from hlograph.module import Module
+
+LAYOUT_FEATURES = ("is_row_major", "log_minor_dim")
+"""Features of nodes beside ``NODE_FEATURES``: 1 if the last dimension is the minor one, and so on
+down to the first; log2(1 + x) / 16 of the size of the minor dimension."""
+
+NUMBERS = (
+    *("log_flops", "log_bytes", "log_transcendentals", "log_predicted", "log_partitions"),
+    *("log_trips", "log_instructions", "is_control"),
+    *("kLoop", "kOutput", "kInput", "kCustom", "ynn", "onednn", "small_call"),
+)
+"""Numbers about a kernel. Logarithms are natural."""
+
+LEAST_SECONDS = 1e-7
+"""Least predicted seconds of a kernel: what it takes to begin it."""
+
+_KIND = re.compile(r"^  ROOT .* kind=(\w+),", re.M)
+_PARTITIONS = re.compile(r'"outer_dimension_partitions":\[([^\]]*)\]')
+_TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
+
+
+class KernelInputs(NamedTuple):
+    """One kernel. The first three are arrays of a graph, as encoders take them.
+
+    Attributes:
+        nodes: float32 ``[N, len(NODE_FEATURES) + len(LAYOUT_FEATURES)]``.
+        edges: float32 ``[E, 2]``.
+        edge_links: int64 ``[E, 2]``.
+        numbers: float32 ``[len(NUMBERS)]``.
+    """
+
+    nodes: NDArray[np.float32]
+    edges: NDArray[np.float32]
+    edge_links: NDArray[np.int64]
+    numbers: NDArray[np.float32]
+
+
+def kernel_inputs(text: str) -> KernelInputs:
+    """Returns the inputs of a kernel.
+
+    Args:
+        text: Text of the kernel (``hlograph.profiling.kernel_modules``).
+
+    Raises:
+        HloParseError: The text is no module, nor the opcode of a loop or branch.
+    """
+    if not text.startswith("HloModule"):
+        return _control()
+    module = Module.from_text(text)
+    graph = module.graph()
+    features = module.features()
+    nodes = np.concatenate([features.nodes, _layouts(graph)], axis=1)
+    return KernelInputs(nodes, features.edges, features.links, _numbers(text, module))
+
+
+def _control() -> KernelInputs:
+    """Returns the inputs of a loop or branch whose bodies have kernels of their own."""
+    width = len(NODE_FEATURES) + len(LAYOUT_FEATURES)
+    numbers = np.zeros(len(NUMBERS), np.float32)
+    numbers[NUMBERS.index("log_predicted")] = math.log(LEAST_SECONDS)
+    numbers[NUMBERS.index("is_control")] = 1.0
+    nodes, edges = np.zeros((1, width), np.float32), np.zeros((0, 2), np.float32)
+    return KernelInputs(nodes, edges, np.zeros((0, 2), np.int64), numbers)
+
+
+def _layouts(graph: Any) -> NDArray[np.float32]:
+    """Returns the features of the nodes' layouts, float32 ``[N, len(LAYOUT_FEATURES)]``."""
+    found = np.zeros((graph.num_nodes, len(LAYOUT_FEATURES)), np.float32)
+    ranks = np.diff(graph.dim_offsets)
+    owners = np.repeat(np.arange(graph.num_nodes), ranks)
+    places = np.arange(len(graph.dim_layout)) - np.repeat(graph.dim_offsets[:-1], ranks)
+    in_order = graph.dim_layout == np.repeat(ranks, ranks) - 1 - places
+    found[:, 0] = 1.0
+    np.minimum.at(found[:, 0], owners, in_order.astype(np.float32))
+    first = graph.dim_offsets[:-1][ranks > 0]
+    minor = graph.dim_layout[first]
+    sizes = graph.dim_size[first + np.maximum(minor, 0)]
+    found[ranks > 0, 1] = np.log2(1.0 + np.maximum(sizes, 0)) / 16
+    return found
+
+
+def _numbers(text: str, module: Module) -> NDArray[np.float32]:
+    cost = module.cost()
+    kind = _KIND.search(text)
+    partitions = _PARTITIONS.search(text)
+    parts = partitions[1].replace('"', "").split(",") if partitions else []
+    values: Mapping[str, float] = {
+        "log_flops": math.log1p(max(cost.flops, 0.0)),
+        "log_bytes": math.log1p(max(cost.bytes_accessed, 0.0)),
+        "log_transcendentals": math.log1p(max(cost.transcendentals, 0.0)),
+        "log_predicted": math.log(max(predicted_seconds(module), LEAST_SECONDS)),
+        "log_partitions": math.log(math.prod(int(part) for part in parts if part)),
+        "log_trips": math.log(max([1, *map(int, _TRIPS.findall(text))])),
+        "log_instructions": math.log1p(module.op_count),
+        "ynn": float('"__ynn_fusion"' in text),
+        "onednn": float('"__onednn_fusion"' in text),
+        "small_call": float("xla_cpu_small_call" in text),
+        **({kind[1]: 1.0} if kind else {}),
+    }
+    return np.array([values.get(name, 0.0) for name in NUMBERS], np.float32)
+
+
+def predicted_seconds(module: Module) -> float:
+    """Returns the seconds of a kernel by the rates that come with hlograph."""
+    return default_rates().predict_module(module._native)  # pyright: ignore[reportPrivateUsage]

@@ -1,0 +1,131 @@
+"""A trained cost model, and its predictions for plans that were not compiled to code."""
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from experiments.cost_model.examples import FlagTable, schema
+from experiments.cost_model.kernel_inputs import NUMBERS, kernel_inputs
+from hlograph.errors import DamagedFileError
+from hlograph.profiling.kernel_modules import KernelModule
+from hlograph.storage.atomic_write import write_bytes_atomically
+from models.config import CostModelConfig, GATConfig
+from models.cost_model import CostModel, PlanBatch
+
+SHIPPED = Path(__file__).parents[2] / "models" / "shipped" / "cost-model-seed0.pt"
+"""The model that comes with the project."""
+
+_KIND, _VERSION = "hlograph cost model", 1
+
+
+def new_model(num_flags: int, config: CostModelConfig) -> CostModel:
+    """Returns a model with random parameters, for kernels as ``kernel_inputs`` makes them."""
+    prior = NUMBERS.index("log_predicted")
+    return CostModel(schema(), len(NUMBERS), num_flags, prior, config)
+
+
+@dataclass
+class Predictor:
+    """Predicts the seconds of plans from their kernels.
+
+    Each distinct kernel is encoded once.
+
+    Attributes:
+        model: The trained model.
+        columns: Columns of the table of flags.
+        config: Shape of the model.
+    """
+
+    model: CostModel
+    columns: tuple[str, ...]
+    config: CostModelConfig
+    _numbers: dict[str, int] = field(default_factory=dict)
+    _vectors: list[Tensor] = field(default_factory=list)
+    _inputs: list[Tensor] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Ends training, so that no values are dropped."""
+        self.model.eval()
+        self._states = self.model.encoder.store()
+
+    @torch.inference_mode()
+    def log_seconds(self, kernels: Sequence[KernelModule], flags: Mapping[str, object]) -> float:
+        """Returns the predicted logarithm of the seconds of a run.
+
+        Args:
+            kernels: The kernels of the plan (``hlograph.tuning.space.ProgramSpace.kernels``).
+            flags: Flags of its compilation.
+
+        Raises:
+            HloParseError: A text is no kernel.
+        """
+        self._encode([kernel.text for kernel in kernels])
+        rows = [self._numbers[kernel.text] for kernel in kernels]
+        if not rows:
+            return float(self.model.log_outside)
+        table = FlagTable(self.columns)
+        table.row(flags)
+        seconds = self.model.log_seconds(
+            torch.stack([self._vectors[row] for row in rows]),
+            torch.stack([self._inputs[row] for row in rows]),
+            table.table().expand(len(rows), -1),
+        )
+        calls = torch.tensor([kernel.calls for kernel in kernels], dtype=torch.float32)
+        all_rows, one_plan = torch.arange(len(rows)), torch.zeros(len(rows), dtype=torch.int64)
+        batch = PlanBatch(all_rows, one_plan, one_plan, all_rows, calls.log(), 1)
+        return float(self.model.plans(seconds, batch))
+
+    def _encode(self, texts: Sequence[str]) -> None:
+        new = [text for text in dict.fromkeys(texts) if text not in self._numbers]
+        if not new:
+            return
+        first, inputs = len(self._states), [kernel_inputs(text) for text in new]
+        self._states.add(inputs)
+        numbers = torch.stack([torch.from_numpy(one.numbers) for one in inputs])
+        which = torch.arange(first, first + len(new))
+        self._vectors += self.model.kernel_vectors(self._states, numbers, which).unbind()
+        self._inputs += numbers.unbind()
+        self._numbers |= {text: first + number for number, text in enumerate(new)}
+
+    def save(self, path: Path) -> None:
+        """Writes the model to a file.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        content = {
+            "kind": _KIND,
+            "version": _VERSION,
+            "columns": list(self.columns),
+            "config": asdict(self.config),
+            "parameters": self.model.state_dict(),
+        }
+        buffer = io.BytesIO()
+        torch.save(content, buffer)
+        write_bytes_atomically(path, buffer.getvalue())
+
+    @classmethod
+    def load(cls, path: Path) -> "Predictor":
+        """Reads a model that ``save`` wrote.
+
+        Raises:
+            OSError: There is no such file.
+            DamagedFileError: The file holds no model of this version.
+        """
+        data = path.read_bytes()
+        try:
+            content: dict[str, Any] = torch.load(io.BytesIO(data), weights_only=True)
+            if (content["kind"], content["version"]) != (_KIND, _VERSION):
+                raise ValueError("another kind or version")
+            fields = content["config"]
+            config = CostModelConfig(**{**fields, "gat": GATConfig(**fields["gat"])})
+            model = new_model(len(content["columns"]), config)
+            model.load_state_dict(content["parameters"])
+        except Exception as error:  # torch raises many classes for a damaged file
+            raise DamagedFileError(f"{path} is no cost model of this version: {error}") from error
+        return cls(model, tuple(content["columns"]), config)

@@ -1,0 +1,129 @@
+"""The cost model: what it learns from a small data set, and what it predicts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from experiments.cost_model.baselines import BASELINES, measured_kernels
+from experiments.cost_model.comparing import Comparison
+from experiments.cost_model.examples import Data, FlagTable, examples, load_data
+from experiments.cost_model.predictor import Predictor, new_model
+from experiments.cost_model.settings import TrainingConfig
+from experiments.cost_model.training import listwise
+from hlograph.corpus.plan_times import PlanTimes, dump
+from hlograph.errors import DamagedFileError
+from hlograph.profiling.kernel_modules import KernelModule
+from models.config import CostModelConfig, GATConfig
+from tests.experiments.cost_model.data import KERNELS, seconds_of, times
+
+SMALL = CostModelConfig(gat=GATConfig(layers=1, heads=2, head_width=8), hidden=32, dropout=0.0)
+
+
+def data(seed: int = 0) -> Data:
+    learned, unseen = times(12, 12, seed), times(3, 20, seed + 1)
+    flags = FlagTable.of(learned.plans)
+    training = examples(learned, flags)
+    held_out = examples(unseen, flags)
+    both = PlanTimes(KERNELS, [*learned.plans, *unseen.plans])
+    return Data(both, training, held_out, flags.columns, flags.table())
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    made = Comparison(data())
+    predictor = made.trained(
+        SMALL, TrainingConfig(epochs=30, programs=2, learning_rate=1e-2), seed=0
+    )
+    return made, predictor
+
+
+def modules(*numbers: int) -> list[KernelModule]:
+    return [KernelModule(f"k{n}", KERNELS[n], 1.0) for n in numbers]
+
+
+def test_it_learns_what_the_baselines_do_not_know(comparison):
+    made, _ = comparison
+    rows = {line.split(" | ")[0][2:]: line.split(" | ") for line in made.table().splitlines()[2:]}
+    learned = float(rows["cost model, seed 0"][1])
+    assert learned > 0.9
+    assert float(rows["measured kernels"][1]) == pytest.approx(1, abs=0.01)
+    for name in BASELINES:
+        assert float(rows[name][1]) < learned - 0.1
+    assert "program 2" in made.programs_table()
+    assert "3 programs of other families" in made.about()
+
+
+def test_it_predicts_seconds(comparison):
+    _, predictor = comparison
+    for number in (1, 7, 10):
+        predicted = predictor.log_seconds(modules(number, number), {})
+        assert predicted == pytest.approx(math.log(2 * seconds_of(number)), abs=0.7)
+    slow = predictor.log_seconds(modules(3, 4), {})
+    fast = predictor.log_seconds(modules(3, 4), {"wide": True})
+    assert fast - slow == pytest.approx(math.log(0.5), abs=0.35)
+    # A flag that it never saw does nothing.
+    assert predictor.log_seconds(modules(3, 4), {"unknown": 1}) == pytest.approx(slow)
+    many = [KernelModule("k", KERNELS[3], 1000.0)]
+    assert predictor.log_seconds(many, {}) > slow
+    assert math.isfinite(predictor.log_seconds([], {}))
+
+
+def test_a_saved_model_predicts_the_same(comparison, tmp_path):
+    _, predictor = comparison
+    path = tmp_path / "model.pt"
+    predictor.save(path)
+    again = Predictor.load(path)
+    for flags in ({}, {"wide": True}):
+        expected = predictor.log_seconds(modules(0, 5, 9), flags)
+        assert again.log_seconds(modules(9, 5, 0), flags) == pytest.approx(expected, abs=1e-5)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(DamagedFileError, match="model"):
+        Predictor.load(path)
+    with pytest.raises(FileNotFoundError):
+        Predictor.load(tmp_path / "nothing.pt")
+
+
+def test_a_seed_determines_the_parameters():
+    short = TrainingConfig(epochs=1)
+    one, same, other = (
+        Comparison(data()).trained(SMALL, short, seed).model.state_dict() for seed in (1, 1, 2)
+    )
+    assert all(torch.equal(one[name], same[name]) for name in one)
+    assert any(not torch.equal(one[name], other[name]) for name in one)
+
+
+def test_examples_are_free_of_drift():
+    found = examples(times(1, 12, 3), FlagTable(()))[0]
+    summed = np.log(measured_kernels(None, found))  # pyright: ignore[reportArgumentType]
+    # Kernels of both flags have different rows.
+    np.testing.assert_allclose(summed, found.log_seconds.numpy(), rtol=1e-4)
+
+
+def test_the_listwise_loss_is_least_for_the_right_order():
+    measured = torch.tensor([-9.0, -8.0, -7.5])
+    assert listwise(measured + 3, measured, 0.5).item() == pytest.approx(0, abs=1e-6)
+    assert listwise(-measured, measured, 0.5) > listwise(measured.roll(1), measured, 0.5) > 0.1
+
+
+def test_models_of_a_folder_are_loaded(tmp_path):
+    (tmp_path / "kernels.jsonl.zst").write_bytes(dump(KERNELS))
+    for split, seed in (("train", 0), ("validation", 1), ("test", 2)):
+        plans = [
+            plan.to_json() | {"program": f"{split} {plan.program}"}
+            for plan in times(2, 12, seed).plans
+        ]
+        (tmp_path / f"{split}.jsonl.zst").write_bytes(dump(plans))
+    found = load_data(tmp_path)
+    assert [one.name for one in found.training] == ["train program 0", "train program 1"]
+    assert len(found.held_out) == 4
+    assert found.columns == ("wide=true",)
+
+
+def test_a_new_model_predicts_about_the_analytical_seconds():
+    predictor = Predictor(new_model(1, SMALL), ("wide=true",), SMALL)
+    small, large = (predictor.log_seconds(modules(number), {}) for number in (0, 3))
+    assert large > small
