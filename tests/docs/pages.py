@@ -24,6 +24,7 @@ PAGES = sorted(
         ROOT / "README.md",
         ROOT / "CONTRIBUTING.md",
         ROOT / "datasets" / "README.md",
+        ROOT / "datasets" / "plan_times" / "README.md",
         *(ROOT / "docs").glob("*.md"),
     ]
 )

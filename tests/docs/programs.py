@@ -110,6 +110,11 @@ PROGRAMS: dict[str, Program] = {
     ),
     "experiments.policies.ship": Program(reason=_NOT_OURS, bare=False),
     "experiments.report": Program(reason="tests/experiments/report runs it on known studies"),
+    "experiments.plan_times": Program(
+        _flags("--plans 2 --out OUT/times --pack OUT/packed"),
+        part=_flags("--programs pairwise-distance/broadcast/*"),
+        corpus_set="speed",
+    ),
     "experiments.search": Program(
         _flags("--calls 5 --samples 0 --num-workers 2 --no-record --out OUT"),
         part=_flags("--op-limit 100"),
@@ -120,6 +125,7 @@ PROGRAMS: dict[str, Program] = {
         part=_flags("--benchmarks pairwise-distance/* image-processing/warp/*"),
         corpus_set="speed",
     ),
+    "experiments.train_cost_model": Program(_flags("--training.epochs 1 --out OUT")),
     "experiments.train_fusion": Program(
         (*_TRAIN, "--test-op-limit", "100"), part=_TRAIN_PART, split="train"
     ),

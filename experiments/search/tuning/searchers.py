@@ -10,8 +10,15 @@ from experiments.search.tuning.optuna_searchers import NSGA2, TPE
 from hlograph.optimization.methods import register
 from hlograph.optimization.methods.protocol import MakeMethod
 from hlograph.optimization.methods.tuned import tuned
-from hlograph.tuning.searcher import MakeSearcher
+from hlograph.tuning.searcher import MakeSearcher, Searcher, Space
 from hlograph.tuning.searchers import SEARCHERS as OWN
+
+
+def _guided(space: Space, seed: int) -> Searcher:
+    from experiments.search.tuning.guided import Guided
+
+    return Guided(space, seed)
+
 
 SEARCHERS: Mapping[str, MakeSearcher] = MappingProxyType(
     {
@@ -20,6 +27,7 @@ SEARCHERS: Mapping[str, MakeSearcher] = MappingProxyType(
         "annealing": Annealing,
         "tpe": TPE,
         "nsga2": NSGA2,
+        "guided": _guided,
     }
 )
 """Functions that make a searcher, by name. The libraries are imported when they are called."""
