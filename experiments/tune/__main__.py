@@ -82,18 +82,20 @@ def save(config: TuneConfig, found: "Sequence[Race]", folder: Path) -> list[str]
     from experiments.tune.races import results_of
     from experiments.tune.results import by_machine, to_csv
     from experiments.tune.scores import Scores
+    from experiments.tune.spaces import spaces_table
 
     results = results_of(found)
     save_provenance(config, folder)
     write_text_atomically(folder / "tune.csv", to_csv(results))
     kinds = by_machine(results)
+    spaces = spaces_table((race.subject.name for race in found), folder)
     findings = []
     for machine, of_machine in kinds.items():
         scores = Scores.of(of_machine)
         place = folder if machine is None else folder / "machines" / machine.key
         place.mkdir(parents=True, exist_ok=True)
         pictures = write_pictures(scores, config.budget, place)
-        write_text_atomically(place / "tune.md", page(scores, config.budget, pictures))
+        write_text_atomically(place / "tune.md", page(scores, config.budget, pictures, spaces))
         findings += [] if machine is None else [f"{machine}, in {place}:"]
         findings += summary(scores)
     return findings
@@ -111,6 +113,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(config: TuneConfig, folder: Path) -> list[str]:
+    from experiments.tune.spaces import measure_spaces
+
     found = races(config, folder)
     try:
         if config.workers == "ray":
@@ -121,6 +125,7 @@ def _run(config: TuneConfig, folder: Path) -> list[str]:
             from experiments.tune.races import run_all
 
             run_all(found)
+        measure_spaces([race.subject for race in found], config.numerics, folder)
     finally:  # whatever ends a run, what was done can be read
         findings = save(config, found, folder)
     return findings

@@ -14,6 +14,10 @@ from hlograph.tuning.knobs import STAGES
 GOOD = 1.2
 """Ratio that half of the programs are to have at least."""
 
+_ABOUT_SPACES = (
+    "Knobs about 1 % of the time or more, by stage, and the number of points that they span, of "
+    "programs as jaxlib compiles them by default. With rules, layouts and flags the knobs change."
+)
 _NAMES = 12  # kinds of decisions of a stage that are listed
 _TITLES = {
     "steps": "steps, by rule or pass",
@@ -24,13 +28,16 @@ _TITLES = {
 }
 
 
-def page(scores: Scores, budget: float, pictures: Sequence[tuple[str, str]] = ()) -> str:
+def page(
+    scores: Scores, budget: float, pictures: Sequence[tuple[str, str]] = (), spaces: str = ""
+) -> str:
     """Returns the page of a run.
 
     Args:
         scores: The results.
         budget: Seconds of a race.
         pictures: File and description of each picture.
+        spaces: Table of the sizes of the programs' spaces; empty if they are not known.
     """
     parts = ["# Tuning", *_about(scores, budget)]
     if scores.programs:
@@ -40,6 +47,7 @@ def page(scores: Scores, budget: float, pictures: Sequence[tuple[str, str]] = ()
         parts += ["## What was found by when", _anytime(scores, budget)]
         parts += ["## What the wins are made of", *_decisions(scores)]
         parts += ["## Programs", _programs(scores)]
+    parts += ["## Size of the space", _ABOUT_SPACES, spaces] if spaces else []
     parts += [f"![{about}]({file})" for file, about in pictures]
     return "\n\n".join(parts) + "\n"
 

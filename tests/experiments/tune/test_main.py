@@ -59,7 +59,14 @@ def test_from_races_to_tables(program, tmp_path, capsys):
     assert main([*flags, "--seeds", "0", "1"]) == 0
     assert {path: path.read_bytes() for path in before} == before
     assert _plans(out, SEEDED, 1) == ["width 256"]
-    assert "2 seeds" in (out / "tune.md").read_text()
+    page = (out / "tune.md").read_text()
+    assert "2 seeds" in page
+    (row,) = (
+        line for line in page.splitlines() if line.startswith(f"| {program} |") and "10^" in line
+    )
+    counts = [int(cell) for cell in row.strip("| ").split(" | ")[1:-1]]
+    assert counts[-1] > 3  # flags
+    assert len(list((out / "spaces").iterdir())) == 1
 
 
 def test_ctrl_c_keeps_what_was_done(program, tmp_path, capsys):
