@@ -25,6 +25,7 @@ import numpy as np
 import tyro
 from numpy.typing import NDArray
 
+from experiments.cost_model.metrics import kendall_tau
 from hlograph import corpus
 from hlograph._native import native
 from hlograph.corpus.shipped import Split
@@ -104,13 +105,6 @@ def _rates(config: RankingConfig) -> Rates:
     rates = fit([*points, *training_points(read_times(config.times))])
     rates.save(config.fit)
     return rates
-
-
-def kendall_tau(one: Sequence[float], other: Sequence[float]) -> float:
-    """Returns Kendall's tau-b of two series; 0 if one has a single value."""
-    signs = [np.sign(np.subtract.outer(np.asarray(x), np.asarray(x))) for x in (one, other)]
-    scale = np.sqrt(np.square(signs[0]).sum() * np.square(signs[1]).sum())
-    return float((signs[0] * signs[1]).sum() / scale) if scale else 0.0
 
 
 def read_times(path: Path) -> dict[str, float]:

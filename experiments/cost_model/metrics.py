@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import kendalltau
 
 from hlograph.corpus.plan_times import PlanTime
+
+Numbers = Sequence[float] | NDArray[np.float64]
 
 TOP = (1, 5)
 """Numbers of the best predicted plans, of which the fastest is taken."""
@@ -37,7 +38,7 @@ class Ranking(NamedTuple):
     needed: float
 
 
-def ranking(predicted: Sequence[float] | NDArray[np.float64], plans: Sequence[PlanTime]) -> Ranking:
+def ranking(predicted: Numbers, plans: Sequence[PlanTime]) -> Ranking:
     """Compares predictions with the measured times of one program's plans.
 
     Args:
@@ -48,7 +49,7 @@ def ranking(predicted: Sequence[float] | NDArray[np.float64], plans: Sequence[Pl
     guesses = np.asarray(predicted, np.float64)
     ordered = [seconds[order] - seconds.min() for order in _orders(guesses)]
     return Ranking(
-        _tau(guesses, seconds),
+        kendall_tau(guesses, seconds),
         _clear(guesses, seconds),
         tuple(float(np.mean([np.expm1(one[:n].min()) for one in ordered])) for n in TOP),
         float(np.mean([1 + np.argmax(one <= _NEAR) for one in ordered])),
@@ -69,11 +70,11 @@ def _orders(guesses: NDArray[np.float64]) -> list[NDArray[np.int64]]:
     return [np.lexsort((random.random(len(guesses)), guesses)) for _ in range(draws)]
 
 
-def _tau(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """Returns Kendall's tau-b; 0 if all numbers of one side are equal."""
-    tau, _ = kendalltau(one, other)
-    tau = float(tau)
-    return 0.0 if np.isnan(tau) else tau
+def kendall_tau(one: Numbers, other: Numbers) -> float:
+    """Returns Kendall's tau-b of two series; 0 if one has a single value."""
+    signs = [np.sign(np.subtract.outer(np.asarray(x), np.asarray(x))) for x in (one, other)]
+    scale = np.sqrt(np.square(signs[0]).sum() * np.square(signs[1]).sum())
+    return float((signs[0] * signs[1]).sum() / scale) if scale else 0.0
 
 
 def repeated(plans: Sequence[PlanTime]) -> float:
@@ -82,4 +83,4 @@ def repeated(plans: Sequence[PlanTime]) -> float:
     Measurements do not agree better with themselves than this, at half their length.
     """
     first = np.array([median(plan.ratios[::2]) for plan in plans])
-    return _tau(first, np.array([median(plan.ratios[1::2]) for plan in plans]))
+    return kendall_tau(first, np.array([median(plan.ratios[1::2]) for plan in plans]))

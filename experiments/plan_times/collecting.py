@@ -18,7 +18,8 @@ from hlograph.programs import Program
 from hlograph.storage.locations import join, read_bytes
 from hlograph.transforms.rules import rules
 from hlograph.tuning.knobs import Knob, Point
-from hlograph.tuning.looking import STEPS, KnobsAt, PlanBy
+from hlograph.tuning.looking import STEPS
+from hlograph.tuning.questions import KnobsAt, PlanBy
 from hlograph.tuning.recipe import Recipe
 from hlograph.tuning.searcher import Result, Searcher
 from hlograph.tuning.searchers import Evolution, Random

@@ -18,7 +18,8 @@ from hlograph.programs import Program
 from hlograph.timing import lock
 from hlograph.timing.runs import Run, seconds_in_turns
 from hlograph.tuning.knobs import Point
-from hlograph.tuning.looking import Looker, PlanOf, Question
+from hlograph.tuning.looking import Looker
+from hlograph.tuning.questions import PlanOf, Question
 
 # Turns of default and plan, in blocks of at least this many seconds, and seconds for all of them.
 _TURNS, _LEAST_TURNS, _BLOCK, _MOST = 12, 5, 0.003, 0.3

@@ -5,9 +5,10 @@
 
 Programs are names or globs of the speed set, or files. A competitor is one or more methods with
 commas between them: those of hlograph, and knobs-NAME for a searcher over knobs (random,
-coordinate, staged, alternating, evolution, one-plus-one, annealing, tpe or nsga2). Each race has
-its own measurements, so that competitors do not learn from each other. When all are done, each
-winner is measured a second time, in a process of its own. A run that was interrupted goes on with
+coordinate, staged, alternating, evolution, guided by the cost model, one-plus-one, annealing, tpe,
+nsga2, or cut, which tunes kernels and loops cut out of the program). Each race has its own
+measurements, so that competitors do not learn from each other. When all are done, each winner is
+measured a second time, in a process of its own. A run that was interrupted goes on with
 --out FOLDER. With --workers ray, the nodes of a Ray cluster have a race each at a time.
 TensorBoard shows the races: tensorboard --logdir FOLDER.
 """

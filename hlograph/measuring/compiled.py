@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
-from hlograph.profiling.kernels import measure
+from hlograph.profiling.kernels import Measurement, measure
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.timing.runs import Run
 
@@ -74,7 +74,13 @@ class Shares(NamedTuple):
         Raises:
             HloError: XLA's profiler recorded nothing.
         """
-        found = measure(executable, run.seconds, runs=_PROFILE_RUNS, max_seconds=_PROFILE_SECONDS)
+        return cls.of_measurement(
+            measure(executable, run.seconds, runs=_PROFILE_RUNS, max_seconds=_PROFILE_SECONDS)
+        )
+
+    @classmethod
+    def of_measurement(cls, found: Measurement) -> Shares:
+        """Returns the shares of a measurement."""
         own = {kernel.name: kernel.seconds / found.seconds for kernel in found.kernels}
         own = {name: share for name, share in own.items() if name in found.program.instructions}
         return cls(_by_kind(own, found.program), _by_name(own, found.program))

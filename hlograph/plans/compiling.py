@@ -47,7 +47,7 @@ def compile_program(program: Program, plan: Plan | None = None) -> Any:
     plan = plan or Plan()
     client = PlannedClient(backend.get_backend("cpu"), plan)
     data = mlir_modules.renamed(transformed(program, plan), _planned_name(program.name, plan))
-    return _compiled(program, plan, client, data)
+    return compiled_by(client, plan, program.name, data)
 
 
 def capture(program: Program, plan: Plan | None = None) -> bytes:
@@ -66,7 +66,7 @@ def capture(program: Program, plan: Plan | None = None) -> bytes:
     client = PlannedClient(backend.get_backend("cpu"), plan)
     with editing(name, stop):
         try:
-            _compiled(program, plan, client, data)
+            compiled_by(client, plan, program.name, data)
         except PlanError:
             if not found:
                 raise
@@ -75,7 +75,18 @@ def capture(program: Program, plan: Plan | None = None) -> bytes:
     return with_name(found[0], program.name)
 
 
-def _compiled(program: Program, plan: Plan, client: PlannedClient, data: bytes) -> Any:
+def compiled_by(client: PlannedClient, plan: Plan, name: str, data: bytes) -> Any:
+    """Returns the executable of StableHLO bytecode, compiled by a client with a plan's flags.
+
+    Args:
+        client: The client, which carries out the plan's placements.
+        plan: The plan.
+        name: Name of the program in errors.
+        data: The bytecode, after the plan's steps and layouts.
+
+    Raises:
+        PlanError: XLA does not compile it.
+    """
     from jax.extend import backend
     from jaxlib import lapack, xla_client
 
@@ -95,7 +106,7 @@ def _compiled(program: Program, plan: Plan, client: PlannedClient, data: bytes) 
     try:
         return client.compile_and_load(data, devices, options)
     except RuntimeError as error:  # jax.errors.JaxRuntimeError
-        raise PlanError(f"XLA does not compile {program.name}: {error}") from error
+        raise PlanError(f"XLA does not compile {name}: {error}") from error
 
 
 def compile_lowered(lowered: Any, plan: Plan) -> Any:

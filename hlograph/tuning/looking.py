@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,10 +24,23 @@ from hlograph.timing import lock
 from hlograph.timing.runs import Run
 from hlograph.transforms.rules import rules
 from hlograph.transforms.sweeping import sweep
+from hlograph.tuning.cutting.places import HeavyPlaces
+from hlograph.tuning.cutting.region import parsed
+from hlograph.tuning.cutting.timing import CutTimer
 from hlograph.tuning.flag_knobs import flag_knobs, flags_of, values_of
 from hlograph.tuning.knobs import DEFAULT, Knob, Point
 from hlograph.tuning.layout_knobs import LayoutKnobs
 from hlograph.tuning.place_knobs import PlaceKnobs
+from hlograph.tuning.questions import (
+    CutTimeOf,
+    HeavyPlacesAt,
+    KernelsOf,
+    KnobsAt,
+    PlanBy,
+    PlanOf,
+    Question,
+    RecipeOf,
+)
 from hlograph.tuning.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -38,39 +51,6 @@ STEPS = "steps program"
 
 # Versions of the program that are kept with their knobs.
 _VERSIONS = 8
-
-
-class KnobsAt(NamedTuple):
-    """A request: the knobs of the program when it is compiled as a point says."""
-
-    point: Point
-
-
-class PlanOf(NamedTuple):
-    """A request: the plan of a point."""
-
-    point: Point
-
-
-class RecipeOf(NamedTuple):
-    """A request: the recipe of a plan."""
-
-    plan: Plan
-
-
-class PlanBy(NamedTuple):
-    """A request: the plan by a recipe."""
-
-    recipe: Recipe
-
-
-class KernelsOf(NamedTuple):
-    """A request: the kernels of the program when it is compiled as a point says."""
-
-    point: Point
-
-
-Question = KnobsAt | PlanOf | RecipeOf | PlanBy | KernelsOf
 
 
 @dataclass(frozen=True)
@@ -100,6 +80,7 @@ class Looker:
         self._layouts = lru_cache(_VERSIONS)(self._layout_knobs)
         self._places = lru_cache(_VERSIONS)(self._place_knobs)
         self._shares: dict[_Version, Shares | None] = {}
+        self._timers: dict[_Version, CutTimer] = {}
 
     def __call__(self, question: Question) -> Any:
         """Returns what is asked for; an HloError if there is none."""
@@ -119,6 +100,10 @@ class Looker:
                 case KernelsOf(point):
                     with self._working(lock.compiling, question):
                         return self._kernels(point)
+                case HeavyPlacesAt(point):
+                    return self._heavy_places(point, question).heavy()
+                case CutTimeOf(point, kind, values):
+                    return self._cut_timer(point, question).time(kind, values)
         except HloError as error:
             return error
         except (RuntimeError, ValueError, KeyError, IndexError, StopIteration) as error:
@@ -137,22 +122,48 @@ class Looker:
                 self._recorder.end()
 
     def _knobs(self, point: Point) -> list[Knob]:
-        question, executable = KnobsAt(point), None
-        with self._working(lock.compiling, question):
-            base = self._base(point)
-            layouts, places = self._layouts(_steps(point)), self._places(base)[0]
-            if base not in self._shares:
-                executable = compile_program(self._program, base.plan)
-        if executable is not None:
-            with self._working(lock.alone, question):
-                self._shares[base] = self._profiled(executable)
-        shares = self._shares[base]
+        base, shares = self._looked_at(point, KnobsAt(point))
+        layouts, places = self._layouts(_steps(point)), self._places(base)[0]
         hot = None if shares is None else shares.kinds
         return [
             *flag_knobs(self._opcodes, hot, self._numerics),
             *layouts.knobs(hot),
             *places.knobs(None if shares is None else shares.instructions),
         ]
+
+    def _looked_at(self, point: Point, question: Question) -> tuple[_Version, Shares | None]:
+        """Returns the version of a point and the shares of its time, with its knobs known."""
+        executable = None
+        with self._working(lock.compiling, question):
+            base = self._base(point)
+            self._layouts(_steps(point))
+            self._places(base)
+            if base not in self._shares:
+                executable = compile_program(self._program, base.plan)
+        if executable is not None:
+            with self._working(lock.alone, question):
+                self._shares[base] = self._profiled(executable)
+        return base, self._shares[base]
+
+    def _heavy_places(self, point: Point, question: Question) -> HeavyPlaces:
+        base, shares = self._looked_at(point, question)
+        if shares is None:
+            raise HloError("XLA's profiler does not say where the program spends its time")
+        knobs = self._places(base)[0]
+        return HeavyPlaces(parsed(knobs.proto), knobs.decided, shares.instructions)
+
+    def _cut_timer(self, point: Point, question: Question) -> CutTimer:
+        base = self._looked_at(point, question)[0]
+        if base not in self._timers:
+            places = self._heavy_places(point, question)
+
+            def working(alone: bool) -> AbstractContextManager[None]:
+                return self._working(lock.alone if alone else lock.compiling, question)
+
+            # The values of one version are timed before those of the next one.
+            proto = self._places(base)[0].proto
+            self._timers = {base: CutTimer(proto, places, base.plan, working)}
+        return self._timers[base]
 
     @cached_property
     def _opcodes(self) -> list[str]:

@@ -40,6 +40,16 @@ class PlaceKnobs:
         for one in decided_in(proto):
             self._decided.setdefault(_name(one), {})[one.decision] = one
 
+    @property
+    def proto(self) -> bytes:
+        """The optimized module."""
+        return self._proto
+
+    @property
+    def decided(self) -> Mapping[str, Mapping[str, Decided]]:
+        """What can be decided, by the name of the knob and the value."""
+        return self._decided
+
     def knobs(self, shares: Mapping[str, float] | None) -> Iterator[Knob]:
         """Yields the knobs that are about a part of the time.
 

@@ -62,6 +62,10 @@ PROGRAMS: dict[str, Program] = {
     ),
     "benchmarks.compare_with_xla": Program(reason=_NOT_OURS, parses=False),
     "benchmarks.corpus": Program(reason="it reads the whole corpus", parses=False),
+    "benchmarks.cuts": Program(
+        _flags("--places 2 --seconds 0.5 --out OUT"),
+        part=_flags("--benchmarks searching/inverse-sampling/b16-n4096"),
+    ),
     "benchmarks.edits": Program(
         _flags("--budget 2 --out OUT/edits.csv"), part=_flags("--programs solver")
     ),

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from experiments.search.tuning.nevergrad_searchers import Annealing, OnePlusOne
 from experiments.search.tuning.optuna_searchers import NSGA2, TPE
 from hlograph.optimization.methods import register
+from hlograph.optimization.methods.cut import cut
 from hlograph.optimization.methods.protocol import MakeMethod
 from hlograph.optimization.methods.tuned import tuned
 from hlograph.tuning.searcher import MakeSearcher, Searcher, Space
@@ -33,7 +34,10 @@ SEARCHERS: Mapping[str, MakeSearcher] = MappingProxyType(
 """Functions that make a searcher, by name. The libraries are imported when they are called."""
 
 METHODS: Mapping[str, MakeMethod] = MappingProxyType(
-    {f"knobs-{name}": tuned(f"knobs-{name}", make) for name, make in SEARCHERS.items()}
+    {
+        **{f"knobs-{name}": tuned(f"knobs-{name}", make) for name, make in SEARCHERS.items()},
+        "knobs-cut": cut,
+    }
 )
 """Functions that make the method of a searcher, by name, for ``hlograph.optimization.methods``."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 
 from hlograph.errors import HloError
@@ -12,13 +13,16 @@ from hlograph.optimization.methods.protocol import MakeMethod, Method
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
 from hlograph.tuning.knobs import Point
-from hlograph.tuning.searcher import MakeSearcher, Result
+from hlograph.tuning.searcher import Result, Searcher
 from hlograph.tuning.space import ProgramSpace
 
 # Proposals in a row that are no new plans, after which a search has ended.
 _MOST_KNOWN = 100
 
 _EQUAL = Result(1.0, 1.0, 1.0)
+
+MakeProgramSearcher = Callable[[ProgramSpace, int], Searcher]
+"""Function that makes a searcher for the space of a program and a seed."""
 
 
 class Tuned:
@@ -41,7 +45,12 @@ class Tuned:
     waits_for = 6
 
     def __init__(
-        self, name: str, make: MakeSearcher, program: Program, numerics: Numerics, seed: int = 0
+        self,
+        name: str,
+        make: MakeProgramSearcher,
+        program: Program,
+        numerics: Numerics,
+        seed: int = 0,
     ) -> None:
         self._name = name
         self._space = ProgramSpace(program, numerics)
@@ -99,7 +108,7 @@ class Tuned:
         return replace(plan, method=f"{self._name}: {_words(plan)}")
 
 
-def tuned(name: str, make: MakeSearcher) -> MakeMethod:
+def tuned(name: str, make: MakeProgramSearcher) -> MakeMethod:
     """Returns the function that makes the method of a searcher, also with a ``seed``."""
 
     def made(program: Program, numerics: Numerics, seed: int = 0) -> Method:

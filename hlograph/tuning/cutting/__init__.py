@@ -1,0 +1,1 @@
+"""Programs cut at their heavy kernels and loops, which are tuned by themselves."""
