@@ -83,7 +83,8 @@ def test_a_plan_whose_worker_crashes_is_no_accident():
         def trials():
             yield Trial(NARROW, SHORT)
             (pid,) = measurer.pids
-            threading.Timer(0.5, os.kill, (pid, signal.SIGSEGV)).start()
+            # By then the worker measures, however busy the machine is.
+            threading.Timer(3.0, os.kill, (pid, signal.SIGSEGV)).start()
             yield Trial(WIDE, LONG)
 
         _, lost = measurer.measure(trials())
