@@ -64,7 +64,7 @@ def _killed_in_the_middle(cluster, node, out, gate):
 @pytest.mark.parametrize(
     "other",
     [
-        pytest.param({}, id="alike"),
+        pytest.param({}, id="alike", marks=pytest.mark.slow),
         pytest.param({"env_vars": {"XLA_FLAGS": OTHER_CODE}}, id="other", marks=pytest.mark.slow),
     ],
 )
