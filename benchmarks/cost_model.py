@@ -15,7 +15,6 @@ from experiments.cost_model.kernel_inputs import kernel_inputs
 from experiments.cost_model.predictor import SHIPPED, Predictor
 from hlograph import corpus
 from hlograph.plans import Plan, compile_program
-from hlograph.plans.jaxlib_modules import text_of
 from hlograph.plans.optimized import optimized_module
 from hlograph.profiling.kernel_modules import KernelModule, kernel_modules
 from hlograph.profiling.optimized_module import OptimizedModule
@@ -72,8 +71,7 @@ def _nearest(size: int) -> tuple[str, Program]:
 
 
 def _kernels(program: Program) -> list[KernelModule]:
-    text = text_of(optimized_module(program), literals=False)
-    return kernel_modules(OptimizedModule.from_text(text))
+    return kernel_modules(OptimizedModule.from_proto(optimized_module(program)))
 
 
 def _described(size: int) -> str:

@@ -20,7 +20,7 @@ from hlograph.storage.atomic_write import write_text_atomically
 from models.config import CostModelConfig
 
 if TYPE_CHECKING:
-    from experiments.cost_model.comparing import Comparison
+    from experiments.cost_model.comparison import Comparison
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(config: TrainCostModelConfig, folder: Path) -> list[str]:
-    from experiments.cost_model.comparing import Comparison
+    from experiments.cost_model.comparison import Comparison
     from experiments.cost_model.examples import load_data
 
     data = load_data(config.data)
-    comparison = Comparison(data)
+    comparison = Comparison(data, config.model)
     save_provenance(config, folder)
     for seed in config.seeds:
-        predictor = comparison.trained(config.model, config.training, seed)
+        predictor = comparison.trained(config.training, seed)
         predictor.save(folder / f"cost-model-seed{seed}.pt")
         write_text_atomically(folder / "cost-model.md", _page(comparison))
     return [comparison.table()]

@@ -1,64 +1,89 @@
-"""Comparison of the cost model with baselines, as a table."""
+"""Trains cost models, and compares them with baselines on programs that were held out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
 
-from experiments.cost_model.metrics import TOP, Ranking
-from hlograph.timing.bootstrap import bootstrap_interval
-
-HEADS = (
-    *("model", "Kendall's tau", "95 % interval", "clear pairs in order"),
-    *(f"top-{number} slowdown" for number in TOP),
-    "plans to within 3 %",
-)
-"""Heads of the table."""
-
-
-def table(rankings: Mapping[str, Sequence[Ranking]]) -> str:
-    """Returns the table of models as Markdown.
-
-    Args:
-        rankings: The ranking of each program, for each model.
-    """
-    rows = [HEADS, ("---",) * len(HEADS), *(_row(*one) for one in rankings.items())]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+from experiments.cost_model.baselines import BASELINES, measured_kernels
+from experiments.cost_model.examples import Data, Kernels, ProgramExamples, schema
+from experiments.cost_model.metrics import Ranking, ranking, repeated
+from experiments.cost_model.predictor import Predictor, new_model
+from experiments.cost_model.settings import TrainingConfig
+from experiments.cost_model.tables import programs_table, table
+from experiments.cost_model.training import train
+from models.config import CostModelConfig
+from models.cost_model import CostModel
+from models.graph_view import GraphView
+from models.refined_graphs import RefinedGraphs
 
 
-def programs_table(rankings: Mapping[str, Mapping[str, Ranking]]) -> str:
-    """Returns the table of Kendall's tau of each program as Markdown.
+class Comparison:
+    """Rankings of the plans of programs that were held out.
 
     Args:
-        rankings: The ranking by program, for each model.
+        data: The data set.
+        shape: Shape of the models.
     """
-    names = list(rankings)
-    rows = [("program", *names), ("---",) * (1 + len(names))]
-    for program in next(iter(rankings.values())):
-        taus = (f"{rankings[name][program].tau:.2f}" for name in names)
-        rows.append((program, *taus))
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+    def __init__(self, data: Data, shape: CostModelConfig) -> None:
+        self._data, self._shape = data, shape
+        states = RefinedGraphs(GraphView.of(schema(), shape.gat), shape.gat.layers)
+        self._kernels = Kernels.of(data.kernels, states)
+        self._rankings: dict[str, dict[str, Ranking]] = {
+            name: {
+                one.name: ranking(predict(self._kernels, one), one.plans) for one in data.held_out
+            }
+            for name, predict in {**BASELINES, "measured kernels": measured_kernels}.items()
+        }
+
+    def trained(self, config: TrainingConfig, seed: int) -> Predictor:
+        """Trains a model, adds it to the comparison, and returns it.
+
+        Args:
+            config: Settings of its training.
+            seed: Seed of its parameters and of the order of the programs.
+        """
+        data, shape, kernels = self._data, self._shape, self._kernels
+        torch.manual_seed(seed)
+        model = new_model(len(data.columns), shape)
+        train(model, kernels, data.flags, data.training, config, seed)
+        self._rankings[f"cost model, seed {seed}"] = {
+            one.name: ranking(_predicted(model, kernels, data.flags, one), one.plans)
+            for one in data.held_out
+        }
+        return Predictor(model, data.columns, shape)
+
+    def table(self) -> str:
+        """Returns the table of models as Markdown."""
+        return table({name: list(of.values()) for name, of in self._rankings.items()})
+
+    def programs_table(self) -> str:
+        """Returns Kendall's tau of each program as Markdown."""
+        return programs_table(self._rankings)
+
+    def about(self) -> str:
+        """Returns a paragraph about the data set."""
+        training, held_out = self._data.training, self._data.held_out
+        agreement = fmean(repeated(one.plans) for one in held_out)
+        return (
+            f"Trained on {_number(training)} plans of {len(training)} programs; compared on "
+            f"{_number(held_out)} plans of {len(held_out)} programs of other families. Numbers are "
+            "means over programs. The turns of each measurement were split in halves: Kendall's "
+            f"tau of one with the other is {agreement:.3f}, so measurements of half this length "
+            "agree no better with each other."
+        )
 
 
-def _row(name: str, rankings: Sequence[Ranking]) -> tuple[str, ...]:
-    taus = [one.tau for one in rankings]
-    low, high = _interval(taus)
-    clear = float(np.nanmean([one.clear for one in rankings]))
-    slower = [
-        np.exp(fmean(np.log1p(one.slowdown[number]) for one in rankings)) - 1
-        for number in range(len(TOP))
-    ]
-    return (
-        name,
-        f"{fmean(taus):.3f}",
-        f"{low:.3f} to {high:.3f}",
-        f"{clear:.1%}",
-        *(f"{one:.1%}" for one in slower),
-        f"{fmean(one.needed for one in rankings):.1f}",
-    )
+@torch.inference_mode()
+def _predicted(
+    model: CostModel, kernels: Kernels, flags: torch.Tensor, program: ProgramExamples
+) -> NDArray[np.float64]:
+    seconds = model.of_batch(kernels.states, kernels.numbers, flags, program.batch)
+    return model.plans(seconds, program.batch).double().numpy()
 
 
-def _interval(values: Sequence[float]) -> tuple[float, float]:
-    """Returns the bootstrap interval of a mean."""
-    low, high = bootstrap_interval([float(np.exp(value)) for value in values])
-    return float(np.log(low)), float(np.log(high))
+def _number(programs: Sequence[ProgramExamples]) -> str:
+    return f"{sum(len(one.plans) for one in programs):,}"

@@ -168,14 +168,14 @@ class Data:
     """The data set as examples.
 
     Attributes:
-        times: The data set.
+        kernels: Texts of all kernels.
         training: Programs of the train split.
         held_out: Programs of the other splits.
         columns: Columns of the table of flags, those of the train split.
         flags: The table of flags.
     """
 
-    times: PlanTimes
+    kernels: Sequence[str]
     training: Sequence[ProgramExamples]
     held_out: Sequence[ProgramExamples]
     columns: tuple[str, ...]
@@ -191,14 +191,11 @@ def load_data(folder: Path | None = None) -> Data:
     Raises:
         HloError: There is no data set.
     """
-    learned, times = plan_times.load("train", folder=folder), plan_times.load(folder=folder)
-    names = learned.by_program()
+    learned = plan_times.load("train", folder=folder)
+    others = plan_times.load("validation", "test", folder=folder)
     flags = FlagTable.of(learned.plans)
-    found = [one for one in examples(times, flags) if len(one.plans) >= _LEAST_PLANS]
-    return Data(
-        times,
-        [one for one in found if one.name in names],
-        [one for one in found if one.name not in names],
-        flags.columns,
-        flags.table(),
+    training, held_out = (
+        [one for one in examples(times, flags) if len(one.plans) >= _LEAST_PLANS]
+        for times in (learned, others)
     )
+    return Data(learned.kernels, training, held_out, flags.columns, flags.table())

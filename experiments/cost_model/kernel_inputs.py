@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hlograph.graph.features import NODE_FEATURES
 from hlograph.kernel_times import default_rates
 from hlograph.module import Module
+from hlograph.profiling.optimized_module import known_trips
 
 LAYOUT_FEATURES = ("is_row_major", "log_minor_dim")
 """Features of nodes beside ``NODE_FEATURES``: 1 if the last dimension is the minor one, and so on
@@ -28,7 +29,6 @@ LEAST_SECONDS = 1e-7
 
 _KIND = re.compile(r"^  ROOT .* kind=(\w+),", re.M)
 _PARTITIONS = re.compile(r'"outer_dimension_partitions":\[([^\]]*)\]')
-_TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 
 
 class KernelInputs(NamedTuple):
@@ -102,7 +102,7 @@ def _numbers(text: str, module: Module) -> NDArray[np.float32]:
         "log_transcendentals": math.log1p(max(cost.transcendentals, 0.0)),
         "log_predicted": math.log(max(predicted_seconds(module), LEAST_SECONDS)),
         "log_partitions": math.log(math.prod(int(part) for part in parts if part)),
-        "log_trips": math.log(max([1, *map(int, _TRIPS.findall(text))])),
+        "log_trips": math.log(max([1, *known_trips(text)])),
         "log_instructions": math.log1p(module.op_count),
         "ynn": float('"__ynn_fusion"' in text),
         "onednn": float('"__onednn_fusion"' in text),

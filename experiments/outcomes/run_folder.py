@@ -19,6 +19,11 @@ class RunFolderError(Exception):
     """Raised when a run cannot work in its folder; the message says why."""
 
 
+def file_stem(name: str) -> str:
+    """Returns the name of a program or method without slashes, as a part of a file's name."""
+    return name.replace("/", "--")
+
+
 @contextmanager
 def run_folder(folder: Path) -> Iterator[None]:
     """Makes a folder and locks it for this process until the block ends.

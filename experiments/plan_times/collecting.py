@@ -143,8 +143,6 @@ def _steps(worker: OneWorker) -> list[str]:
 
 def _asked(worker: OneWorker, question: Any) -> Any:
     answer = worker.ask(question)
-    if isinstance(answer, WorkerLostError):
-        raise HloError(f"a process ended: {answer}")
     if isinstance(answer, HloError):
         raise answer
     return answer

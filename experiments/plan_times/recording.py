@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+from experiments.outcomes.run_folder import file_stem
 from hlograph.tuning.knobs import Point
 
 
@@ -82,7 +83,7 @@ class Recording:
 
 def file_of(folder: Path, program: str) -> Path:
     """Returns the file of a program's recordings, which has a line for each."""
-    return folder / "recordings" / f"{program.replace('/', '--')}.jsonl"
+    return folder / "recordings" / f"{file_stem(program)}.jsonl"
 
 
 def read(file: Path) -> Iterator[Recording]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from experiments.outcomes.metrics import geometric_mean
+from experiments.outcomes.run_folder import file_stem
 from hlograph.errors import DamagedFileError
 from hlograph.storage.atomic_write import write_text_atomically
 from hlograph.storage.machine import Machine
@@ -107,7 +108,7 @@ COLUMNS = tuple(field.name for field in fields(SpeedResult) if field.name != "cu
 
 def file_of(folder: Path, program: str) -> Path:
     """Returns the file of a program's result."""
-    return folder / "programs" / f"{program.replace('/', '--')}.json"
+    return folder / "programs" / f"{file_stem(program)}.json"
 
 
 def to_csv(results: Sequence[SpeedResult]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from experiments.outcomes.run_folder import file_stem
 from experiments.speed.curve import Curve
 from experiments.speed.results import SpeedResult
 from hlograph.errors import HloError
@@ -128,16 +129,12 @@ def measured_again(
 
 def measurements_folder(folder: Path, subject: Subject) -> Path:
     """Returns the folder of a program's measurements, with a file for each kind of machine."""
-    return folder / "measurements" / _stem(subject)
+    return folder / "measurements" / file_stem(subject.name)
 
 
 def plan_file(folder: Path, subject: Subject) -> Path:
     """Returns the file of a program's plan."""
-    return folder / "plans" / f"{_stem(subject)}.plan.json"
-
-
-def _stem(subject: Subject) -> str:
-    return subject.name.replace("/", "--")
+    return folder / "plans" / f"{file_stem(subject.name)}.plan.json"
 
 
 def _seeded(make: Any, seed: int) -> MakeMethod:

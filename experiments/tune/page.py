@@ -2,8 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
+from experiments.outcomes.markdown import markdown_table
 from experiments.outcomes.metrics import geometric_mean, share
 from experiments.speed.results import FASTER, SLOWER
 from experiments.tune.decisions import counts
@@ -102,7 +103,7 @@ def _competitors(scores: Scores) -> str:
                 str(sum(r < SLOWER for r in ratios)),
             )
         )
-    return _table(heads, rows)
+    return markdown_table(heads, rows)
 
 
 def _beside(scores: Scores) -> str:
@@ -112,7 +113,7 @@ def _beside(scores: Scores) -> str:
             if one != other:
                 mean, low, high = scores.beside(one, other)
                 rows.append((one, other, f"{mean:.3f}", _interval(low, high)))
-    return _table(("competitor", "beside", "geometric mean", "95 % interval"), rows)
+    return markdown_table(("competitor", "beside", "geometric mean", "95 % interval"), rows)
 
 
 def _anytime(scores: Scores, budget: float) -> str:
@@ -122,7 +123,7 @@ def _anytime(scores: Scores, budget: float) -> str:
         for name in scores.competitors
     ]
     heads = ("geometric mean of the best screening ratio after", *(f"{time:g} s" for time in times))
-    return _table(heads, rows)
+    return markdown_table(heads, rows)
 
 
 def _decisions(scores: Scores) -> list[str]:
@@ -141,7 +142,7 @@ def _decisions(scores: Scores) -> list[str]:
     heads = ("decision", *scores.competitors)
     return [
         f"Number of winning plans with a decision. There are {', '.join(wins)}.",
-        _table(heads, rows),
+        markdown_table(heads, rows),
     ]
 
 
@@ -170,7 +171,7 @@ def _programs(scores: Scores) -> str:
             interval = "" if kept else f" ({_interval(low, high)})"
             row.append("default" if kept else f"{ratios[name][program]:.3f}{interval}")
         rows.append(tuple(row))
-    return _table(("program", "default ms", *scores.competitors), rows)
+    return markdown_table(("program", "default ms", *scores.competitors), rows)
 
 
 def interval_of(scores: Scores, competitor: str, program: str) -> tuple[float, float]:
@@ -191,8 +192,3 @@ def _interval(low: float, high: float) -> str:
 
 def _seeds(number: int) -> str:
     return "one seed" if number == 1 else f"{number} seeds"
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from experiments.outcomes.run_folder import file_stem
 from experiments.speed.results import SpeedResult
 from experiments.speed.trials import Rules, Subject, measured_again, plan_file, raced
 from experiments.tune.boards import Board
@@ -41,7 +42,7 @@ class Race:
     def board(self) -> Path:
         """Folder of its curves for TensorBoard."""
         boards = self.run / "tensorboard" / self.folder.relative_to(self.run / "races")
-        return boards / self.subject.name.replace("/", "--")
+        return boards / file_stem(self.subject.name)
 
     @property
     def name(self) -> str:

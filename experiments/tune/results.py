@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.outcomes.run_folder import file_stem
 from experiments.speed.results import COLUMNS, SpeedResult, cells
 from hlograph.plans import Plan
 from hlograph.storage.machine import Machine
@@ -25,7 +26,7 @@ class TuneResult:
 
 def folder_of(run: Path, competitor: str, seed: int) -> Path:
     """Returns the folder of a competitor's results with a seed, in the folder of a run."""
-    return run / "races" / competitor.replace("/", "--") / f"seed-{seed}"
+    return run / "races" / file_stem(competitor) / f"seed-{seed}"
 
 
 def by_machine(results: Sequence[TuneResult]) -> dict[Machine | None, list[TuneResult]]:

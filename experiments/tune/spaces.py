@@ -9,6 +9,8 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from experiments.outcomes.markdown import markdown_table
+from experiments.outcomes.run_folder import file_stem
 from experiments.speed.trials import Subject
 from hlograph.errors import HloError
 from hlograph.plans import Numerics
@@ -70,8 +72,7 @@ def spaces_table(names: Iterable[str], folder: Path) -> str:
         if _file(folder, name).exists()
     ]
     heads = ("program", *_STAGES, "points")
-    lines = [heads, ("---",) * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) if rows else ""
+    return markdown_table(heads, rows) if rows else ""
 
 
 def _row(name: str, size: SpaceSize) -> tuple[str, ...]:
@@ -92,4 +93,4 @@ def _measured(subject: Subject, numerics: Numerics) -> SpaceSize:
 
 
 def _file(folder: Path, name: str) -> Path:
-    return folder / "spaces" / f"{name.replace('/', '--')}.json"
+    return folder / "spaces" / f"{file_stem(name)}.json"

@@ -19,7 +19,7 @@ from hlograph.measuring.trial import Effort, Job, Outcome, Trial
 from hlograph.measuring.verification import Checks, Runner, Verifier
 from hlograph.plans import Measured, Plan, compile_program
 from hlograph.timing import lock
-from hlograph.timing.bootstrap import bootstrap_interval
+from hlograph.timing.ratio import MedianRatio
 from hlograph.timing.runs import Run, hopeless, seconds_in_turns
 
 DEFAULT = b"default"
@@ -226,14 +226,12 @@ class MeasuringWorker:
                 stop=lambda times: hopeless(times, best),
             )
         ratios = (times[:, 0] / times[:, 1]).tolist()
-        low, high = bootstrap_interval(ratios, statistic="median")
+        measured = MedianRatio.of(ratios)
         control = times[:, 0] / times[:, 2] if times.shape[1] > 2 else np.ones(1)
         return Measured(
             default_seconds=float(np.median(times[:, 0])),
             seconds=float(np.median(times[:, 1])),
-            ratio=float(np.median(ratios)),
-            low=low,
-            high=high,
+            **measured._asdict(),
             control=float(np.median(control)),
             pairs=len(ratios),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import inf
@@ -10,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from hlograph.profiling.kernel_modules import computation_texts, reachable
 from hlograph.profiling.kinds import is_kernel_call
-from hlograph.profiling.optimized_module import CONTROL, Instruction, OptimizedModule
+from hlograph.profiling.optimized_module import CONTROL, Instruction, OptimizedModule, known_trips
 
 if TYPE_CHECKING:
     from jaxlib._jax import LoadedExecutable
-
-_TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +117,8 @@ def _runs(
     for caller in around:
         if caller.name in calls and not is_kernel_call(caller):
             continue  # a branch that was not taken
-        trips = _TRIPS.search(caller.attributes)
-        times = float(trips.group(1)) if trips and caller.opcode == "while" else 1.0
+        trips = known_trips(caller.attributes) if caller.opcode == "while" else []
+        times = float(trips[0]) if trips else 1.0
         total += times * _runs(caller.computation, program, calls, callers)
     return total
 

@@ -7,12 +7,17 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hlograph.profiling.kinds import FREE, is_kernel_call
-from hlograph.profiling.optimized_module import CONTROL, METADATA, Instruction, OptimizedModule
+from hlograph.profiling.optimized_module import (
+    CONTROL,
+    METADATA,
+    Instruction,
+    OptimizedModule,
+    known_trips,
+)
 
 _NAME = re.compile(r"%[\w.\-]+")
 _SIGNATURE = re.compile(r"^(%\S+) \(.*\) -> .* \{$", re.M)
 _PREDECESSORS = re.compile(r",? ?control-predecessors=\{[^}]*\}")
-_TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 
 
 class KernelModule(NamedTuple):
@@ -85,8 +90,8 @@ def _running(
     yield computation, calls
     for one in program.computations[computation]:
         if has_steps_inside(one):
-            trips = _TRIPS.search(one.attributes) if one.opcode == "while" else None
-            times = float(trips.group(1)) if trips else 1.0
+            trips = known_trips(one.attributes) if one.opcode == "while" else []
+            times = float(trips[0]) if trips else 1.0
             for called in one.called:
                 yield from _running(program, called, calls * times)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hlograph.errors import HloError
+from hlograph.plans import jaxlib_modules
 
 if TYPE_CHECKING:
     from jaxlib._jax import LoadedExecutable
@@ -31,6 +32,7 @@ _CALLED = re.compile(
 _OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
 METADATA = re.compile(r', metadata=\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\}')
 """Metadata in the text of an instruction."""
+_TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 _OPENING, _CLOSING = "([{", ")]}"
 
 
@@ -101,6 +103,15 @@ class OptimizedModule:
         return cls.from_text(modules[0].to_string(options))
 
     @classmethod
+    def from_proto(cls, proto: bytes) -> OptimizedModule:
+        """Returns the module of a serialized ``HloModuleProto``, without its large constants.
+
+        Raises:
+            PlanError: jaxlib does not read it.
+        """
+        return cls.from_text(jaxlib_modules.text_of(proto, literals=False))
+
+    @classmethod
     def from_text(cls, text: str) -> OptimizedModule:
         """Returns the module of a text that XLA printed with its default options.
 
@@ -132,6 +143,15 @@ class OptimizedModule:
             for called in instruction.called if instruction.opcode in CONTROL else ():
                 found[called] = (*found.get(called, ()), instruction.name)
         return found
+
+
+def known_trips(text: str) -> list[int]:
+    """Returns how often the loops in a text run, of those for which XLA has found it out.
+
+    Args:
+        text: Text of instructions or of their attributes.
+    """
+    return [int(trips) for trips in _TRIPS.findall(text)]
 
 
 def _computations(text: str) -> Iterator[tuple[re.Match[str], tuple[Instruction, ...]]]:

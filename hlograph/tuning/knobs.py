@@ -92,6 +92,11 @@ class Point:
         """Returns the values of the knobs of some stages."""
         return {name: value for name, value in self.items if stage_of(name) in stages}
 
+    @property
+    def version(self) -> Point:
+        """The values that decide which kinds of places there are: steps, layouts and flags."""
+        return Point.of(self.at("steps", "layout", "flags"))
+
     def to_json(self) -> str:
         """Returns the point as one line of JSON."""
         return json.dumps(self.values, sort_keys=True)

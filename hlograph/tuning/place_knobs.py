@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from hlograph.plans.jaxlib_modules import text_of
 from hlograph.plans.placement import Decision, Placement
 from hlograph.plans.placing import place
 from hlograph.plans.placing.places import Decided, decided_in, place_all
@@ -91,7 +90,7 @@ class PlaceKnobs:
         """
         placements = self.placements(values)
         proto = place(self._proto, placements) if placements else self._proto
-        return kernel_modules(OptimizedModule.from_text(text_of(proto, literals=False)))
+        return kernel_modules(OptimizedModule.from_proto(proto))
 
     def values_of(self, placements: Iterable[Placement]) -> dict[str, str]:
         """Returns the values of knobs that make placements, those at all their places."""

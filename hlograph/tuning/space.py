@@ -56,7 +56,7 @@ class ProgramSpace:
         Raises:
             HloError: The program does not compile so.
         """
-        version = Point.of(point.at("steps", "layout", "flags"))
+        version = point.version
         if version not in self._known:
             try:
                 self._known[version] = self._ask(KnobsAt(version))

@@ -6,13 +6,13 @@ keep their names, so that placements about them apply to both modules.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 
 from hlograph.plans import jaxlib_modules
 from hlograph.plans.literals import literals, with_literals
 from hlograph.plans.placing.hlo_text import Computation, Instruction, ModuleText
 from hlograph.plans.placing.kernels import inner_instructions
+from hlograph.profiling.optimized_module import known_trips
 from hlograph.tuning.cutting.entry import CutError, EntryMaker
 from hlograph.tuning.cutting.repeating import repeat
 
@@ -117,6 +117,5 @@ def parsed(proto: bytes) -> ModuleText:
 
 def _turns(loop: Instruction) -> int | None:
     """Returns how often a loop turns, as XLA has found out; None if it has not."""
-    config = json.loads(loop.attributes.get("backend_config", "{}"))
-    found = config.get("known_trip_count", {}).get("n")
-    return None if found is None else int(found)
+    trips = known_trips(loop.attributes.get("backend_config", ""))
+    return trips[0] if trips else None

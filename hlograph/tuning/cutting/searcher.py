@@ -120,10 +120,10 @@ class CutSearch:
             return True
         best, base = self._memory.best, self._bases[-1]
         ratios = [self._memory.told[point].ratio for point in (best, base)]
-        known = [_version(one) for one in self._bases]
+        known = [one.version for one in self._bases]
         return (
             len(known) < _MOST_VERSIONS
-            and _version(best) not in known
+            and best.version not in known
             and ratios[0] > _FASTER * ratios[1]
         )
 
@@ -131,7 +131,7 @@ class CutSearch:
         """Lists the heavy places of a version; those that are known need not be tuned again."""
         self._bases.append(base)
         try:
-            places = self._space.heavy_places(_version(base))
+            places = self._space.heavy_places(base.version)
         except HloError:
             return  # the searcher that goes on may know more
         self._places, self._proposed = {one.kind: one for one in places}, 0.0
@@ -177,7 +177,7 @@ class CutSearch:
     def _ratio(self, found: TunedPlace, values: Mapping[str, str]) -> float:
         """Returns the ratio of values that are clearly ahead; 0 for others."""
         try:
-            version = _version(self._bases[-1])
+            version = self._bases[-1].version
             found.time = self._space.cut_time(version, found.place.kind, values)
         except HloError as error:
             found.error = str(error)
@@ -196,7 +196,7 @@ class CutSearch:
 
     def _with(self, places: Sequence[TunedPlace]) -> Point:
         # The knobs of places mean the same in all versions; what a version lacks decides nothing.
-        values = _version(self._bases[-1]).values if self._bases else {}
+        values = self._bases[-1].version.values if self._bases else {}
         for one in places:
             values |= one.values
         return Point.of(values)
@@ -204,8 +204,3 @@ class CutSearch:
     def _last_points(self) -> list[Point]:
         """Returns the composed point, and those of single places."""
         return [self.composed(), *(self._with([one]) for one in self._helped()[:_SINGLE])]
-
-
-def _version(point: Point) -> Point:
-    """Returns what a point says of the version of the program: its steps, layouts and flags."""
-    return Point.of(point.at("steps", "layout", "flags"))

@@ -18,7 +18,7 @@ from hlograph.plans.carrier import compile_optimized
 from hlograph.plans.placement import Placement
 from hlograph.plans.placing import place
 from hlograph.programs import Program
-from hlograph.timing.bootstrap import bootstrap_interval
+from hlograph.timing.ratio import MedianRatio
 from hlograph.timing.runs import Run, hopeless, seconds_in_turns
 from hlograph.tuning.cutting.places import HeavyPlaces
 from hlograph.tuning.cutting.region import CutError, Cutter
@@ -102,9 +102,7 @@ class CutTimer:
             )
         ratios = (times[:, 0] / times[:, 1]).tolist()
         seconds = float(np.median(times[:, 0])) / base.turns
-        return CutTime(
-            float(np.median(ratios)), *bootstrap_interval(ratios, statistic="median"), seconds
-        )
+        return CutTime(*MedianRatio.of(ratios), seconds)
 
     def seconds(self, kind: str) -> float:
         """Returns the time of the cut of a kind of places, as XLA has optimized it.
