@@ -43,17 +43,17 @@ def _figures(size: int, settings: Settings) -> Iterator[Figure]:
     _, program = _nearest(size)
     kernels = _kernels(program)
     known = Predictor.load(SHIPPED)
-    known.log_seconds(kernels, {})
+    known(kernels, {})
     texts = {kernel.text for kernel in kernels}
     calls = {
         _COMPILE: Call(lambda _: compile_program(program, Plan())),
         _LIST: Call(lambda _: _kernels(program)),
         _INPUTS: Call(lambda _: [kernel_inputs(text) for text in texts]),
         _NEW: Call(
-            lambda predictor: predictor.log_seconds(kernels, {}),
+            lambda predictor: predictor(kernels, {}),
             lambda: Predictor.load(SHIPPED),
         ),
-        _KNOWN: Call(lambda _: known.log_seconds(kernels, {})),
+        _KNOWN: Call(lambda _: known(kernels, {})),
     }
     found = interleaved(calls, settings.rounds, settings.budget)
     for name in calls:

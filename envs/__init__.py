@@ -26,6 +26,7 @@ from envs.rewards import (
 from envs.rewrite import RewriteEnv
 from envs.run_times import RunTimes
 from envs.trajectory import ReplayError, Trajectory
+from envs.tuning import TuningEnv
 from envs.validation import Validation
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "RunTimes",
     "Shaped",
     "Trajectory",
+    "TuningEnv",
     "Validation",
 ]
 
@@ -53,3 +55,4 @@ gymnasium.register(id="hlograph/Rewrite-v0", entry_point="envs.rewrite:RewriteEn
 gymnasium.register(
     id="hlograph/PassDecisions-v0", entry_point="envs.pass_decisions:PassDecisionsEnv"
 )
+gymnasium.register(id="hlograph/Tuning-v0", entry_point="envs.tuning:TuningEnv")

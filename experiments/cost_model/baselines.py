@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from experiments.cost_model.examples import Kernels, ProgramExamples
-from experiments.cost_model.kernel_inputs import LEAST_SECONDS, NUMBERS
+from experiments.cost_model.kernel_inputs import NUMBERS
+from hlograph.tuning.kernel_seconds import LEAST_SECONDS
 
 Predict = Callable[[Kernels, ProgramExamples], NDArray[np.float64]]
 """Function that returns a number for each plan that grows with its seconds."""

@@ -12,6 +12,7 @@ from hlograph.graph.features import NODE_FEATURES
 from hlograph.kernel_times import default_rates
 from hlograph.module import Module
 from hlograph.profiling.optimized_module import known_trips
+from hlograph.tuning.kernel_seconds import LEAST_SECONDS
 
 LAYOUT_FEATURES = ("is_row_major", "log_minor_dim")
 """Features of nodes beside ``NODE_FEATURES``: 1 if the last dimension is the minor one, and so on
@@ -23,9 +24,6 @@ NUMBERS = (
     *("kLoop", "kOutput", "kInput", "kCustom", "ynn", "onednn", "small_call"),
 )
 """Numbers about a kernel. Logarithms are natural."""
-
-LEAST_SECONDS = 1e-7
-"""Least predicted seconds of a kernel: what it takes to begin it."""
 
 _KIND = re.compile(r"^  ROOT .* kind=(\w+),", re.M)
 _PARTITIONS = re.compile(r'"outer_dimension_partitions":\[([^\]]*)\]')

@@ -12,10 +12,12 @@ from torch import Tensor
 from experiments.cost_model.examples import FlagTable, schema
 from experiments.cost_model.kernel_inputs import NUMBERS, kernel_inputs
 from hlograph.errors import DamagedFileError
+from hlograph.plans.flags import FlagValue
 from hlograph.profiling.kernel_modules import KernelModule
 from hlograph.storage.atomic_write import write_bytes_atomically
+from hlograph.tuning.kernel_seconds import PredictedTime
 from models.config import CostModelConfig, GATConfig
-from models.cost_model import CostModel, PlanBatch
+from models.cost_model import CostModel
 
 SHIPPED = Path(__file__).parents[2] / "models" / "shipped" / "cost-model-seed0.pt"
 """The model that comes with the project."""
@@ -29,7 +31,7 @@ def new_model(num_flags: int, config: CostModelConfig) -> CostModel:
     return CostModel(schema(), len(NUMBERS), num_flags, prior, config)
 
 
-@dataclass
+@dataclass(eq=False)
 class Predictor:
     """Predicts the seconds of plans from their kernels.
 
@@ -54,20 +56,19 @@ class Predictor:
         self._states = self.model.encoder.store()
 
     @torch.inference_mode()
-    def log_seconds(self, kernels: Sequence[KernelModule], flags: Mapping[str, object]) -> float:
-        """Returns the predicted logarithm of the seconds of a run.
-
-        Args:
-            kernels: The kernels of the plan (``hlograph.tuning.space.ProgramSpace.kernels``).
-            flags: Flags of its compilation.
+    def __call__(
+        self, kernels: Sequence[KernelModule], flags: Mapping[str, FlagValue]
+    ) -> PredictedTime:
+        """Returns the predicted time of a plan; see ``hlograph.tuning.kernel_seconds``.
 
         Raises:
             HloParseError: A text is no kernel.
         """
+        outside = float(self.model.log_outside.exp())
         self._encode([kernel.text for kernel in kernels])
         rows = [self._numbers[kernel.text] for kernel in kernels]
         if not rows:
-            return float(self.model.log_outside)
+            return PredictedTime(outside, ())
         table = FlagTable(self.columns)
         table.row(flags)
         seconds = self.model.log_seconds(
@@ -75,10 +76,9 @@ class Predictor:
             torch.stack([self._inputs[row] for row in rows]),
             table.table().expand(len(rows), -1),
         )
-        calls = torch.tensor([kernel.calls for kernel in kernels], dtype=torch.float32)
-        all_rows, one_plan = torch.arange(len(rows)), torch.zeros(len(rows), dtype=torch.int64)
-        batch = PlanBatch(all_rows, one_plan, one_plan, all_rows, calls.log(), 1)
-        return float(self.model.plans(seconds, batch))
+        calls = torch.tensor([kernel.calls for kernel in kernels])
+        found = seconds.exp() * calls
+        return PredictedTime(outside + float(found.sum()), tuple(found.tolist()))
 
     def _encode(self, texts: Sequence[str]) -> None:
         new = [text for text in dict.fromkeys(texts) if text not in self._numbers]

@@ -49,7 +49,8 @@ def training_benchmarks(
             ``hlograph.corpus.from_folder`` takes them; none is the train split.
         op_limit: Benchmarks of the corpus with more instructions are left out; a file is
             taken whatever its size.
-        corpus_set: The set whose train split is taken without patterns; None is all sets.
+        corpus_set: The set whose train split is taken without patterns; None is all sets. Patterns
+            select from all sets but ``speed``, or from ``speed`` alone.
 
     Raises:
         ValueError: A pattern matches nothing, or nothing is left.
@@ -57,7 +58,7 @@ def training_benchmarks(
     if not patterns:
         names = corpus.load(corpus_set, "train", max_op_count=op_limit).names
     else:
-        everything = corpus.load()
+        everything = corpus.load("speed" if corpus_set == "speed" else None)
         names = []
         for pattern in patterns:
             matched = [b for b in everything if fnmatchcase(b.name, pattern)]
@@ -93,7 +94,7 @@ def held_out_benchmarks(
     op_limit: int,
     count: int | None = None,
     corpus_set: CorpusSet | None = None,
-    split: Split = "test-unseen",
+    split: Split | None = None,
 ) -> list[str]:
     """Returns benchmarks that no policy was trained on, by default of families never trained on.
 
@@ -101,8 +102,9 @@ def held_out_benchmarks(
         op_limit: Those with more instructions are left out.
         count: Largest number, evenly over families, with sizes spread in each; None is all.
         corpus_set: Set of the corpus; None is all sets.
-        split: Split of the corpus.
+        split: Split of the corpus; None is ``test-unseen``, or ``test`` in the set ``speed``.
     """
+    split = split or ("test" if corpus_set == "speed" else "test-unseen")
     return spread_over_families(corpus.load(corpus_set, split, max_op_count=op_limit), count)
 
 

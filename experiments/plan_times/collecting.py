@@ -18,11 +18,11 @@ from hlograph.programs import Program
 from hlograph.storage.locations import join, read_bytes
 from hlograph.transforms.rules import rules
 from hlograph.tuning.knobs import Knob, Point
-from hlograph.tuning.looking import STEPS
 from hlograph.tuning.questions import KnobsAt, PlanBy
 from hlograph.tuning.recipe import Recipe
 from hlograph.tuning.searcher import Result, Searcher
 from hlograph.tuning.searchers import Evolution, Random
+from hlograph.tuning.versions import STEPS
 
 _LIMITS = Limits(seconds=120.0, idle_seconds=3600.0, memory=16 << 30)
 _PRELOADED = ("experiments.plan_times.recorder",)

@@ -15,7 +15,8 @@ def pointer_policy(
     slots: int,
     features: Sequence[str],
     context_width: int,
-    rules: Sequence[str] = (),
+    kinds: int,
+    roles: Sequence[str] = ROLES,
 ) -> PointerActorCritic:
     """Returns a policy that scores the candidates of a graph, and stopping.
 
@@ -24,17 +25,28 @@ def pointer_policy(
         slots: Largest number of candidates in a state.
         features: Names of the columns that describe a candidate.
         context_width: Number of context values of a state.
-        rules: Names of the rules that candidates may have, beside those that are not for time.
+        kinds: Number of kinds of candidates, such as rules.
+        roles: Names of the roles of nodes in candidates.
     """
-    # Rules for time are the last ones, so a policy that does not use them keeps its shape.
-    used = [rule for rule in hlograph.rules if not rule.for_time or rule.name in rules]
     encoder = CandidateEncoder(
         GraphSchema.of_hlograph(),
         config.gat,
         config.candidates,
         slots=slots,
-        rules=1 + max(rule.index for rule in used),
+        rules=kinds,
         features=len(features),
-        roles=len(ROLES),
+        roles=len(roles),
     )
     return PointerActorCritic(encoder, context_width, config.heads, config.candidates)
+
+
+def num_rules(names: Sequence[str] = ()) -> int:
+    """Returns the number of rules that candidates may have.
+
+    Rules for time are the last ones, so a policy that does not use them keeps its shape.
+
+    Args:
+        names: Names of rules, beside those that are not for time.
+    """
+    used = [rule for rule in hlograph.rules if not rule.for_time or rule.name in names]
+    return 1 + max(rule.index for rule in used)

@@ -25,7 +25,8 @@ FusionPass = Literal["fusion", "multi-output-fusion"]
 RewriteReward = Literal["op-count-drop", "log-drop", "cost-drop", "run-time", "final-run-time"]
 Preset = Literal["quick", "full"]
 Workers = Literal["processes", "ray", "in-process"]
-PolicyName = Literal["gnn", "op_counts", "rewrites", "fusion"]
+PolicyName = Literal["gnn", "op_counts", "rewrites", "fusion", "tuning"]
+Times = Literal["learned", "rates"]
 
 
 @dataclass(frozen=True)
@@ -213,11 +214,36 @@ class FusionTrainConfig(CandidateTrainConfig):
     """Duration of each sample of a pair, in which the code runs repeatedly."""
 
 
+@dataclass(frozen=True)
+class TuningTrainConfig(CandidateTrainConfig):
+    """Settings of `train_tuning`."""
+
+    kinds = ("tuning",)
+    corpus_set: CorpusSet | None = "speed"
+    """Set of the corpus for training and held-out benchmarks; None is all sets."""
+    train_op_limit: int = 600
+    """Benchmarks with more instructions are left out of training."""
+    test_op_limit: int = 1_200
+    """Held-out benchmarks with more instructions are left out of the evaluation."""
+    times: Times = "learned"
+    """Prediction of times that the reward is the drop of: by the cost model that comes with the
+    project, or by rates of work."""
+    max_offers: int = 96
+    """Largest number of decisions that are offered in one state."""
+    play_horizon: int = 40
+    """Decisions in an episode of validation and of the final table."""
+    call_cost: float = 0.2
+    """Price of a decision, in percent of the time."""
+    budget: float = 2.0
+    """Seconds in which the final table measures each plan beside the default; 0 does not."""
+
+
 _CLASSES: Mapping[PolicyName, type[TrainConfig]] = {
     "gnn": GNNTrainConfig,
     "op_counts": OpCountTrainConfig,
     "rewrites": RewriteTrainConfig,
     "fusion": FusionTrainConfig,
+    "tuning": TuningTrainConfig,
 }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from envs import PassDecisionsEnv
 from experiments.outcomes.evaluation import Outcome, speedup
-from experiments.policies.candidates import pointer_policy
+from experiments.policies.candidates import num_rules, pointer_policy
 from experiments.policies.config import FusionTrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, last_state
 from experiments.policies.played_episode import PlayedEpisode
@@ -70,7 +70,7 @@ class FusionKind(PolicyKind[FusionTrainConfig]):
 
     def make_policy(self) -> ActorCritic:
         """Returns a policy with one slot."""
-        return pointer_policy(self.config, 1, DECISION_FEATURES, _CONTEXT_WIDTH)
+        return pointer_policy(self.config, 1, DECISION_FEATURES, _CONTEXT_WIDTH, num_rules())
 
     def encode(self, observation: Any, info: Mapping[str, Any]) -> State:
         """Returns the state for an observation of ``PassDecisionsEnv`` and its info."""

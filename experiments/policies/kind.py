@@ -60,7 +60,7 @@ class PolicyKind(ABC, Generic[C]):
     choice_noun: ClassVar[str] = "passes"
     """Plural noun for its choices in texts."""
     observation: ClassVar[Observation] = "graph"
-    table: ClassVar[Literal["op counts", "kernels"]] = "op counts"
+    table: ClassVar[Literal["op counts", "kernels", "times"]] = "op counts"
     """Quantity in the final table; see ``experiments.training.final_tables``."""
     imitates: ClassVar[bool] = False
     """True if training begins with the imitation of searched orders."""

@@ -7,9 +7,10 @@ from experiments.policies.fusion import FusionKind
 from experiments.policies.kind import PolicyKind
 from experiments.policies.pass_ordering import GNNKind, OpCountKind
 from experiments.policies.rewriting import RewritingKind
+from experiments.policies.tuning import TuningKind
 
 KINDS: Mapping[PolicyName, type[PolicyKind]] = {
-    kind.name: kind for kind in (GNNKind, OpCountKind, RewritingKind, FusionKind)
+    kind.name: kind for kind in (GNNKind, OpCountKind, RewritingKind, FusionKind, TuningKind)
 }
 
 

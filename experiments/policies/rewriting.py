@@ -10,7 +10,7 @@ import hlograph
 from envs import RewriteEnv
 from envs.candidates import CANDIDATE_FEATURES
 from experiments.outcomes.evaluation import Outcome
-from experiments.policies.candidates import pointer_policy
+from experiments.policies.candidates import num_rules, pointer_policy
 from experiments.policies.config import RewriteTrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, last_state
 from experiments.policies.played_episode import PlayedEpisode
@@ -77,8 +77,8 @@ class RewritingKind(PolicyKind[RewriteTrainConfig]):
     def make_policy(self) -> ActorCritic:
         """Returns a policy with one slot for each candidate."""
         config = self.config
-        slots = config.max_candidates
-        return pointer_policy(config, slots, CANDIDATE_FEATURES, _CONTEXT_WIDTH, self.choices)
+        slots, kinds = config.max_candidates, num_rules(self.choices)
+        return pointer_policy(config, slots, CANDIDATE_FEATURES, _CONTEXT_WIDTH, kinds)
 
     def encode(self, observation: Any, info: Mapping[str, Any]) -> State:
         """See ``experiments.policies.rewriting.encode``."""

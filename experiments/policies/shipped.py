@@ -14,6 +14,7 @@ _KINDS = {
     ("op_counts", "log-drop", 0.02): "op-counts",
     ("rewrites", "log-drop", None): "rewrites",
     ("rewrites", "cost-drop", None): "rewrites-cost",
+    ("tuning", None, 0.2): "tuning",
 }
 KINDS = tuple(_KINDS.values())
 """First parts of the names of policies."""

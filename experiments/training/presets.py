@@ -7,7 +7,9 @@ from experiments.policies.config import (
     GNNTrainConfig,
     OpCountTrainConfig,
     RewriteTrainConfig,
+    TuningTrainConfig,
 )
+from models.config import PPOConfig
 
 _FULL = {
     "preset": "full",
@@ -59,5 +61,27 @@ FUSION_PRESETS: dict[str, FusionTrainConfig] = {
     ),
     "full": replace(
         FusionTrainConfig(**_FULL), train_op_limit=1_000, test_op_limit=2_000, horizon=2_000
+    ),
+}
+# Log ratios of whole episodes are of order one, and what a decision is worth shows at once or a few
+# decisions later.
+_TUNING_PPO = PPOConfig(reward_scale=0.02, entropy_weight=0.02)
+TUNING_PRESETS: dict[str, TuningTrainConfig] = {
+    "quick": TuningTrainConfig(
+        total_steps=8_192,
+        num_envs=16,
+        horizon=16,
+        evaluations=4,
+        validation_count=12,
+        test_count=24,
+        ppo=_TUNING_PPO,
+    ),
+    "full": replace(
+        TuningTrainConfig(**_FULL),
+        total_steps=60_000,
+        train_op_limit=1_200,
+        test_op_limit=3_000,
+        horizon=24,
+        ppo=_TUNING_PPO,
     ),
 }

@@ -1,4 +1,4 @@
-"""The programs `train_gnn`, `train_op_counts`, `train_rewrites` and `train_fusion`."""
+"""The programs that train policies, such as `train_gnn`."""
 
 import shlex
 import signal
@@ -138,8 +138,15 @@ def _table(kinds: "Sequence[PolicyKind]") -> "FinalTable":
     """Returns the final table of a run."""
     from experiments.training.final_tables import OpCountTable
     from experiments.training.kernel_table import KernelTable
+    from experiments.training.time_table import TimeTable
 
-    return KernelTable() if kinds[0].table == "kernels" else OpCountTable(kinds)
+    match kinds[0].table:
+        case "kernels":
+            return KernelTable()
+        case "times":
+            return TimeTable()
+        case "op counts":
+            return OpCountTable(kinds)
 
 
 def _splits(config: TrainConfig) -> "Splits":

@@ -77,6 +77,19 @@ def play_samples(
     return replace(best, calls=calls, out_of_time=player.out_of_time)
 
 
+def play_drawn(envs: Lockstep, policy: ActorCritic, benchmark: str, seed: int) -> Outcome:
+    """Plays an episode on one benchmark that draws its actions.
+
+    Args:
+        envs: Environments in lockstep, of which one is used.
+        policy: The policy.
+        benchmark: Name of the benchmark.
+        seed: Seed of the draws, which also depend on the benchmark.
+    """
+    (episode,) = _Player(envs, policy, STOP_ABOVE).play([benchmark], [_draws(seed, benchmark, 0)])
+    return envs.kind.outcome(episode)
+
+
 def likeliest(log_probs: Tensor, stop_above: float = STOP_ABOVE) -> Tensor:
     """Returns the action of a policy that does not draw: int64 [B].
 

@@ -82,8 +82,18 @@ class Shares(NamedTuple):
     def of_measurement(cls, found: Measurement) -> Shares:
         """Returns the shares of a measurement."""
         own = {kernel.name: kernel.seconds / found.seconds for kernel in found.kernels}
-        own = {name: share for name, share in own.items() if name in found.program.instructions}
-        return cls(_by_kind(own, found.program), _by_name(own, found.program))
+        return cls.of_kernels(own, found.program)
+
+    @classmethod
+    def of_kernels(cls, own: Mapping[str, float], program: OptimizedModule) -> Shares:
+        """Returns the shares of a program by the share of each kernel.
+
+        Args:
+            own: Share of each kernel by name, without what it calls that is a kernel, too.
+            program: The program; kernels that are not part of it are left out.
+        """
+        known = {name: share for name, share in own.items() if name in program.instructions}
+        return cls(_by_kind(known, program), _by_name(known, program))
 
 
 def _by_kind(own: Mapping[str, float], program: OptimizedModule) -> dict[str, float]:

@@ -29,6 +29,9 @@ _FINALISTS, _CONFIRMATIONS = 3, 2
 # each of which compiles plan, default and control) and multiples of a run.
 _START, _COMPILATIONS, _COMPARED = 3.0, 4.0, 60.0
 
+# Share of the budget that is kept for the final at most.
+_MOST_FINAL = 0.5
+
 Watch = Callable[[Sequence[Outcome], Outcome], None]
 """Function that is told of each outcome: all so far, from old to new, and the fastest of them."""
 
@@ -45,7 +48,7 @@ class Race:
         job: The program and the conditions.
         methods: Methods by name; they take turns in proposing.
         budget: Seconds for all, the final included. The race may end later if compilations are
-            slow, since the winner is always measured again.
+            slow or the first plan that leads comes late, since the winner is always measured again.
         measurements: Keeps the outcomes. What it has is not measured again: methods are told of it
             before they are asked.
         watch: Function that is told of each outcome.
@@ -190,7 +193,9 @@ class Race:
 
     def _time_left(self) -> bool:
         trial = statistics.median([o.seconds for o in self.outcomes if not o.thorough] or [0.0])
-        needed = trial + self._final_seconds()
+        # Without a plan that leads there is no final.
+        final = self._final_seconds() if self._finalists() else 0.0
+        needed = trial + min(final, _MOST_FINAL * self.budget)
         return self._elapsed() + needed < self.budget or self._asked < 1
 
     def _final_seconds(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from hlograph.errors import RewriteError
@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 PREPARATION = ("call-inliner",)
 """Passes that come before rules for time, whose patterns do not reach into calls."""
+
+
+# Greedy sweeps by predicted seconds: the rules that are tried in each round, those that promise
+# most, the least share of the time that a round must save, and the number of rounds.
+_TRIED, _LEAST_SAVED, _ROUNDS = 6, 0.01, 12
 
 
 def sweep(
@@ -44,3 +49,31 @@ def sweep(
             continue
         applied.append(rewrite.place)
     return tuple(applied)
+
+
+def greedy_sweeps(module: Module, rules: Sequence[str]) -> Iterator[str]:
+    """Sweeps the rule that is predicted to save most, again and again, and yields the places.
+
+    It is applied at the places where it is predicted to save time. The end is reached when no rule
+    saves more than a hundredth of the time.
+
+    Args:
+        module: The module; it is changed.
+        rules: Names of the rules.
+    """
+    for _ in range(_ROUNDS):
+        saved: dict[str, float] = {}
+        for rewrite in module.rewrites(rules):
+            saved[rewrite.rule] = saved.get(rewrite.rule, 0.0) + max(-rewrite.seconds, 0.0)
+        ranked = sorted((rule for rule in saved if saved[rule] > 0), key=lambda one: -saved[one])
+        tried = []
+        for rule in ranked[:_TRIED]:
+            copy = module.clone()
+            steps = sweep(copy, rule, lambda found: found.seconds < 0)
+            tried.append((copy.seconds(), steps))
+        seconds, steps = min(tried, key=lambda one: one[0], default=(float("inf"), ()))
+        if not seconds < (1 - _LEAST_SAVED) * module.seconds():
+            return
+        for step in steps:
+            module.apply(step)
+        yield from steps

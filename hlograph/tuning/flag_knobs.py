@@ -68,6 +68,13 @@ def _share(opcodes: frozenset[str], hot: Mapping[str, float] | None) -> float:
     return min(found, 1.0) if opcodes else 1.0
 
 
+def flag_values() -> tuple[tuple[str, str], ...]:
+    """Returns each name of a knob of flags with each of its values, in a fixed order."""
+    return tuple(
+        (f"flags {one.flag}", json.dumps(value)) for one in _CHOICES for value in one.values
+    )
+
+
 def flags_of(values: Mapping[str, str]) -> dict[str, FlagValue]:
     """Returns the flags that the values of knobs set."""
     return {name.removeprefix("flags "): json.loads(value) for name, value in values.items()}

@@ -15,7 +15,7 @@ from hlograph.tuning.cutting.places import HeavyPlace
 from hlograph.tuning.cutting.timing import CutTime
 from hlograph.tuning.flag_knobs import values_of
 from hlograph.tuning.knobs import Knob, Point
-from hlograph.tuning.looking import STEPS, MakeLooker
+from hlograph.tuning.looking import MakeLooker
 from hlograph.tuning.questions import (
     CutTimeOf,
     HeavyPlacesAt,
@@ -27,6 +27,7 @@ from hlograph.tuning.questions import (
     RecipeOf,
 )
 from hlograph.tuning.recipe import Recipe
+from hlograph.tuning.versions import STEPS
 
 _SECONDS = 300.0  # for one request; large programs compile for a minute
 _MEMORY = 16 << 30

@@ -56,7 +56,7 @@ _TESTED = "its own tests run it"
 
 PROGRAMS: dict[str, Program] = {
     "benchmarks.beside_torch": Program(
-        _flags("--rounds 2 --budget 1 --no-compile --out OUT/beside_torch.csv"),
+        _flags("--rounds 2 --budget 1 --search 0 --no-compile --out OUT/beside_torch.csv"),
         part=_flags("--programs n-body/forces/n512"),
         bare=False,
     ),
@@ -139,6 +139,12 @@ PROGRAMS: dict[str, Program] = {
     ),
     "experiments.train_rewrites": Program(
         (*_TRAIN, "--play-horizon", "4"), part=_TRAIN_PART, split="train"
+    ),
+    "experiments.train_tuning": Program(
+        (*_TRAIN, "--play-horizon", "2", "--budget", "0.1", "--test-op-limit", "20"),
+        part=("--benchmarks", "selection/last-sorted/*"),
+        split="train",
+        corpus_set="speed",
     ),
     "experiments.tune": Program(reason="tests/experiments/tune runs it on a tiny program"),
     "hlograph": Program(reason="each subcommand has a line", bare=False),

@@ -21,6 +21,19 @@ ENTRY main {
 """
 """``dynamic_padder`` fails on it: the two sizes may differ."""
 
+NETWORK = """
+HloModule network
+ENTRY main {
+  x = f32[96,96] parameter(0)
+  w = f32[96,96] parameter(1)
+  first = f32[96,96] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  wave = f32[96,96] tanh(first)
+  second = f32[96,96] dot(wave, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT sum = f32[96,96] add(second, x)
+}
+"""
+"""Its dots can run in several libraries."""
+
 
 @pytest.fixture
 def tiny() -> Module:

@@ -15,16 +15,17 @@ from gymnasium.utils.env_checker import check_env
 
 import envs
 import hlograph
-from envs import PassDecisionsEnv, PassOrderingEnv, RewriteEnv
+from envs import PassDecisionsEnv, PassOrderingEnv, RewriteEnv, TuningEnv
 from envs.benchmark_env import BenchmarkEnv
 from hlograph import Module
-from tests.envs.conftest import DYNAMIC
+from hlograph.execution.equivalence import NotComparableError
+from tests.envs.conftest import DYNAMIC, NETWORK
 from tests.hlograph.transforms.test_fusion_rules import DIAMOND
 from tests.tiny_module import TINY
 
 NAMES = sorted(name for name in gymnasium.registry if name.startswith("hlograph/"))
-ORDERING, REWRITE, DECISIONS = (
-    f"hlograph/{name}-v0" for name in ("PassOrdering", "Rewrite", "PassDecisions")
+ORDERING, REWRITE, DECISIONS, TUNING = (
+    f"hlograph/{name}-v0" for name in ("PassOrdering", "Rewrite", "PassDecisions", "Tuning")
 )
 
 KEYS = {
@@ -36,15 +37,19 @@ EXTRAS = {
     ORDERING: set(),
     REWRITE: {"num_applicable"},
     DECISIONS: {"kernels", "start_kernels", "decision"},
+    TUNING: {"point", "num_offers"},
 }
+TEXTS = {DECISIONS: DIAMOND, TUNING: NETWORK}
+"""Benchmarks where something can be done: in the tiny module nothing can be fused."""
 CUSTOM_CALL = 'HloModule c\nENTRY e { ROOT c = f32[4] custom-call(), custom_call_target="c" }'
 
 every_environment = pytest.mark.parametrize("name", NAMES)
 
 
 def make(name: str, text: str | None = None, **settings: Any) -> BenchmarkEnv:
-    # Each benchmark offers something to do: nothing can be fused in the tiny module.
-    text = text or (DIAMOND if name == DECISIONS else TINY)
+    text = text or TEXTS.get(name, TINY)
+    # That of tuning has a price for each step by default.
+    settings.setdefault("reward", "op-count-drop")
     env = gymnasium.make(name, benchmarks=[Module.from_text(text)], **settings).unwrapped
     assert isinstance(env, BenchmarkEnv)
     return env
@@ -82,7 +87,7 @@ def same(one: Any, other: Any) -> bool:
 def test_all_environments_are_registered_by_import():
     assert sorted(EXTRAS) == NAMES
     classes = {type(make(name)) for name in NAMES}
-    assert classes == {PassOrderingEnv, RewriteEnv, PassDecisionsEnv}
+    assert classes == {PassOrderingEnv, RewriteEnv, PassDecisionsEnv, TuningEnv}
     assert {one.__name__ for one in classes} <= set(envs.__all__)
 
 
@@ -96,6 +101,8 @@ def test_all_environments_are_registered_by_import():
         (REWRITE, {"reward": "predicted-seconds-drop"}),
         (DECISIONS, {"observation": "graph"}),
         (DECISIONS, {"observation": "op_counts"}),
+        (TUNING, {}),
+        (TUNING, {"max_offers": 3, "reward": "predicted-seconds-drop"}),
     ],
 )
 def test_gymnasiums_checker_accepts_it_without_a_warning(name, settings):
@@ -223,6 +230,10 @@ def failing_step(name: str) -> tuple[BenchmarkEnv, int]:
         assert episode.candidates[0].place == "merge(b, a)"
         episode.candidates[0] = dataclasses.replace(episode.candidates[0], other="p")
         return env, 0
+    if name == TUNING:
+        wrong = {"knob": "flags xla_no_such_flag", "value": "true"}
+        episode.offered[0] = dataclasses.replace(episode.offered[0], **wrong)
+        return env, 0
     # The pair is offered once more, where it is gone.
     gone = episode.walk.decision
     env.step(1)
@@ -306,7 +317,11 @@ def test_the_module_of_an_episode_can_be_validated(name):
     env = make(name)
     env.reset(seed=0)
     change(env)
-    assert env.validate(samples=1)
+    if name == TUNING:
+        with pytest.raises(NotComparableError, match=r"hlograph\.optimize\(function, plan="):
+            env.validate()
+    else:
+        assert env.validate(samples=1)
 
 
 @every_environment

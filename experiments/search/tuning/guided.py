@@ -87,10 +87,10 @@ class Guided:
         self._evolution.tell(point, result)
 
     def _predicted(self, point: Point) -> float:
-        """Returns the predicted logarithm of seconds; infinity if the point does not compile."""
+        """Returns the predicted seconds; infinity if the point does not compile."""
         try:
             kernels = self._space.kernels(point)
-            return self._predictor.log_seconds(kernels, flags_of(point.at("flags")))
+            return self._predictor(kernels, flags_of(point.at("flags"))).seconds
         except HloError:
             return float("inf")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from experiments.search.tuning.deciding import greedy, policy
 from experiments.search.tuning.nevergrad_searchers import Annealing, OnePlusOne
 from experiments.search.tuning.optuna_searchers import NSGA2, TPE
 from hlograph.optimization.methods import register
@@ -37,6 +38,8 @@ METHODS: Mapping[str, MakeMethod] = MappingProxyType(
     {
         **{f"knobs-{name}": tuned(f"knobs-{name}", make) for name, make in SEARCHERS.items()},
         "knobs-cut": cut,
+        "policy": policy,
+        "decisions-greedy": greedy,
     }
 )
 """Functions that make the method of a searcher, by name, for ``hlograph.optimization.methods``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from hlograph.errors import WorkerLostError
 from hlograph.isolation import Limits, OneWorker
 from hlograph.measuring.compiled import kinds_of
 from hlograph.programs import Program
-from hlograph.transforms.sweeping import PREPARATION, sweep
+from hlograph.transforms.sweeping import PREPARATION, greedy_sweeps, sweep
 
 if TYPE_CHECKING:
     from hlograph.isolation import FlightRecorder
@@ -24,10 +24,6 @@ _MEMORY = 16 << 30
 # An instruction of HLO text: name, shape, opcode and operands.
 _INSTRUCTION = re.compile(r"^\s*(?:ROOT )?%?([\w.-]+) = (\(.*?\)|\S+) ([\w-]+)\(([^)]*)\)", re.M)
 _NAME = re.compile(r"%?([\w.-]+)(?:,|$)")
-
-# Greedy sweeps by predicted seconds: the rules that are tried in each round, those that promise
-# most, the least share of the time that a round must save, and the number of rounds.
-_TRIED, _LEAST_SAVED, _ROUNDS = 6, 0.01, 12
 
 
 @dataclass(frozen=True)
@@ -133,33 +129,14 @@ class _Worker:
     def _applied(self, module: Module, choice: Choice) -> Iterable[str]:
         """Makes a choice in a module, and returns its steps."""
         if not choice.rule:
-            return _greedy(module, [rule for rule in self._rules if rule not in choice.without])
+            kept = [rule for rule in self._rules if rule not in choice.without]
+            return greedy_sweeps(module, kept)
         instructions = _instructions(module) if choice.group else {}
 
         def accepts(found: Rewrite) -> bool:
             return not choice.group or _group(found.instruction, instructions) == choice.group
 
         return sweep(module, choice.rule, accepts)
-
-
-def _greedy(module: Module, rules: list[str]) -> Iterator[str]:
-    """Sweeps the rule that is predicted to save most, again and again, and yields the steps."""
-    for _ in range(_ROUNDS):
-        saved: dict[str, float] = {}
-        for rewrite in module.rewrites(rules):
-            saved[rewrite.rule] = saved.get(rewrite.rule, 0.0) + max(-rewrite.seconds, 0.0)
-        ranked = sorted((rule for rule in saved if saved[rule] > 0), key=lambda one: -saved[one])
-        tried = []
-        for rule in ranked[:_TRIED]:
-            copy = module.clone()
-            steps = sweep(copy, rule, lambda found: found.seconds < 0)
-            tried.append((copy.seconds(), steps))
-        seconds, steps = min(tried, key=lambda one: one[0], default=(float("inf"), ()))
-        if not seconds < (1 - _LEAST_SAVED) * module.seconds():
-            return
-        for step in steps:
-            module.apply(step)
-        yield from steps
 
 
 def _choice(

@@ -44,13 +44,18 @@ def widths(program, numerics):
 
 
 def gated(program, numerics):
-    """Proposes ``WIDTHS``; the last one only when the file is there."""
+    """Proposes ``WIDTHS``; the last one only when the file is there.
+
+    Until then, a file beside it has the number of this process as its suffix.
+    """
     return Listed(_gated_plans())
 
 
 def _gated_plans():
     for width in WIDTHS[:-1]:
         yield _width(width)
-    while not Path(os.environ[GATE]).exists():
+    gate = Path(os.environ[GATE])
+    gate.with_suffix(f".{os.getpid()}").touch()
+    while not gate.exists():
         time.sleep(0.05)
     yield _width(WIDTHS[-1])

@@ -4,6 +4,7 @@ import csv
 import threading
 import time
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -52,13 +53,22 @@ def _screened(path):
 
 
 def _killed_in_the_middle(cluster, node, out, gate):
-    """Kills a node when two races are under way; returns what was measured by then."""
-    while len(_files(out, GATED)) < 2:
+    """Kills a node when two races wait for the gate; returns what was measured by then."""
+    while len(_waiting(gate)) < 2 or len(_files(out, GATED)) < 2:
         time.sleep(0.1)
     before = {p: p.read_bytes() for files in _files(out, GATED).values() for p in files}
     cluster.remove_node(node, allow_graceful=False)
+    # Its processes outlive the node for a moment, in which its race could end.
+    while len(_waiting(gate)) > 1:
+        time.sleep(0.1)
     gate.touch()
     return before
+
+
+def _waiting(gate):
+    """Returns the processes that wait for the gate, and are alive."""
+    numbers = (path.suffix.removeprefix(".") for path in gate.parent.glob(f"{gate.name}.*"))
+    return [number for number in numbers if Path("/proc", number).exists()]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +80,8 @@ def _killed_in_the_middle(cluster, node, out, gate):
 )
 def test_a_node_killed_in_the_middle_of_a_race(other, cluster, gate, tmp_path, capsys):
     """The other node repeats its race; only one of the same kind uses what was measured."""
-    gate.unlink(missing_ok=True)
+    for left in gate.parent.iterdir():
+        left.unlink()
     node = cluster.add_node(**NODE, node_name="other", **other)
     programs = [write_program(tmp_path, name) for name in ("one.hlo", "two.hlo")]
     out, before = tmp_path / "out", {}

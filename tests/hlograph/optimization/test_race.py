@@ -10,6 +10,7 @@ import pytest
 import hlograph
 from hlograph.measuring.trial import SCREEN, Job, Outcome
 from hlograph.measuring.verification import Checks
+from hlograph.measuring.worker import UNCHANGED
 from hlograph.optimization import Store
 from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.methods import Listed, methods, names
@@ -180,6 +181,12 @@ def test_plans_far_behind_the_fastest_are_timed_briefly(cache):
     new = [o for o in report.outcomes[report.before :] if not o.thorough]
     assert len(new) == 2
     assert {o.measured.pairs for o in new if o.measured} == {SCREEN.least}
+
+
+def test_as_long_as_no_plan_leads_no_time_is_kept_for_a_final(cache):
+    # A final would take longer than the budget.
+    report = hlograph.optimize(_function, X, budget=10, methods=[f"{HERE}:undone"]).report
+    assert [outcome.error for outcome in report.outcomes] == [UNCHANGED] * 3
 
 
 def test_keys():

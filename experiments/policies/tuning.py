@@ -1,0 +1,97 @@
+"""The policy that decides how XLA:CPU compiles a program."""
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from envs import TuningEnv
+from envs.offers import OFFER_FEATURES, ROLES
+from envs.rewards import LogDrop
+from experiments.cost_model.predictor import SHIPPED, Predictor
+from experiments.policies.candidates import pointer_policy
+from experiments.policies.config import Times, TuningTrainConfig
+from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind
+from experiments.policies.states import STOP, State
+from hlograph.tuning.kernel_seconds import PredictTime, RatedKernels
+from hlograph.tuning.offers import offer_kinds
+from models.actor_critic import ActorCritic
+from models.candidate_graphs import GraphAndCandidates
+from models.config import PPOConfig
+
+_CONTEXT_WIDTH = 3
+_PLACES = OFFER_FEATURES.index("log_places")
+
+
+@cache
+def predictor(times: Times) -> PredictTime:
+    """Returns the prediction of times of that name, the same one for all of a process."""
+    return Predictor.load(SHIPPED) if times == "learned" else RatedKernels()
+
+
+class TuningKind(PolicyKind[TuningTrainConfig]):
+    """Policy with a pointer over the decisions that are offered."""
+
+    name = "tuning"
+    label = "GNN on decisions"
+    step_noun = "decisions"
+    choice_noun = "kinds of decisions"
+    table = "times"
+    avoids_repeats = True
+
+    def __init__(self, config: TuningTrainConfig) -> None:
+        super().__init__(config)
+        self.actions = (*(f"offer {slot}" for slot in range(config.max_offers)), STOP)
+        self.choices = offer_kinds()
+
+    @property
+    def ppo(self) -> PPOConfig:
+        """Settings of PPO."""
+        return self.config.ppo
+
+    def make_policy(self) -> ActorCritic:
+        """Returns a policy with one slot for each offer."""
+        return pointer_policy(
+            self.config,
+            self.config.max_offers,
+            OFFER_FEATURES,
+            _CONTEXT_WIDTH,
+            len(self.choices),
+            ROLES,
+        )
+
+    def encode(self, observation: Any, info: Mapping[str, Any]) -> State:
+        """Returns the state for an observation of ``TuningEnv`` and its info.
+
+        The context holds the logarithms of the predicted seconds and of what the decisions so far
+        have saved, and the number of decisions that can be taken.
+        """
+        graph, links = observation["graph"], observation["candidate_links"]
+        rows = observation["candidates"]
+        offered = rows[: np.count_nonzero(rows[:, _PLACES])]  # each has a place
+        key = hashlib.blake2b(f"{info['benchmark']}\n{info['point']}".encode(), digest_size=16)
+        saved = np.log(info["start_size"] / info["size"])
+        context = [np.log(1e-9 * info["size"]) / 8, saved / 4, np.log1p(info["num_offers"]) / 7]
+        return State(
+            key=key.hexdigest(),
+            item=GraphAndCandidates(graph, offered, links),
+            context=np.array(context, np.float32),
+            mask=np.asarray(info["action_mask"], dtype=bool),
+        )
+
+    def env_maker(self, request: EnvRequest) -> MakeEnv:
+        """See ``PolicyKind.env_maker``."""
+        config = self.config
+        return TuningEnv(
+            request.benchmarks,
+            predict=predictor(config.times),
+            max_offers=config.max_offers,
+            reward=LogDrop(call_cost=config.call_cost),
+            horizon=config.horizon if request.learns else config.play_horizon,
+            costs=False,
+            timings=True,
+            quarantine=request.quarantine,
+            recorder=request.recorder,
+        ).fork

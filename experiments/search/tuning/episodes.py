@@ -1,0 +1,87 @@
+"""Episodes of decisions about one program: a policy's, and steepest descent by predicted times."""
+
+from pathlib import Path
+
+from envs import TuningEnv
+from envs.benchmarks import NamedModule
+from envs.rewards import LogDrop
+from experiments.policies.checkpoint import load_policy
+from experiments.policies.tuning import TuningKind, predictor
+from experiments.workers.lockstep import Lockstep
+from experiments.workers.playing import play_drawn, play_greedily
+from hlograph.errors import HloError
+from hlograph.plans import Numerics, Plan
+from hlograph.programs import Program
+from hlograph.tuning.decision_process import DecisionProcess
+from hlograph.tuning.knobs import Point
+
+_PRICE = 0.002
+"""Share of the time that a decision must be predicted to save."""
+
+
+class PlayedPolicy:
+    """Plays a trained policy on one program.
+
+    Args:
+        program: The program.
+        numerics: Class of the results.
+        checkpoint: File of the policy.
+
+    Raises:
+        HloError: The file holds no policy that decides how programs are compiled.
+    """
+
+    def __init__(self, program: Program, numerics: Numerics, checkpoint: Path) -> None:
+        kind, self._policy = load_policy(checkpoint)
+        if not isinstance(kind, TuningKind):
+            raise HloError(f"expected a policy of train_tuning in {checkpoint}, got {kind.name}")
+        config, predict = kind.config, predictor(kind.config.times)
+        module = program.module()
+        env = TuningEnv(
+            [NamedModule(program.name, lambda: module)],
+            numerics=numerics,
+            predict=predict,
+            max_offers=config.max_offers,
+            reward=LogDrop(call_cost=config.call_cost),
+            horizon=config.play_horizon,
+            costs=False,
+        )
+        self._name, self._envs = program.name, Lockstep(kind, [env])
+        self._process = DecisionProcess(program, numerics, predict)
+
+    def plan(self, episode: int) -> Plan:
+        """Returns the plan of an episode.
+
+        Args:
+            episode: Its number; the first one, 0, is greedy, and the others draw their actions.
+
+        Raises:
+            HloError: A state cannot be compiled.
+        """
+        if episode == 0:
+            (found,) = play_greedily(self._envs, self._policy, [self._name])
+        else:
+            found = play_drawn(self._envs, self._policy, self._name, episode)
+        return self._process.plan(self._process.follow(found.passes))
+
+
+def descended(process: DecisionProcess) -> Point:
+    """Returns the point where no decision is predicted to save time.
+
+    Each step takes the decision that is predicted to save most, of all that are offered.
+    """
+    point = Point()
+    while True:
+        state = process.state(point)
+        best, seconds = point, (1 - _PRICE) * state.time.seconds
+        for offer in state.offers:
+            try:
+                after = process.after(point, offer)
+                found = process.state(after).time.seconds
+            except HloError:
+                continue
+            if found < seconds:
+                best, seconds = after, found
+        if best == point:
+            return point
+        point = best

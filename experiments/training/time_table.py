@@ -1,0 +1,98 @@
+"""The final table of tuning policies: predicted and measured times beside jaxlib's default."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tqdm import tqdm
+
+from experiments.outcomes.evaluation import Measure, Outcome
+from experiments.outcomes.markdown import markdown_table
+from experiments.outcomes.metrics import geometric_mean
+from experiments.training.final_tables import FinalTable, without
+from experiments.training.loop import Splits
+from experiments.workers.task_runner import TaskRunner
+from experiments.workers.tuning_tasks import DEFAULT, MeasuredPlan, MeasurePlan, PredictTimes
+from hlograph.errors import WorkerLostError
+from hlograph.measuring.worker import UNCHANGED
+from hlograph.storage.atomic_write import write_text_atomically
+from hlograph.storage.checked_file import write_checked_json
+from hlograph.timing.bootstrap import bootstrap_interval
+
+_HEADS = ("program", "decisions", "predicted", "measured", "95 % interval", "note")
+
+
+class TimeTable(FinalTable):
+    """Predicted times, and measured ones of jaxlib's default over the policy's plans."""
+
+    def prepare(self, splits: Splits, runner: TaskRunner) -> Splits:
+        """See ``FinalTable.prepare``. Leaves out what jaxlib does not compile."""
+        names = [*splits.train, *splits.validation, *splits.test]
+        tasks = [PredictTimes(benchmark=name) for name in names]
+        what = "predicting the benchmarks"
+        found = runner.run(tasks, what, give_up=True, progress=what)
+        times: dict[str, Mapping[str, int]] = {}
+        for name, result in zip(names, found, strict=True):
+            if isinstance(result, Mapping):
+                times[name] = result
+            else:
+                tqdm.write(f"left out: {name}: {result}")
+        self.measure = Measure("predicted_time", times)
+        return without(splits, times)
+
+    def finish(
+        self, outcomes: Mapping[str, Sequence[Outcome]], runner: TaskRunner, folder: Path
+    ) -> str:
+        """See ``FinalTable.finish``."""
+        (of_policy,) = outcomes.values()
+        tasks = [MeasurePlan(outcome=outcome) for outcome in of_policy]
+        what = "measuring the plans"
+        found = runner.run(tasks, what, give_up=True, progress=what)
+        measured = [
+            MeasuredPlan.lost(str(one)) if isinstance(one, WorkerLostError) else one
+            for one in found
+        ]
+        text = table_text(of_policy, measured, self.measure)
+        content = [
+            {"benchmark": outcome.benchmark, "decisions": list(outcome.passes)} | one.to_json()
+            for outcome, one in zip(of_policy, measured, strict=True)
+        ]
+        write_checked_json(folder / "results.json", "tuning results", 1, {"programs": content})
+        write_text_atomically(folder / "table.txt", text + "\n")
+        return text
+
+
+def table_text(
+    outcomes: Sequence[Outcome], measured: Sequence[MeasuredPlan], measure: Measure
+) -> str:
+    """Returns the table and the geometric means as text.
+
+    Args:
+        outcomes: Results of the policy.
+        measured: Measurements of their plans. Those that were refused, or were not faster for
+            certain, count as 1: the default would be kept.
+        measure: Predicted times of the references.
+    """
+    if not outcomes:
+        return "no benchmark was held out"
+    rows, kept = [], []
+    for outcome, one in zip(outcomes, measured, strict=True):
+        predicted = measure.references[outcome.benchmark][DEFAULT] / outcome.op_count
+        kept.append(one.ratio if one.low > 1 else 1.0)
+        timed = (f"{one.ratio:.3f}", f"{one.low:.3f} to {one.high:.3f}") if one.ratio else ("", "")
+        note = "same code" if one.error == UNCHANGED else one.error[:60]
+        decisions = str(len(outcome.passes))
+        rows.append((outcome.benchmark, decisions, f"{predicted:.3f}", *timed, note))
+    low, high = bootstrap_interval(kept)
+    timed = [one.ratio for one in measured if one.ratio]
+    lines = [
+        f"measured, with the default where a plan is not faster: {geometric_mean(kept):.3f} "
+        f"({low:.3f} to {high:.3f}); as it is, {len(timed)} plans: {_mean(timed):.3f}",
+        "predicted: "
+        + ", ".join(f"{name} / policy {ratio:.3f}" for name, ratio in measure.of(outcomes).items()),
+    ]
+    return "\n".join([markdown_table(_HEADS, rows), "", *lines])
+
+
+def _mean(ratios: Sequence[float]) -> float:
+    return geometric_mean(ratios) if ratios else math.nan

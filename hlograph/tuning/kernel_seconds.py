@@ -1,0 +1,79 @@
+"""Predicted times of plans, as sums over their kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from hlograph.kernel_times import Rates, default_rates
+from hlograph.module import Module
+from hlograph.plans.flags import FlagValue
+from hlograph.profiling.kernel_modules import KernelModule
+
+LEAST_SECONDS = 1e-7
+"""Least predicted seconds of a kernel: what it takes to begin it."""
+
+_OUTSIDE = 1e-5  # seconds of a run outside of its kernels
+
+
+class PredictedTime(NamedTuple):
+    """Predicted time of a run.
+
+    Attributes:
+        seconds: Seconds of the run.
+        kernels: Seconds of all calls of each kernel.
+    """
+
+    seconds: float
+    kernels: tuple[float, ...]
+
+
+class PredictTime(Protocol):
+    """Function that predicts the time of a plan."""
+
+    def __call__(
+        self, kernels: Sequence[KernelModule], flags: Mapping[str, FlagValue]
+    ) -> PredictedTime:
+        """Returns the predicted time.
+
+        Args:
+            kernels: The kernels of the plan.
+            flags: Flags of its compilation.
+
+        Raises:
+            HloParseError: A text is no kernel.
+        """
+        ...
+
+
+class RatedKernels:
+    """Predicts each kernel by its amounts of work, times rates; knows nothing of flags.
+
+    Args:
+        rates: The rates; None takes those that come with hlograph, so that predictions are the same
+            on all machines.
+    """
+
+    def __init__(self, rates: Rates | None = None) -> None:
+        self._rates = rates or default_rates()
+        self._known: dict[str, float] = {}
+
+    def __call__(
+        self, kernels: Sequence[KernelModule], flags: Mapping[str, FlagValue]
+    ) -> PredictedTime:
+        """See ``PredictTime``."""
+        del flags
+        found = tuple(kernel.calls * self._seconds(kernel.text) for kernel in kernels)
+        return PredictedTime(_OUTSIDE + sum(found), found)
+
+    def _seconds(self, text: str) -> float:
+        if text not in self._known:
+            self._known[text] = max(self._rated(text), LEAST_SECONDS)
+        return self._known[text]
+
+    def _rated(self, text: str) -> float:
+        # A loop or branch whose bodies have kernels of their own is an opcode alone.
+        if not text.startswith("HloModule"):
+            return 0.0
+        native = Module.from_text(text)._native  # pyright: ignore[reportPrivateUsage]
+        return self._rates.predict_module(native)

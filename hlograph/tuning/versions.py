@@ -1,0 +1,186 @@
+"""Versions of one program: what each leaves open, and the plans of points."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from hlograph.errors import HloError
+from hlograph.graph.vocabulary import OPCODES
+from hlograph.module import Module
+from hlograph.plans import Numerics, Plan
+from hlograph.plans.optimized import fingerprint, optimized_module
+from hlograph.plans.transforming import apply_steps
+from hlograph.profiling.kernel_modules import KernelModule
+from hlograph.programs import Program
+from hlograph.transforms.rules import rules
+from hlograph.transforms.sweeping import sweep
+from hlograph.tuning.flag_knobs import flags_of, values_of
+from hlograph.tuning.knobs import DEFAULT, Point
+from hlograph.tuning.layout_knobs import LayoutKnobs
+from hlograph.tuning.place_knobs import PlaceKnobs
+from hlograph.tuning.recipe import Recipe
+
+STEPS = "steps program"
+"""Name of the knob of passes and rewrites; its values are lists of steps, as JSON."""
+
+# Versions that are kept with their knobs.
+_KEPT = 8
+
+
+class Version:
+    """A plan without placements, as the key of what is known of it.
+
+    Attributes:
+        plan: The plan.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    def __hash__(self) -> int:
+        return hash(self.plan.digest)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Version) and self.plan.digest == other.plan.digest
+
+
+class Versions:
+    """Versions of one program, as XLA optimizes them in this process.
+
+    What ends the process ends this object: see ``hlograph.tuning.space`` for one that survives it.
+
+    Args:
+        program: The program.
+        numerics: Class of the results.
+    """
+
+    def __init__(self, program: Program, numerics: Numerics) -> None:
+        self.program = program
+        self.numerics: Numerics = numerics
+        self._layouts = lru_cache(_KEPT)(self._layout_knobs)
+        self._places = lru_cache(_KEPT)(self._place_knobs)
+
+    @cached_property
+    def opcodes(self) -> list[str]:
+        """The opcodes of the program."""
+        counts = self.program.module().op_counts()
+        return [OPCODES[number] for number in np.flatnonzero(counts)]
+
+    def version(self, point: Point) -> Version:
+        """Returns the version that the placements of a point are about.
+
+        Raises:
+            HloError: A step of the point does not apply.
+        """
+        values, steps = point.at("layout"), steps_of(point)
+        return Version(
+            Plan(
+                self.program.name,
+                self.program.fingerprint,
+                steps,
+                layouts=self.layouts(steps).layouts(values) if values else {},
+                flags=flags_of(point.at("flags")),
+                numerics=self.numerics,
+            )
+        )
+
+    def layouts(self, steps: tuple[str, ...]) -> LayoutKnobs:
+        """Returns the knobs of layouts of the program after steps.
+
+        Raises:
+            HloError: A step does not apply.
+        """
+        return self._layouts(steps)
+
+    def places(self, version: Version) -> PlaceKnobs:
+        """Returns the knobs of fusion and kernels of a version.
+
+        Raises:
+            HloError: The program does not compile so.
+        """
+        return self._places(version)[0]
+
+    def plan(self, point: Point) -> Plan:
+        """Returns the plan of a point.
+
+        Raises:
+            HloError: The program does not compile so.
+        """
+        version, values = self.version(point), point.at("fusion", "kernel")
+        if not values:
+            return version.plan
+        knobs, placed = self._places(version)
+        placements = knobs.placements(values)
+        return replace(version.plan, placements=placements, placed=placed if placements else "")
+
+    def kernels(self, point: Point) -> list[KernelModule]:
+        """Returns the kernels of a point.
+
+        Raises:
+            HloError: The program does not compile so.
+        """
+        return self.places(self.version(point)).kernels(point.at("fusion", "kernel"))
+
+    def recipe(self, plan: Plan) -> Recipe:
+        """Returns the recipe of a plan.
+
+        Raises:
+            HloError: The program does not compile so.
+        """
+        values = values_of(plan.flags)
+        if plan.layouts:
+            values |= self.layouts(plan.steps).values_of(plan.layouts)
+        if plan.placements:
+            base = replace(plan, placements=(), placed="")
+            values |= self.places(Version(base)).values_of(plan.placements)
+        return Recipe.of(plan.steps, Point.of(values))
+
+    def plan_by(self, recipe: Recipe) -> Plan:
+        """Returns the plan by a recipe; what does not apply is left out.
+
+        Raises:
+            HloError: The program does not compile so.
+        """
+        return self.plan(recipe.point.but(STEPS, self._steps_by(recipe)))
+
+    def _steps_by(self, recipe: Recipe) -> str:
+        """Returns the steps of a recipe as a value of the knob; what does not apply is left out."""
+        module = self.program.module()
+        steps: list[str] = []
+        for name in recipe.steps:
+            try:
+                if name in rules:
+                    steps += sweep(module, name)
+                else:
+                    apply_steps(module, (name,))
+                    steps.append(name)
+            except HloError:
+                continue
+        return json.dumps(steps) if steps else DEFAULT
+
+    def after_steps(self, steps: tuple[str, ...]) -> Module:
+        """Returns a new module of the program after steps.
+
+        Raises:
+            HloError: A step does not apply.
+        """
+        module = self.program.module()
+        apply_steps(module, steps)
+        return module
+
+    def _layout_knobs(self, steps: tuple[str, ...]) -> LayoutKnobs:
+        return LayoutKnobs(self.after_steps(steps).to_proto())
+
+    def _place_knobs(self, version: Version) -> tuple[PlaceKnobs, str]:
+        proto = optimized_module(self.program, version.plan)
+        return PlaceKnobs(proto), fingerprint(proto)
+
+
+def steps_of(point: Point) -> tuple[str, ...]:
+    """Returns the steps that a point sets."""
+    found = point.at("steps").get(STEPS)
+    return tuple(json.loads(found)) if found else ()

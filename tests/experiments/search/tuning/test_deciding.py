@@ -1,0 +1,98 @@
+"""Methods that take decisions one by one: a policy's episodes, and steepest descent."""
+
+import pytest
+
+from experiments.policies.checkpoint import Checkpoint
+from experiments.policies.checkpoint_files import CheckpointFiles
+from experiments.policies.kinds import policy_kind
+from experiments.search.tuning.deciding import Deciding
+from experiments.search.tuning.episodes import PlayedPolicy, descended
+from hlograph import HloError, Module, corpus
+from hlograph.isolation import Quarantine
+from hlograph.plans import Plan
+from hlograph.programs import Program
+from hlograph.tuning.decision_process import DecisionProcess
+from hlograph.tuning.knobs import Point
+from models.ppo import PPO
+from tests.envs.conftest import NETWORK
+from tests.experiments.tiny_run import tiny_rewrite_config
+from tests.experiments.training.test_train_tuning import tiny_tuning_config
+
+
+def untrained(name, config, folder):
+    """Writes the checkpoint of a policy with random parameters, and returns its path."""
+    kind = policy_kind(name, config)
+    ppo = PPO(kind.new_policy(), kind.ppo, 1)
+    files = CheckpointFiles(folder)
+    files.save(Checkpoint.take(kind, ppo, 0, 0, None, Quarantine(), None))
+    return folder / "checkpoint.pt"
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    return untrained("tuning", tiny_tuning_config(), tmp_path_factory.mktemp("policy"))
+
+
+@pytest.fixture(scope="module")
+def program():
+    return Program.of(corpus.benchmark("selection/last-sorted/b16-n8192").load())
+
+
+def test_a_policy_proposes_its_greedy_plan_and_then_others(program, checkpoint):
+    method = Deciding("policy", program, "close", "policy", checkpoint)
+    try:
+        plans = [plan for _ in range(4) if (plan := method.ask()) is not None]
+    finally:
+        method.close()
+    assert len({plan.digest for plan in plans}) == len(plans) > 0
+    assert Plan().digest not in {plan.digest for plan in plans}
+    assert {plan.method for plan in plans} == {"policy"}
+    for plan in plans:
+        plan.check(program.fingerprint, here=False)
+
+
+def test_an_episode_depends_on_its_number_alone(program, checkpoint):
+    one, other = (PlayedPolicy(program, "close", checkpoint) for _ in range(2))
+    digests = [one.plan(number).digest for number in range(4)]
+    assert [other.plan(number).digest for number in (3, 1, 0, 2)] == [
+        digests[number] for number in (3, 1, 0, 2)
+    ]
+    assert len(set(digests)) > 1
+
+
+def test_a_policy_of_another_kind_is_refused(program, tmp_path):
+    path = untrained("rewrites", tiny_rewrite_config(), tmp_path)
+    with pytest.raises(HloError, match=r"a policy of train_tuning in .* got rewrites"):
+        PlayedPolicy(program, "close", path)
+
+
+def test_descent_ends_where_no_decision_saves_time(program):
+    process = DecisionProcess(program)
+    start, end = process.state(Point()), process.state(descended(process))
+    assert end.time.seconds < start.time.seconds / 5
+    for offer in end.offers:
+        try:
+            after = process.state(process.after(end.point, offer))
+        except HloError:
+            continue
+        assert after.time.seconds >= 0.998 * end.time.seconds
+
+
+def test_descent_proposes_one_plan(program):
+    method = Deciding("greedy", program, "close", "greedy")
+    try:
+        first, second = method.ask(), method.ask()
+    finally:
+        method.close()
+    assert first is not None
+    assert first.steps
+    assert second is None
+
+
+def test_where_nothing_is_predicted_to_save_time_nothing_is_proposed(checkpoint):
+    program = Program.of(Module.from_text(NETWORK))
+    method = Deciding("policy", program, "close", "policy", checkpoint)
+    try:
+        assert method.ask() is None
+    finally:
+        method.close()

@@ -1,0 +1,129 @@
+"""Training to tune: what a run leaves, that it repeats, and what its policy sees."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from envs import TuningEnv
+from envs.offers import OFFER_FEATURES
+from experiments.outcomes.evaluation import Measure, Outcome
+from experiments.policies.checkpoint import Checkpoint, load_policy
+from experiments.policies.config import TuningTrainConfig
+from experiments.policies.kinds import policy_kind
+from experiments.training.presets import TUNING_PRESETS
+from experiments.training.program import train
+from experiments.training.time_table import table_text
+from experiments.workers.tuning_tasks import MeasuredPlan, PredictTimes
+from experiments.workers.worker import make_rollout_worker
+from hlograph import Module
+from hlograph.isolation import FlightRecorder
+from hlograph.plans import Plan
+from hlograph.storage.checked_file import read_checked_json
+from models.config import CandidateConfig
+from models.pointer import PointerActorCritic
+from tests.envs.conftest import NETWORK
+from tests.experiments.tiny_run import tiny_config
+from tests.hlograph.own_machine import own_lock
+
+__all__ = ["own_lock"]
+
+
+def tiny_tuning_config(**changes) -> TuningTrainConfig:
+    """Two iterations on one small program, compared on another."""
+    like = tiny_config()
+    same = ("num_envs", "envs_per_task", "gat")
+    config = replace(
+        TUNING_PRESETS["quick"],
+        benchmarks=("selection/last-sorted/b16-n8192",),
+        times="rates",
+        test_op_limit=20,
+        workers="in-process",
+        threads=1,
+        evaluations=1,
+        total_steps=2 * 4 * like.num_envs,
+        horizon=4,
+        play_horizon=4,
+        validation_count=1,
+        test_count=1,
+        budget=0.1,
+        checkpoint_every=1,
+        candidates=CandidateConfig(width=8, score_width=8),
+        **{name: getattr(like, name) for name in same},
+    )
+    return replace(config, **changes)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, own_lock):
+    folder = tmp_path_factory.mktemp("tuning") / "run"
+    assert train(tiny_tuning_config(out=folder), "train_tuning") == 0
+    return folder
+
+
+def test_the_plans_of_a_run_are_measured(finished):
+    (row,) = read_checked_json(finished / "results.json", "tuning results", 1)["programs"]
+    assert row["error"] or row["low"] <= row["ratio"] <= row["high"]
+    plan = Plan.from_json(row["plan"])
+    assert plan.num_decisions >= len(row["decisions"])
+    text = (finished / "table.txt").read_text()
+    assert row["benchmark"] in text
+    assert "predicted: default / policy " in text
+    assert len(list(finished.glob("**/events.out.tfevents.*"))) == 2
+
+
+def test_same_seed_same_policy(finished, tmp_path):
+    again = tmp_path / "again"
+    assert train(tiny_tuning_config(out=again), "train_tuning") == 0
+    policies = [Checkpoint.load(f / "tuning" / "checkpoint.pt").policy for f in (finished, again)]
+    assert policies[0].keys() == policies[1].keys()
+    assert all(np.array_equal(policies[0][key], policies[1][key]) for key in policies[0])
+
+
+def test_its_checkpoint_is_a_policy_that_decides(finished):
+    kind, policy = load_policy(finished / "tuning" / "checkpoint.pt")
+    assert isinstance(policy, PointerActorCritic)
+    assert "rule gather-after-dot" in kind.choices
+
+
+def test_states_hold_the_offers_and_tell_flags_apart():
+    config = tiny_tuning_config()
+    kind = policy_kind("tuning", config)
+    env = TuningEnv(Module.from_text(NETWORK), max_offers=config.max_offers)
+    start = kind.encode(*env.reset())
+    number = len(env.offers)
+    assert start.item.features.shape == (number, len(OFFER_FEATURES))
+    assert start.mask.sum() == number + 1
+    flag = next(n for n, offer in enumerate(env.offers) if "vector_width" in offer.name)
+    observation, *_, info = env.step(flag)
+    after = kind.encode(observation, info)
+    # XLA's final graph is the same; the point is not.
+    assert np.array_equal(after.item.graph.nodes, start.item.graph.nodes)
+    assert after.key != start.key
+    policy = kind.new_policy()
+    assert policy.encoder.encode_items([start.item, after.item]).shape == (2, policy.encoder.width)
+
+
+def test_programs_that_cannot_be_read_have_no_times(tmp_path):
+    path = tmp_path / "broken.hlo"
+    path.write_text("HloModule broken\nENTRY e { ROOT x = f32[4] add(x, y) }")
+    worker = make_rollout_worker(tiny_tuning_config(), FlightRecorder())
+    assert isinstance(PredictTimes(benchmark=str(path)).do(worker), str)
+    found = PredictTimes(benchmark="selection/last-sorted/b16-n8192").do(worker)
+    assert found["default"] > 5 * found["rules"]
+
+
+def test_plans_that_are_not_faster_count_as_the_default():
+    outcomes = [Outcome(name, 100, 50, ("rule predicted",), 1) for name in "abc"]
+    measured = [
+        MeasuredPlan(Plan(), 2.0, 1.9, 2.1, ""),
+        MeasuredPlan(Plan(), 0.5, 0.4, 0.6, ""),
+        MeasuredPlan.lost("outputs differ"),
+    ]
+    measure = Measure("predicted_time", {name: {"default": 100, "rules": 25} for name in "abc"})
+    text = table_text(outcomes, measured, measure)
+    assert f"not faster: {2 ** (1 / 3):.3f} " in text
+    assert "2 plans: 1.000" in text
+    assert "default / policy 2.000, rules / policy 0.500" in text
+    assert "outputs differ" in text
+    assert table_text([], [], measure) == "no benchmark was held out"

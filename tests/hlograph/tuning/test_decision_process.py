@@ -1,0 +1,122 @@
+"""Decisions about a program, one by one: what is offered, what follows, and what it is worth."""
+
+from __future__ import annotations
+
+import pytest
+
+from hlograph import HloError, Module, UnknownNameError, corpus
+from hlograph.plans.errors import PlanError
+from hlograph.programs import Program
+from hlograph.transforms.rules import rules
+from hlograph.tuning.decision_process import DecisionProcess
+from hlograph.tuning.kernel_seconds import RatedKernels
+from hlograph.tuning.knobs import Point
+from hlograph.tuning.offers import offer_kinds
+from hlograph.tuning.versions import STEPS
+
+LOOP = """HloModule loop
+body {
+  state = (s32[], f32[4096]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  x = f32[4096] get-tuple-element(state), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  y = f32[4096] sine(x)
+  ROOT both = (s32[], f32[4096]) tuple(next, y)
+}
+condition {
+  state = (s32[], f32[4096]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  end = s32[] constant(100)
+  ROOT go = pred[] compare(i, end), direction=LT
+}
+ENTRY main {
+  x = f32[4096] parameter(0)
+  zero = s32[] constant(0)
+  start = (s32[], f32[4096]) tuple(zero, x)
+  loop = (s32[], f32[4096]) while(start), condition=condition, body=body
+  ROOT y = f32[4096] get-tuple-element(loop), index=1
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def process():
+    return DecisionProcess(Program.of(Module.from_text(LOOP)))
+
+
+def test_offers_of_a_loop(process):
+    state = process.state(Point())
+    offered = {offer.name: offer for offer in state.offers}
+    assert len(offered) == len(state.offers)
+    assert {offer.kind for offer in state.offers} <= set(offer_kinds())
+    unrolled = offered["rule unroll-loop:4"]
+    assert unrolled.places == 1
+    # What rules are about is found again in the optimized module.
+    names = state.module.graph().names()
+    assert set(unrolled.touched) <= set(names)
+    one = next(offer for offer in state.offers if offer.kind == "one-kernel")
+    assert set(one.touched) <= set(unrolled.touched)
+    small = next(offer for offer in state.offers if "small_while_loop" in offer.name)
+    assert small.share == 1
+    assert not any("dot" in offer.kind for offer in state.offers)
+
+
+def test_a_decision_leads_to_a_point_and_its_plan(process):
+    offered = {offer.name: offer for offer in process.state(Point()).offers}
+    unrolled = process.after(Point(), offered["rule unroll-loop:4"])
+    assert set(unrolled.values) == {STEPS}
+    assert process.plan(unrolled).steps[-1].startswith("unroll-loop:4(")
+    wide = offered["flags xla_cpu_prefer_vector_width = 512"]
+    both = process.after(unrolled, wide)
+    assert process.plan(both).flags == {"xla_cpu_prefer_vector_width": 512}
+    assert process.plan(both).steps == process.plan(unrolled).steps
+    assert process.follow(["rule unroll-loop:4", wide.name]) == both
+    with pytest.raises(UnknownNameError, match="no decision is called"):
+        process.follow(["rule gather-after-dot"])
+
+
+def test_a_loop_of_one_kernel_is_predicted_to_be_faster(process):
+    state = process.state(Point())
+    one = next(offer for offer in state.offers if offer.kind.startswith("one-kernel"))
+    after = process.state(process.after(Point(), one))
+    assert after.time.seconds < state.time.seconds
+    assert after.time.seconds == pytest.approx(1e-5 + sum(after.time.kernels))
+
+
+def test_decisions_that_cannot_be_taken(process):
+    with pytest.raises(PlanError, match="xla_no_such_flag"):
+        process.state(Point.of({"flags xla_no_such_flag": "true"}))
+    offer = next(o for o in process.state(Point()).offers if o.name == "rule unroll-loop:4")
+    with pytest.raises(HloError, match="rule unroll-loop:4 applies nowhere"):
+        process.after(process.after(Point(), offer), offer)
+
+
+def test_all_rules_that_are_predicted_to_save_time_are_one_offer():
+    name = "selection/last-sorted/b16-n8192"
+    process = DecisionProcess(Program.of(corpus.benchmark(name).load()))
+    state = process.state(Point())
+    offer = next(offer for offer in state.offers if offer.name == "rule predicted")
+    assert offer.saved > 0.5
+    after = process.state(process.after(Point(), offer))
+    assert after.time.seconds < state.time.seconds / 5
+
+
+def test_kinds_of_offers_have_fixed_numbers():
+    kinds = offer_kinds()
+    assert len(set(kinds)) == len(kinds)
+    assert kinds[0] == "other"
+    assert [kind for kind in kinds if kind.startswith("rule ")] == [
+        "rule predicted",
+        *(f"rule {rule.name}" for rule in rules.for_time),
+    ]
+
+
+def test_a_kernel_is_rated_once_and_takes_time_however_small():
+    rated = RatedKernels()
+    process = DecisionProcess(Program.of(Module.from_text(LOOP)), predict=rated)
+    time = process.state(Point()).time
+    assert all(seconds >= 1e-7 for seconds in time.kernels)
+    before = dict(rated._known)
+    assert process.state(Point().but("flags xla_cpu_prefer_vector_width", "512")).time == time
+    assert rated._known == before
