@@ -45,7 +45,7 @@ def test_from_races_to_tables(program, tmp_path, capsys):
     rows = list(csv.DictReader((out / "tune.csv").read_text().splitlines()))
     assert [row["competitor"] for row in rows] == [SEEDED, WIDE]
     assert {row["family"] for row in rows} == {"file"}
-    assert _plans(out, WIDE, 0)[0] == "width 512"
+    assert "width 512" in _plans(out, WIDE, 0)
     assert _plans(out, SEEDED, 0) == ["width 128"]
     for name in ("tune.md", "made.json", "programs.svg", "anytime.svg"):
         assert (out / name).is_file()
