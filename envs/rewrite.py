@@ -7,8 +7,10 @@ from typing import Any, Unpack
 
 from envs.benchmark_env import BenchmarkEnv
 from envs.benchmarks import BenchmarkSource, NamedModule
+from envs.candidate_episode import observation_space
+from envs.candidates import feature_names
 from envs.rewards import Reward
-from envs.rewrite_episode import RewriteEpisode, observation_space
+from envs.rewrite_episode import RewriteEpisode
 from envs.rewrite_runner import RewriteRunner
 from envs.rule_choice import RuleChoice, chosen_rules, preparation
 from envs.settings import EnvSettings
@@ -111,7 +113,7 @@ class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
         self.rules = chosen_rules(rules)
         self._prepare = preparation(self.rules) if prepare is None else _passes(prepare)
         self._predict = predict
-        self.observation_space = observation_space(max_candidates, predict)
+        self.observation_space = observation_space(max_candidates, len(feature_names(predict)))
         self._max_candidates = max_candidates
         self._runner = RewriteRunner(self.rules, self._quarantine, self._recorder)
 

@@ -5,23 +5,16 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-from gymnasium import spaces
-
 from envs import candidates as arrays
 from envs.benchmarks import NamedModule
-from envs.episode import Episode
-from envs.observations import GraphObservation
-from hlograph.graph.features import edge_features, node_features
+from envs.candidate_episode import CandidateEpisode
 from hlograph.module import Module
 from hlograph.transforms.rewriting import Rewrite
 
 _KEPT_MODULES = 32
-_MAX_NODES = 2**40
-_MAX_FEATURE = 1e3  # numbers of rules; logarithms stay below 70
 
 
-class RewriteEpisode(Episode):
+class RewriteEpisode(CandidateEpisode):
     """State of an episode: a module, and the rewrites that are offered.
 
     Attributes:
@@ -44,8 +37,8 @@ class RewriteEpisode(Episode):
         prepare: tuple[str, ...] = (),
         predict: bool = False,
     ) -> None:
-        super().__init__(benchmark, _start(benchmark, prepare), costs)
-        self._limit, self._prepare, self._predict = limit, prepare, predict
+        super().__init__(benchmark, _start(benchmark, prepare), costs, limit)
+        self._prepare, self._predict = prepare, predict
         self.candidates: list[Rewrite] = []
         self.num_applicable = 0
 
@@ -67,50 +60,13 @@ class RewriteEpisode(Episode):
         """
         self.num_applicable = len(found)
         self.candidates = arrays.chosen(found, self._limit, predict=self._predict)
-        mask = np.zeros(self._limit + 1, np.int8)
-        mask[: len(self.candidates)] = mask[-1] = 1
-        self.mask = mask
-
-    def withdraw(self, action: int) -> None:
-        """Masks a candidate for as long as the state does not change."""
-        self.mask = self.mask.copy()
-        self.mask[action] = 0
+        self._unmask(len(self.candidates))
 
     def observe(self) -> dict[str, Any]:
-        """Returns the observation in new arrays; see ``observation_space``."""
+        """Returns the observation in new arrays; see ``envs.candidate_episode``."""
         graph = self.module.graph()
-        rows = np.zeros((self._limit, len(arrays.feature_names(self._predict))), np.float32)
-        rows[: len(self.candidates)] = arrays.features(self.candidates, predict=self._predict)
-        return {
-            "graph": spaces.GraphInstance(
-                nodes=node_features(graph),
-                edges=edge_features(graph),
-                edge_links=np.ascontiguousarray(graph.edge_index.T),
-            ),
-            "op_counts": self.op_counts_by_opcode.copy(),
-            "action_mask": self.mask.copy(),
-            "candidates": rows,
-            "candidate_links": arrays.links(self.candidates, graph),
-        }
-
-
-def observation_space(limit: int, predict: bool = False) -> spaces.Dict:
-    """Returns the space of the observations of rewriting.
-
-    Args:
-        limit: Largest number of candidates.
-        predict: True if the predicted seconds of candidates are among their features.
-    """
-    width = len(arrays.feature_names(predict))
-    return spaces.Dict(
-        {
-            **GraphObservation(limit + 1).space.spaces,
-            "candidates": spaces.Box(-_MAX_FEATURE, _MAX_FEATURE, (limit, width), np.float32),
-            "candidate_links": spaces.Sequence(
-                spaces.Box(0, _MAX_NODES, (3,), np.int64), stack=True
-            ),
-        }
-    )
+        features = arrays.features(self.candidates, predict=self._predict)
+        return self._observation(graph, features, arrays.links(self.candidates, graph))
 
 
 def _start(benchmark: NamedModule, prepare: tuple[str, ...]) -> Module:

@@ -9,10 +9,12 @@ from typing import Any, Unpack
 
 from envs.benchmark_env import BenchmarkEnv
 from envs.benchmarks import BenchmarkSource, NamedModule
+from envs.candidate_episode import observation_space
+from envs.offers import OFFER_FEATURES
 from envs.rewards import Reward, resolve_reward, timed_states
 from envs.settings import EnvSettings
 from envs.step_result import StepResult
-from envs.tuning_episode import TuningEpisode, observation_space
+from envs.tuning_episode import TuningEpisode
 from envs.validation import Validation
 from hlograph.errors import HloError, UnknownNameError
 from hlograph.execution.equivalence import Limits, NotComparableError
@@ -118,7 +120,7 @@ class TuningEnv(BenchmarkEnv[TuningEpisode]):
         )
         self._numerics: Numerics = numerics
         self._predict, self._max_offers = predict, max_offers
-        self.observation_space = observation_space(max_offers)
+        self.observation_space = observation_space(max_offers, len(OFFER_FEATURES))
 
     @property
     def offers(self) -> tuple[Offer, ...]:

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from gymnasium import spaces
-
 from envs import offers as arrays
 from envs.benchmarks import NamedModule
-from envs.episode import Episode
-from envs.observations import GraphObservation
-from hlograph.graph.features import edge_features, node_features
+from envs.candidate_episode import CandidateEpisode
 from hlograph.inspection.module_view import Snapshot
 from hlograph.module import Module
 from hlograph.tuning.decision_process import DecisionProcess, TuningState
 from hlograph.tuning.knobs import Point
 from hlograph.tuning.offers import Offer
 
-_MAX_NODES = 2**40
-_MAX_FEATURE = 1e3  # numbers of kinds; logarithms stay below 70
 
-
-class TuningEpisode(Episode):
+class TuningEpisode(CandidateEpisode):
     """State of an episode: the decisions so far, and those that are offered.
 
     Attributes:
@@ -41,8 +33,7 @@ class TuningEpisode(Episode):
         self, benchmark: NamedModule, process: DecisionProcess, costs: bool, limit: int
     ) -> None:
         self.process, self.tuning = process, process.state(Point())
-        self._limit = limit
-        super().__init__(benchmark, self.tuning.module, costs)
+        super().__init__(benchmark, self.tuning.module, costs, limit)
         self._offer()
 
     @property
@@ -57,11 +48,6 @@ class TuningEpisode(Episode):
         self.enter(tuning.module.snapshot())
         self._offer()
 
-    def withdraw(self, action: int) -> None:
-        """Masks an offer for as long as the state does not change."""
-        self.mask = self.mask.copy()
-        self.mask[action] = 0
-
     def enter(self, snapshot: Snapshot) -> None:
         """Updates all that is known after a decision.
 
@@ -72,46 +58,16 @@ class TuningEpisode(Episode):
         self.state = self.state._replace(seconds=self.tuning.time.seconds)
 
     def observe(self) -> dict[str, Any]:
-        """Returns the observation in new arrays; see ``observation_space``."""
+        """Returns the observation in new arrays; see ``envs.candidate_episode``."""
         graph = self.module.graph()
-        rows = np.zeros((self._limit, len(arrays.OFFER_FEATURES)), np.float32)
-        rows[: len(self.offered)] = arrays.features(self.offered)
-        return {
-            "graph": spaces.GraphInstance(
-                nodes=node_features(graph),
-                edges=edge_features(graph),
-                edge_links=np.ascontiguousarray(graph.edge_index.T),
-            ),
-            "op_counts": self.op_counts_by_opcode.copy(),
-            "action_mask": self.mask.copy(),
-            "candidates": rows,
-            "candidate_links": arrays.links(self.offered, graph),
-        }
+        return self._observation(
+            graph, arrays.features(self.offered), arrays.links(self.offered, graph)
+        )
 
     def _offer(self) -> None:
         self.offered: list[Offer] = arrays.chosen(self.tuning.offers, self._limit)
-        mask = np.zeros(self._limit + 1, np.int8)
-        mask[: len(self.offered)] = mask[-1] = 1
-        self.mask = mask
+        self._unmask(len(self.offered))
 
     def _size(self) -> int:
         # Rewards divide by it.
         return max(round(1e9 * self.tuning.time.seconds), 1)
-
-
-def observation_space(limit: int) -> spaces.Dict:
-    """Returns the space of the observations of tuning.
-
-    Args:
-        limit: Largest number of offers.
-    """
-    shape = (limit, len(arrays.OFFER_FEATURES))
-    return spaces.Dict(
-        {
-            **GraphObservation(limit + 1).space.spaces,
-            "candidates": spaces.Box(-_MAX_FEATURE, _MAX_FEATURE, shape, np.float32),
-            "candidate_links": spaces.Sequence(
-                spaces.Box(0, _MAX_NODES, (3,), np.int64), stack=True
-            ),
-        }
-    )

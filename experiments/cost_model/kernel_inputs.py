@@ -12,7 +12,7 @@ from hlograph.graph.features import NODE_FEATURES
 from hlograph.kernel_times import default_rates
 from hlograph.module import Module
 from hlograph.profiling.optimized_module import known_trips
-from hlograph.tuning.kernel_seconds import LEAST_SECONDS
+from hlograph.tuning.kernel_seconds import LEAST_SECONDS, rated_seconds
 
 LAYOUT_FEATURES = ("is_row_major", "log_minor_dim")
 """Features of nodes beside ``NODE_FEATURES``: 1 if the last dimension is the minor one, and so on
@@ -98,7 +98,7 @@ def _numbers(text: str, module: Module) -> NDArray[np.float32]:
         "log_flops": math.log1p(max(cost.flops, 0.0)),
         "log_bytes": math.log1p(max(cost.bytes_accessed, 0.0)),
         "log_transcendentals": math.log1p(max(cost.transcendentals, 0.0)),
-        "log_predicted": math.log(max(predicted_seconds(module), LEAST_SECONDS)),
+        "log_predicted": math.log(rated_seconds(module, default_rates())),
         "log_partitions": math.log(math.prod(int(part) for part in parts if part)),
         "log_trips": math.log(max([1, *known_trips(text)])),
         "log_instructions": math.log1p(module.op_count),
@@ -108,8 +108,3 @@ def _numbers(text: str, module: Module) -> NDArray[np.float32]:
         **({kind[1]: 1.0} if kind else {}),
     }
     return np.array([values.get(name, 0.0) for name in NUMBERS], np.float32)
-
-
-def predicted_seconds(module: Module) -> float:
-    """Returns the seconds of a kernel by the rates that come with hlograph."""
-    return default_rates().predict_module(module._native)  # pyright: ignore[reportPrivateUsage]

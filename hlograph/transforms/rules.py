@@ -69,6 +69,14 @@ class Rules(Named[Rule]):
         """All rules that give a computation another form (``Rule.for_time``)."""
         return tuple(rule for rule in self if rule.for_time)
 
+    def names_for_time(self, *, exact: bool) -> tuple[str, ...]:
+        """Returns the names of the rules for time, or of those that keep every bit of the results.
+
+        Args:
+            exact: True leaves out rules that round differently.
+        """
+        return tuple(rule.name for rule in self.for_time if rule.exact or not exact)
+
     def __repr__(self) -> str:
         return f"<{len(self)} rules: {', '.join(self.names[:4])}, ...>"
 

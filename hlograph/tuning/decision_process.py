@@ -11,11 +11,9 @@ from hlograph.errors import HloError, UnknownNameError
 from hlograph.measuring.compiled import Shares
 from hlograph.module import Module
 from hlograph.plans import Numerics, Plan
-from hlograph.plans.placing import place
 from hlograph.profiling.kernel_modules import kernel_modules
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.programs import Program
-from hlograph.transforms.rules import rules
 from hlograph.transforms.sweeping import PREPARATION, greedy_sweeps, sweep
 from hlograph.tuning.kernel_seconds import PredictedTime, PredictTime, RatedKernels
 from hlograph.tuning.knobs import Point
@@ -77,9 +75,7 @@ class DecisionProcess:
         steps = steps_of(point) or PREPARATION
         module = self._sources(steps_of(point)).clone()
         if offer.value == PREDICTED:
-            exact = self._versions.numerics == "exact"
-            names = [rule.name for rule in rules.for_time if rule.exact or not exact]
-            new = tuple(greedy_sweeps(module, names))
+            new = tuple(greedy_sweeps(module, self._versions.rules))
         else:
             new = sweep(module, offer.value)
         if not new:
@@ -120,8 +116,7 @@ class DecisionProcess:
         """
         version = self._versions.version(point)
         places = self._versions.places(version)
-        placements = places.placements(point.at("fusion", "kernel"))
-        proto = place(places.proto, placements) if placements else places.proto
+        proto = places.placed(point.at("fusion", "kernel"))
         program = OptimizedModule.from_proto(proto)
         kernels = kernel_modules(program)
         time = self._predict(kernels, version.plan.flags)

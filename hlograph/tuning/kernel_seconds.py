@@ -68,12 +68,17 @@ class RatedKernels:
 
     def _seconds(self, text: str) -> float:
         if text not in self._known:
-            self._known[text] = max(self._rated(text), LEAST_SECONDS)
+            self._known[text] = self._rated(text)
         return self._known[text]
 
     def _rated(self, text: str) -> float:
         # A loop or branch whose bodies have kernels of their own is an opcode alone.
         if not text.startswith("HloModule"):
-            return 0.0
-        native = Module.from_text(text)._native  # pyright: ignore[reportPrivateUsage]
-        return self._rates.predict_module(native)
+            return LEAST_SECONDS
+        return rated_seconds(Module.from_text(text), self._rates)
+
+
+def rated_seconds(kernel: Module, rates: Rates) -> float:
+    """Returns the seconds of one call of a kernel by rates, at least ``LEAST_SECONDS``."""
+    native = kernel._native  # pyright: ignore[reportPrivateUsage]
+    return max(rates.predict_module(native), LEAST_SECONDS)

@@ -125,9 +125,8 @@ def _sweeps(
     versions: Versions, source: Module, program: OptimizedModule, shares: Shares
 ) -> Iterator[Offer]:
     """Yields the rules for time that apply, and all that are predicted to save time, as one."""
-    exact = versions.numerics == "exact"
     found: dict[str, list[Rewrite]] = {}
-    for rewrite in source.rewrites([one for one in rules.for_time if one.exact or not exact]):
+    for rewrite in source.rewrites(versions.rules):
         found.setdefault(rewrite.rule, []).append(rewrite)
     if not found:
         return

@@ -80,6 +80,15 @@ class PlaceKnobs:
         chosen.sort(key=lambda placement: _ORDER.index(placement.decision))
         return tuple(place_all(self._proto, chosen)) if chosen else ()
 
+    def placed(self, values: Mapping[str, str]) -> bytes:
+        """Returns the module with the placements for values of knobs.
+
+        Raises:
+            PlanError: jaxlib does not read the module with the placements.
+        """
+        placements = self.placements(values)
+        return place(self._proto, placements) if placements else self._proto
+
     def kernels(self, values: Mapping[str, str]) -> list[KernelModule]:
         """Returns the kernels of the module with the placements for values of knobs.
 
@@ -88,9 +97,7 @@ class PlaceKnobs:
         Raises:
             PlanError: jaxlib does not read the module with the placements.
         """
-        placements = self.placements(values)
-        proto = place(self._proto, placements) if placements else self._proto
-        return kernel_modules(OptimizedModule.from_proto(proto))
+        return kernel_modules(OptimizedModule.from_proto(self.placed(values)))
 
     def values_of(self, placements: Iterable[Placement]) -> dict[str, str]:
         """Returns the values of knobs that make placements, those at all their places."""

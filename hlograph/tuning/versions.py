@@ -70,6 +70,11 @@ class Versions:
         counts = self.program.module().op_counts()
         return [OPCODES[number] for number in np.flatnonzero(counts)]
 
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Names of the rules for time that the class of results allows."""
+        return rules.names_for_time(exact=self.numerics == "exact")
+
     def version(self, point: Point) -> Version:
         """Returns the version that the placements of a point are about.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from experiments.policies.shipped import FOLDER
 from hlograph.errors import HloError, WorkerLostError
 from hlograph.isolation import Limits, OneWorker
 from hlograph.measuring.trial import Outcome
@@ -18,7 +19,7 @@ from hlograph.tuning.decision_process import DecisionProcess
 if TYPE_CHECKING:
     from hlograph.isolation import FlightRecorder
 
-SHIPPED = Path(__file__).parents[3] / "models" / "shipped" / "tuning-seed0.checkpoint"
+SHIPPED = FOLDER / "tuning-seed0.checkpoint"
 """The policy that comes with the project."""
 
 _SECONDS, _MEMORY = 300.0, 16 << 30

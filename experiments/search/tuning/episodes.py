@@ -4,7 +4,6 @@ from pathlib import Path
 
 from envs import TuningEnv
 from envs.benchmarks import NamedModule
-from envs.rewards import LogDrop
 from experiments.policies.checkpoint import load_policy
 from experiments.policies.tuning import TuningKind, predictor
 from experiments.workers.lockstep import Lockstep
@@ -42,11 +41,11 @@ class PlayedPolicy:
             numerics=numerics,
             predict=predict,
             max_offers=config.max_offers,
-            reward=LogDrop(call_cost=config.call_cost),
             horizon=config.play_horizon,
             costs=False,
         )
         self._name, self._envs = program.name, Lockstep(kind, [env])
+        # The episodes are of the program as HLO; a plan is about its own form.
         self._process = DecisionProcess(program, numerics, predict)
 
     def plan(self, episode: int) -> Plan:

@@ -39,8 +39,7 @@ class Forms:
 
     def __init__(self, program: Program, numerics: Numerics) -> None:
         self._program = program
-        names = [rule.name for rule in rules.for_time if rule.exact or numerics != "exact"]
-        self._sweeps = Sweeps(program, tuple(names))
+        self._sweeps = Sweeps(program, rules.names_for_time(exact=numerics == "exact"))
         self._waiting: list[Choice] | None = None
         self._made: dict[tuple[Choice, ...], str] = {}
         self._told: dict[str, float] = {}
