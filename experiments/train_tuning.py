@@ -1,10 +1,10 @@
-"""Trains a graph attention policy to decide how XLA:CPU compiles a program.
+"""Trains policies to decide how XLA:CPU compiles a program: graph attention, and op counts.
 
     python -m experiments.train_tuning
     python -m experiments.train_tuning --times rates --seed 1
     python -m experiments.train_tuning --resume runs/NAME
 
-Rewards are drops of predicted times. Ends with a table of held-out programs, whose plans are
+Rewards are drops of predicted times. Ends with tables of held-out programs, whose plans are
 measured beside jaxlib's default.
 """
 

@@ -48,6 +48,7 @@ class CandidateEncoder(Encoder):
         super().__init__()
         self.graph = GATEncoder(schema, gat)
         self.slots, self.roles, self.candidate_width = slots, roles, config.width
+        self.state_width = self.graph.width
         self.rule = nn.Embedding(rules, config.width)
         self.features = nn.Linear(features - 1, config.width)
         # A node means something else to a candidate that is applied there than to one that
@@ -57,7 +58,7 @@ class CandidateEncoder(Encoder):
         self.mix = nn.Sequential(
             nn.LayerNorm(config.width), nn.GELU(), nn.Linear(config.width, config.width)
         )
-        self.width = self.graph.width + slots * config.width
+        self.width = self.state_width + slots * config.width
 
     def store(self) -> CandidateGraphs:
         """Returns an empty store of graphs and candidates."""

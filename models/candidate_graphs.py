@@ -95,11 +95,27 @@ class CandidateGraphs(RefinedGraphs):
         links = [self._links[number] for number in numbers]
         lengths = [len(rows) for rows in links]
         all_links = torch.from_numpy(np.concatenate(links))
+        state, slot = slots_of(features)
         return Candidates(
-            state=torch.from_numpy(np.repeat(np.arange(len(sizes)), sizes)),
-            slot=torch.from_numpy(np.arange(sizes.sum()) - np.repeat(first, sizes)),
+            state=state,
+            slot=slot,
             features=torch.from_numpy(np.concatenate(features)),
             linked=all_links[:, 0] + torch.from_numpy(np.repeat(first, lengths)),
             colour=all_links[:, 1].contiguous(),
             role=all_links[:, 2],
         )
+
+
+def slots_of(features: Sequence[np.ndarray]) -> tuple[Tensor, Tensor]:
+    """Returns the places of candidates that are concatenated state by state.
+
+    Args:
+        features: The rows of the candidates of each state.
+
+    Returns:
+        int64 [P], number of its state; int64 [P], number among the candidates of its state.
+    """
+    sizes = np.array([len(rows) for rows in features])
+    first = np.cumsum(sizes) - sizes
+    state = torch.from_numpy(np.repeat(np.arange(len(sizes)), sizes))
+    return state, torch.from_numpy(np.arange(sizes.sum()) - np.repeat(first, sizes))

@@ -6,16 +6,17 @@ import torch
 from torch import Tensor, nn
 
 from models.actor_critic import ActorCritic, masked_log_probs
+from models.candidate_counts import CandidateCountsEncoder
 from models.candidate_encoder import CandidateEncoder
 from models.config import CandidateConfig, HeadsConfig
 
 
 class PointerActorCritic(ActorCritic):
-    """Policy that scores each candidate by itself and the graph, with shared weights.
+    """Policy that scores each candidate by itself and the state, with shared weights.
 
-    Additive attention of the graph over its candidates, whose weights are the policy: pointer
+    Additive attention of the state over its candidates, whose weights are the policy: pointer
     networks (Vinyals et al. 2015, arXiv:1506.03134, equation 3). Stopping has a head of its own.
-    The value sees the graph, not what is offered, for that follows from it.
+    The value sees the graph or the op counts, not what is offered, for that follows from the graph.
 
     Args:
         encoder: Encodes states and candidates.
@@ -26,15 +27,15 @@ class PointerActorCritic(ActorCritic):
 
     def __init__(
         self,
-        encoder: CandidateEncoder,
+        encoder: CandidateEncoder | CandidateCountsEncoder,
         context_width: int,
         heads: HeadsConfig,
         config: CandidateConfig,
     ) -> None:
-        graph = encoder.graph.width
-        super().__init__(encoder, context_width, 1, heads, seen_width=graph)
-        self._graph, self._slots = graph, encoder.slots
-        self.query = nn.Linear(graph + context_width, config.score_width)
+        seen = encoder.state_width
+        super().__init__(encoder, context_width, 1, heads, seen_width=seen)
+        self._seen, self._slots = seen, encoder.slots
+        self.query = nn.Linear(seen + context_width, config.score_width)
         self.key = nn.Linear(encoder.candidate_width, config.score_width, bias=False)
         self.score = nn.Linear(config.score_width, 1, bias=False)
         # As the other heads: a policy that starts near uniform.
@@ -51,8 +52,8 @@ class PointerActorCritic(ActorCritic):
         Returns:
             Log-probabilities, float32 [B, slots + 1], and values, float32 [B].
         """
-        features = torch.cat([encoded[:, : self._graph], context], dim=1)
-        candidates = encoded[:, self._graph :].unflatten(1, (self._slots, -1))
+        features = torch.cat([encoded[:, : self._seen], context], dim=1)
+        candidates = encoded[:, self._seen :].unflatten(1, (self._slots, -1))
         met = (self.query(features).unsqueeze(1) + self.key(candidates)).tanh()
         logits = torch.cat([self.score(met).squeeze(2), self.policy_head(features)], dim=1)
         return masked_log_probs(logits, mask), self.value_head(features).squeeze(1)

@@ -25,7 +25,7 @@ FusionPass = Literal["fusion", "multi-output-fusion"]
 RewriteReward = Literal["op-count-drop", "log-drop", "cost-drop", "run-time", "final-run-time"]
 Preset = Literal["quick", "full"]
 Workers = Literal["processes", "ray", "in-process"]
-PolicyName = Literal["gnn", "op_counts", "rewrites", "fusion", "tuning"]
+PolicyName = Literal["gnn", "op_counts", "rewrites", "fusion", "tuning", "tuning_counts"]
 Times = Literal["learned", "rates"]
 
 
@@ -216,9 +216,9 @@ class FusionTrainConfig(CandidateTrainConfig):
 
 @dataclass(frozen=True)
 class TuningTrainConfig(CandidateTrainConfig):
-    """Settings of `train_tuning`."""
+    """Settings of `train_tuning`, which also trains a policy on op counts to compare with."""
 
-    kinds = ("tuning",)
+    kinds = ("tuning", "tuning_counts")
     corpus_set: CorpusSet | None = "speed"
     """Set of the corpus for training and held-out benchmarks; None is all sets."""
     train_op_limit: int = 600
@@ -234,6 +234,8 @@ class TuningTrainConfig(CandidateTrainConfig):
     """Decisions in an episode of validation and of the final table."""
     call_cost: float = 0.2
     """Price of a decision, in percent of the time."""
+    op_counts: OpCountConfig = field(default_factory=OpCountConfig)
+    """Encoder of the policy on op counts."""
     budget: float = 2.0
     """Seconds in which the final table measures each plan beside the default; 0 does not."""
 
@@ -244,6 +246,7 @@ _CLASSES: Mapping[PolicyName, type[TrainConfig]] = {
     "rewrites": RewriteTrainConfig,
     "fusion": FusionTrainConfig,
     "tuning": TuningTrainConfig,
+    "tuning_counts": TuningTrainConfig,
 }
 
 

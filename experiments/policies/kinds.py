@@ -7,10 +7,18 @@ from experiments.policies.fusion import FusionKind
 from experiments.policies.kind import PolicyKind
 from experiments.policies.pass_ordering import GNNKind, OpCountKind
 from experiments.policies.rewriting import RewritingKind
-from experiments.policies.tuning import TuningKind
+from experiments.policies.tuning import TuningCountsKind, TuningKind
 
 KINDS: Mapping[PolicyName, type[PolicyKind]] = {
-    kind.name: kind for kind in (GNNKind, OpCountKind, RewritingKind, FusionKind, TuningKind)
+    kind.name: kind
+    for kind in (
+        GNNKind,
+        OpCountKind,
+        RewritingKind,
+        FusionKind,
+        TuningKind,
+        TuningCountsKind,
+    )
 }
 
 

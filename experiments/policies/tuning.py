@@ -1,11 +1,13 @@
-"""The policy that decides how XLA:CPU compiles a program."""
+"""Policies that decide how XLA:CPU compiles a program: one sees the graph, one op counts."""
 
 import hashlib
+from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from envs import TuningEnv
 from envs.offers import OFFER_FEATURES, ROLES
@@ -15,11 +17,17 @@ from experiments.policies.candidates import pointer_policy
 from experiments.policies.config import Times, TuningTrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind
 from experiments.policies.states import STOP, State
+from hlograph.graph.vocabulary import OPCODES
 from hlograph.tuning.kernel_seconds import PredictTime, RatedKernels
 from hlograph.tuning.offers import offer_kinds
 from models.actor_critic import ActorCritic
+from models.candidate_counts import CandidateCountsEncoder, CountsAndCandidates
 from models.candidate_graphs import GraphAndCandidates
 from models.config import PPOConfig
+from models.pointer import PointerActorCritic
+
+COSTS = ("flops", "transcendentals", "bytes_accessed")
+"""Numbers of XLA's cost analysis that ``TuningCountsKind`` sees beside op counts."""
 
 _CONTEXT_WIDTH = 3
 _PLACES = OFFER_FEATURES.index("log_places")
@@ -31,15 +39,15 @@ def predictor(times: Times) -> PredictTime:
     return Predictor.load(SHIPPED) if times == "learned" else RatedKernels()
 
 
-class TuningKind(PolicyKind[TuningTrainConfig]):
-    """Policy with a pointer over the decisions that are offered."""
+class DecisionsKind(PolicyKind[TuningTrainConfig]):
+    """Base of the policies with a pointer over the decisions that are offered."""
 
-    name = "tuning"
-    label = "GNN on decisions"
     step_noun = "decisions"
     choice_noun = "kinds of decisions"
     table = "times"
     avoids_repeats = True
+    costs: ClassVar[bool] = False
+    """True if XLA's cost analysis of each state is observed."""
 
     def __init__(self, config: TuningTrainConfig) -> None:
         super().__init__(config)
@@ -51,16 +59,15 @@ class TuningKind(PolicyKind[TuningTrainConfig]):
         """Settings of PPO."""
         return self.config.ppo
 
-    def make_policy(self) -> ActorCritic:
-        """Returns a policy with one slot for each offer."""
-        return pointer_policy(
-            self.config,
-            self.config.max_offers,
-            OFFER_FEATURES,
-            _CONTEXT_WIDTH,
-            len(self.choices),
-            ROLES,
-        )
+    @abstractmethod
+    def item(self, observation: Any, info: Mapping[str, Any], offered: NDArray[np.float32]) -> Any:
+        """Returns the input of the encoder.
+
+        Args:
+            observation: Observation of ``TuningEnv``.
+            info: Its info.
+            offered: Features of the offers, float32 ``[offers, len(OFFER_FEATURES)]``.
+        """
 
     def encode(self, observation: Any, info: Mapping[str, Any]) -> State:
         """Returns the state for an observation of ``TuningEnv`` and its info.
@@ -68,7 +75,6 @@ class TuningKind(PolicyKind[TuningTrainConfig]):
         The context holds the logarithms of the predicted seconds and of what the decisions so far
         have saved, and the number of decisions that can be taken.
         """
-        graph, links = observation["graph"], observation["candidate_links"]
         rows = observation["candidates"]
         offered = rows[: np.count_nonzero(rows[:, _PLACES])]  # each has a place
         key = hashlib.blake2b(f"{info['benchmark']}\n{info['point']}".encode(), digest_size=16)
@@ -76,7 +82,7 @@ class TuningKind(PolicyKind[TuningTrainConfig]):
         context = [np.log(1e-9 * info["size"]) / 8, saved / 4, np.log1p(info["num_offers"]) / 7]
         return State(
             key=key.hexdigest(),
-            item=GraphAndCandidates(graph, offered, links),
+            item=self.item(observation, info, offered),
             context=np.array(context, np.float32),
             mask=np.asarray(info["action_mask"], dtype=bool),
         )
@@ -90,8 +96,63 @@ class TuningKind(PolicyKind[TuningTrainConfig]):
             max_offers=config.max_offers,
             reward=LogDrop(call_cost=config.call_cost),
             horizon=config.horizon if request.learns else config.play_horizon,
-            costs=False,
+            costs=self.costs,
             timings=True,
             quarantine=request.quarantine,
             recorder=request.recorder,
         ).fork
+
+
+class TuningKind(DecisionsKind):
+    """Policy that sees the typed graph, and the nodes that each decision is about."""
+
+    name = "tuning"
+    label = "GNN on decisions"
+
+    def make_policy(self) -> ActorCritic:
+        """Returns a policy with one slot for each offer."""
+        return pointer_policy(
+            self.config,
+            self.config.max_offers,
+            OFFER_FEATURES,
+            _CONTEXT_WIDTH,
+            len(self.choices),
+            ROLES,
+        )
+
+    def item(
+        self, observation: Any, info: Mapping[str, Any], offered: NDArray[np.float32]
+    ) -> GraphAndCandidates:
+        """See ``DecisionsKind.item``."""
+        del info
+        return GraphAndCandidates(observation["graph"], offered, observation["candidate_links"])
+
+
+class TuningCountsKind(DecisionsKind):
+    """Policy that sees op counts and XLA's cost analysis, and the same features of decisions."""
+
+    name = "tuning_counts"
+    label = "op counts on decisions"
+    costs = True
+
+    def make_policy(self) -> ActorCritic:
+        """Returns a policy with an MLP in place of the graph encoder."""
+        config = self.config
+        encoder = CandidateCountsEncoder(
+            len(OPCODES) + len(COSTS),
+            config.op_counts,
+            config.candidates,
+            slots=config.max_offers,
+            rules=len(self.choices),
+            features=len(OFFER_FEATURES),
+        )
+        return PointerActorCritic(encoder, _CONTEXT_WIDTH, config.heads, config.candidates)
+
+    def item(
+        self, observation: Any, info: Mapping[str, Any], offered: NDArray[np.float32]
+    ) -> CountsAndCandidates:
+        """See ``DecisionsKind.item``."""
+        # The analysis counts -1 for custom calls.
+        costs = np.maximum([info[name] for name in COSTS], 0.0)
+        counts = np.concatenate([observation["op_counts"], costs])
+        return CountsAndCandidates(counts.astype(np.float32), offered)

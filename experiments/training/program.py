@@ -144,7 +144,7 @@ def _table(kinds: "Sequence[PolicyKind]") -> "FinalTable":
         case "kernels":
             return KernelTable()
         case "times":
-            return TimeTable()
+            return TimeTable(kinds)
         case "op counts":
             return OpCountTable(kinds)
 

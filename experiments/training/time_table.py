@@ -9,6 +9,7 @@ from tqdm import tqdm
 from experiments.outcomes.evaluation import Measure, Outcome
 from experiments.outcomes.markdown import markdown_table
 from experiments.outcomes.metrics import geometric_mean
+from experiments.policies.kind import PolicyKind
 from experiments.training.final_tables import FinalTable, without
 from experiments.training.loop import Splits
 from experiments.workers.task_runner import TaskRunner
@@ -23,7 +24,14 @@ _HEADS = ("program", "decisions", "predicted", "measured", "95 % interval", "not
 
 
 class TimeTable(FinalTable):
-    """Predicted times, and measured ones of jaxlib's default over the policy's plans."""
+    """Predicted times, and measured ones of jaxlib's default over the policies' plans.
+
+    Args:
+        kinds: Kinds of policy that are trained.
+    """
+
+    def __init__(self, kinds: Sequence[PolicyKind]) -> None:
+        self._labels = {kind.name: kind.label for kind in kinds}
 
     def prepare(self, splits: Splits, runner: TaskRunner) -> Splits:
         """See ``FinalTable.prepare``. Leaves out what jaxlib does not compile."""
@@ -43,23 +51,39 @@ class TimeTable(FinalTable):
     def finish(
         self, outcomes: Mapping[str, Sequence[Outcome]], runner: TaskRunner, folder: Path
     ) -> str:
-        """See ``FinalTable.finish``."""
-        (of_policy,) = outcomes.values()
-        tasks = [MeasurePlan(outcome=outcome) for outcome in of_policy]
-        what = "measuring the plans"
-        found = runner.run(tasks, what, give_up=True, progress=what)
-        measured = [
-            MeasuredPlan.lost(str(one)) if isinstance(one, WorkerLostError) else one
-            for one in found
-        ]
-        text = table_text(of_policy, measured, self.measure)
-        content = [
-            {"benchmark": outcome.benchmark, "decisions": list(outcome.passes)} | one.to_json()
-            for outcome, one in zip(of_policy, measured, strict=True)
-        ]
-        write_checked_json(folder / "results.json", "tuning results", 1, {"programs": content})
+        """See ``FinalTable.finish``. Plans that several policies found are measured once."""
+        measured = _measured([one for several in outcomes.values() for one in several], runner)
+        content, texts = [], []
+        for name, several in outcomes.items():
+            times = [measured[_decisions(outcome)] for outcome in several]
+            texts.append(f"{self._labels[name]}\n\n{table_text(several, times, self.measure)}")
+            content += [
+                {"policy": name, "benchmark": outcome.benchmark, "decisions": list(outcome.passes)}
+                | one.to_json()
+                for outcome, one in zip(several, times, strict=True)
+            ]
+        write_checked_json(folder / "results.json", "tuning results", 2, {"programs": content})
+        text = "\n\n".join(texts)
         write_text_atomically(folder / "table.txt", text + "\n")
         return text
+
+
+def _decisions(outcome: Outcome) -> tuple[str, tuple[str, ...]]:
+    return outcome.benchmark, tuple(outcome.passes)
+
+
+def _measured(
+    outcomes: Sequence[Outcome], runner: TaskRunner
+) -> dict[tuple[str, tuple[str, ...]], MeasuredPlan]:
+    """Measures the plans of outcomes, by benchmark and decisions."""
+    distinct = {_decisions(outcome): outcome for outcome in outcomes}
+    what = "measuring the plans"
+    tasks = [MeasurePlan(outcome=outcome) for outcome in distinct.values()]
+    found = runner.run(tasks, what, give_up=True, progress=what)
+    return {
+        key: MeasuredPlan.lost(str(one)) if isinstance(one, WorkerLostError) else one
+        for key, one in zip(distinct, found, strict=True)
+    }
 
 
 def table_text(

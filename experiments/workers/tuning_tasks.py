@@ -87,8 +87,12 @@ class MeasurePlan(Task):
         config, benchmark = worker.config, self.outcome.benchmark
         assert isinstance(config, TuningTrainConfig)
         worker.recorder.begin(f"measuring {benchmark}".encode(), config.check_seconds)
-        plan = decided(self.outcome, config)
-        worker.recorder.end()
+        try:
+            plan = decided(self.outcome, config)
+        except HloError as error:
+            return MeasuredPlan.lost(str(error))
+        finally:
+            worker.recorder.end()
         if plan.is_empty:
             return MeasuredPlan(plan, 1.0, 1.0, 1.0, "")
         job = Job(Program.of(load(benchmark)), seed=config.seed)

@@ -5,7 +5,7 @@ from pathlib import Path
 from envs import TuningEnv
 from envs.benchmarks import NamedModule
 from experiments.policies.checkpoint import load_policy
-from experiments.policies.tuning import TuningKind, predictor
+from experiments.policies.tuning import DecisionsKind, predictor
 from experiments.workers.lockstep import Lockstep
 from experiments.workers.playing import play_drawn, play_greedily
 from hlograph.errors import HloError
@@ -32,7 +32,7 @@ class PlayedPolicy:
 
     def __init__(self, program: Program, numerics: Numerics, checkpoint: Path) -> None:
         kind, self._policy = load_policy(checkpoint)
-        if not isinstance(kind, TuningKind):
+        if not isinstance(kind, DecisionsKind):
             raise HloError(f"expected a policy of train_tuning in {checkpoint}, got {kind.name}")
         config, predict = kind.config, predictor(kind.config.times)
         module = program.module()
@@ -42,7 +42,7 @@ class PlayedPolicy:
             predict=predict,
             max_offers=config.max_offers,
             horizon=config.play_horizon,
-            costs=False,
+            costs=kind.costs,
         )
         self._name, self._envs = program.name, Lockstep(kind, [env])
         # The episodes are of the program as HLO; a plan is about its own form.

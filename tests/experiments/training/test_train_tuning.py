@@ -11,12 +11,14 @@ from experiments.outcomes.evaluation import Measure, Outcome
 from experiments.policies.checkpoint import Checkpoint, load_policy
 from experiments.policies.config import TuningTrainConfig
 from experiments.policies.kinds import policy_kind
+from experiments.policies.tuning import COSTS, TuningCountsKind
 from experiments.training.presets import TUNING_PRESETS
 from experiments.training.program import train
 from experiments.training.time_table import table_text
-from experiments.workers.tuning_tasks import MeasuredPlan, PredictTimes
+from experiments.workers.tuning_tasks import MeasuredPlan, MeasurePlan, PredictTimes
 from experiments.workers.worker import make_rollout_worker
 from hlograph import Module
+from hlograph.graph.vocabulary import OPCODES
 from hlograph.isolation import FlightRecorder
 from hlograph.plans import Plan
 from hlograph.storage.checked_file import read_checked_json
@@ -62,22 +64,27 @@ def finished(tmp_path_factory, own_lock):
 
 
 def test_the_plans_of_a_run_are_measured(finished):
-    (row,) = read_checked_json(finished / "results.json", "tuning results", 1)["programs"]
-    assert row["error"] or row["low"] <= row["ratio"] <= row["high"]
-    plan = Plan.from_json(row["plan"])
-    assert plan.num_decisions >= len(row["decisions"])
+    rows = read_checked_json(finished / "results.json", "tuning results", 2)["programs"]
+    assert [row["policy"] for row in rows] == ["tuning", "tuning_counts"]
     text = (finished / "table.txt").read_text()
-    assert row["benchmark"] in text
-    assert "predicted: default / policy " in text
-    assert len(list(finished.glob("**/events.out.tfevents.*"))) == 2
+    for row in rows:
+        assert row["error"] or row["low"] <= row["ratio"] <= row["high"]
+        plan = Plan.from_json(row["plan"])
+        assert plan.num_decisions >= len(row["decisions"])
+        assert text.count(row["benchmark"]) == 2
+    assert text.count("predicted: default / policy ") == 2
+    assert "GNN on decisions" in text
+    assert "op counts on decisions" in text
+    assert len(list(finished.glob("**/events.out.tfevents.*"))) == 3
 
 
-def test_same_seed_same_policy(finished, tmp_path):
+def test_same_seed_same_policies(finished, tmp_path):
     again = tmp_path / "again"
     assert train(tiny_tuning_config(out=again), "train_tuning") == 0
-    policies = [Checkpoint.load(f / "tuning" / "checkpoint.pt").policy for f in (finished, again)]
-    assert policies[0].keys() == policies[1].keys()
-    assert all(np.array_equal(policies[0][key], policies[1][key]) for key in policies[0])
+    for kind in ("tuning", "tuning_counts"):
+        one, other = (Checkpoint.load(f / kind / "checkpoint.pt").policy for f in (finished, again))
+        assert one.keys() == other.keys()
+        assert all(np.array_equal(one[key], other[key]) for key in one)
 
 
 def test_its_checkpoint_is_a_policy_that_decides(finished):
@@ -102,6 +109,30 @@ def test_states_hold_the_offers_and_tell_flags_apart():
     assert after.key != start.key
     policy = kind.new_policy()
     assert policy.encoder.encode_items([start.item, after.item]).shape == (2, policy.encoder.width)
+
+
+def test_op_counts_stand_for_the_graph():
+    config = tiny_tuning_config()
+    kind = policy_kind("tuning_counts", config)
+    assert isinstance(kind, TuningCountsKind)
+    env = TuningEnv(Module.from_text(NETWORK), max_offers=config.max_offers, costs=True)
+    observation, info = env.reset()
+    state = kind.encode(observation, info)
+    assert state.item.counts[: len(OPCODES)].sum() == info["op_count"]
+    assert state.item.counts[len(OPCODES) + COSTS.index("flops")] == max(info["flops"], 0)
+    assert state.key == policy_kind("tuning", config).encode(observation, info).key
+    with_graph = policy_kind("tuning", config).encode(observation, info)
+    assert np.array_equal(state.item.features, with_graph.item.features)
+    policy = kind.new_policy()
+    assert policy.encoder.encode_items([state.item]).shape == (1, policy.encoder.width)
+
+
+def test_decisions_that_are_not_offered_lose_their_measurement():
+    worker = make_rollout_worker(tiny_tuning_config(), FlightRecorder())
+    outcome = Outcome("selection/last-sorted/b16-n8192", 2, 1, ("rule of-another-version",), 1)
+    found = MeasurePlan(outcome=outcome).do(worker)
+    assert found.ratio == 0
+    assert "of-another-version" in found.error
 
 
 def test_programs_that_cannot_be_read_have_no_times(tmp_path):
