@@ -1,8 +1,12 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
 #include "hlograph/native/module/work.h"
 #include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -29,6 +33,20 @@ std::optional<int64_t> Integer(const xla::HloInstruction* instruction) {
     return std::nullopt;
   }
   return instruction->literal().GetFirstInteger();
+}
+
+// What XLA has found out and written into the loop's configuration. jaxlib's configurations have
+// fields that the linked XLA's message lacks, so the JSON is not read as that message.
+std::optional<double> Known(const xla::HloInstruction* loop) {
+  if (!loop->has_backend_config()) return std::nullopt;
+  constexpr absl::string_view kCount = "\"known_trip_count\":{\"n\":\"";
+  const std::string& text = loop->raw_backend_config_string();
+  const size_t found = absl::string_view(text).find(kCount);
+  if (found == absl::string_view::npos) return std::nullopt;
+  absl::string_view rest = absl::string_view(text).substr(found + kCount.size());
+  int64_t count = 0;
+  if (!absl::SimpleAtoi(rest.substr(0, rest.find('"')), &count) || count < 0) return std::nullopt;
+  return static_cast<double>(count);
 }
 
 // The number of the element of the loop's state that an instruction of the loop reads.
@@ -76,6 +94,7 @@ double Steps(int64_t from, int64_t to, int64_t step, bool inclusive) {
 }  // namespace
 
 double TripCount(const xla::HloInstruction* loop) {
+  if (const std::optional<double> known = Known(loop); known.has_value()) return *known;
   if (loop->operand_count() != 1) return kUnknownTripCount;
   const xla::HloInstruction* test = loop->while_condition()->root_instruction();
   if (test->opcode() != xla::HloOpcode::kCompare || test->operand_count() != 2) {

@@ -294,6 +294,18 @@ def test_trip_counts(settings, trips):
     assert found.get("iterations", 0) == trips
 
 
+@pytest.mark.parametrize(
+    ("known", "trips"),
+    [('{"n":"300"}', 300), ('{"n":"0"}', 0), ('{"n":"many"}', 10), ('{"n":"-1"}', 10), ("{}", 10)],
+)
+def test_trip_counts_that_xla_has_found_out_come_first(known, trips):
+    text = loop().replace(
+        "while(s),", f'while(s), backend_config={{"known_trip_count":{known},"new_field":[]}},'
+    )
+    found = work_of(hlograph.Module.from_text("HloModule m\n" + text))
+    assert found.get("tanh_elements", 0) == 1000 * trips
+
+
 def test_trip_count_of_an_unrolled_loop():
     jax = pytest.importorskip("jax")
 
