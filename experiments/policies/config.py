@@ -237,7 +237,10 @@ class TuningTrainConfig(CandidateTrainConfig):
     op_counts: OpCountConfig = field(default_factory=OpCountConfig)
     """Encoder of the policy on op counts."""
     budget: float = 2.0
-    """Seconds in which the final table measures each plan beside the default; 0 does not."""
+    """Seconds in which each plan is measured beside the default."""
+    measure_validation: bool = True
+    """True if the plans on validation benchmarks are measured, and the policy is kept whose plans
+    are fastest. The same seed may then keep another policy. Otherwise predicted times choose."""
 
 
 _CLASSES: Mapping[PolicyName, type[TrainConfig]] = {

@@ -8,7 +8,7 @@ from experiments.outcomes.benchmarks import Reference
 from experiments.outcomes.evaluation import Measure, Outcome
 from experiments.outcomes.results import Result, save, table_text
 from experiments.policies.kind import PolicyKind
-from experiments.training.loop import Splits
+from experiments.training.loop import Judgement, Splits
 from experiments.workers.task_runner import TaskRunner
 from hlograph.errors import HloError
 
@@ -30,6 +30,19 @@ class FinalTable(ABC):
         Returns:
             The benchmarks without those that cannot be measured.
         """
+
+    def judge(self, outcomes: Sequence[Outcome], runner: TaskRunner) -> Judgement | None:
+        """Measures results on the validation benchmarks, to choose the policy to keep.
+
+        Args:
+            outcomes: Results of a policy.
+            runner: Runs the tasks.
+
+        Returns:
+            None here: the results tell all that is compared.
+        """
+        del outcomes, runner
+        return None
 
     @abstractmethod
     def finish(

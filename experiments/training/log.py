@@ -106,6 +106,10 @@ class TrainingLog:
         self._speedup(outcomes, "validation", steps)
         return ratios
 
+    def judgement(self, scalars: Mapping[str, float], steps: int) -> None:
+        """Writes measurements of results on the validation benchmarks."""
+        self._write(scalars, steps)
+
     def test(self, outcomes: Sequence[Outcome], steps: int, settings: Mapping[str, Any]) -> None:
         """Writes the held-out ratios, with the settings for the hparams tab."""
         ratios = self._measure.of(outcomes)

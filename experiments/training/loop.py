@@ -3,9 +3,10 @@
 import copy
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -37,6 +38,19 @@ class Splits:
     """Benchmarks that are played in the end."""
 
 
+class Judgement(NamedTuple):
+    """Measurements of results on the validation benchmarks."""
+
+    score: float
+    """Figure that chooses the policy to keep; higher is better."""
+    scalars: Mapping[str, float]
+    """Figures for the log, by tag."""
+
+
+Judge = Callable[[Sequence[Outcome]], Judgement | None]
+"""Measures results on the validation benchmarks; None if it measures nothing."""
+
+
 class Training:
     """Training of one policy, from the start or from a checkpoint in its folder.
 
@@ -46,6 +60,7 @@ class Training:
         splits: The benchmarks.
         measure: Quantity by which logs compare results with references.
         runner: Runs the tasks of the workers.
+        judge: Measures results on the validation benchmarks, in place of the kind's score.
 
     Raises:
         DamagedFileError: There are checkpoints in the folder, and none is whole.
@@ -53,10 +68,16 @@ class Training:
     """
 
     def __init__(
-        self, kind: PolicyKind, folder: Path, splits: Splits, measure: Measure, runner: TaskRunner
+        self,
+        kind: PolicyKind,
+        folder: Path,
+        splits: Splits,
+        measure: Measure,
+        runner: TaskRunner,
+        judge: Judge | None = None,
     ) -> None:
         self._kind, self._config, self._runner = kind, kind.config, runner
-        self._splits = splits
+        self._splits, self._judge = splits, judge
         self._imitated: int | None = None
         self._best: Best | None = None
         self._ppo = PPO(kind.new_policy(), kind.ppo, self._config.threads)
@@ -188,6 +209,10 @@ class Training:
         outcomes = self._runner.play(name, policy, self._splits.validation, what)
         ratios = self._log.validation(outcomes, self._steps)
         value = self._kind.score(outcomes, list(ratios.values()))
+        judged = self._judge(outcomes) if self._judge else None
+        if judged is not None:
+            self._log.judgement(judged.scalars, self._steps)
+            value = judged.score
         if math.isnan(value):
             return
         if self._config.keep_best and (self._best is None or value > self._best.score):

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,7 +109,8 @@ def _train_and_compare(config: TrainConfig, folder: Path, make_worker: "MakeWork
                 what = f"{kind.name}: test"
                 outcomes[kind.name] = runner.play(kind.name, given[kind.name], splits.test, what)
             else:
-                training = Training(kind, folder / kind.name, splits, table.measure, runner)
+                judge = partial(table.judge, runner=runner)
+                training = Training(kind, folder / kind.name, splits, table.measure, runner, judge)
                 outcomes[kind.name] = training.run()
         text = table.finish(outcomes, runner, folder)
     write_text(folder, "final_table", text)

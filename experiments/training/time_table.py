@@ -9,9 +9,10 @@ from tqdm import tqdm
 from experiments.outcomes.evaluation import Measure, Outcome
 from experiments.outcomes.markdown import markdown_table
 from experiments.outcomes.metrics import geometric_mean
+from experiments.policies.config import TuningTrainConfig
 from experiments.policies.kind import PolicyKind
 from experiments.training.final_tables import FinalTable, without
-from experiments.training.loop import Splits
+from experiments.training.loop import Judgement, Splits
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.tuning_tasks import DEFAULT, MeasuredPlan, MeasurePlan, PredictTimes
 from hlograph.errors import WorkerLostError
@@ -32,6 +33,7 @@ class TimeTable(FinalTable):
 
     def __init__(self, kinds: Sequence[PolicyKind]) -> None:
         self._labels = {kind.name: kind.label for kind in kinds}
+        self._measured: dict[Decisions, MeasuredPlan] = {}
 
     def prepare(self, splits: Splits, runner: TaskRunner) -> Splits:
         """See ``FinalTable.prepare``. Leaves out what jaxlib does not compile."""
@@ -48,14 +50,35 @@ class TimeTable(FinalTable):
         self.measure = Measure("predicted_time", times)
         return without(splits, times)
 
+    def judge(self, outcomes: Sequence[Outcome], runner: TaskRunner) -> Judgement | None:
+        """See ``FinalTable.judge``. Measures the plans, unless the settings say otherwise."""
+        config = runner.config
+        assert isinstance(config, TuningTrainConfig)
+        if not config.measure_validation:
+            return None
+        measured = self._times(outcomes, runner)
+        timed = [
+            (one.ratio, _predicted(outcome, self.measure))
+            for outcome, one in zip(outcomes, measured, strict=True)
+            if one.ratio
+        ]
+        scalars = {"measured_validation/kept": geometric_mean([_kept(one) for one in measured])}
+        if timed:
+            ratios, predicted = (geometric_mean(column) for column in zip(*timed, strict=True))
+            scalars |= {
+                "measured_validation/plans": ratios,
+                "measured_validation/predicted_over_measured": predicted / ratios,
+            }
+        return Judgement(scalars["measured_validation/kept"], scalars)
+
     def finish(
         self, outcomes: Mapping[str, Sequence[Outcome]], runner: TaskRunner, folder: Path
     ) -> str:
-        """See ``FinalTable.finish``. Plans that several policies found are measured once."""
-        measured = _measured([one for several in outcomes.values() for one in several], runner)
+        """See ``FinalTable.finish``."""
+        self._times([one for several in outcomes.values() for one in several], runner)
         content, texts = [], []
         for name, several in outcomes.items():
-            times = [measured[_decisions(outcome)] for outcome in several]
+            times = self._times(several, runner)
             texts.append(f"{self._labels[name]}\n\n{table_text(several, times, self.measure)}")
             content += [
                 {"policy": name, "benchmark": outcome.benchmark, "decisions": list(outcome.passes)}
@@ -67,23 +90,33 @@ class TimeTable(FinalTable):
         write_text_atomically(folder / "table.txt", text + "\n")
         return text
 
+    def _times(self, outcomes: Sequence[Outcome], runner: TaskRunner) -> list[MeasuredPlan]:
+        """Measures the plans of outcomes; plans that were found before are measured once."""
+        new = {_decisions(one): one for one in outcomes if _decisions(one) not in self._measured}
+        what = "measuring the plans"
+        tasks = [MeasurePlan(outcome=outcome) for outcome in new.values()]
+        found = runner.run(tasks, what, give_up=True, progress=what) if tasks else []
+        for key, one in zip(new, found, strict=True):
+            lost = isinstance(one, WorkerLostError)
+            self._measured[key] = MeasuredPlan.lost(str(one)) if lost else one
+        return [self._measured[_decisions(outcome)] for outcome in outcomes]
 
-def _decisions(outcome: Outcome) -> tuple[str, tuple[str, ...]]:
+
+Decisions = tuple[str, tuple[str, ...]]
+"""A benchmark, and the decisions on it."""
+
+
+def _decisions(outcome: Outcome) -> Decisions:
     return outcome.benchmark, tuple(outcome.passes)
 
 
-def _measured(
-    outcomes: Sequence[Outcome], runner: TaskRunner
-) -> dict[tuple[str, tuple[str, ...]], MeasuredPlan]:
-    """Measures the plans of outcomes, by benchmark and decisions."""
-    distinct = {_decisions(outcome): outcome for outcome in outcomes}
-    what = "measuring the plans"
-    tasks = [MeasurePlan(outcome=outcome) for outcome in distinct.values()]
-    found = runner.run(tasks, what, give_up=True, progress=what)
-    return {
-        key: MeasuredPlan.lost(str(one)) if isinstance(one, WorkerLostError) else one
-        for key, one in zip(distinct, found, strict=True)
-    }
+def _predicted(outcome: Outcome, measure: Measure) -> float:
+    return measure.references[outcome.benchmark][DEFAULT] / outcome.op_count
+
+
+def _kept(measured: MeasuredPlan) -> float:
+    """Returns the ratio; 1 where the default would be kept, as the plan is not faster for sure."""
+    return measured.ratio if measured.low > 1 else 1.0
 
 
 def table_text(
@@ -101,8 +134,8 @@ def table_text(
         return "no benchmark was held out"
     rows, kept = [], []
     for outcome, one in zip(outcomes, measured, strict=True):
-        predicted = measure.references[outcome.benchmark][DEFAULT] / outcome.op_count
-        kept.append(one.ratio if one.low > 1 else 1.0)
+        predicted = _predicted(outcome, measure)
+        kept.append(_kept(one))
         timed = (f"{one.ratio:.3f}", f"{one.low:.3f} to {one.high:.3f}") if one.ratio else ("", "")
         note = "same code" if one.error == UNCHANGED else one.error[:60]
         decisions = str(len(outcome.passes))

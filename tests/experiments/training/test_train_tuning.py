@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tensorboard.backend.event_processing.event_accumulator import SCALARS, EventAccumulator
 
 from envs import TuningEnv
 from envs.offers import OFFER_FEATURES
@@ -76,6 +77,21 @@ def test_the_plans_of_a_run_are_measured(finished):
     assert "GNN on decisions" in text
     assert "op counts on decisions" in text
     assert len(list(finished.glob("**/events.out.tfevents.*"))) == 3
+
+
+def test_the_plans_on_validation_are_measured_while_training(finished):
+    events = EventAccumulator(str(finished / "tuning"), size_guidance={SCALARS: 0}).Reload()
+    (kept,) = events.Scalars("measured_validation/kept")
+    assert kept.value >= 1
+    assert kept.step == 2 * 4 * tiny_config().num_envs
+    best = Checkpoint.load(finished / "tuning" / "checkpoint.pt").best
+    assert best.score == pytest.approx(kept.value)
+    tags = {tag for tag in events.Tags()[SCALARS] if tag.startswith("measured_validation/")}
+    (plans,) = events.Scalars("measured_validation/plans")
+    (gap,) = events.Scalars("measured_validation/predicted_over_measured")
+    (predicted,) = events.Scalars("predicted_time_ratio_validation/default")
+    assert gap.value * plans.value == pytest.approx(predicted.value, rel=1e-3)
+    assert len(tags) == 3
 
 
 def test_same_seed_same_policies(finished, tmp_path):
