@@ -2,7 +2,8 @@
 
     python -m experiments.plan_times --split train --plans 100 --out runs/plan-times
 
-The plans of a program are those that random search and evolution over its knobs propose. Each is
+The plans of a program are those that random search and evolution over its knobs propose, or with
+--policy those of a policy of experiments.train_tuning, on which predictions are most wrong. Each is
 compiled, timed beside jaxlib's default and profiled; its outputs are not compared. A run that was
 interrupted goes on with --out FOLDER, also with more plans. With --pack FOLDER the recordings
 become a data set that ``hlograph.corpus.plan_times`` loads.
@@ -43,6 +44,9 @@ class PlanTimesConfig:
     """Programs whose compilation takes longer than this are left out."""
     seed: int = 0
     """Seed of the searches."""
+    policy: str | None = None
+    """Policy whose episodes propose the plans: a checkpoint, or the name of one that comes with the
+    project. None takes searches."""
     workers: int = 2
     """Programs at a time; compilations run side by side, measurements alone."""
     pack: Path | None = None
@@ -85,17 +89,19 @@ def _run(config: PlanTimesConfig, folder: Path) -> list[str]:
     from tqdm import tqdm
 
     from experiments.plan_times.collecting import collect
+    from experiments.policies.shipped import checkpoint_location
     from hlograph.errors import HloError
     from hlograph.programs import Program
 
     chosen = subjects(config)
+    policy = checkpoint_location(config.policy) if config.policy else None
     save_provenance(config, folder)
     counts = Counter[str]()
 
     def one(benchmark: "Benchmark") -> Counter[str]:
         try:
             program = Program.of(benchmark.load())
-            return collect(benchmark.name, program, config.plans, config.seed, folder)
+            return collect(benchmark.name, program, config.plans, config.seed, folder, policy)
         except HloError as error:
             return Counter({f"{benchmark.name}: {error}": 1})
 

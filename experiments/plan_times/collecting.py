@@ -1,21 +1,25 @@
 """Collection of recordings of one program."""
 
+from __future__ import annotations
+
 import csv
 import functools
 import json
 from collections import Counter, deque
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 from experiments.plan_times.recorder import MakeRecorder, Record, Unchanged
 from experiments.plan_times.recording import Recording, append, file_of, read
+from experiments.search.tuning.deciding import DecidingSearcher, Decisions
 from hlograph.corpus import shipped
 from hlograph.errors import HloError, WorkerLostError
 from hlograph.isolation import Limits, OneWorker
 from hlograph.plans import Plan
 from hlograph.programs import Program
-from hlograph.storage.locations import join, read_bytes
+from hlograph.storage.locations import Location, join, read_bytes
 from hlograph.transforms.rules import rules
 from hlograph.tuning.knobs import Knob, Point
 from hlograph.tuning.questions import KnobsAt, PlanBy
@@ -68,10 +72,18 @@ class RecordedSpace:
         return self._knobs
 
 
-def collect(name: str, program: Program, plans: int, seed: int, folder: Path) -> Counter[str]:
+def collect(
+    name: str,
+    program: Program,
+    plans: int,
+    seed: int,
+    folder: Path,
+    policy: Location | None = None,
+) -> Counter[str]:
     """Records plans of one program until a number of them is in its file.
 
-    They are the default, and those that random search and evolution propose in turns.
+    They are the default, and those that random search and evolution propose in turns, or those of
+    a policy's episodes.
 
     Args:
         name: Name of the program.
@@ -79,18 +91,23 @@ def collect(name: str, program: Program, plans: int, seed: int, folder: Path) ->
         plans: Number of recordings.
         seed: Seed of the searches.
         folder: Folder of the run.
+        policy: Checkpoint of a policy of ``train_tuning``.
 
     Returns:
         Numbers of points that were recorded, made no new code, or failed, by reason.
     """
     file, counts = file_of(folder, name), Counter[str]()
     known = list(read(file))
-    worker = OneWorker(MakeRecorder(program), _LIMITS, _PRELOADED)
-    try:
-        space = RecordedSpace(worker)
-        # A run that goes on draws other points than it did before.
-        seeds = seed + 1000 * len(known)
-        searchers = deque[Searcher]([Random(space, seeds), Evolution(space, seeds)])
+    with ExitStack() as stack:
+        worker = stack.enter_context(closing(OneWorker(MakeRecorder(program), _LIMITS, _PRELOADED)))
+        if policy:
+            decisions = Decisions(program, "close", "policy", policy)
+            searchers = deque[Searcher]([stack.enter_context(closing(DecidingSearcher(decisions)))])
+        else:
+            space = RecordedSpace(worker)
+            # A run that goes on draws other points than it did before.
+            seeds = seed + 1000 * len(known)
+            searchers = deque[Searcher]([Random(space, seeds), Evolution(space, seeds)])
         for one in known:
             _tell(searchers, one.point, one)
         # Searchers take the default for known.
@@ -110,8 +127,6 @@ def collect(name: str, program: Program, plans: int, seed: int, folder: Path) ->
             wasted += kind != "recorded"
             if isinstance(answer, Recording):
                 append(file, answer)
-    finally:
-        worker.close()
     return counts
 
 

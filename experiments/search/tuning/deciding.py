@@ -1,10 +1,9 @@
-"""Plans of decisions that are taken one by one, by a trained policy or by predicted times."""
+"""Decisions that are taken one by one, by a trained policy or by predicted times."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from experiments.policies.shipped import FOLDER
@@ -14,10 +13,14 @@ from hlograph.measuring.trial import Outcome
 from hlograph.optimization.methods.protocol import MakeMethod, Method
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
+from hlograph.storage.locations import Location
 from hlograph.tuning.decision_process import DecisionProcess
 
 if TYPE_CHECKING:
+    from experiments.search.tuning.episodes import Decided
     from hlograph.isolation import FlightRecorder
+    from hlograph.tuning.knobs import Point
+    from hlograph.tuning.searcher import Result
 
 SHIPPED = FOLDER / "tuning-seed0.checkpoint"
 """The policy that comes with the project."""
@@ -31,13 +34,12 @@ _MOST_KNOWN = 16
 How = Literal["policy", "greedy"]
 
 
-class Deciding:
-    """Proposes the plan of a greedy episode, then those of sampled ones.
+class Decisions:
+    """Decisions of a greedy episode, then those of sampled ones.
 
-    Decisions are taken in a worker process, so that what ends it costs the method only.
+    They are taken in a worker process, so that what ends it ends the decisions only.
 
     Args:
-        name: Name of the method in reports.
         program: The program.
         numerics: Class of the results.
         how: ``policy`` plays a trained policy; ``greedy`` takes the decision that is predicted to
@@ -46,21 +48,16 @@ class Deciding:
     """
 
     def __init__(
-        self,
-        name: str,
-        program: Program,
-        numerics: Numerics,
-        how: How,
-        checkpoint: Path | None = None,
+        self, program: Program, numerics: Numerics, how: How, checkpoint: Location | None = None
     ) -> None:
         make = _MakeDecider(program, numerics, how, checkpoint or SHIPPED)
-        self._name, self._how = name, how
+        self._how = how
         self._worker = OneWorker(make, Limits(seconds=_SECONDS, memory=_MEMORY), _PRELOADED)
         self._episodes = 0
         self._known = {Plan().digest}
 
-    def ask(self) -> Plan | None:
-        """Returns the next plan; None if there is none."""
+    def following(self) -> Decided | None:
+        """Returns decisions whose plan is new; None if there are none."""
         for _ in range(_MOST_KNOWN):
             if self._how == "greedy" and self._episodes:
                 return None
@@ -68,24 +65,68 @@ class Deciding:
             self._episodes += 1
             if isinstance(answer, WorkerLostError | HloError):
                 return None
-            if answer.digest not in self._known:
-                self._known.add(answer.digest)
-                return replace(answer, method=self._name)
+            if answer.plan.digest not in self._known:
+                self._known.add(answer.plan.digest)
+                return answer
         return None
-
-    def tell(self, outcome: Outcome) -> None:
-        """Takes no note: the policy is as it was trained."""
 
     def close(self) -> None:
         """Ends the worker process."""
         self._worker.close()
 
 
+class DecidingMethod:
+    """Proposes the plans of decisions, for ``hlograph.optimize``.
+
+    Args:
+        name: Name of the method in reports.
+        decisions: The decisions.
+    """
+
+    def __init__(self, name: str, decisions: Decisions) -> None:
+        self._name, self._decisions = name, decisions
+
+    def ask(self) -> Plan | None:
+        """Returns the next plan; None if there is none."""
+        found = self._decisions.following()
+        return replace(found.plan, method=self._name) if found else None
+
+    def tell(self, outcome: Outcome) -> None:
+        """Takes no note: the policy is as it was trained."""
+
+    def close(self) -> None:
+        """Ends the worker process."""
+        self._decisions.close()
+
+
+class DecidingSearcher:
+    """Proposes the points of decisions, as a searcher over knobs.
+
+    Args:
+        decisions: The decisions.
+    """
+
+    def __init__(self, decisions: Decisions) -> None:
+        self._decisions = decisions
+
+    def ask(self) -> Point | None:
+        """Returns the next point; None if there is none."""
+        found = self._decisions.following()
+        return found.point if found else None
+
+    def tell(self, point: Point, result: Result) -> None:
+        """Takes no note: the policy is as it was trained."""
+
+    def close(self) -> None:
+        """Ends the worker process."""
+        self._decisions.close()
+
+
 def deciding(name: str, how: How) -> MakeMethod:
     """Returns the function that makes a method of ``hlograph.optimize``."""
 
     def make(program: Program, numerics: Numerics) -> Method:
-        return Deciding(name, program, numerics, how)
+        return DecidingMethod(name, Decisions(program, numerics, how))
 
     return make
 
@@ -99,21 +140,21 @@ greedy = deciding("decisions-greedy", "greedy")
 
 @dataclass(frozen=True)
 class _MakeDecider:
-    """Makes the function that returns the plan of an episode, by its number; can be pickled."""
+    """Makes the function that returns what an episode decides, by its number; can be pickled."""
 
     program: Program
     numerics: Numerics
     how: How
-    checkpoint: Path
+    checkpoint: Location
 
-    def __call__(self, recorder: FlightRecorder) -> Callable[[int], Plan | HloError]:
+    def __call__(self, recorder: FlightRecorder) -> Callable[[int], Decided | HloError]:
         """Returns the function, in the worker process."""
-        plan = self._plan()
+        decide = self._decide()
 
-        def recorded(episode: int) -> Plan | HloError:
+        def recorded(episode: int) -> Decided | HloError:
             recorder.begin(f"episode {episode}".encode())
             try:
-                return plan(episode)
+                return decide(episode)
             except HloError as error:
                 return error
             finally:
@@ -121,12 +162,12 @@ class _MakeDecider:
 
         return recorded
 
-    def _plan(self) -> Callable[[int], Plan]:
+    def _decide(self) -> Callable[[int], Decided]:
         # These import torch: seconds that belong to the worker.
         from experiments.policies.tuning import predictor
-        from experiments.search.tuning.episodes import PlayedPolicy, descended
+        from experiments.search.tuning.episodes import Decided, PlayedPolicy, descended
 
         if self.how == "policy":
-            return PlayedPolicy(self.program, self.numerics, self.checkpoint).plan
+            return PlayedPolicy(self.program, self.numerics, self.checkpoint).decided
         process = DecisionProcess(self.program, self.numerics, predictor("learned"))
-        return lambda _: process.plan(descended(process))
+        return lambda _: Decided.of(process, descended(process))

@@ -1,6 +1,6 @@
 """Episodes of decisions about one program: a policy's, and steepest descent by predicted times."""
 
-from pathlib import Path
+from typing import NamedTuple
 
 from envs import TuningEnv
 from envs.benchmarks import NamedModule
@@ -11,11 +11,29 @@ from experiments.workers.playing import play_drawn, play_greedily
 from hlograph.errors import HloError
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
+from hlograph.storage.locations import Location
 from hlograph.tuning.decision_process import DecisionProcess
 from hlograph.tuning.knobs import Point
 
 _PRICE = 0.002
 """Share of the time that a decision must be predicted to save."""
+
+
+class Decided(NamedTuple):
+    """Decisions about a program.
+
+    Attributes:
+        point: The decisions.
+        plan: Their plan.
+    """
+
+    point: Point
+    plan: Plan
+
+    @classmethod
+    def of(cls, process: DecisionProcess, point: Point) -> "Decided":
+        """Returns the decisions of a point with their plan."""
+        return cls(point, process.plan(point))
 
 
 class PlayedPolicy:
@@ -30,7 +48,7 @@ class PlayedPolicy:
         HloError: The file holds no policy that decides how programs are compiled.
     """
 
-    def __init__(self, program: Program, numerics: Numerics, checkpoint: Path) -> None:
+    def __init__(self, program: Program, numerics: Numerics, checkpoint: Location) -> None:
         kind, self._policy = load_policy(checkpoint)
         if not isinstance(kind, DecisionsKind):
             raise HloError(f"expected a policy of train_tuning in {checkpoint}, got {kind.name}")
@@ -48,8 +66,8 @@ class PlayedPolicy:
         # The episodes are of the program as HLO; a plan is about its own form.
         self._process = DecisionProcess(program, numerics, predict)
 
-    def plan(self, episode: int) -> Plan:
-        """Returns the plan of an episode.
+    def decided(self, episode: int) -> Decided:
+        """Returns what an episode decided.
 
         Args:
             episode: Its number; the first one, 0, is greedy, and the others draw their actions.
@@ -61,7 +79,7 @@ class PlayedPolicy:
             (found,) = play_greedily(self._envs, self._policy, [self._name])
         else:
             found = play_drawn(self._envs, self._policy, self._name, episode)
-        return self._process.plan(self._process.follow(found.passes))
+        return Decided.of(self._process, self._process.follow(found.passes))
 
 
 def descended(process: DecisionProcess) -> Point:

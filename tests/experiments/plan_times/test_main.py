@@ -9,6 +9,7 @@ import pytest
 from experiments.plan_times.__main__ import PlanTimesConfig, main, subjects
 from experiments.plan_times.collecting import collect
 from experiments.plan_times.recording import file_of, read
+from experiments.policies.shipped import checkpoint_location
 from experiments.speed.command import REFUSED
 from hlograph import corpus
 from hlograph.corpus import plan_times
@@ -46,6 +47,16 @@ def test_each_plan_is_recorded_once(recorded):
         assert one.kernels
         assert one.module.startswith("HloModule")
         assert "metadata=" not in one.module
+
+
+def test_plans_of_a_policy_are_recorded(tmp_path):
+    program = Program.of(corpus.benchmark("selection/last-sorted/b16-n8192").load())
+    policy = checkpoint_location("tuning")
+    counts = collect(NAME, program, 2, 0, tmp_path, policy)
+    default, decided = read(file_of(tmp_path, NAME))
+    assert counts["recorded"] == 2
+    assert default.point == Point()
+    assert decided.point != Point()
 
 
 def test_recordings_become_a_data_set(recorded, tmp_path):

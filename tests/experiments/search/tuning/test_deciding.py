@@ -5,7 +5,7 @@ import pytest
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.checkpoint_files import CheckpointFiles
 from experiments.policies.kinds import policy_kind
-from experiments.search.tuning.deciding import Deciding
+from experiments.search.tuning.deciding import DecidingMethod, DecidingSearcher, Decisions
 from experiments.search.tuning.episodes import PlayedPolicy, descended
 from hlograph import HloError, Module, corpus
 from hlograph.isolation import Quarantine
@@ -39,7 +39,7 @@ def program():
 
 
 def test_a_policy_proposes_its_greedy_plan_and_then_others(program, checkpoint):
-    method = Deciding("policy", program, "close", "policy", checkpoint)
+    method = DecidingMethod("policy", Decisions(program, "close", "policy", checkpoint))
     try:
         plans = [plan for _ in range(4) if (plan := method.ask()) is not None]
     finally:
@@ -51,10 +51,23 @@ def test_a_policy_proposes_its_greedy_plan_and_then_others(program, checkpoint):
         plan.check(program.fingerprint, here=False)
 
 
+def test_a_searcher_proposes_the_points_of_the_same_episodes(program, checkpoint):
+    searcher = DecidingSearcher(Decisions(program, "close", "policy", checkpoint))
+    try:
+        points = [point for _ in range(2) if (point := searcher.ask()) is not None]
+    finally:
+        searcher.close()
+    process = DecisionProcess(program)
+    played = PlayedPolicy(program, "close", checkpoint)
+    digests = {played.decided(number).plan.digest for number in range(16)}
+    assert points
+    assert {process.plan(point).digest for point in points} <= digests
+
+
 def test_an_episode_depends_on_its_number_alone(program, checkpoint):
     one, other = (PlayedPolicy(program, "close", checkpoint) for _ in range(2))
-    digests = [one.plan(number).digest for number in range(4)]
-    assert [other.plan(number).digest for number in (3, 1, 0, 2)] == [
+    digests = [one.decided(number).plan.digest for number in range(4)]
+    assert [other.decided(number).plan.digest for number in (3, 1, 0, 2)] == [
         digests[number] for number in (3, 1, 0, 2)
     ]
     assert len(set(digests)) > 1
@@ -79,7 +92,7 @@ def test_descent_ends_where_no_decision_saves_time(program):
 
 
 def test_descent_proposes_one_plan(program):
-    method = Deciding("greedy", program, "close", "greedy")
+    method = DecidingMethod("greedy", Decisions(program, "close", "greedy"))
     try:
         first, second = method.ask(), method.ask()
     finally:
@@ -91,7 +104,7 @@ def test_descent_proposes_one_plan(program):
 
 def test_where_nothing_is_predicted_to_save_time_nothing_is_proposed(checkpoint):
     program = Program.of(Module.from_text(NETWORK))
-    method = Deciding("policy", program, "close", "policy", checkpoint)
+    method = DecidingMethod("policy", Decisions(program, "close", "policy", checkpoint))
     try:
         assert method.ask() is None
     finally:
