@@ -19,6 +19,10 @@ _NAME = re.compile(r"%[\w.\-]+")
 _SIGNATURE = re.compile(r"^(%\S+) \(.*\) -> .* \{$", re.M)
 _PREDECESSORS = re.compile(r",? ?control-predecessors=\{[^}]*\}")
 
+# The guess of hlograph/native/module/trip_count.cc: the time of a loop as one kernel is predicted
+# by it, and is compared with that of the kernels of a loop.
+_UNKNOWN_TRIPS = 8.0
+
 
 class KernelModule(NamedTuple):
     """A kernel, as a module that depends on nothing else.
@@ -29,7 +33,7 @@ class KernelModule(NamedTuple):
             computation of its operands and the instruction, and what it calls. Of a loop or branch
             whose body has steps of its own, only the opcode.
         calls: Number of times that it runs in a run, if each loop runs as often as XLA knows, or
-            once where it does not know, and each branch once.
+            eight times where it does not know, and each branch once.
     """
 
     name: str
@@ -91,7 +95,8 @@ def _running(
     for one in program.computations[computation]:
         if has_steps_inside(one):
             trips = known_trips(one.attributes) if one.opcode == "while" else []
-            times = float(trips[0]) if trips else 1.0
+            unknown = _UNKNOWN_TRIPS if one.opcode == "while" else 1.0
+            times = float(trips[0]) if trips else unknown
             for called in one.called:
                 yield from _running(program, called, calls * times)
 

@@ -39,6 +39,16 @@ def test_the_kernels_are_those_that_run(threshold):
         assert found[kernel.name].calls == kernel.calls
 
 
+def test_the_body_of_a_loop_whose_end_is_not_known_runs_as_often_as_predictions_take_it_to():
+    def halved(x):
+        return jax.lax.while_loop(lambda y: (y @ y).sum() > 1, lambda y: jnp.sin(y @ W), x)
+
+    program = Program.of(jax.jit(halved).lower(X))
+    kernels = kernel_modules(OptimizedModule.of(compile_program(program)))
+    calls = {kernel.calls for kernel in kernels if "dot(" in kernel.text}
+    assert calls == {8.0}
+
+
 def test_equal_kernels_have_equal_texts_that_hold_all_that_they_need():
     program = Program.of(jax.jit(network).lower(X))
     kernels = kernel_modules(OptimizedModule.of(compile_program(program)))
