@@ -16,6 +16,7 @@ def phase_bar(description: str | None, total: int, unit: str = "task") -> tqdm:
         total=total,
         unit=unit,
         delay=1.0,
+        leave=None,  # one inside another goes when it is done
         dynamic_ncols=True,
         disable=description is None,
     )
