@@ -142,8 +142,8 @@ class WorkCounter {
 // Returns the work of one run of a module.
 Work WorkOf(const xla::HloModule& module);
 
-// Returns the trip count of a loop that XLA has found out, or that counts to a constant, as loops of
-// JAX do; a guess for other loops.
+// Returns the trip count of a loop that XLA has found out, or that counts to a constant, as loops
+// of JAX do; a guess for other loops.
 double TripCount(const xla::HloInstruction* loop);
 
 }  // namespace hlograph
