@@ -53,7 +53,7 @@ class Decisions:
         make = _MakeDecider(program, numerics, how, checkpoint or SHIPPED)
         self._how = how
         self._worker = OneWorker(make, Limits(seconds=_SECONDS, memory=_MEMORY), _PRELOADED)
-        self._episodes = 0
+        self._episodes, self._lost = 0, False
         self._known = {Plan().digest}
 
     def following(self) -> Decided | None:
@@ -62,6 +62,10 @@ class Decisions:
             if self._how == "greedy" and self._episodes:
                 return None
             answer = self._worker.ask(self._episodes)
+            if isinstance(answer, WorkerLostError) and not self._lost:
+                # Once: a busy machine may have kept the process from starting in time.
+                self._lost = True
+                answer = self._worker.ask(self._episodes)
             self._episodes += 1
             if isinstance(answer, WorkerLostError | HloError):
                 return None

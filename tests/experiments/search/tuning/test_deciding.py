@@ -6,8 +6,9 @@ from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.checkpoint_files import CheckpointFiles
 from experiments.policies.kinds import policy_kind
 from experiments.search.tuning.deciding import DecidingMethod, DecidingSearcher, Decisions
-from experiments.search.tuning.episodes import PlayedPolicy, descended
+from experiments.search.tuning.episodes import Decided, PlayedPolicy, descended
 from hlograph import HloError, Module, corpus
+from hlograph.errors import WorkerLostError
 from hlograph.isolation import Quarantine
 from hlograph.plans import Plan
 from hlograph.programs import Program
@@ -100,6 +101,25 @@ def test_descent_proposes_one_plan(program):
     assert first is not None
     assert first.steps
     assert second is None
+
+
+def test_an_episode_that_lost_its_worker_is_played_again_once(program, checkpoint):
+    decisions = Decisions(program, "close", "policy", checkpoint)
+    answers = [WorkerLostError("killed"), "first", WorkerLostError("killed")]
+    asked = []
+
+    class Losing:
+        def ask(self, episode):
+            asked.append(episode)
+            answer = answers.pop(0)
+            return Decided(Point(), Plan(method=answer)) if answer == "first" else answer
+
+    decisions.close()
+    decisions._worker = Losing()
+    decisions._known.clear()
+    assert decisions.following() is not None
+    assert decisions.following() is None
+    assert asked == [0, 0, 1]
 
 
 def test_where_nothing_is_predicted_to_save_time_nothing_is_proposed(checkpoint):
