@@ -15,7 +15,6 @@ _KINDS = {
     ("rewrites", "log-drop", None): "rewrites",
     ("rewrites", "cost-drop", None): "rewrites-cost",
     ("tuning", None, 0.2): "tuning",
-    ("tuning_counts", None, 0.2): "tuning-counts",
 }
 KINDS = tuple(_KINDS.values())
 """First parts of the names of policies."""
