@@ -1,6 +1,9 @@
 # make train   set up, build, and run the main job on the shipped corpus
 # make test    set up, build, and run the test suite
 # make check   lint, format, types, import directions
+# make wheel   dist/hlograph-VERSION-...-manylinux_....whl; make sdist: the sources of it
+# make explorer the pages of hlograph explore, from their TypeScript; needs node and npm
+# make docs    the documentation's site, build/docs/index.html; its notebooks run
 # make results the experiments of docs/results at their quick presets, and its pages: two hours
 #
 # Set-up happens once: a second run of any target does none of it again, until
@@ -11,6 +14,8 @@ PYTHON ?= python3.11
 # and torch, about 1 GiB.
 TEST_WORKERS ?= 2
 VENV := .venv
+# Folder of wheels.
+WHEELS := dist
 BIN := $(VENV)/bin
 
 NATIVE := $(shell find hlograph/native -name '*.cc' -o -name '*.h')
@@ -20,7 +25,7 @@ BUILT := $(VENV)/.built
 
 EXPERIMENTS := figure2 figure3 figure4 runtime search ablations generalisation rewriting win
 
-.PHONY: train test check results format stub clean
+.PHONY: train test check docs explorer wheel sdist results format stub clean
 
 train: $(BUILT)
 	$(BIN)/python -m experiments.train_gnn $(ARGS)
@@ -35,6 +40,24 @@ check: $(BUILT)
 	$(BIN)/clang-format --dry-run -Werror $(NATIVE)
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-cache
+
+# The libraries of tensorflow-cpu stay out: the extension finds them beside the installed package.
+wheel: $(INSTALLED)
+	rm -rf build/unrepaired
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check \
+	  --no-build-isolation --no-deps --wheel-dir build/unrepaired .
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir $(WHEELS) \
+	  --exclude 'libtensorflow_*.so.2' build/unrepaired/hlograph-*.whl
+
+sdist: $(INSTALLED)
+	$(BIN)/python -m build --sdist --no-isolation --outdir $(WHEELS) .
+
+# Warnings are errors. What was built before is built again: of an unchanged page they would be
+# missing.
+docs: $(BUILT)
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet \
+	  --conf-dir docs --doctree-dir build/doctrees . build/docs
+	@echo "the documentation is in build/docs/index.html"
 
 # One that was ended goes on where it was; remove runs/results to begin anew.
 results: $(BUILT)
@@ -53,6 +76,9 @@ format: $(INSTALLED)
 
 stub: $(BUILT)
 	$(BIN)/python -m tests.extension_stub --write
+
+explorer: $(INSTALLED)
+	$(BIN)/python -m tests.explorer_bundle --write
 
 # Left-over stamps of an interrupted set-up would hide that it is incomplete:
 # each is written last.

@@ -1,7 +1,7 @@
 """Gymnasium environments over hlograph; importing this registers them.
 
 Example:
-    >>> import envs, gymnasium
+    >>> import gymnasium, hlograph.envs
     >>> env = gymnasium.make("hlograph/PassOrdering-v0", benchmarks=["step.hlo"])
 """
 

@@ -18,6 +18,9 @@ features, files), ``hlograph.inspection`` (facts about a module), ``hlograph.iso
 processes), ``hlograph.kernels`` (numeric kernels), ``hlograph.profiling`` (where compiled programs
 spend their time), ``hlograph.reading`` (sources and parsers), ``hlograph.storage`` (files and
 URLs), ``hlograph.transforms`` (passes, pipelines, rewrites). ``hlograph.errors`` has all errors.
+``hlograph.envs`` has gymnasium environments, ``hlograph.models`` networks, and
+``hlograph.experiments`` what plays the policies that come with the project. In a checkout these
+three lie beside ``hlograph``, as ``envs``, ``models`` and ``experiments``.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from hlograph._checkout import find_packages_beside
 from hlograph.errors import (
     EngineUnavailableError,
     HloError,
@@ -55,7 +59,7 @@ if TYPE_CHECKING:
     from hlograph.transforms.rules import Rule as Rule
     from hlograph.transforms.rules import rules as rules
 
-__version__ = "0.1.0"
+    __version__: str
 
 # Module of each lazily resolved name. No submodule has one of these names: importing it would
 # replace the value by the submodule.
@@ -114,12 +118,28 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name == "corpus":
         return importlib.import_module("hlograph.corpus")
-    if name not in _LAZY:
+    if name == "__version__":
+        value = _installed_version()
+    elif name in _LAZY:
+        value = getattr(importlib.import_module(f"hlograph.{_LAZY[name]}"), name)
+    else:
         raise AttributeError(f"module 'hlograph' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"hlograph.{_LAZY[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def _installed_version() -> str:
+    """Returns the version of pyproject.toml, which the installed package states."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("hlograph")
+    except metadata.PackageNotFoundError:  # a source tree that was never installed
+        return "0+unknown"
+
+
+find_packages_beside()

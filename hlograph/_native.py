@@ -4,6 +4,10 @@ The extension ``_xla`` links the XLA of the tensorflow-cpu wheel. Its libraries 
 absolute path, without importing the Python package ``tensorflow``; the dynamic loader then matches
 the extension's dependencies by their SONAME. They are loaded with RTLD_LOCAL: with RTLD_GLOBAL a
 later ``import torch`` or ``import jax`` would crash on clashing symbols.
+
+XLA's C++ interface differs between versions, and code that was built against another one may end
+the process. So the version is compared before anything is loaded: with the one that the installed
+package requires, and afterwards with the one that the extension states.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +29,10 @@ if TYPE_CHECKING:
 
 # In this order: libtensorflow_cc depends on libtensorflow_framework.
 _LIBRARIES = ("libtensorflow_framework.so.2", "libtensorflow_cc.so.2")
-_REBUILD = "pip install --no-build-isolation --force-reinstall --no-deps ."
+_REBUILD = (
+    "Install hlograph again, or in a checkout build it: "
+    "pip install --no-build-isolation --force-reinstall --no-deps ."
+)
 
 
 @functools.cache
@@ -35,7 +43,10 @@ def native() -> _xla:  # pyright: ignore[reportGeneralTypeIssues]
         EngineUnavailableError: tensorflow-cpu is missing or of another version
             than the extension was built against, or the extension was not built.
     """
-    directory = _tensorflow_directory()
+    required = _required_version()
+    directory = _tensorflow_directory(required)
+    if required is not None:
+        _check_version(required)
     # Silences XLA, which logs to stderr while it is loaded. HLOGRAPH_XLA_LOG=1 shows the log.
     if os.environ.get("HLOGRAPH_XLA_LOG", "0") == "0":
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -46,8 +57,7 @@ def native() -> _xla:  # pyright: ignore[reportGeneralTypeIssues]
         extension = importlib.import_module("hlograph._xla")
     except (ImportError, OSError) as error:
         raise EngineUnavailableError(
-            f"the native extension hlograph._xla cannot be loaded: {error}. "
-            f"Build it with: {_REBUILD}"
+            f"the native extension hlograph._xla cannot be loaded: {error}. {_REBUILD}"
         ) from error
     _check_version(extension.TENSORFLOW_VERSION)
     return extension  # pyright: ignore[reportReturnType]
@@ -64,29 +74,47 @@ def graphs() -> _graphs:  # pyright: ignore[reportGeneralTypeIssues]
         return importlib.import_module("hlograph._graphs")  # pyright: ignore[reportReturnType]
     except ImportError as error:
         raise EngineUnavailableError(
-            f"the native extension hlograph._graphs cannot be loaded: {error}. "
-            f"Build it with: {_REBUILD}"
+            f"the native extension hlograph._graphs cannot be loaded: {error}. {_REBUILD}"
         ) from error
 
 
-def _tensorflow_directory() -> Path:
+def _required_version() -> str | None:
+    """Returns the tensorflow-cpu that the installed hlograph requires.
+
+    None in a source tree that was never installed.
+    """
+    try:
+        requirements = importlib.metadata.requires("hlograph") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    found = (re.match(r"tensorflow[-_]cpu==([\w.]+)", text) for text in requirements)
+    return next((match[1] for match in found if match), None)
+
+
+def _tensorflow_directory(required: str | None) -> Path:
     spec = importlib.util.find_spec("tensorflow")
     if spec is None or spec.origin is None:
+        package = "tensorflow-cpu" if required is None else f"tensorflow-cpu=={required}"
         raise EngineUnavailableError(
-            "the package tensorflow-cpu is not installed. hlograph takes XLA's libraries from it "
-            "(it never imports it): pip install tensorflow-cpu"
+            f"expected the package {package}, but no tensorflow is installed. hlograph takes XLA's "
+            f"libraries from it, and never imports it: pip install {package}"
         )
     return Path(spec.origin).parent
 
 
 def _check_version(built: str) -> None:
-    try:
-        installed = importlib.metadata.version("tensorflow-cpu")
-    except importlib.metadata.PackageNotFoundError:
-        installed = importlib.metadata.version("tensorflow")
+    installed = _installed_version()
     if installed != built:
         raise EngineUnavailableError(
-            f"hlograph._xla was built against tensorflow-cpu {built}, but {installed} is "
-            f"installed; XLA's C++ interface differs between versions. Rebuild with: {_REBUILD}, "
-            f"or install the other: pip install tensorflow-cpu=={built}"
+            f"hlograph was built against tensorflow-cpu {built}, but {installed} is installed; "
+            f"XLA's C++ interface differs between versions: pip install tensorflow-cpu=={built}"
         )
+
+
+def _installed_version() -> str:
+    for name in ("tensorflow-cpu", "tensorflow"):
+        try:
+            return importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return "a tensorflow of unknown version"

@@ -62,6 +62,32 @@ def attend_projected(
     return attended + layer.bias
 
 
+def attention_shares(layer: Any, nodes: Tensor, part: Round, labels: Tensor) -> Tensor:
+    """Returns the weights of a round's edges, float32 [M, heads], without gradients.
+
+    For each colour and head, the weights of the colour's edges sum to 1.
+
+    Args:
+        layer: A layer that `fits_kernel`.
+        nodes: float32 [C', width], vectors of the round before.
+        part: The round.
+        labels: As in `attend`.
+    """
+    target = layer.lin_r(nodes).index_select(0, part.own)
+    columns = (layer.lin_l(nodes), target, layer.lin_edge(labels), layer.att.squeeze(0))
+    _, shares = attention.forward(
+        _kernel_input(*columns, part), layer.negative_slope, torch.get_num_threads()
+    )
+    return torch.from_numpy(shares)
+
+
+def _kernel_input(
+    source: Tensor, target: Tensor, label: Tensor, weight: Tensor, part: Round
+) -> AttentionInput:
+    columns = (source, target, label, weight, part.offsets, part.source, part.label)
+    return AttentionInput(*(x.detach().contiguous().numpy() for x in columns))
+
+
 class _Fused(torch.autograd.Function):
     """Differentiable torch function of the kernels."""
 
@@ -75,8 +101,7 @@ class _Fused(torch.autograd.Function):
         part: Round,
         negative_slope: float,
     ) -> Tensor:
-        columns = (source, target, label, weight, part.offsets, part.source, part.label)
-        ctx.given = AttentionInput(*(x.detach().contiguous().numpy() for x in columns))
+        ctx.given = _kernel_input(source, target, label, weight, part)
         ctx.negative_slope = negative_slope
         out, ctx.shares = attention.forward(ctx.given, negative_slope, torch.get_num_threads())
         ctx.out = out

@@ -56,12 +56,19 @@ class Pooling(nn.Module):
     def summands(self, nodes: Tensor) -> Tensor:
         """Returns the per-node terms of the sums, float32 [C, width + heads + kinds + 1]."""
         nodes = self.norm(nodes)
-        weight = (LOGIT_LIMIT * (self.gate(nodes) / LOGIT_LIMIT).tanh()).exp()
+        weight = self._weights(nodes)
         value = self.value(nodes).view(len(nodes), self.heads, self.values // self.heads)
         weighted = (weight.unsqueeze(-1) * value).flatten(1)
         return torch.cat(
             [weighted, weight, self.kind(nodes).sigmoid(), torch.ones_like(weight[:, :1])], dim=1
         )
+
+    def weights(self, nodes: Tensor) -> Tensor:
+        """Returns the weights of nodes in the average of each head, float32 [C, heads]."""
+        return self._weights(self.norm(nodes))
+
+    def _weights(self, normed: Tensor) -> Tensor:
+        return (LOGIT_LIMIT * (self.gate(normed) / LOGIT_LIMIT).tanh()).exp()
 
     def finish(self, sums: Tensor) -> Tensor:
         """Computes vectors of graphs, float32 [G, self.width], from the sums over their nodes."""

@@ -10,10 +10,10 @@ from experiments.outcomes.evaluation import Outcome
 from experiments.paper.agents import AgentTraining, Learned, MakeEnv
 from experiments.policies.config import OpCountTrainConfig
 from experiments.policies.kinds import policy_kind
-from experiments.workers.startup import tensorboard_without_tensorflow
 from experiments.workers.worker import RolloutWorker, Task
 from hlograph.errors import HloError
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
+from hlograph.storage.event_files import tensorboard_without_tensorflow
 
 _KIND, _VERSION = "trained agent", 2
 

@@ -20,10 +20,10 @@ from gymnasium.wrappers import TransformObservation, TransformReward
 from envs import PassOrderingEnv
 from experiments.outcomes.evaluation import Outcome
 from experiments.paper.agent_settings import AgentName, AgentSettings
+from experiments.policies.greedy import likeliest
 from experiments.policies.kind import least_state
 from experiments.policies.played_episode import PlayedEpisode
 from experiments.workers.collecting import Deck
-from experiments.workers.playing import likeliest
 from models.config import LOG_COUNT_SCALE
 
 _MAX_LOG_COUNT = 20.0 * LOG_COUNT_SCALE

@@ -2,18 +2,20 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
 
 from envs import PassDecisionsEnv
+from envs.fusion_episode import KEPT
 from experiments.outcomes.evaluation import Outcome, speedup
 from experiments.policies.candidates import num_rules, pointer_policy
 from experiments.policies.config import FusionTrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, last_state
 from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import State
+from hlograph.explorer.player import Choice
 from hlograph.graph.features import NODE_FEATURES
 from hlograph.module import Module
 from hlograph.transforms.rules import rules
@@ -95,6 +97,14 @@ class FusionKind(PolicyKind[FusionTrainConfig]):
     def starting_module(self, module: Module) -> Module:
         """Returns the module as XLA:CPU's compiler has it before fusion."""
         return before_fusion(module)
+
+    def offered(self, env: gymnasium.Env[Any, Any]) -> dict[int, Choice]:
+        """Returns what fusing and keeping mean for the pair that is offered."""
+        pair = cast(PassDecisionsEnv, env.unwrapped).decision
+        if pair is None or pair.other is None:
+            return super().offered(env)
+        touched = {"instruction": (pair.instruction,), "other": (pair.other,)}
+        return {0: Choice(str(pair), touched), 1: Choice(f"{KEPT}{pair}", touched)}
 
     def outcome(self, episode: PlayedEpisode) -> Outcome:
         """Returns the last state: the reward is paid for something else than the count."""

@@ -14,6 +14,7 @@ from experiments.outcomes.metrics import geometric_mean
 from experiments.policies.config import PolicyName, TrainConfig
 from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import State
+from hlograph.explorer.player import Choice
 from hlograph.isolation import FlightRecorder, Quarantine
 from hlograph.module import Module
 from models.actor_critic import ActorCritic
@@ -113,6 +114,15 @@ class PolicyKind(ABC, Generic[C]):
     def starting_module(self, module: Module) -> Module:
         """Returns the module in which episodes on a benchmark begin."""
         return module
+
+    def offered(self, env: gymnasium.Env[Any, Any]) -> dict[int, Choice]:
+        """Returns what actions mean in the present state, without those that mean nothing there.
+
+        Args:
+            env: An environment of this kind.
+        """
+        del env
+        return {action: Choice(name) for action, name in enumerate(self.actions)}
 
     def outcome(self, episode: PlayedEpisode) -> Outcome:
         """Returns the result of an episode."""

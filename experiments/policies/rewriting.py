@@ -2,8 +2,9 @@
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
+import gymnasium
 import numpy as np
 
 import hlograph
@@ -15,6 +16,8 @@ from experiments.policies.config import RewriteTrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, last_state
 from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import STOP, State
+from hlograph.explorer.player import Choice
+from hlograph.transforms.rewriting import Rewrite
 from models.actor_critic import ActorCritic
 from models.candidate_graphs import GraphAndCandidates
 from models.config import PPOConfig
@@ -45,6 +48,18 @@ def encode(observation: Mapping[str, Any], info: Mapping[str, Any]) -> State:
         context=np.array([shrunk, np.log1p(info["num_applicable"]) / 7], np.float32),
         mask=np.asarray(info["action_mask"], dtype=bool),
     )
+
+
+def _choice(rewrite: Rewrite) -> Choice:
+    touched = {"instruction": (rewrite.instruction,), "gone": rewrite.gone}
+    if rewrite.other is not None:
+        touched["other"] = (rewrite.other,)
+    facts = {
+        "instructions": rewrite.op_count,
+        "flops": rewrite.flops,
+        "bytes": rewrite.bytes_accessed,
+    }
+    return Choice(rewrite.place, touched, facts)
 
 
 class RewritingKind(PolicyKind[RewriteTrainConfig]):
@@ -83,6 +98,11 @@ class RewritingKind(PolicyKind[RewriteTrainConfig]):
     def encode(self, observation: Any, info: Mapping[str, Any]) -> State:
         """See ``experiments.policies.rewriting.encode``."""
         return encode(observation, info)
+
+    def offered(self, env: gymnasium.Env[Any, Any]) -> dict[int, Choice]:
+        """Returns the rewrites that are offered, and stopping."""
+        rewrites = cast(RewriteEnv, env.unwrapped).candidates
+        return {**dict(enumerate(map(_choice, rewrites))), len(self.actions) - 1: Choice(STOP)}
 
     def outcome(self, episode: PlayedEpisode) -> Outcome:
         """Returns the last state if it was timed: no other is known to be faster."""

@@ -4,8 +4,9 @@ import hashlib
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
+import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,9 +18,10 @@ from experiments.policies.candidates import pointer_policy
 from experiments.policies.config import Times, TuningTrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind
 from experiments.policies.states import STOP, State
+from hlograph.explorer.player import Choice
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.tuning.kernel_seconds import PredictTime, RatedKernels
-from hlograph.tuning.offers import offer_kinds
+from hlograph.tuning.offers import Offer, offer_kinds
 from models.actor_critic import ActorCritic
 from models.candidate_counts import CandidateCountsEncoder, CountsAndCandidates
 from models.candidate_graphs import GraphAndCandidates
@@ -37,6 +39,11 @@ _PLACES = OFFER_FEATURES.index("log_places")
 def predictor(times: Times) -> PredictTime:
     """Returns the prediction of times of that name, the same one for all of a process."""
     return Predictor.load(SHIPPED) if times == "learned" else RatedKernels()
+
+
+def _choice(offer: Offer) -> Choice:
+    facts = {"share of time": offer.share, "places": offer.places, "saved": offer.saved}
+    return Choice(offer.name, {"touched": offer.touched}, facts)
 
 
 class DecisionsKind(PolicyKind[TuningTrainConfig]):
@@ -86,6 +93,11 @@ class DecisionsKind(PolicyKind[TuningTrainConfig]):
             context=np.array(context, np.float32),
             mask=np.asarray(info["action_mask"], dtype=bool),
         )
+
+    def offered(self, env: gymnasium.Env[Any, Any]) -> dict[int, Choice]:
+        """Returns the decisions that are offered, and stopping."""
+        offers = cast(TuningEnv, env.unwrapped).offers
+        return {**dict(enumerate(map(_choice, offers))), len(self.actions) - 1: Choice(STOP)}
 
     def env_maker(self, request: EnvRequest) -> MakeEnv:
         """See ``PolicyKind.env_maker``."""

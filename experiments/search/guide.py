@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from envs.rewards import LogDrop, OpCountDrop, resolve_reward
 from experiments.policies.checkpoint import Checkpoint, policy_of
 from experiments.policies.config import PassTrainConfig, PolicyName, TrainConfig
+from experiments.policies.greedy import likeliest
 from experiments.policies.kind import PolicyKind
 from experiments.policies.kinds import policy_kind
 from experiments.policies.pass_ordering import NUM_ACTIONS
 from experiments.search.node_view import NodeView
 from experiments.search.space import PassNode, PassSpace
-from experiments.workers.playing import likeliest
 from experiments.workers.task_runner import parameters_of
 from hlograph.storage.locations import Location
 from models.actor_critic import ActorCritic

@@ -11,14 +11,12 @@ import torch
 from torch import Tensor
 
 from experiments.outcomes.evaluation import Outcome
+from experiments.policies.greedy import STOP_ABOVE, greedy_action
 from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import State, stacked
 from experiments.workers.lockstep import Lockstep
 from models.actor_critic import ActorCritic, sample
 from models.rollout import StateTable
-
-STOP_ABOVE = 0.5
-"""Probability of stopping above which a greedy episode ends."""
 
 
 def play_greedily(
@@ -90,20 +88,6 @@ def play_drawn(envs: Lockstep, policy: ActorCritic, benchmark: str, seed: int) -
     return envs.kind.outcome(episode)
 
 
-def likeliest(log_probs: Tensor, stop_above: float = STOP_ABOVE) -> Tensor:
-    """Returns the action of a policy that does not draw: int64 [B].
-
-    Stopping is one decision, and which pass to call is another. An episode ends where stopping
-    is more likely than not: that it is likelier than each of ninety passes alone says little.
-
-    Args:
-        log_probs: float32 [B, A]; the last action is to stop.
-        stop_above: Probability of stopping above which it is chosen.
-    """
-    stops = log_probs[:, -1] > math.log(stop_above)
-    return torch.where(stops, log_probs.shape[1] - 1, log_probs[:, :-1].argmax(1))
-
-
 def _draws(seed: int, benchmark: str, number: int) -> torch.Generator:
     state = np.random.SeedSequence([seed, number, *benchmark.encode()]).generate_state(1)
     return torch.Generator().manual_seed(int(state[0]))
@@ -158,7 +142,11 @@ class _Player:
                 if generator is not None:
                     actions[n] = int(sample(log_probs[row : row + 1], generator))
                 else:
-                    actions[n] = self._greedy(state, log_probs[row], taken[n][state.key])
+                    past = taken[n][state.key]
+                    actions[n] = greedy_action(
+                        self._envs.kind, state, log_probs[row], past, self._stop_above
+                    )
+                    past.add(actions[n])
             for n, after in self._envs.step(actions).items():
                 episodes[n].record(after.info, after.reward)
                 running[n] = after.state
@@ -173,21 +161,3 @@ class _Player:
         vectors = self._table.vectors(numbers)
         log_probs, _ = self._policy(vectors, context.to(self._device), mask.to(self._device))
         return log_probs.cpu()
-
-    def _greedy(self, state: State, log_probs: Tensor, taken: set[int]) -> int:
-        """Returns the likeliest action; if repeats are avoided, among those not yet taken here.
-
-        Args:
-            state: The state.
-            log_probs: float32 [A].
-            taken: Actions that the episode took in this state before.
-        """
-        if self._envs.kind.avoids_repeats:
-            left = torch.tensor([bool(m) and a not in taken for a, m in enumerate(state.mask)])
-            if not left[:-1].any():
-                return len(log_probs) - 1
-            left[-1] = True
-            log_probs = log_probs.where(left, -math.inf)
-        action = int(likeliest(log_probs[None], self._stop_above))
-        taken.add(action)
-        return action

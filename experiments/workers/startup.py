@@ -1,9 +1,8 @@
 """Prepares processes: memory allocation, TensorBoard and torch."""
 
 import ctypes
-import sys
-from types import ModuleType
 
+from hlograph.storage.event_files import tensorboard_without_tensorflow
 from models.cpu_kernels import use_portable_kernels
 
 # From glibc's malloc.h; 32 MiB is the largest threshold that glibc accepts.
@@ -34,16 +33,6 @@ def keep_freed_memory() -> bool:
     }
     taken = [mallopt(name, value) for name, value in settings.items()]
     return all(taken)
-
-
-def tensorboard_without_tensorflow() -> None:
-    """Makes tensorboard write event files without importing TensorFlow.
-
-    The engine's libraries come in TensorFlow's wheel, and tensorboard imports that package
-    when it finds it (8 s, 250 MB). A module of this name tells it to use its own stand-in.
-    """
-    name = "tensorboard.compat.notf"
-    sys.modules.setdefault(name, ModuleType(name))
 
 
 def prepare_worker(deterministic: bool = False) -> None:

@@ -12,9 +12,10 @@ from envs.run_times import RUN_TIMES, Start
 from experiments.outcomes.benchmarks import REFERENCES, Reference, load, measured
 from experiments.outcomes.evaluation import Check, Outcome
 from experiments.policies.config import PolicyName
+from experiments.policies.greedy import STOP_ABOVE
 from experiments.workers.collecting import Deck, RolloutStats, collect
 from experiments.workers.lockstep import lockstep
-from experiments.workers.playing import STOP_ABOVE, play_greedily, play_samples
+from experiments.workers.playing import play_greedily, play_samples
 from experiments.workers.stopwatch import Stopwatch
 from experiments.workers.worker import Parameters, RolloutWorker, Task
 from hlograph.errors import RewriteError
@@ -89,7 +90,7 @@ class PlaySamples(Task):
     samples: int
     seed: int
     stop_above: float = STOP_ABOVE
-    """See ``experiments.workers.playing.likeliest``."""
+    """See ``experiments.policies.greedy.likeliest``."""
     seconds: float | None = None
     """Wall time after which no further step is taken; None is no limit."""
 

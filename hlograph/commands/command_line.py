@@ -16,6 +16,7 @@ from hlograph.commands.calibrate import Calibrate
 from hlograph.commands.command import Answer, Command, one_line
 from hlograph.commands.corpus import ExportBenchmarks, ListBenchmarks, ShowBenchmark
 from hlograph.commands.diff import Diff
+from hlograph.commands.explore import Explore
 from hlograph.commands.interrupts import INTERRUPTED
 from hlograph.commands.optimize import Optimize
 from hlograph.commands.parse import Parse
@@ -43,6 +44,7 @@ _COMMANDS = (
     | Annotated[Run, tyro.conf.subcommand("run")]
     | Annotated[Parse, tyro.conf.subcommand("parse")]
     | Annotated[Diff, tyro.conf.subcommand("diff")]
+    | Annotated[Explore, tyro.conf.subcommand("explore")]
     | Annotated[
         _CORPUS,
         tyro.conf.subcommand("corpus", description="Lists, shows or exports the benchmarks."),

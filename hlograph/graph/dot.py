@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hlograph.graph.attributes import AttributeValue
-from hlograph.graph.vocabulary import EDGE_TYPES, ELEMENT_TYPES, NODE_TYPES
+from hlograph.graph.texts import shape_text, value_text
+from hlograph.graph.vocabulary import EDGE_TYPES, NODE_TYPES
 
 if TYPE_CHECKING:
     from hlograph.graph.hlo_graph import HloGraph
@@ -53,31 +53,13 @@ def _node(graph: HloGraph, node: int) -> str:
     node_type = NODE_TYPES[graph.node_type[node]]
     label = [graph.opcode_name(node), graph.name(node)]
     if node_type != "computation":
-        label.append(_shape(graph, node))
-        label.extend(f"{key}={_short(value)}" for key, value in graph.attributes(node).items())
+        label.append(shape_text(graph, node))
+        label.extend(
+            f"{key}={value_text(value, _LONGEST_VALUE)}"
+            for key, value in graph.attributes(node).items()
+        )
     outline = ", peripheries=2" if graph.is_root[node] else ""
     return f"n{node} [label={_quoted(*label)}, {_NODE_STYLES[node_type]}{outline}];"
-
-
-def _shape(graph: HloGraph, node: int) -> str:
-    element_type = ELEMENT_TYPES[graph.element_type[node]]
-    if element_type in ("tuple", "token", "opaque"):
-        return element_type
-    begin = int(graph.dim_offsets[node])
-    dims = [
-        ("<=" if graph.dim_is_dynamic[begin + i] else "") + (str(size) if size >= 0 else "?")
-        for i, size in enumerate(graph.dims(node))
-    ]
-    return f"{element_type}[{','.join(dims)}]"
-
-
-def _short(value: AttributeValue) -> str:
-    if isinstance(value, tuple):
-        parts = ("x".join(map(str, v)) if isinstance(v, tuple) else str(v) for v in value)
-        text = "{" + ",".join(parts) + "}"
-    else:
-        text = str(value)
-    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
 
 
 def _edges(graph: HloGraph) -> Iterator[str]:

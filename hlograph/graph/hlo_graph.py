@@ -17,6 +17,7 @@ from hlograph.graph.dot import to_dot
 from hlograph.graph.export import to_networkx, to_pyg
 from hlograph.graph.file import load, save
 from hlograph.graph.json import from_json, to_json
+from hlograph.graph.model_explorer import to_model_explorer
 from hlograph.graph.traits import TRAITS
 from hlograph.graph.vocabulary import OPCODES
 
@@ -189,6 +190,10 @@ class HloGraph:
     def to_json(self) -> str:
         """Returns the columns as JSON; ``from_json`` returns an equal graph."""
         return to_json(self)
+
+    def to_model_explorer(self) -> str:
+        """Returns JSON for Model Explorer (see ``hlograph.graph.model_explorer``)."""
+        return to_model_explorer(self)
 
     @classmethod
     def from_json(cls, text: str) -> HloGraph:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlograph.errors import HloError
 from hlograph.profiling.attribution import Times, attribute
+from hlograph.profiling.clipping import Consumers, clipped
 from hlograph.profiling.kinds import OUTSIDE, kind_of, library_of
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.profiling.overhead import without_overhead
@@ -74,6 +75,9 @@ class Measurement:
             1. Farther away they are rough: the machine was busy, and the runs under the profiler
             were others than those without it.
         kernels: The kernels, slowest first, with the row ``outside kernels``.
+        fastest: The fastest run under the profiler, with all of its steps.
+        quiet_seconds: Mean wall seconds of the fastest quarter of the runs without the profiler,
+            which other programs of the machine disturbed least.
     """
 
     program: OptimizedModule
@@ -81,6 +85,8 @@ class Measurement:
     recorded_seconds: float
     accounted: float
     kernels: tuple[Kernel, ...]
+    fastest: RecordedRun
+    quiet_seconds: float
 
 
 def kernel_times(
@@ -127,7 +133,8 @@ def measure(
     plain, recorded = _runs(run, runs, max_seconds, program, before)
     usual = _fastest_mean(plain)
     added = _fastest_mean([r.seconds for r in recorded]) - usual
-    times = without_overhead(attribute(_fastest(recorded), program), program, added)
+    fastest = _fastest(recorded)
+    times = without_overhead(attribute(fastest, program), program, added)
     seconds = median(plain)
     return Measurement(
         program=program,
@@ -135,6 +142,8 @@ def measure(
         recorded_seconds=median(r.seconds for r in recorded),
         accounted=times.seconds / usual,
         kernels=_kernels(times, program, seconds / times.seconds),
+        fastest=clipped(fastest[0], Consumers(program)),
+        quiet_seconds=usual,
     )
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array, dtype_of
 from hlograph.plans import Plan, compile_program
 from hlograph.profiling.profile import Profile, profile_executable
+from hlograph.profiling.trace import Run
 from hlograph.programs import Program
 from hlograph.timing.runs import on_device
+
+if TYPE_CHECKING:
+    from jaxlib._jax import LoadedExecutable
 
 
 def profile_program(
@@ -36,10 +40,54 @@ def profile_program(
         HloError: jaxlib does not compile or run it, or the inputs do not fit its parameters.
         PlanError: The plan cannot be carried out.
     """
+    check_inputs(program, inputs)
+    executable = compile_program(program, plan)
+    return profile_compiled(executable, program, inputs, runs=runs, max_seconds=max_seconds)
+
+
+def profile_compiled(
+    executable: LoadedExecutable,
+    program: Program,
+    inputs: Sequence[Array],
+    *,
+    runs: int = 20,
+    max_seconds: float = 20.0,
+) -> Profile:
+    """Profiles a program that was compiled before.
+
+    Args:
+        executable: What ``compile_program`` made of the program.
+        program: The program.
+        inputs: As for ``profile_program``.
+        runs: As for ``profile_program``.
+        max_seconds: As for ``profile_program``.
+
+    Raises:
+        HloError: jaxlib does not run it, or the inputs do not fit its parameters.
+    """
     import jax
 
     check_inputs(program, inputs)
-    executable = compile_program(program, plan)
+    run, before = runner(executable, inputs)
+    try:
+        return profile_executable(
+            executable, run, runs=runs, max_seconds=max_seconds, before=before
+        )
+    except jax.errors.JaxRuntimeError as error:
+        raise HloError(f"jaxlib does not run {program.name}: {error}") from error
+
+
+def runner(executable: Any, inputs: Sequence[Array]) -> tuple[Run, Run]:
+    """Returns a function that runs an executable, and one to call before each run of it.
+
+    The latter copies inputs that the run before has used up, because they are donated.
+
+    Args:
+        executable: A ``jaxlib._jax.LoadedExecutable``.
+        inputs: One array for each parameter.
+    """
+    import jax
+
     placed = on_device(inputs)
 
     def place_donated() -> None:
@@ -49,12 +97,7 @@ def profile_program(
     def run() -> Any:
         return jax.block_until_ready(executable.execute(placed))
 
-    try:
-        return profile_executable(
-            executable, run, runs=runs, max_seconds=max_seconds, before=place_donated
-        )
-    except jax.errors.JaxRuntimeError as error:
-        raise HloError(f"jaxlib does not run {program.name}: {error}") from error
+    return run, place_donated
 
 
 def check_inputs(program: Program, inputs: Sequence[Array]) -> None:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from envs import candidates as arrays
 from experiments.policies.config import RewriteTrainConfig
+from experiments.policies.greedy import likeliest
 from experiments.policies.rewriting import encode
 from experiments.policies.states import State
 from experiments.search.guide import TrainedPolicy
 from experiments.search.rewriting.space import RewriteNode, RewriteSpace
-from experiments.workers.playing import likeliest
 from hlograph.graph.features import edge_features, node_features
 from hlograph.transforms.rewriting import Rewrite
 from models.rollout import StateTable

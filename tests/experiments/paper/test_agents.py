@@ -20,10 +20,10 @@ from experiments.paper.agents import (
 )
 from experiments.policies.kinds import policy_kind
 from experiments.workers.collecting import Deck
-from experiments.workers.startup import tensorboard_without_tensorflow
 from experiments.workers.worker import RolloutWorker
 from hlograph import corpus
 from hlograph.isolation import FlightRecorder, Quarantine
+from hlograph.storage.event_files import tensorboard_without_tensorflow
 from tests.experiments.tiny_run import tiny_config
 
 SETTINGS = AgentSettings(width=16, dqn_learning_starts=8, dqn_target_interval=8, a2c_steps=3)

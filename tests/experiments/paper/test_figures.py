@@ -11,8 +11,8 @@ from experiments.paper import ablations, figure2, figure4
 from experiments.paper.agent_settings import LABELS, AgentSettings
 from experiments.policies.checkpoint import Checkpoint
 from experiments.workers.player import player
-from experiments.workers.startup import tensorboard_without_tensorflow
 from hlograph import corpus
+from hlograph.storage.event_files import tensorboard_without_tensorflow
 
 SMALL = {
     "seeds": (3,),

@@ -21,7 +21,8 @@ class Unavailable:
 sys.meta_path.insert(0, Unavailable())
 graph = hlograph.HloGraph.load(sys.argv[1])
 graph == hlograph.HloGraph.from_json(graph.to_json())
-graph.to_dot(), graph.attributes(0), node_features(graph), edge_features(graph)
+graph.to_dot(), graph.to_model_explorer(), graph.attributes(0)
+node_features(graph), edge_features(graph)
 heavy = {"torch", "torch_geometric", "jax", "jaxlib", "networkx", "tensorflow", "hlograph._xla"}
 print(sorted(heavy & set(sys.modules)), graph.num_nodes)
 """

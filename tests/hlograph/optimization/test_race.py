@@ -252,6 +252,8 @@ def test_flag_sets_fit_the_program():
 
 def test_names_of_methods():
     assert names()[:4] == ["forms", "flags", "passes", "greedy"]
+    assert list(methods(["policy", "decisions-greedy"])) == ["policy", "decisions-greedy"]
+    assert not {"policy", "decisions-greedy"} & set(names())  # they import torch
     assert list(methods([f"{HERE}:widths"]).values()) == [proposals.widths]
     with pytest.raises(hlograph.UnknownNameError, match="did you mean flags"):
         methods(["flgs"])

@@ -1,0 +1,176 @@
+"""``hlograph explore``: pages that show a module and what is done to it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from hlograph.commands.command import Answer, Flag, OptionalFile
+from hlograph.commands.interrupts import INTERRUPTED
+from hlograph.commands.sources import SourceCommand, SourceName, stem_of
+from hlograph.commands.text_tables import counted
+from hlograph.errors import HloError
+
+if TYPE_CHECKING:
+    from hlograph.explorer.module_data import Numbers
+    from hlograph.explorer.pages import Contents, Page, Query
+    from hlograph.module import Module
+
+_ONE = {"modules": "a module", "plans": "a plan", "results": "a folder of results"}
+
+_Names = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")]
+_Name = Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explore(SourceCommand):
+    """Shows a module and what passes or a policy do to it, a plan, or results, in the browser."""
+
+    source: SourceName
+    """package.module:function, a file with HLO or StableHLO, the trajectory of an environment
+    (*.json), a plan, or a folder of results."""
+    passes: _Names = ()
+    """Of a module: passes, pipelines and places of rewrites to run one after the other; hlograph
+    passes lists them."""
+    pipeline: _Name = None
+    """Of a module: pipeline to run, pass by pass, such as xla-simplify."""
+    policy: _Name = None
+    """Of a module: policy to play: gnn or another one that comes with the project, or the path or
+    URL of a checkpoint."""
+    program: Annotated[str | None, tyro.conf.arg(metavar="SOURCE", help_behavior_hint="")] = None
+    """Of a plan: its program, package.module:function or a file with HLO or StableHLO."""
+    programs: _Names = ()
+    """Of results: names or globs of programs whose graphs are written with the pages."""
+    measure: Flag = False
+    """Of a module: also compile and run it in the installed jaxlib, and show the time of each
+    kernel. Of a plan: also measure what each of its decisions brings."""
+    out: OptionalFile = None
+    """Folder to write the pages to, which open from disk; without it, they are served on this
+    machine until Ctrl-C."""
+    port: int = 0
+    """Port to serve on; 0 is any that is free."""
+
+    def run(self) -> Answer:
+        """Makes the pages, and writes or serves them; see the class."""
+        with ExitStack() as resources:
+            contents = self._contents(resources)
+            return self._served(contents) if self.out is None else self._written(self.out, contents)
+
+    def _written(self, out: Path, contents: Contents) -> Answer:
+        from hlograph.explorer.site import write_site
+
+        files = write_site(out, contents)
+        size = sum(file.stat().st_size for file in files)
+        index = out / "index.html"
+        return Answer(
+            f"{counted(len(contents.pages), 'page')}, {size / 1e6:.1f} MB, written to {out}: "
+            f"open {index}",
+            {"out": str(out), "index": str(index), "bytes": size}
+            | {"pages": [page.name for page in contents.pages]},
+        )
+
+    def _served(self, contents: Contents) -> Answer:
+        from hlograph.explorer.server import serve
+
+        def ready(address: str) -> None:
+            print(f"{address}\nCtrl-C ends it.", file=sys.stderr, flush=True)
+
+        serve(contents, port=self.port, ready=ready)
+        return Answer("", {}, INTERRUPTED)
+
+    def _contents(self, resources: ExitStack) -> Contents:
+        from hlograph.explorer.sources import is_plan, is_results
+
+        kind = (
+            "plans" if is_plan(self.source) else "results" if is_results(self.source) else "modules"
+        )
+        self._check_flags(kind)
+        if kind == "plans":
+            return self._plan(resources)
+        if kind == "results":
+            from hlograph.explorer.results_page import ResultsSite
+
+            site = ResultsSite(Path(self.source), self.programs, _say)
+            resources.callback(site.close)
+            return site.contents
+        return self._module()
+
+    def _check_flags(self, kind: str) -> None:
+        """Checks that no flag is given that is about another kind of source."""
+        about = {
+            "modules": ("passes", "pipeline", "policy"),
+            "plans": ("program",),
+            "results": ("programs",),
+        }
+        for other, flags in about.items():
+            for flag in flags:
+                if other != kind and getattr(self, flag):
+                    raise HloError(f"--{flag} is for {other}, and {self.source!r} is {_ONE[kind]}")
+
+    def _plan(self, resources: ExitStack) -> Contents:
+        from hlograph.explorer.pages import Contents
+        from hlograph.explorer.speed_page import PlanQueries, speed_page
+        from hlograph.plans import Plan
+
+        plan = Plan.load(self.source)
+        if self.program is None:
+            raise HloError(
+                f"a plan is for one program: name that of {self.source} ({plan.program}) with "
+                "--program SOURCE, a file or package.module:function"
+            )
+        job = self.job_of(self.program, plan.numerics)
+        plan.check(job.program.fingerprint, here=False)
+        page, files = speed_page(plan, job, measure=self.measure, say=_say)
+        queries = PlanQueries()
+        queries.add(page.name, plan, job)
+        resources.callback(queries.close)
+        return Contents(stem_of(self.source), (page,), files, queries.queries)
+
+    def _module(self) -> Contents:
+        from hlograph.explorer.graph_page import graph_page
+        from hlograph.explorer.pages import Contents
+
+        module, pages, files = self._steps()
+        queries: Mapping[str, Query] = {}
+        numbers: tuple[Numbers, ...] = ()
+        if self.policy is not None:
+            from hlograph.explorer.policy_page import policy_page
+
+            page, queries, numbers = policy_page(module, self.policy, files)
+            pages.append(page)
+        page, of_graph = graph_page(module, numbers=numbers)
+        files |= of_graph
+        if self.measure:
+            from hlograph.explorer.compiled_page import compiled_page
+
+            compiled, measured = compiled_page(self.job_of(self.source, "close"))
+            pages.insert(0, compiled)
+            files |= measured
+        return Contents(stem_of(self.source), (page, *pages), files, queries)
+
+    def _steps(self) -> tuple[Module, list[Page], dict[str, Any]]:
+        """Returns the module, and the page of what is run on it, if anything is."""
+        from hlograph.explorer.step_pages import episode_page, passes_page
+        from hlograph.explorer.trajectories import is_trajectory
+
+        names = (*self.passes, *([] if self.pipeline is None else [self.pipeline]))
+        if is_trajectory(Path(self.source)):
+            if names:
+                raise HloError("expected --passes and --pipeline with a module, got a trajectory")
+            module, page, files = episode_page(Path(self.source))
+            return module, [page], files
+        module = self.module_of(self.source)
+        if not names:
+            return module, [], {}
+        page, files = passes_page(module, names)
+        return module, [page], files
+
+
+def _say(sentence: str) -> None:
+    print(sentence, file=sys.stderr, flush=True)

@@ -1,0 +1,162 @@
+"""What one step changed in a module: regions of a graph before and after, and a text diff."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from hlograph.explorer.instructions import Instructions
+from hlograph.explorer.matching import NONE, Matching, match
+from hlograph.explorer.regions import Region, regions_of
+from hlograph.explorer.text_hunks import hunks_of
+
+MOST_CHANGES = 600
+"""Largest number of added, removed and changed instructions that one difference describes."""
+
+_LONGEST = 400  # characters of a line; constants may have megabytes
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What is different between two states of a module.
+
+    Attributes:
+        added: Number of instructions that only the second state has.
+        removed: Number of instructions that only the first state has.
+        modified: Number of instructions with other operands, another shape or other attributes.
+        renamed: Number of instructions that have another name, or are in another computation.
+        content: The instructions that differ and those around them, as JSON; see
+            ``difference_of``.
+    """
+
+    added: int
+    removed: int
+    modified: int
+    renamed: int
+    content: dict[str, Any]
+
+    def counts(self) -> dict[str, int]:
+        """Returns the four numbers by name."""
+        names = ("added", "removed", "modified", "renamed")
+        return {name: getattr(self, name) for name in names}
+
+
+def difference_of(first: Instructions, second: Instructions) -> Difference:
+    """Compares two states of a module.
+
+    The content has the keys ``before`` and ``after``: tables of instructions, each a dict with
+    ``name``, ``computation``, ``opcode``, ``line``, ``mark`` (``added``, ``removed``, ``changed``,
+    ``renamed`` or empty), ``match`` (its partner's number in the other table, or -1) and
+    ``operands`` (numbers in the same table, as far as they are in it). ``regions`` are groups of
+    such numbers that hang together. ``hunks`` are pieces of the text diff, whose lines are
+    ``[sign, number before, number after]``. ``left_out`` counts changes that are not described,
+    where there are more than ``MOST_CHANGES``.
+
+    Args:
+        first: The state before.
+        second: The state after.
+    """
+    found = match(first, second)
+    added, removed, changed = found.added, found.removed, sorted(found.changed)
+    regions = regions_of(first, second, found, MOST_CHANGES)
+    hunks = hunks_of(first, second, found, regions)
+    tables = _Tables(first, second, found, regions, hunks)
+    described = sum(region.changes for region in regions)
+    content = {
+        "before": tables.before,
+        "after": tables.after,
+        "regions": [tables.region(region) for region in regions],
+        "hunks": [tables.hunk(computation, lines) for computation, lines in hunks],
+        "left_out": len(added) + len(removed) + len(changed) - described,
+    }
+    return Difference(len(added), len(removed), len(changed), len(found.renamed), content)
+
+
+class _Tables:
+    """The instructions that a difference describes, numbered anew."""
+
+    def __init__(
+        self,
+        first: Instructions,
+        second: Instructions,
+        found: Matching,
+        regions: list[Region],
+        hunks: list[tuple[str, list[tuple[str, int, int]]]],
+    ) -> None:
+        lines = [line for _, several in hunks for line in several]
+        mine = {one for region in regions for one in region.before}
+        mine |= {before for _, before, _ in lines if before != NONE}
+        theirs = {one for region in regions for one in region.after}
+        theirs |= {after for _, _, after in lines if after != NONE}
+        self._mine = {number: place for place, number in enumerate(sorted(mine))}
+        self._theirs = {number: place for place, number in enumerate(sorted(theirs))}
+        self.before = [
+            _row(first, number, self._mine)
+            | {
+                "mark": _mark_before(found, number),
+                "match": self._theirs.get(found.after[number], NONE),
+            }
+            for number in self._mine
+        ]
+        self.after = [
+            _row(second, number, self._theirs)
+            | {
+                "mark": _mark_after(found, number),
+                "match": self._mine.get(found.before[number], NONE),
+            }
+            for number in self._theirs
+        ]
+
+    def region(self, region: Region) -> dict[str, Any]:
+        """Returns a region as JSON."""
+        before = [self._mine[number] for number in region.before]
+        after = [self._theirs[number] for number in region.after]
+        computations = Counter(
+            [self.before[number]["computation"] for number in before]
+            + [self.after[number]["computation"] for number in after]
+        )
+        return {
+            "computation": computations.most_common(1)[0][0],
+            "changes": region.changes,
+            "before": before,
+            "after": after,
+        }
+
+    def hunk(self, computation: str, lines: list[tuple[str, int, int]]) -> dict[str, Any]:
+        """Returns a piece of the text diff as JSON."""
+        return {
+            "computation": computation,
+            "lines": [
+                [sign, self._mine.get(before, NONE), self._theirs.get(after, NONE)]
+                for sign, before, after in lines
+            ],
+        }
+
+
+def row(state: Instructions, number: int) -> dict[str, Any]:
+    """Returns an instruction as JSON, without its operands."""
+    line = state.lines[number]
+    return {
+        "name": state.names[number],
+        "computation": state.computations[number],
+        "opcode": state.opcodes[number],
+        "line": line if len(line) <= _LONGEST else line[:_LONGEST] + "...",
+    }
+
+
+def _row(state: Instructions, number: int, places: dict[int, int]) -> dict[str, Any]:
+    operands = [places[one] for one in state.operands_of(number) if one in places]
+    return row(state, number) | {"operands": operands}
+
+
+def _mark_before(found: Matching, number: int) -> str:
+    return "removed" if found.after[number] == NONE else _mark_after(found, found.after[number])
+
+
+def _mark_after(found: Matching, number: int) -> str:
+    if found.before[number] == NONE:
+        return "added"
+    if number in found.changed:
+        return "changed"
+    return "renamed" if number in found.renamed else ""

@@ -1,0 +1,162 @@
+"""A module as columns for the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlograph.explorer.flops import flops
+from hlograph.explorer.instruction_texts import InstructionText, instruction_texts
+from hlograph.explorer.overview import overview
+from hlograph.graph.vocabulary import EDGE_TYPES, OPCODES
+
+if TYPE_CHECKING:
+    from hlograph.graph.hlo_graph import HloGraph
+    from hlograph.module import Module
+
+_NO_TEXT = InstructionText("", "", "", "")
+_PARTS = 4
+"""Places in the overview are whole numbers of this part of a row."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A number for each instruction, to colour a graph by.
+
+    Attributes:
+        name: Short name, such as ``flops``.
+        title: Title for people.
+        unit: Unit, such as ``B`` or ``s``; may be empty.
+        values: A number for each instruction, in the graph's order; NaN where there is none.
+    """
+
+    name: str
+    title: str
+    unit: str
+    values: NDArray[Any]
+
+
+def module_data(module: Module, numbers: Sequence[Numbers] = ()) -> dict[str, Any]:
+    """Returns a module as columns, in what JSON can hold.
+
+    Instructions are numbered as in ``Module.graph``, so that a computation's are next to each
+    other, operands before users. Texts are in tables, each once.
+
+    Args:
+        module: The module.
+        numbers: Numbers to colour by, beside bytes and flops.
+
+    Returns:
+        By name: ``name`` of the module; ``names`` of the instructions, a line each; ``opcodes``,
+        ``shapes``, ``attributes``, ``scopes`` and ``sources``, tables of texts; ``opcode``,
+        ``shape``, ``attribute``, ``scope`` and ``source``, their numbers in these tables;
+        ``operand_counts`` and ``operands``; ``control``, pairs of instructions; ``calls``, pairs of
+        an instruction and a computation; ``computations``, their names, a line each; ``first``,
+        the number of the first instruction of each and the number of all; ``roots``; ``entry``;
+        ``numbers``, to colour by; ``overview``, the places of instructions.
+    """
+    graph = module.graph()
+    count = graph.num_nodes - graph.num_computations
+    first = np.searchsorted(graph.computation[:count], range(graph.num_computations + 1))
+    names = graph.names()
+    texts = _texts(module, graph, names)
+    opcode, opcodes = _used(graph.opcode[:count])
+    own = [
+        Numbers("bytes", "Bytes", "B", graph.bytes[:count]),
+        Numbers("flops", "Flops", "", flops(graph)[:count]),
+    ]
+    return {
+        "name": module.name,
+        "names": "\n".join(names[:count]),
+        "opcodes": opcodes,
+        "opcode": opcode,
+        **_table("shapes", "shape", [text.shape for text in texts]),
+        **_table("attributes", "attribute", [text.attributes for text in texts]),
+        **_table("scopes", "scope", [text.op_name for text in texts]),
+        **_table("sources", "source", [text.source for text in texts]),
+        **_edges(graph, count),
+        "computations": "\n".join(names[count:]),
+        "first": first.tolist(),
+        "entry": int(np.flatnonzero(graph.is_entry[count:])[0]),
+        "numbers": [_number(each) for each in (*own, *numbers)],
+        "overview": _overview(graph, count),
+    }
+
+
+def _texts(module: Module, graph: HloGraph, names: list[str]) -> list[InstructionText]:
+    """Returns the texts of the instructions in the order of the graph."""
+    count = graph.num_nodes - graph.num_computations
+    known = instruction_texts(module.to_text(metadata=True))
+    computations = graph.computation[:count].tolist()
+    return [
+        known.get((names[count + computation], names[node]), _NO_TEXT)
+        for node, computation in enumerate(computations)
+    ]
+
+
+def _edges(graph: HloGraph, count: int) -> dict[str, Any]:
+    data, control, call, member = (_of_type(graph, name) for name in EDGE_TYPES)
+    roots = np.zeros(graph.num_computations, np.int64)
+    # A member edge goes from a computation to its root.
+    roots[member[0] - count] = member[1]
+    return {
+        "operand_counts": np.bincount(data[1], minlength=count).tolist(),
+        "operands": data[0].tolist(),
+        "control": control.T.tolist(),
+        "calls": (call - [[0], [count]]).T.tolist(),
+        "roots": roots.tolist(),
+    }
+
+
+def _of_type(graph: HloGraph, name: str) -> NDArray[np.int64]:
+    """Returns sources and targets of the edges of a type, by target and position."""
+    chosen = np.flatnonzero(graph.edge_type == EDGE_TYPES.index(name))
+    source, target = graph.edge_index[:, chosen]
+    owner = source if name == "call" else target
+    order = np.lexsort((graph.edge_position[chosen], owner))
+    return np.stack([source[order], target[order]])
+
+
+def _used(opcode: NDArray[np.int16]) -> tuple[list[int], list[str]]:
+    used, numbers = np.unique(opcode, return_inverse=True)
+    return numbers.tolist(), [OPCODES[i] for i in used.tolist()]
+
+
+def _table(table: str, column: str, texts: Iterable[str]) -> dict[str, Any]:
+    """Returns texts as a table of each once, and their numbers in it."""
+    known: dict[str, int] = {}
+    numbers = [known.setdefault(text, len(known)) for text in texts]
+    return {table: list(known), column: numbers}
+
+
+def _number(numbers: Numbers) -> dict[str, Any]:
+    values = np.asarray(numbers.values)
+    if values.dtype.kind == "f" and np.array_equal(values, np.trunc(values)):
+        values = values.astype(np.int64)  # shorter as text
+    listed = values.tolist()
+    if values.dtype.kind == "f":
+        listed = [None if value != value else float(f"{value:.4g}") for value in listed]
+    return {"name": numbers.name, "title": numbers.title, "unit": numbers.unit, "values": listed}
+
+
+def _overview(graph: HloGraph, count: int) -> dict[str, Any]:
+    is_inside = (graph.edge_index < count).all(axis=0)
+    source, target = graph.edge_index[:, is_inside]
+    drawn = overview(
+        source, target, graph.computation[:count].astype(np.int64), graph.num_computations
+    )
+
+    def whole(values: NDArray[np.float64]) -> list[Any]:
+        return np.rint(values * _PARTS).astype(np.int64).tolist()
+
+    return {
+        "x": whole(drawn.x),
+        "y": whole(drawn.y),
+        "boxes": whole(drawn.boxes),
+        "size": whole(np.array([drawn.width, drawn.height])),
+        "parts": _PARTS,
+    }

@@ -1,0 +1,142 @@
+"""The worker of a plan: compiles, records and times a program in its process."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hlograph.errors import HloError
+from hlograph.explorer.optimized_data import optimized_data
+from hlograph.explorer.plan_requests import (
+    PlanAnswer,
+    PlanRequest,
+    Refused,
+    Timeline,
+    TimelineRequest,
+    Turns,
+    TurnsRequest,
+)
+from hlograph.explorer.timeline_data import timeline_data
+from hlograph.isolation import FlightRecorder
+from hlograph.measuring.compiled import FinalModule
+from hlograph.measuring.samples import Samples
+from hlograph.measuring.trial import Job
+from hlograph.plans import Plan, compile_program
+from hlograph.profiling.kernels import measure
+from hlograph.profiling.of_program import runner
+from hlograph.timing import lock
+from hlograph.timing.ratio import MedianRatio
+from hlograph.timing.runs import Run, seconds_in_turns
+
+# Runs for a timeline, without and under the profiler.
+_RUNS, _RUN_SECONDS = 20, 3.0
+
+# Executables that are kept; a large one takes a gigabyte.
+_KEPT = 3
+
+# An operation may take this long, as the default of a program may.
+_HOUR = 3600.0
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    executable: Any
+    seconds: float
+    code: tuple[object, ...]
+
+
+class PlanWorker:
+    """Answers requests about one program.
+
+    Args:
+        job: The program, and its inputs.
+        recorder: Records each operation that may end the process.
+    """
+
+    def __init__(self, job: Job, recorder: FlightRecorder) -> None:
+        self._job, self._recorder = job, recorder
+        self._inputs = Samples(job.program, job.given, job.seed).usual[0].inputs
+        self._kept: OrderedDict[str, _Compiled] = OrderedDict()
+
+    def __call__(self, request: PlanRequest) -> PlanAnswer:
+        """Answers a request. What cannot be done is refused with the reason."""
+        try:
+            if isinstance(request, TimelineRequest):
+                return self._timeline(request.plan)
+            return self._turns(request)
+        except (HloError, RuntimeError) as error:
+            return Refused(str(error))
+
+    def _timeline(self, plan: Plan) -> Timeline:
+        compiled = self._compiled(plan)
+        with lock.alone(), self._noted(plan):
+            run, before = runner(compiled.executable, self._inputs)
+            found = measure(
+                compiled.executable, run, runs=_RUNS, max_seconds=_RUN_SECONDS, before=before
+            )
+        return Timeline(timeline_data(found), optimized_data(found.program), compiled.seconds)
+
+    def _turns(self, request: TurnsRequest) -> Turns:
+        plans = request.plan, request.other
+        both = [self._compiled(plan) for plan in plans]
+        same = both[0].code == both[1].code
+        if same and request.plan.digest != request.other.digest:
+            return Turns(np.nan, np.nan, 1.0, 1.0, 1.0, 0)
+        if same:  # what noise makes of ratios is asked for
+            both[1] = self._compiled(request.other, again=True)
+        runs = [Run(one.executable, self._inputs, self._job.program.donated) for one in both]
+        with lock.alone(), self._noted(request.other):
+            times = seconds_in_turns(
+                runs,
+                pairs=request.pairs,
+                block_seconds=request.block_seconds,
+                max_seconds=request.max_seconds,
+            )
+        found = MedianRatio.of((times[:, 1] / times[:, 0]).tolist())
+        medians = np.median(times, axis=0)
+        return Turns(float(medians[0]), float(medians[1]), *found, pairs=len(times))
+
+    def _compiled(self, plan: Plan, again: bool = False) -> _Compiled:
+        if plan.digest in self._kept and not again:
+            self._kept.move_to_end(plan.digest)
+            return self._kept[plan.digest]
+        with lock.compiling(), self._noted(plan):
+            begun = time.perf_counter()
+            executable = compile_program(self._job.program, plan)
+            seconds = time.perf_counter() - begun
+        settings = tuple(sorted(plan.flags.items())), tuple(sorted(plan.layouts.items()))
+        compiled = _Compiled(executable, seconds, (FinalModule.of(executable).digest, *settings))
+        if not again:
+            self._kept[plan.digest] = compiled
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        return compiled
+
+    @contextmanager
+    def _noted(self, plan: Plan) -> Iterator[None]:
+        self._recorder.begin(plan.digest.encode(), _HOUR)
+        try:
+            yield
+        finally:
+            self._recorder.end()
+
+
+class MakePlanWorker:
+    """Makes the worker of a plan in its process; can be pickled.
+
+    Args:
+        job: The program, and its inputs.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def __call__(self, recorder: FlightRecorder) -> PlanWorker:
+        """Returns the worker."""
+        return PlanWorker(self._job, recorder)

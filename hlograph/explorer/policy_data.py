@@ -1,0 +1,149 @@
+"""The data of an episode of a policy: what it saw and preferred in each state."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlograph.explorer.difference import row
+from hlograph.explorer.instructions import Instructions
+from hlograph.explorer.player import Attention, Choice, Move
+from hlograph.explorer.step_data import StepData
+from hlograph.module import Module
+
+_MOST_TOUCHED = 24  # instructions of a choice in one role
+_MOST_NODES = 1_500  # instructions in the file of one state
+_MOST_ATTENDED = 60
+_MOST_NEAR = 6  # operands, and users, around one instruction
+
+
+class EpisodeData:
+    """Describes the moves of one episode, one after the other.
+
+    Attributes:
+        files: What the policy saw in each state, and what changed in each step, by name.
+
+    Args:
+        start: The module at the start of the episode.
+        prefix: First part of the names of files.
+    """
+
+    def __init__(self, start: Module, prefix: str) -> None:
+        self._steps = StepData(start, f"{prefix}-step")
+        self._prefix, self._number = prefix, 0
+        self.files: dict[str, Any] = self._steps.files
+
+    def describe(self, move: Move) -> dict[str, Any]:
+        """Returns a move as JSON.
+
+        The keys are those of ``Move``; ``names`` and ``facts`` of the choices; ``state``, the name
+        of the file of the instructions that the choices touch; and ``step``, as
+        ``StepData.describe`` has it.
+        """
+        self._number += 1
+        state = f"{self._prefix}-state-{self._number}"
+        self.files[state] = _state(self._steps.state, move)
+        actions = list(move.choices)
+        return {
+            "actions": actions,
+            "names": [move.choices[action].name for action in actions],
+            "facts": [_facts(move.choices[action]) for action in actions],
+            "probabilities": [_rounded(move.probabilities[action]) for action in actions],
+            "allowed": [bool(move.allowed[action]) for action in actions],
+            "value": _rounded(move.value),
+            "stop": _rounded(move.probabilities[-1]) if move.stops else None,
+            "preferred": move.preferred,
+            "action": move.action,
+            "reward": _rounded(move.reward),
+            "ending": move.ending,
+            "state": state,
+            "step": self._steps.describe(move.step),
+        }
+
+
+def _state(state: Instructions, move: Move) -> dict[str, Any]:
+    """Returns the instructions that matter in a state, and what is around them.
+
+    The keys are ``nodes``, a table as in ``hlograph.explorer.difference`` with the pooling's
+    weight of each node as ``attention``; ``touched``, by action and role the numbers of
+    instructions in it; ``attended``, those with the largest weights; and ``edges``, those
+    between nodes of the table as ``[from, to, forward, backward]``, with their weights as
+    ``Attention`` has them.
+    """
+    numbers = {name: number for number, name in enumerate(state.names)}
+    touched = {
+        action: {
+            role: [numbers[name] for name in names[:_MOST_TOUCHED] if name in numbers]
+            for role, names in choice.touched.items()
+        }
+        for action, choice in move.choices.items()
+        if choice.touched
+    }
+    attention = move.attention
+    attended = [] if attention is None else _largest(attention.nodes[: len(state)])
+    chosen = [one for roles in touched.values() for several in roles.values() for one in several]
+    places = _around(state, [*dict.fromkeys([*chosen, *attended])])
+    weights = None if attention is None else attention.nodes
+    return {
+        "nodes": [_node(state, number, places, weights) for number in places],
+        "touched": {
+            str(action): {
+                role: [places[one] for one in several if one in places]
+                for role, several in roles.items()
+            }
+            for action, roles in touched.items()
+        },
+        "attended": [places[one] for one in attended if one in places],
+        "edges": [] if attention is None else _weighted_edges(attention, places),
+    }
+
+
+def _around(state: Instructions, chosen: list[int]) -> dict[int, int]:
+    """Returns instructions, their operands and their first users, as places by number."""
+    kept = dict.fromkeys(chosen[:_MOST_NODES])
+    for number in chosen:
+        for near in (*state.operands_of(number)[:_MOST_NEAR], *state.users_of(number)[:_MOST_NEAR]):
+            if len(kept) >= _MOST_NODES:
+                break
+            kept.setdefault(near)
+    return {number: place for place, number in enumerate(sorted(kept))}
+
+
+def _node(
+    state: Instructions,
+    number: int,
+    places: dict[int, int],
+    weights: NDArray[np.float32] | None,
+) -> dict[str, Any]:
+    operands = [places[one] for one in state.operands_of(number) if one in places]
+    found = row(state, number) | {"operands": operands}
+    return found if weights is None else found | {"attention": _rounded(weights[number])}
+
+
+def _largest(weights: NDArray[np.float32]) -> list[int]:
+    """Returns the nodes with the largest weights, the largest first."""
+    return np.argsort(-weights, kind="stable")[:_MOST_ATTENDED].tolist()
+
+
+def _weighted_edges(attention: Attention, places: dict[int, int]) -> list[list[float | None]]:
+    """Returns the edges between some nodes, with the weights of both their directions."""
+    chosen = np.zeros(len(attention.nodes), bool)
+    chosen[list(places)] = True
+    kept = chosen[attention.links].all(1)
+    columns = (attention.links[kept], attention.forward[kept], attention.backward[kept])
+    return [
+        [places[source], places[target], _rounded(forward), _rounded(backward)]
+        for (source, target), forward, backward in zip(*(c.tolist() for c in columns), strict=True)
+    ]
+
+
+def _facts(choice: Choice) -> dict[str, float | None]:
+    return {name: _rounded(value) for name, value in choice.facts.items()}
+
+
+def _rounded(number: float) -> float | None:
+    """Returns a number with five digits; None for infinities and NaN, which JSON lacks."""
+    return float(f"{number:.5g}") if math.isfinite(number) else None

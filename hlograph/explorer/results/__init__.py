@@ -1,0 +1,1 @@
+"""Pages of results: studies, races and trainings, read from their files."""

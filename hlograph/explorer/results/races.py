@@ -1,0 +1,165 @@
+"""Pages of races: what experiments.speed and experiments.tune have written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from hlograph.explorer.results.provenance import made_with
+from hlograph.explorer.results.race_files import Race, number, read_races
+from hlograph.explorer.results.study_groups import geometric_mean
+from hlograph.explorer.results.tables import (
+    Bars,
+    Cell,
+    Column,
+    Interval,
+    Lines,
+    Results,
+    Section,
+    Table,
+)
+from hlograph.timing.bootstrap import bootstrap_interval
+
+_POINTS = 60  # of a curve
+_FASTER, _SLOWER = 1.1, 0.98
+
+
+def race_results(folder: Path) -> Results:
+    """Returns the page of a run of experiments.speed or experiments.tune.
+
+    Args:
+        folder: Folder of the run, or one with its table alone.
+
+    Raises:
+        DamagedFileError: A file is none of this version.
+        OSError: A file cannot be read.
+    """
+    races = read_races(folder)
+    made = folder / "made.json"
+    content = json.loads(made.read_text()) if made.is_file() else {}
+    sections = list(_sections(races))
+    return Results(folder.name, sections, _findings(races), (), made_with(content), folder)
+
+
+def _findings(races: Sequence[Race]) -> list[str]:
+    """Returns what came of the races, one sentence each."""
+    measured = [race for race in races if not race.error]
+    if not measured:
+        return ["No program was measured."]
+    lines = []
+    for competitor, own in _by_competitor(measured).items():
+        ratios = [race.ratio for race in own]
+        low, high = bootstrap_interval(ratios)
+        kept = sum(not race.row["method"] for race in own)
+        name = f"{competitor}: " if competitor else ""
+        lines.append(
+            f"{name}{len(own)} results are {geometric_mean(ratios):.3f} times as fast in the "
+            f"geometric mean (95 % interval {low:.3f} to {high:.3f}); "
+            f"{sum(r > _FASTER for r in ratios)} above {_FASTER}, {sum(r >= 2 for r in ratios)} at "
+            f"2 or more, {sum(r < _SLOWER for r in ratios)} below {_SLOWER}. jaxlib's default is "
+            f"kept for {kept}."
+        )
+    if waiting := sum(not race.is_final for race in measured):
+        lines.append(f"{waiting} winners were not measured a second time yet.")
+    if len(measured) < len(races):
+        failed = ", ".join(dict.fromkeys(race.program for race in races if race.error))
+        lines.append(f"Not measured: {failed}.")
+    return lines
+
+
+def _sections(races: Sequence[Race]) -> Iterator[Section]:
+    measured = [race for race in races if not race.error]
+    groups = _by_competitor(measured)
+    if len(groups) > 1:
+        common = set.intersection(*({r.program for r in own} for own in groups.values()))
+        bars = {}
+        for competitor, own in groups.items():
+            ratios = [race.ratio for race in own if race.program in common]
+            bars[competitor] = Interval(geometric_mean(ratios), *bootstrap_interval(ratios))
+        note = (
+            f"Geometric means of the speed over jaxlib's default on the {len(common)} programs "
+            "that all have a result of, with 95 % intervals over programs."
+        )
+        yield Section("Ways to tune", [Bars(1.0, bars)], note)
+    note = (
+        "Time of jaxlib's default / time with the plan, in a second measurement in a process of "
+        "its own, with the 95 % interval."
+    )
+    yield Section("Programs", [_table(races)], note)
+    lines = _lines(measured, groups)
+    if lines:
+        note = "The largest ratio of a screening so far; geometric means start at jaxlib's default."
+        part = Lines("seconds", "times as fast", lines, True)
+        yield Section("At any time", [part], note)
+
+
+def _table(races: Sequence[Race]) -> Table:
+    tuned = any(race.competitor for race in races)
+    columns = [
+        Column("program", "program"),
+        *((Column("way"), Column("seed")) if tuned else ()),
+        Column("family"),
+        Column("times as fast", "interval", "Default / plan, and the 95 % interval."),
+        Column("default ms", "number", "Median time of a run of jaxlib's default."),
+        Column("in the race", "number", "The ratio at the end of the race."),
+        Column("control", "number", "The default beside itself, compiled again."),
+        Column("numerics", "text", "Class of the plan's results."),
+        Column("outputs", "text", "Verdict of the comparison with the default's outputs."),
+        Column("plans", "count", "Plans that were measured."),
+        Column("seconds", "number", "Duration of the race."),
+        Column("plan", "plan"),
+        Column("what was done", "text"),
+    ]
+    rows: list[list[Cell]] = []
+    for race in races:
+        row = race.row
+        interval = Interval(race.ratio, number(row["low"]), number(row["high"]))
+        rows.append(
+            [
+                race.program,
+                *((race.competitor, race.seed) if tuned else ()),
+                row.get("family", ""),
+                None if race.error else interval,
+                *(number(row.get(name)) for name in ("default_ms", "raced", "control")),
+                row.get("numerics", ""),
+                row.get("outputs", ""),
+                int(number(row.get("plans", 0))),
+                number(row.get("seconds")),
+                race.plan,
+                race.error or row.get("decisions") or "jaxlib's default",
+            ]
+        )
+    return Table(columns, rows, sort=4 if tuned else 2)
+
+
+def _lines(
+    races: Sequence[Race], groups: Mapping[str, Sequence[Race]]
+) -> dict[str, list[tuple[float, float]]]:
+    """Returns the geometric mean of what was found by when, of each competitor or each family."""
+    longest = max((seconds for race in races for seconds, _ in race.curve), default=0.0)
+    if not longest:
+        return {}
+    at = np.linspace(0.0, longest, _POINTS).tolist()
+    if len(groups) == 1:
+        families = {race.row.get("family", ""): list[Race]() for race in races}
+        for race in races:
+            families[race.row.get("family", "")].append(race)
+        groups = {"all programs": races, **families}
+    return {
+        name: [(t, geometric_mean([_best_at(race, t) for race in own])) for t in at]
+        for name, own in groups.items()
+    }
+
+
+def _best_at(race: Race, seconds: float) -> float:
+    return max((best for when, best in race.curve if when <= seconds), default=1.0)
+
+
+def _by_competitor(races: Sequence[Race]) -> dict[str, list[Race]]:
+    found: dict[str, list[Race]] = {}
+    for race in races:
+        found.setdefault(race.competitor, []).append(race)
+    return found

@@ -1,0 +1,230 @@
+"""The page of a study: what experiments.paper and experiments.evaluate have written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from hlograph.explorer.results.provenance import made_with
+from hlograph.explorer.results.study_groups import BEST_KNOWN, BETTER, StudyGroup, geometric_mean
+from hlograph.explorer.results.tables import (
+    Bars,
+    Cell,
+    Column,
+    Interval,
+    Lines,
+    Results,
+    Section,
+    Table,
+)
+from hlograph.storage.checked_file import read_checked_json
+
+FILES = ("study.json", "study.json.gz")
+"""Names of a study's file."""
+_KIND, _VERSION = "study", 1
+_POINTS = 80  # of a curve
+_RATIO = "reference / method, so above 1 the method leaves fewer instructions"
+
+
+def study_results(path: Path) -> Results:
+    """Returns the page of a study.
+
+    Args:
+        path: The study's file.
+
+    Raises:
+        DamagedFileError: The file is cut off or altered, or no study of this version.
+        OSError: It cannot be read.
+    """
+    content = read_checked_json(path, _KIND, _VERSION)
+    names = dict.fromkeys(trial["group"] for trial in content["trials"])
+    groups = [StudyGroup(content, name) for name in names]
+    sections = [section for group in groups for section in _sections(group)]
+    return Results(
+        _title(content, path),
+        [*_run_times(content.get("measurements") or {}), *sections],
+        [sentence for group in groups if (sentence := _best(group))],
+        content.get("notes") or (),
+        made_with(content.get("made") or {}),
+    )
+
+
+def _title(content: Mapping[str, Any], path: Path) -> str:
+    """Returns the study's name, and that of its folder where this is another one."""
+    folder, name = path.resolve().parent.name, content["name"]
+    return f"{name if name == folder else f'{name}, {folder}'} ({content['preset']})"
+
+
+def _best(group: StudyGroup) -> str:
+    """Returns which method of a group leaves the fewest instructions."""
+    if not group.against:
+        return ""
+    against = group.against[-1]
+    found = {method: group.over_seeds(method, against) for method in group.methods}
+    known = {method: one for method, one in found.items() if one}
+    if not known:
+        return ""
+    best = max(known, key=lambda method: known[method].value)
+    value = known[best]
+    return (
+        f"{group.name}: best by count ratio to {against} is {best}, {value.value:.3f} "
+        f"(seeds {value.low:.3f} to {value.high:.3f})."
+    )
+
+
+def _sections(group: StudyGroup) -> Iterator[Section]:
+    if group.against:
+        against = BETTER if BETTER in group.against else group.against[0]
+        bars = {m: one for m in group.methods if (one := group.over_seeds(m, against))}
+        note = (
+            f"Geometric means of {_RATIO}; mean over seeds, and the least and the greatest seed. "
+            f"The bars are ratios to {against}. A result that failed its check counts as no passes."
+        )
+        yield Section(f"Methods: {group.name}", [Bars(1.0, bars), _methods(group)], note)
+    yield from _anytime(group)
+    yield from _training(group)
+    yield Section(f"Benchmarks: {group.name}", [_benchmarks(group)], "Op counts, mean over seeds.")
+
+
+def _methods(group: StudyGroup) -> Table:
+    columns = [
+        Column("method"),
+        Column("seeds", "count"),
+        *(Column(f"to {name}", "interval", f"Count ratio: {_RATIO}.") for name in group.against),
+        Column("seconds", "number", "Mean wall seconds for a benchmark."),
+        Column("calls", "number", "Mean number of steps for a benchmark."),
+        Column("refused", "count", "Outcomes that failed their check."),
+    ]
+    rows: list[list[Cell]] = []
+    for method in group.methods:
+        trials = group.of(method)
+        seconds = [s for trial in trials for s in trial.get("seconds") or ()]
+        calls = [o["calls"] for trial in trials for o in trial["outcomes"]]
+        rows.append(
+            [
+                method,
+                len(trials),
+                *(group.over_seeds(method, name) for name in group.against),
+                fmean(seconds) if seconds else None,
+                fmean(calls) if calls else None,
+                group.refused(method),
+            ]
+        )
+    return Table(columns, rows, sort=1 + len(group.against))
+
+
+def _benchmarks(group: StudyGroup) -> Table:
+    known = [b for b in group.benchmarks if group.reference(b, BEST_KNOWN) is not None]
+    references = [*group.pipelines, *((BEST_KNOWN,) if known else ())]
+    columns = [
+        Column("benchmark", "program"),
+        Column("start", "count", "Instructions before any pass."),
+        *(Column(name, "count", "A reference.") for name in references),
+        *(Column(method, "number") for method in group.methods),
+    ]
+    rows = [
+        [
+            benchmark,
+            group.start(benchmark),
+            *(group.reference(benchmark, name) for name in references),
+            *(group.mean_count(method, benchmark) for method in group.methods),
+        ]
+        for benchmark in group.benchmarks
+    ]
+    return Table(columns, rows)
+
+
+def _anytime(group: StudyGroup) -> Iterator[Section]:
+    """Yields what searches had found after how many steps."""
+    searches = [method for method in group.methods if any(t["curves"] for t in group.of(method))]
+    choices = (BEST_KNOWN, *reversed(group.pipelines))
+    against = next(
+        (a for a in choices if all(group.reference(b, a) for b in group.benchmarks)), None
+    )
+    if not searches or against is None:
+        return
+    most = max(
+        point[0] for t in group.trials for points in t["curves"].values() for point in points
+    )
+    at = np.unique(np.geomspace(1, max(most, 2), _POINTS).astype(int)).tolist()
+    lines = {method: _found_by(group, method, against, at) for method in searches}
+    note = f"Op count of {against} / least op count found so far, geometric mean over benchmarks."
+    yield Section(
+        f"At any time: {group.name}", [Lines("steps", f"{against} / found", lines, True)], note
+    )
+
+
+def _found_by(
+    group: StudyGroup, method: str, against: str, at: Sequence[int]
+) -> list[tuple[float, float]]:
+    points = []
+    for steps in at:
+        ratios = []
+        for trial in group.of(method):
+            for benchmark, count in group.counts(trial).items():
+                curve = trial["curves"].get(benchmark, ())
+                found = [point[2] for point in curve if point[0] <= steps]
+                # A result that failed its check counts at no time.
+                least = max(min([group.start(benchmark), *found]), count)
+                ratios.append((group.reference(benchmark, against) or math.nan) / least)
+        points.append((steps, geometric_mean(ratios)))
+    return points
+
+
+def _training(group: StudyGroup) -> Iterator[Section]:
+    """Yields the ratios on validation modules during training."""
+    for against in group.pipelines:
+        lines: dict[str, list[tuple[float, float]]] = {}
+        for method in group.methods:
+            values: dict[int, list[float]] = {}
+            for trial in group.of(method):
+                for steps, ratios in trial.get("training") or ():
+                    if against in ratios:
+                        values.setdefault(steps, []).append(ratios[against])
+            if len(values) > 1:
+                lines[method] = [(steps, fmean(values[steps])) for steps in sorted(values)]
+        if lines:
+            title = f"Learning, to {against}: {group.name}"
+            note = "Count ratio on validation modules, mean over seeds."
+            yield Section(title, [Lines("steps of training", "count ratio", lines)], note)
+
+
+def _run_times(measurements: Mapping[str, Any]) -> Iterator[Section]:
+    """Yields run times before and after, which were measured in turns."""
+    pairs = [pair for pair in measurements.get("pairs") or () if pair["ratios"]]
+    if not pairs:
+        return
+    summaries = measurements.get("summaries") or {}
+    bars = {
+        name: Interval(one["geometric_mean"], one["low"], one["high"])
+        for name, one in summaries.items()
+    }
+    columns = [
+        Column("benchmark", "program"),
+        Column("method"),
+        Column("before / after", "interval", "Median over pairs, with its 95 % interval."),
+        Column("ms before", "number"),
+        Column("ms after", "number"),
+        Column("kernels before", "count"),
+        Column("kernels after", "count"),
+    ]
+    rows = [
+        [
+            pair["benchmark"],
+            pair["method"],
+            Interval(pair["median"], pair["low"], pair["high"]),
+            *(1e3 * pair[side]["median_seconds"] for side in ("before", "after")),
+            *(pair[side]["kernels"] for side in ("before", "after")),
+        ]
+        for pair in pairs
+    ]
+    note = (
+        "Run time before / after, so above 1 is faster after: geometric means over benchmarks with "
+        "95 % bootstrap intervals, then each benchmark. The control is a module against itself."
+    )
+    yield Section("Run times", [Bars(1.0, bars), Table(columns, rows, sort=2)], note)

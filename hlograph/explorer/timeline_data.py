@@ -1,0 +1,102 @@
+"""One run of a program as a timeline of its kernels, for the browser."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from typing import Any
+
+from hlograph.profiling.kernels import Kernel, Measurement
+from hlograph.profiling.optimized_module import OptimizedModule
+from hlograph.profiling.trace import Span
+
+MOST_SPANS = 12_000
+"""Steps of a run that a timeline shows; a loop can have a million, and pages are opened often."""
+
+
+def timeline_data(found: Measurement) -> dict[str, Any]:
+    """Returns a measurement as columns: its kernels, and the steps of its fastest recorded run.
+
+    Args:
+        found: The measurement.
+
+    Returns:
+        A JSON object. ``kernels`` has the attributes of ``Kernel`` as columns, slowest first; their
+        seconds sum to ``seconds``, those of the runs that were disturbed least, because a page
+        compares two programs that were recorded one after the other.
+        ``run`` has a row for each step: the number of its kernel, begin and duration in
+        microseconds, and its lane. Steps of a loop's body are in lanes below the loop's, and steps
+        at the same time on other threads in lanes of their own. Of long runs the shortest steps are
+        left out; ``left_out`` is their number and ``left_out_seconds`` their time.
+    """
+    run = found.fastest
+    shown = sorted(heapq.nlargest(MOST_SPANS, run.spans, key=_duration), key=_order)
+    numbers = {kernel.name: number for number, kernel in enumerate(found.kernels)}
+    lanes, depths = _lanes(shown, found.program)
+    left = sum(map(_duration, run.spans)) - sum(map(_duration, shown))
+    return {
+        "module": found.program.name,
+        "seconds": found.quiet_seconds,
+        "recorded_seconds": found.recorded_seconds,
+        "accounted": found.accounted,
+        "kernels": _columns(found.kernels, found.quiet_seconds / found.seconds),
+        "run": {
+            "seconds": run.seconds,
+            "kernel": [numbers[span.name] for span in shown],
+            "start": [round((span.start - run.start) * 1e-3, 3) for span in shown],
+            "duration": [round(_duration(span) * 1e-3, 3) for span in shown],
+            "lane": lanes,
+            "depths": depths,
+            "left_out": len(run.spans) - len(shown),
+            "left_out_seconds": left * 1e-9,
+        },
+    }
+
+
+def _columns(kernels: Sequence[Kernel], scale: float) -> dict[str, list[Any]]:
+    rows = [kernel.to_json() | {"seconds": scale * kernel.seconds} for kernel in kernels]
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def _duration(span: Span) -> float:
+    return span.end - span.start
+
+
+def _order(span: Span) -> tuple[float, float]:
+    return span.start, -span.end
+
+
+def _lanes(spans: Sequence[Span], program: OptimizedModule) -> tuple[list[int], list[int]]:
+    """Returns the lane of each span, and how many loops, branches and calls are around each lane.
+
+    Args:
+        spans: The spans, by their begin.
+        program: The module that ran.
+    """
+    depth_of = _Depths(program)
+    depths = [depth_of(span.name) for span in spans]
+    ends: dict[int, list[float]] = {}  # by depth: when the last span of each of its lanes ends
+    places = []
+    for span, depth in zip(spans, depths, strict=True):
+        taken = ends.setdefault(depth, [])
+        free = next((n for n, end in enumerate(taken) if end <= span.start), len(taken))
+        taken[free : free + 1] = [span.end]
+        places.append((depth, free))
+    lanes = [(depth, n) for depth in sorted(ends) for n in range(len(ends[depth]))]
+    numbers = {place: number for number, place in enumerate(lanes)}
+    return [numbers[place] for place in places], [depth for depth, _ in lanes]
+
+
+class _Depths:
+    """How many loops, branches and calls are around an instruction."""
+
+    def __init__(self, program: OptimizedModule) -> None:
+        self._program, self._callers = program, program.callers()
+        self._known: dict[str, int] = {}
+
+    def __call__(self, name: str) -> int:
+        computation = self._program.instructions[name].computation
+        if computation not in self._known:
+            around = self._callers.get(computation, ())
+            self._known[computation] = max((self(one) + 1 for one in around), default=0)
+        return self._known[computation]

@@ -1,0 +1,115 @@
+"""Pages of races, from files that experiments.speed and experiments.tune write."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from experiments.outcomes.metrics import geometric_mean
+from experiments.speed.results import CurvePoint, SpeedResult, to_csv
+from experiments.speed.trials import plan_file
+from experiments.tune.results import TuneResult, folder_of
+from experiments.tune.results import to_csv as tune_csv
+from hlograph.errors import DamagedFileError
+from hlograph.explorer.results.race_files import plans_of, read_races
+from hlograph.explorer.results.races import race_results
+from hlograph.explorer.results.tables import Bars, Interval, Lines, Table
+from hlograph.plans import Plan
+from hlograph.storage.machine import machine
+
+KEPT = SpeedResult(
+    *("ode/small/n4", "ode", "", (), "exact", "", math.nan),
+    *(1.0, 1.0, 1.0, 1.0, 1.0, 3, 20.0),
+    machine=machine(),
+    curve=(CurvePoint(1.0, 1, 1.0, 1.0),),
+)
+FAST = SpeedResult(
+    *("n-body/forces/n512", "n-body", "flags: wide", ("flag a = 1",), "close", "close", 2.0),
+    *(2.1, 2.0, 1.9, 2.2, 1.01, 8, 30.0),
+    curve=(CurvePoint(1.0, 1, 1.5, 1.0), CurvePoint(20.0, 5, 2.1, 2.0)),
+)
+FAILED = replace(KEPT, program="ode/broken/n1", error="XLA does not compile it")
+
+
+class _Subject:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def _save(folder: Path, *results: SpeedResult) -> None:
+    for result in results:
+        result.save(folder)
+        if result.method:
+            path = plan_file(folder, _Subject(result.program))  # pyright: ignore[reportArgumentType]
+            path.parent.mkdir(exist_ok=True)
+            Plan(flags={"xla_cpu_prefer_vector_width": 512}).save(path)
+
+
+def _table(page) -> Table:
+    (section,) = [section for section in page.sections if section.title == "Programs"]
+    (table,) = section.parts
+    return table
+
+
+def test_run_of_speed(tmp_path):
+    _save(tmp_path, KEPT, FAST, FAILED)
+    page = race_results(tmp_path)
+    assert f"{geometric_mean([1.0, 2.0]):.3f} times as fast" in page.findings[0]
+    assert "jaxlib's default is kept for 1." in page.findings[0]
+    assert page.findings[-1] == "Not measured: ode/broken/n1."
+    rows = {row[0]: row for row in _table(page).rows}
+    assert rows["n-body/forces/n512"][2] == Interval(2.0, 1.9, 2.2)
+    assert rows["ode/broken/n1"][2] is None
+    assert rows["ode/broken/n1"][-1] == "XLA does not compile it"
+    ((plan, program),) = plans_of(tmp_path).items()
+    assert program == FAST.program
+    assert Plan.load(tmp_path / plan).flags
+    lines = page.sections[-1].parts[0]
+    assert isinstance(lines, Lines)
+    assert lines.lines["n-body"][0] == (0.0, 1.0)
+    assert lines.lines["n-body"][-1] == pytest.approx((20.0, 2.1))
+    json.dumps(page.to_json(), allow_nan=False)
+
+
+def test_table_alone_says_the_same(tmp_path):
+    whole, table = tmp_path / "whole", tmp_path / "table"
+    _save(whole, KEPT, FAST)
+    table.mkdir()
+    (table / "speed.csv").write_text(to_csv([KEPT, FAST]))
+    first, second = (_table(race_results(folder)) for folder in (whole, table))
+    names = [row[0] for row in second.rows]
+    assert sorted(names) == sorted(row[0] for row in first.rows)
+    assert dict(zip(names, (row[2] for row in second.rows), strict=True))[FAST.program] == (
+        Interval(2.0, 1.9, 2.2)
+    )
+
+
+def test_run_of_tune_compares_on_common_programs(tmp_path):
+    _save(folder_of(tmp_path, "joint", 0), FAST, KEPT)
+    _save(folder_of(tmp_path, "flags,greedy", 0), replace(FAST, ratio=1.5, low=1.4, high=1.6))
+    results = [TuneResult("joint", 0, FAST, None), TuneResult("joint", 0, KEPT, None)]
+    (tmp_path / "tune.csv").write_text(tune_csv(results))
+    assert [race.competitor for race in read_races(tmp_path)][:2] == ["joint", "joint"]
+    page = race_results(tmp_path)
+    (bars,) = page.sections[0].parts
+    assert isinstance(bars, Bars)
+    assert bars.bars["joint"].value == pytest.approx(2.0)
+    assert bars.bars["flags,greedy"].value == pytest.approx(1.5)
+    assert "1 programs" in page.sections[0].note
+    plans = [row[-2] for row in _table(page).rows if row[-2]]
+    assert plans == list(plans_of(tmp_path))
+    assert all((tmp_path / str(plan)).is_file() for plan in plans)
+
+
+def test_winner_that_waits_for_its_second_measurement_is_named(tmp_path):
+    _save(tmp_path, replace(FAST, low=2.0, high=2.0))
+    assert "1 winners were not measured a second time yet." in race_results(tmp_path).findings
+
+
+def test_file_that_is_no_result_is_refused(tmp_path):
+    _save(tmp_path, FAST)
+    (tmp_path / "programs" / "other.json").write_text("[]")
+    with pytest.raises(DamagedFileError, match=r"other\.json"):
+        race_results(tmp_path)

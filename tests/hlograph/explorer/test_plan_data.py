@@ -1,0 +1,90 @@
+"""A plan of a small program, recorded and measured in worker processes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from hlograph.explorer.plan_bench import PlanBench
+from hlograph.explorer.plan_data import measure_all, measure_decision, plan_data, report_of
+from hlograph.explorer.plan_requests import Refused, TimelineRequest, TurnsRequest
+from hlograph.measuring.trial import Job
+from hlograph.plans import Measured, Plan
+from hlograph.plans.placement import Placement
+from hlograph.programs import Program
+
+NARROW = Plan(flags={"xla_cpu_prefer_vector_width": 128}, steps=("cse",), method="by hand")
+X = np.linspace(0, 1, 64 * 64, dtype=np.float32).reshape(64, 64)
+
+
+def _program(x):
+    return jax.lax.fori_loop(0, 5, lambda i, y: jnp.tanh(y @ x), x)
+
+
+@pytest.fixture(scope="module")
+def bench():
+    # With a donated argument, which each run needs a copy of.
+    lowered = jax.jit(_program, donate_argnums=0).lower(X)
+    with PlanBench(Job(Program.of(lowered), [X]), workers=1) as made:
+        yield made
+
+
+def test_page_of_a_plan(bench):
+    data = plan_data(NARROW, bench)
+    json.dumps(data.content, allow_nan=False)
+    assert data.modules.keys() == {"default", "plan"}
+    for name, timeline in data.content["timelines"].items():
+        kernels, run = timeline["kernels"], timeline["run"]
+        assert sum(kernels["seconds"]) == pytest.approx(timeline["seconds"])
+        assert run["seconds"] > 0
+        assert all(0 <= at <= 1e6 * run["seconds"] for at in run["start"])
+        known = set(data.modules[name]["names"])
+        assert {kernels["name"][kernel] for kernel in run["kernel"]} <= known
+    assert [one["kind"] for one in data.content["decisions"]] == ["step", "flag"]
+    assert all(one["brought"] is None for one in data.content["decisions"])
+
+
+def test_what_decisions_bring(bench):
+    asked = []
+    found = measure_all(NARROW, bench, lambda number, decision: asked.append(number))
+    json.dumps(found, allow_nan=False)
+    assert asked == [0, 1]
+    step, flag = (one["brought"] for one in found["decisions"])
+    assert step["same_code"]  # XLA's own passes do what it did
+    assert (step["ratio"], step["pairs"]) == (1, 0)
+    for one in (flag, found["whole"], found["control"]):
+        assert one["low"] <= one["ratio"] <= one["high"]
+        assert one["pairs"] > 0
+    assert not {"same_code", "error"} & flag.keys()
+
+
+def test_placements_that_do_not_apply_without_a_decision_are_left_out_with_it(bench):
+    plan = replace(NARROW, steps=(), placements=(Placement("nothing", "unfuse"),), placed="0" * 32)
+    brought = measure_decision(plan, 0, bench)
+    assert "PlanRefused" in brought["error"] or "fingerprint" in brought["error"]
+
+
+def test_what_cannot_be_compiled_is_refused(bench):
+    wrong = Plan(steps=("no-such-pass",))
+    requests = [TimelineRequest(wrong), TurnsRequest(wrong, Plan())]
+    first, second = bench.answers(requests)
+    assert isinstance(first, Refused)
+    assert isinstance(second, Refused)
+    assert "no-such-pass" in first.reason
+    content = plan_data(wrong, bench).content
+    assert "no-such-pass" in content["timelines"]["plan"]["error"]
+    assert "error" not in content["timelines"]["default"]
+
+
+def test_report_of_a_plan():
+    measured = Measured(2e-3, 1e-3, 2.0, 1.9, 2.1, 1.0, 30)
+    report = report_of(NARROW.measured_at(measured))
+    assert report["measured"]["ratio"] == 2
+    assert report["machine"] == report["here"]
+    assert report["numerics"] == "exact"
+    assert report_of(NARROW)["machine"] is None
