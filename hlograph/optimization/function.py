@@ -31,7 +31,6 @@ class OptimizedFunction:
     While a search goes on in the background, ``plan`` and ``report`` are those of the moment.
 
     Attributes:
-        plan: The plan; empty if the function runs as jaxlib compiles it by default.
         report: What was measured.
         error: The reason why a search in the background failed; None if none did.
 
@@ -58,7 +57,7 @@ class OptimizedFunction:
 
     @property
     def plan(self) -> Plan:
-        """The plan that the function runs with."""
+        """The plan that the function runs with; empty if it runs as jaxlib does by default."""
         return self.report.plan
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

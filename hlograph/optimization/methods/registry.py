@@ -24,7 +24,11 @@ _METHODS: dict[str, MakeMethod] = {
     "greedy": greedy,
     "joint": joint,
 }
-
+_ON_REQUEST = {
+    "policy": "hlograph.experiments.search.tuning.deciding:policy",
+    "decisions-greedy": "hlograph.experiments.search.tuning.deciding:greedy",
+}
+"""Methods that play trained networks, which import torch: they are tried if they are named."""
 
 _ADDED: set[str] = set()
 
@@ -41,7 +45,10 @@ def register(name: str, make: MakeMethod) -> None:
 
 
 def names() -> list[str]:
-    """Returns the names of all methods, those of installed packages included."""
+    """Returns the names of the methods that a search tries if none is chosen.
+
+    Those of installed packages are included.
+    """
     return [*_METHODS, *(entry.name for entry in _entries() if entry.name not in _METHODS)]
 
 
@@ -50,7 +57,8 @@ def methods(chosen: Iterable[str] | None = None) -> dict[str, MakeMethod]:
 
     Args:
         chosen: Names of methods, or ``package.module:function`` of functions that make one. None
-            chooses all that have a name.
+            chooses all of ``names``; ``policy`` and ``decisions-greedy``, which play trained
+            networks, are taken only if they are chosen.
 
     Raises:
         UnknownNameError: There is no such method.
@@ -76,13 +84,14 @@ def check_importable(chosen: Iterable[str] | None) -> None:
 def _find(name: str) -> MakeMethod:
     if name in _METHODS:
         return _METHODS[name]
-    if ":" in name:
-        module, _, attribute = name.partition(":")
+    importable = _ON_REQUEST.get(name, name)
+    if ":" in importable:
+        module, _, attribute = importable.partition(":")
         return _imported(name, lambda: getattr(importlib.import_module(module), attribute))
     for entry in _entries():
         if entry.name == name:
             return _imported(name, entry.load)
-    raise UnknownNameError.of("method", name, names())
+    raise UnknownNameError.of("method", name, [*names(), *_ON_REQUEST])
 
 
 def _entries() -> EntryPoints:

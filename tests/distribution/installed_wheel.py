@@ -1,0 +1,150 @@
+"""Checks an installed wheel, by the interpreter of the environment that has it.
+
+PYTHON -I tests/distribution/installed_wheel.py
+
+It takes a minute, and asserts: nothing generic in site-packages, every module importable, the
+extension found beside the package, the command, pages of the explorer, the environments, the
+policies, and a search by the policy for time. The flag -I keeps the checkout off the path.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pkgutil
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import distribution
+from pathlib import Path
+
+ATTEMPTS = 3
+"""On a machine with much other work, a worker may be given up before it has imported torch."""
+
+TEXT = """HloModule sums
+ENTRY e {
+  x = f32[128,64] parameter(0)
+  y = f32[128,64] add(x, x)
+  z = f32[128,64] add(x, x)
+  ROOT w = f32[128,64] multiply(y, z)
+}"""
+
+
+def check_files() -> None:
+    """Checks that the wheel put one package and its metadata into site-packages."""
+    found = distribution("hlograph")
+    located = [file for file in found.files or () if file.suffix != ".pyc"]
+    files = {file.as_posix() for file in located}
+    tops = {name.split("/")[0] for name in files} - {".."}
+    assert tops == {"hlograph", f"hlograph-{found.version}.dist-info"}, tops
+    assert {"hlograph/py.typed", "hlograph/_xla.pyi"} <= files
+    assert not [name for name in files if name.endswith((".cc", ".h"))]
+    size = sum(Path(file.locate()).stat().st_size for file in located)
+    print(f"{len(files)} files, {size:,} bytes")
+
+
+def check_extension() -> None:
+    """Checks that the extension finds XLA's libraries by itself, if they are beside hlograph."""
+    import hlograph
+
+    beside = Path(hlograph.__file__).parents[1] / "tensorflow"
+    assert beside.exists(), f"no tensorflow beside {hlograph.__file__}"
+    program = "import hlograph._xla as x; print(x.TENSORFLOW_VERSION)"
+    environment = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3"}
+    print("engine of tensorflow-cpu", _output(sys.executable, "-Ic", program, env=environment))
+
+
+def check_modules() -> None:
+    """Imports every module."""
+    import hlograph
+
+    names = [m.name for m in pkgutil.walk_packages(hlograph.__path__, "hlograph.")]
+    for name in names:
+        if not name.endswith("__main__"):
+            importlib.import_module(name)
+    generic = {"envs", "models", "experiments", "datasets", "benchmarks"} & set(sys.modules)
+    assert not generic, generic
+    assert {"hlograph.envs.tuning", "hlograph.models.gat"} <= set(sys.modules)
+    print(f"{len(names)} modules of hlograph {hlograph.__version__}")
+
+
+def check_command() -> None:
+    """Runs the program hlograph, which is beside the interpreter."""
+    program = str(Path(sys.executable).parent / "hlograph")
+    assert "optimize" in _output(program, "--help")
+    Path("sums.hlo").write_text(TEXT)
+    print("op count", json.loads(_output(program, "parse", "sums.hlo", "--json"))["op_count"])
+
+
+def check_explorer() -> None:
+    """Writes pages that show a policy's episode, which open from disk."""
+    program = str(Path(sys.executable).parent / "hlograph")
+    _output(program, "explore", "sums.hlo", "--pipeline", "xla-simplify", "--out", "steps")
+    written = _output(program, "explore", "sums.hlo", "--policy", "gnn", "--out", "pages", "--json")
+    assert json.loads(written)["pages"] == ["graph", "policy"], written
+    for name in ("index.html", "explorer.js", "explorer.css"):
+        assert (Path("pages") / name).stat().st_size > 500, name
+
+
+def check_policies() -> None:
+    """Plays each policy that orders passes or rewrites, on a module."""
+    import hlograph
+    from hlograph.envs.benchmarks import NamedModule
+    from hlograph.experiments.policies.checkpoint import load_policy
+    from hlograph.experiments.policies.kind import EnvRequest
+    from hlograph.experiments.policies.shipped import available
+    from hlograph.experiments.workers.lockstep import Lockstep
+    from hlograph.experiments.workers.playing import play_greedily
+    from hlograph.isolation import FlightRecorder, Quarantine
+
+    module = hlograph.Module.read("sums.hlo")
+    for name, file in available().items():
+        kind, policy = load_policy(file)
+        request = EnvRequest([NamedModule("sums", lambda: module)], Quarantine(), FlightRecorder())
+        played = play_greedily(Lockstep(kind, [kind.env_maker(request)()]), policy, ["sums"])
+        print(f"{name}: {played[0].start} to {played[0].op_count} by {played[0].passes}")
+
+
+def check_search() -> None:
+    """Optimizes a function by the methods that play the policy for time, in worker processes."""
+    import jax
+    import jax.numpy as jnp
+
+    import hlograph
+
+    def similar(x: jax.Array) -> jax.Array:
+        return ((x[:, None] - x[None]) ** 2).sum(-1).min(1)
+
+    x = jax.random.normal(jax.random.key(0), (256, 3))
+    methods = ("policy", "decisions-greedy")
+    for attempt in range(ATTEMPTS):
+        store = f"plans-{attempt}"
+        fast = hlograph.optimize(
+            similar, x, budget=10, methods=methods, store=store, progress=False
+        )
+        if fast.report.outcomes:
+            break
+    assert fast.report.outcomes, "the policy proposed no plan that was measured"
+    assert jnp.allclose(fast(x), similar(x), atol=1e-4)
+    print(fast.report.conclusion)
+
+
+def _output(*command: str, env: dict[str, str] | None = None) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
+    assert done.returncode == 0, f"{command}: {done.stderr}"
+    return done.stdout.strip()
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        os.environ["HLOGRAPH_CACHE"] = str(Path(folder) / "cache")
+        check_files()
+        check_extension()
+        check_command()
+        check_explorer()
+        check_policies()
+        check_search()
+        check_modules()
+    print("the wheel works")
