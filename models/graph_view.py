@@ -29,10 +29,11 @@ NEIGHBOUR_FEATURES = frozenset((
 class GraphArrays(Protocol):
     """Arrays of one graph, as in `gymnasium.spaces.GraphInstance`.
 
-    nodes: float32 [N, F]; the first three columns are the ids of node type, opcode and
-        element type, the rest are features of order one.
-    edges: float32 [E, 2], columns edge type and operand position.
-    edge_links: int64 [E, 2], columns source and target node.
+    Attributes:
+        nodes: float32 [N, F]; the first three columns are the ids of node type, opcode and
+            element type, the rest are features of order one.
+        edges: float32 [E, 2], columns edge type and operand position.
+        edge_links: int64 [E, 2], columns source and target node.
     """
 
     @property

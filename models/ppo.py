@@ -47,7 +47,7 @@ class UpdateStats:
     gradient_norm: float
     """Global norm before clipping."""
     first_ratio_error: float
-    """Largest |ratio - 1| before the first step. It is rounding only, unless there is a defect."""
+    """Largest ``|ratio - 1|`` before the first step; rounding only, unless there is a defect."""
     explained_variance: float
     """Share of the variance of the returns that the values given while collecting explain."""
     learning_rate: float

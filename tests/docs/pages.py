@@ -1,7 +1,8 @@
 """Code blocks and commands of the documentation: Markdown pages and docstrings of modules.
 
 A page's fenced blocks name their language: ``python`` is run, ``sh`` holds commands, anything else
-is left alone. Indented blocks hold commands, and so do code spans that begin like one.
+is left alone. The cells of notebooks, ``{code-cell} python3``, run when the site is built. Indented
+blocks hold commands, and so do code spans that begin like one.
 """
 
 from __future__ import annotations
@@ -26,13 +27,24 @@ PAGES = sorted(
         ROOT / "datasets" / "README.md",
         ROOT / "datasets" / "plan_times" / "README.md",
         *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs" / "api").glob("*.md"),
+        *(ROOT / "docs" / "notebooks").glob("*.md"),
     ]
 )
 """Pages whose commands and examples are tested. The pages of docs/results hold commands of past
 versions, with the commit of each."""
 LINKED = [*PAGES, *sorted((ROOT / "docs" / "results").glob("*.md"))]
 """Pages whose links are tested."""
-FOLDERS = ("hlograph", "envs", "models", "experiments", "benchmarks", "tests", "datasets")
+FOLDERS = (
+    "hlograph",
+    "envs",
+    "models",
+    "experiments",
+    "benchmarks",
+    "tests",
+    "datasets",
+    "distribution",
+)
 FIRST_WORDS = ("python", "make", "pip", "pytest", "ray", "tensorboard", ".ci/run", "hlograph")
 
 
@@ -105,15 +117,19 @@ def commands_of_docstring(docstring: str) -> Iterator[str]:
     yield from filter(_is_command, spans)
 
 
-def examples() -> list[Example]:
-    """Returns the Python blocks of each page that has some."""
+def examples(language: str = "python") -> list[Example]:
+    """Returns the Python blocks of each page that has some.
+
+    Args:
+        language: What their fences say: ``python``, or ``{code-cell} python3`` for notebooks.
+    """
     found = []
     for page in PAGES:
         tokens = _tokens(page.read_text(encoding="utf-8"))
         blocks = tuple(
             (token.map[0] + 2, token.content)
             for token in tokens
-            if token.type == "fence" and token.info == "python" and token.map
+            if token.type == "fence" and token.info == language and token.map
         )
         if blocks:
             found.append(Example(page, blocks))

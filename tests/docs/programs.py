@@ -99,6 +99,7 @@ PROGRAMS: dict[str, Program] = {
     "datasets/shipping.py": Program(reason=_NOT_OURS, parses=False),
     "datasets/speed_datasheet.py": Program(reason=_NOT_OURS, parses=False),
     "datasets/speed_times.py": Program(reason=_NOT_OURS),
+    "distribution/carried.py": Program(reason="tests/distribution runs it", bare=False),
     "experiments.evaluate": Program(
         _flags("--samples 1 --checks 0 --workers in-process"),
         part=_flags("--op-limit 700 --count 1"),
@@ -153,6 +154,8 @@ PROGRAMS: dict[str, Program] = {
     "hlograph corpus": Program((), quick=True, bare=False),
     "hlograph corpus export": Program(_flags("--max-op-count 1000"), quick=True, bare=False),
     "hlograph diff": Program((), quick=True, bare=False),
+    # The last --out counts, so that a command that serves pages ends.
+    "hlograph explore": Program(_flags("--out OUT/site"), quick=True, bare=False),
     "hlograph optimize": Program(_flags("--budget 2"), bare=False),
     "hlograph parse": Program((), quick=True, bare=False),
     "hlograph passes": Program((), quick=True),
@@ -176,13 +179,17 @@ PROGRAMS: dict[str, Program] = {
         _flags("--passes algsimp --time-limit 20 --workers 1 --out OUT"),
         part=_flags("--max-ops 60"),
     ),
+    "tests.command_line_options": Program(reason=_NOT_OURS),
     "tests.experiments.training.mortal_run": Program(reason=_TESTED, parses=False),
+    "tests.explorer_bundle": Program(reason=_NOT_OURS),
+    "tests.explorer_pictures": Program(reason=_NOT_OURS, parses=False),
     "tests.extension_stub": Program(reason=_NOT_OURS),
     "tests.rules_table": Program(reason=_NOT_OURS),
 }
 
 OTHER = {
     "aws": "a store's own tool",
+    "build/fresh/bin/python -I": "tests/distribution/test_wheel.py runs it",
     "export": "of the shell",
     "python3.11 -m venv": "of Python",
     "ray": "of the package ray",

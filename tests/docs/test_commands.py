@@ -31,6 +31,7 @@ NEEDED = {
     "experiments.evaluate": ("gnn",),
     "hlograph apply": ("step.plan.json", "step.hlo"),
     "hlograph corpus export": ("--out", "modules"),
+    "hlograph explore": ("step.hlo",),
     "hlograph optimize": ("step.hlo",),
     "hlograph profile": ("step.hlo",),
 }

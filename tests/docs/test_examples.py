@@ -20,13 +20,28 @@ _BUDGET = re.compile(r"\bbudget=\d+\b")
 @pytest.mark.parametrize("example", examples(), ids=lambda example: example.page.stem)
 def test_examples_of_a_page(example: Example, reader_folder: Path, capsys):
     """The blocks of a page go on with the names of those before them; searches are shorter."""
+    _run(example)
+    assert capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+@pytest.mark.parametrize(
+    "example", examples("{code-cell} python3"), ids=lambda example: example.page.stem
+)
+def test_notebook(example: Example, reader_folder: Path, capsys):
+    """Building the site runs them, too, as Jupyter does."""
+    _run(example)
+    assert capsys.readouterr().out
+
+
+def _run(example: Example) -> None:
     names: dict[str, object] = {"__name__": "__main__"}
     for line, block in example.blocks:
         # As many empty lines before it as the page has, so that errors name the page's lines.
         source = "\n" * (line - 1) + _BUDGET.sub("budget=1", block)
         code = compile(source, str(example.page), "exec")
         exec(code, names)
-    assert capsys.readouterr().out
 
 
 def test_readme_is_short_and_has_examples():

@@ -54,6 +54,13 @@ def test_links_lead_somewhere(page: Path):
     assert dead == []
 
 
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_sentence_begins_a_list(page: Path):
+    """A line that begins with ``1.``, after a line of text, is an entry of a list to Markdown."""
+    text = page.read_text(encoding="utf-8")
+    assert re.findall(r"^(?![-\s>|\d])\S.*\n1\. .*$", text, flags=re.MULTILINE) == []
+
+
 @pytest.mark.parametrize(
     ("name", "there"),
     [

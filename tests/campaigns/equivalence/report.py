@@ -31,9 +31,9 @@ _REASONS = (
 
 TEXT = """    python -m tests.campaigns.sweep_equivalence {arguments}
 
-{modules} modules of {smallest} to {largest} instructions{prepared}; random inputs for each:
-{samples}. Passes changed a module {changed} times, into {distinct} distinct modules. Modules of at
-most {compile_ops} instructions were also compiled.
+{modules} modules of {smallest} to {largest} instructions{prepared}; number of random inputs for
+each: {samples}. Passes changed a module {changed} times, into {distinct} distinct modules. Modules
+of at most {compile_ops} instructions were also compiled.
 
 ## By pass
 
