@@ -142,6 +142,11 @@ class CloningConfig:
 
     epochs: int = 15
     """Passes over the demonstrations; 0 skips cloning."""
+    corrections: int = 2
+    """Times that the policy then plays the training benchmarks, is shown what it should have done
+    in each state, and imitates all of that."""
+    correction_epochs: int = 5
+    """Passes over the demonstrations and all corrections each time."""
     minibatch: int = 256
     """Transitions of an optimizer step."""
     learning_rate: float = 2e-3

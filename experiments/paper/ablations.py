@@ -93,7 +93,8 @@ def _variant(
     from experiments.paper.training_study import Variant
 
     settings = config.training(0, folder, gat=gat)
-    settings = replace(settings, cloning=replace(settings.cloning, epochs=config.cloning_epochs))
+    cloning = replace(settings.cloning, epochs=config.cloning_epochs, corrections=0)
+    settings = replace(settings, cloning=cloning)
     return Variant(name, kind, settings, folder / name.replace(" ", "-"))
 
 

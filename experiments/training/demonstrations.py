@@ -1,10 +1,9 @@
 """Experience to imitate, from the pass orders that searches found on the training benchmarks."""
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 import hlograph
 from envs.rewards import Reward, needs_costs, resolve_reward
@@ -16,10 +15,9 @@ from experiments.policies.states import State
 from experiments.search.budget import Budget
 from experiments.search.node_view import NodeView
 from experiments.search.space import PassNode, PassSpace
+from experiments.training.recorded_steps import RecordedSteps
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import RolloutWorker, Task
-from models.cloning import Demonstrations
-from models.encoder import StateStore
 
 _STOP = NUM_ACTIONS - 1
 _NO_LIMIT = 1 << 30  # pass calls: an order has an end
@@ -33,57 +31,6 @@ def recorded_orders(benchmarks: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """
     known = best_known.current()
     return {name: known[name].passes for name in benchmarks if name in known}
-
-
-@dataclass
-class RecordedSteps:
-    """Demonstrations while they are recorded, one row for each decision."""
-
-    states: StateStore
-    keys: list[Hashable] = field(default_factory=list)
-    """Identity of each state."""
-    numbers: list[int] = field(default_factory=list)
-    """Number of the state of each row."""
-    episodes: list[int] = field(default_factory=list)
-    """Number of the order that each row belongs to."""
-    contexts: list[np.ndarray] = field(default_factory=list)
-    masks: list[np.ndarray] = field(default_factory=list)
-    actions: list[int] = field(default_factory=list)
-    returns: list[float] = field(default_factory=list)
-
-    def add(self, states: Sequence[State], action: int, returned: float, episode: int) -> None:
-        """Adds several views of one state, which differ in the passes that are masked."""
-        self.states.add([states[0].item])
-        self.keys.append(states[0].key)
-        for state in states:
-            self.numbers.append(len(self.keys) - 1)
-            self.episodes.append(episode)
-            self.contexts.append(state.context)
-            self.masks.append(state.mask)
-            self.actions.append(action)
-            self.returns.append(returned)
-
-    def extend(self, other: "RecordedSteps") -> None:
-        """Adds the rows of another part."""
-        first, orders = len(self.keys), len(set(self.episodes))
-        self.states.merge(other.states, range(len(other.keys)))
-        self.keys += other.keys
-        self.numbers += [first + number for number in other.numbers]
-        self.episodes += [orders + episode for episode in other.episodes]
-        for name in ("contexts", "masks", "actions", "returns"):
-            getattr(self, name).extend(getattr(other, name))
-
-    def demonstrations(self) -> Demonstrations:
-        """Returns all rows as tensors."""
-        return Demonstrations(
-            states=self.states,
-            state=torch.tensor(self.numbers),
-            episode=torch.tensor(self.episodes),
-            context=torch.from_numpy(np.stack(self.contexts)),
-            mask=torch.from_numpy(np.stack(self.masks)),
-            action=torch.tensor(self.actions),
-            returns=torch.tensor(self.returns, dtype=torch.float32),
-        )
 
 
 @dataclass(frozen=True)
@@ -172,7 +119,7 @@ class Demonstrate(Task):
 
 def demonstrate(
     runner: TaskRunner, kind: PolicyName, orders: Mapping[str, tuple[str, ...]], seed: int
-) -> Demonstrations:
+) -> RecordedSteps:
     """Records the experience of following pass orders, in the runner's workers.
 
     Args:
@@ -191,7 +138,4 @@ def demonstrate(
         for begin in range(0, len(names), size)
     ]
     what = f"demonstrations for {kind}"
-    first, *others = runner.run(tasks, what, progress=what)
-    for other in others:
-        first.extend(other)
-    return first.demonstrations()
+    return RecordedSteps.joined(runner.run(tasks, what, progress=what))

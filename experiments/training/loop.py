@@ -4,7 +4,7 @@ import copy
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,11 +17,14 @@ from experiments.policies.checkpoint import Best, Checkpoint
 from experiments.policies.checkpoint_files import CheckpointFiles
 from experiments.policies.config_json import to_json
 from experiments.policies.kind import PolicyKind
+from experiments.training.corrections import correct
 from experiments.training.demonstrations import demonstrate, recorded_orders
 from experiments.training.log import IterationReport, TrainingLog, flat_settings
+from experiments.training.recorded_steps import RecordedSteps
 from experiments.workers.progress import phase_bar
 from experiments.workers.task_runner import TaskRunner
 from models.cloning import clone_behaviour
+from models.config import CloningConfig
 from models.ppo import PPO
 
 
@@ -141,22 +144,37 @@ class Training:
         if cloning is None or not orders:
             return
         print(f"{kind.name}: imitates searched orders of {len(orders)} benchmarks")
-        demonstrations = demonstrate(self._runner, kind.name, orders, self._config.seed)
+        shown = demonstrate(self._runner, kind.name, orders, self._config.seed)
         generator = torch.Generator().manual_seed(self._config.seed)
+        self._clone(shown, cloning, generator)
+        again = replace(cloning, epochs=cloning.correction_epochs)
+        for number in range(cloning.corrections):
+            shown.extend(correct(self._runner, kind, self._ppo.policy, orders))
+            self._clone(shown, again, generator, cloning.epochs + number * again.epochs)
+        self._validate()
+        self._saved = self._take()
+        self._files.save(self._saved)
+
+    def _clone(
+        self,
+        shown: RecordedSteps,
+        cloning: CloningConfig,
+        generator: torch.Generator,
+        after: int = 0,
+    ) -> None:
+        """Imitates recorded decisions; logs its epochs with numbers that begin after others."""
+        kind = self._kind
         with phase_bar(f"{kind.name}: imitation", cloning.epochs, "epoch") as bar:
             for stats in clone_behaviour(
                 self._ppo.policy,
-                demonstrations,
+                shown.demonstrations(),
                 cloning,
                 kind.ppo,
                 generator,
                 self._config.threads,
             ):
-                self._log.cloning(stats)
+                self._log.cloning(replace(stats, epoch=after + stats.epoch))
                 bar.update()
-        self._validate()
-        self._saved = self._take()
-        self._files.save(self._saved)
 
     def _iterate(self) -> dict[str, float]:
         """Collects and learns once; returns the train ratios by reference."""

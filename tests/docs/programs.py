@@ -50,7 +50,7 @@ _TRAIN = _flags(
     "--envs-per-task 2 --horizon 4 --evaluations 1 --samples 0 --workers in-process --out OUT"
 )
 _TRAIN_PART = _flags("--benchmarks stax/conv-max/forward-b4 --train-op-limit 1000000")
-_CLONE = _flags("--cloning.epochs 1")
+_CLONE = _flags("--cloning.epochs 1 --cloning.corrections 1 --cloning.correction-epochs 1")
 _NOT_OURS = "it writes the project's own files"
 _TESTED = "its own tests run it"
 
@@ -125,6 +125,12 @@ PROGRAMS: dict[str, Program] = {
         part=_flags("--op-limit 100"),
     ),
     "experiments.search.check_best_known": Program(reason=_NOT_OURS),
+    "experiments.search.shortfalls": Program(
+        _flags("--num-workers 1 --out OUT"),
+        part=_flags("--op-limit 100 --count 1"),
+        bare=False,
+        split="validation",
+    ),
     "experiments.speed": Program(
         _flags("--budget 3 --per-family 1 --out OUT"),
         part=_flags("--benchmarks pairwise-distance/* image-processing/warp/*"),

@@ -29,6 +29,7 @@ NOT_HERE = ("--workers ray", "--device cuda", "runs/", "s3://", "--help")
 # Words without which a program's parser refuses any flags.
 NEEDED = {
     "experiments.evaluate": ("gnn",),
+    "experiments.search.shortfalls": ("gnn",),
     "hlograph apply": ("step.plan.json", "step.hlo"),
     "hlograph corpus export": ("--out", "modules"),
     "hlograph explore": ("step.hlo",),

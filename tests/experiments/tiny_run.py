@@ -37,7 +37,7 @@ def tiny_config(**changes: Any) -> GNNTrainConfig:
         horizon=6,
         evaluations=2,
         validation_count=1,
-        cloning=CloningConfig(epochs=1),
+        cloning=CloningConfig(epochs=1, corrections=1, correction_epochs=1),
         checkpoint_every=1,
         samples=1,
         threads=1,

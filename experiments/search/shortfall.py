@@ -1,0 +1,150 @@
+"""Explains how an episode of a policy falls short of the best order of passes that is known."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+import hlograph
+from experiments.outcomes.benchmarks import load
+from experiments.search.budget import Budget
+from experiments.search.continuation import continuation, needed
+from experiments.search.guide import STOP, Guide, TrainedPolicy
+from experiments.search.space import PassNode, PassSpace
+from experiments.workers.worker import RolloutWorker, Task
+
+_NO_LIMIT = 1 << 30  # pass calls: an episode and the recorded order have an end
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A pass of an episode after which fewer instructions could be removed than before it."""
+
+    step: int
+    """Number of the step, from 1."""
+    name: str
+    """Name of the pass."""
+    cost: int
+    """Instructions by which the recorded order leaves more after the pass than before it."""
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """A greedy episode of a policy beside the best order of passes that is known."""
+
+    benchmark: str
+    start: int
+    """Instructions of the unchanged benchmark."""
+    op_count: int
+    """Instructions of the best state of the episode."""
+    best_known: int
+    """Least number of instructions that is known."""
+    continued: int
+    """Instructions that are left if the recorded order follows the episode."""
+    calls: int
+    """Pass calls of the episode."""
+    stopped: bool
+    """True if the policy stopped; False if the episode reached its horizon."""
+    missing: tuple[str, ...]
+    """Passes of the recorded order that still change something, up to the least count."""
+    masked: tuple[str, ...]
+    """Passes among these that the mask hid in the last state."""
+    turn: Turn | None
+    """The step that cost most; None if no step cost anything."""
+
+    @property
+    def ended_early(self) -> int:
+        """Instructions that the recorded order still removes after the episode."""
+        return max(self.op_count - self.continued, 0)
+
+    @property
+    def turned_wrong(self) -> int:
+        """Instructions that the recorded order does not remove any more after the episode."""
+        return max(min(self.continued, self.op_count) - self.best_known, 0)
+
+    @property
+    def ratio(self) -> float:
+        """Best known op count relative to that of the episode; 1 if the episode is as good."""
+        return self.best_known / self.op_count
+
+
+@dataclass(frozen=True)
+class Explain(Task):
+    """Plays one greedy episode, and follows the recorded order from each of its states."""
+
+    benchmark: str
+    policy: TrainedPolicy
+    best_known: int
+    order: tuple[str, ...]
+    """Passes that lead to the best known op count."""
+
+    def do(self, worker: RolloutWorker) -> Shortfall:
+        """Returns the explanation.
+
+        Raises:
+            ValueError: The policy does not order passes.
+        """
+        space = PassSpace(
+            load(self.benchmark),
+            self.benchmark,
+            Budget(calls=_NO_LIMIT),
+            quarantine=self.quarantine,
+            recorder=worker.recorder,
+        )
+        guide = Guide(space, self.policy)
+        actions, stopped = _greedy(guide, space)
+        # What was tried so far: the recorded order would add to the masks.
+        path = _states(space, actions)
+        hidden = ~_mask(path[-1])
+        order = [hlograph.passes.index(name) for name in self.order]
+        left = [continuation(space, node, order) for node in path]
+        missing = needed(space, path[-1], left[-1]).passes
+        best = min(node.op_count for node in path)
+        return Shortfall(
+            benchmark=self.benchmark,
+            start=space.root.op_count,
+            op_count=best,
+            best_known=min(self.best_known, best),
+            continued=min(left[-1].op_count, best),
+            calls=len(actions),
+            stopped=stopped,
+            missing=space.named(missing),
+            masked=space.named(action for action in dict.fromkeys(missing) if hidden[action]),
+            turn=_worst_turn(space, actions, [each.op_count for each in left]),
+        )
+
+
+def _greedy(guide: Guide, space: PassSpace) -> tuple[list[int], bool]:
+    """Plays the policy greedily; returns the passes that it called, and True if it stopped."""
+    node, actions = space.root, []
+    for _ in range(guide.horizon):
+        action = guide.greedy(node)
+        if action == STOP:
+            return actions, True
+        actions.append(action)
+        node = space.step(node, action)
+    return actions, False
+
+
+def _states(space: PassSpace, actions: Sequence[int]) -> list[PassNode]:
+    """Returns the root, and the state after each action."""
+    states = [space.root]
+    for action in actions:
+        states.append(space.step(states[-1], action))
+    return states
+
+
+def _mask(node: PassNode) -> np.ndarray:
+    """Returns True for each pass that is not known to change nothing in a state, bool [passes]."""
+    return np.array([node.children.get(n) is not node for n in range(len(hlograph.passes))])
+
+
+def _worst_turn(space: PassSpace, actions: Sequence[int], left: Sequence[int]) -> Turn | None:
+    """Returns the step after which the recorded order leaves most more than before it."""
+    costs = [after - before for before, after in pairwise(left)]
+    if not costs or max(costs) <= 0:
+        return None
+    step = costs.index(max(costs))
+    (name,) = space.named([actions[step]])
+    return Turn(step + 1, name, costs[step])
