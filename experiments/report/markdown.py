@@ -1,8 +1,11 @@
 """Writes a report as Markdown, with its pictures in files beside it."""
 
+import re
 from collections.abc import Sequence
 
 from experiments.report.section import NOTHING, Cell, Chapter, Number, Picture, Section, Table
+
+_CODE = re.compile(r"(`[^`]+`)")
 
 
 def picture_file(chapter: Chapter, picture: Picture) -> str:
@@ -87,7 +90,15 @@ def _cell(cell: Cell) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Returns text without signs that Markdown gives a meaning to."""
+    """Returns text without signs that Markdown gives a meaning to; `code` stays code."""
+    parts = _CODE.split(text.replace("\n", " "))
+    # Every second part is code.
+    parts[::2] = map(_plain, parts[::2])
+    parts[1::2] = [part.replace("|", "\\|") for part in parts[1::2]]
+    return "".join(parts)
+
+
+def _plain(text: str) -> str:
     for sign in "\\|<>*_`[]":
         text = text.replace(sign, f"\\{sign}")
-    return text.replace("\n", " ")
+    return text

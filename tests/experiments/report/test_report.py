@@ -19,7 +19,8 @@ def chapter():
     folded = Section("long", table=Table(("a",), [["b"]], folded=True))
     summary = Summary(("First.", "Second."), Table(("best",), [["c"]]))
     made = (("command", "python -m x > y"), ("seeds", "0, 1"))
-    return Chapter("key", "A & B", "Why?", summary, made, ("note",), (section, folded))
+    notes = ("a_note on `a_name | x` and one ` sign",)
+    return Chapter("key", "A & B", "Why?", summary, made, notes, (section, folded))
 
 
 def test_a_page_begins_with_question_answer_and_command(chapter):
@@ -30,7 +31,7 @@ def test_a_page_begins_with_question_answer_and_command(chapter):
     assert "| best |\n| --- |\n| c |" in front
     assert "**Command.** `python -m x > y`, seeds 0, 1" in front
     assert "- command: `python -m x > y`" in details
-    assert "- note" in details
+    assert "- a\\_note on `a_name \\| x` and one \\` sign" in details
 
 
 def test_sections(chapter):
