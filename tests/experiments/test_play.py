@@ -1,0 +1,53 @@
+"""A policy that comes with the project is played on a module of one's own."""
+
+import pytest
+
+import hlograph
+from experiments.play import play
+from hlograph import corpus
+
+
+@pytest.fixture(scope="module")
+def module() -> hlograph.Module:
+    few = corpus.load("diverse", split="validation", max_op_count=200)
+    return max(few, key=lambda b: (b.op_count - (b.op_count_xla_simplify or 0), b.name)).load()
+
+
+@pytest.mark.parametrize("policy", ["gnn", "op-counts", "rewrites"])
+def test_the_result_is_a_smaller_module_that_computes_the_same(policy, module):
+    before = module.fingerprint()
+    played = play(policy, module)
+    assert played.start == module.op_count > played.op_count == played.module.op_count
+    assert played.module.equivalent_to(module)
+    assert len(played.passes) <= played.calls
+    assert module.fingerprint() == before
+
+
+def test_more_episodes_are_never_worse(module):
+    one, four = play("gnn", module), play("gnn", module, samples=4)
+    assert four.op_count <= one.op_count
+    assert four.calls > one.calls
+    assert play("gnn", module, samples=4).passes == four.passes
+
+
+def test_a_threshold_for_stopping_changes_the_calls(module):
+    assert play("gnn", module, stop_above=0.01).calls <= play("gnn", module, stop_above=1.0).calls
+
+
+def test_text_is_read_as_a_module(module):
+    assert play("op-counts", module.to_text()).start == module.op_count
+
+
+def test_a_policy_that_decides_about_times_is_refused(module):
+    with pytest.raises(ValueError, match=r"hlograph\.optimize"):
+        play("tuning", module)
+
+
+def test_no_episode_is_refused(module):
+    with pytest.raises(ValueError, match="samples=0"):
+        play("gnn", module, samples=0)
+
+
+def test_an_unknown_policy_is_refused(module):
+    with pytest.raises(hlograph.HloError, match="gnn-brief"):
+        play("best", module)
