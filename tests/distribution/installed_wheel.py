@@ -89,21 +89,13 @@ def check_explorer() -> None:
 
 def check_policies() -> None:
     """Plays each policy that orders passes or rewrites, on a module."""
-    import hlograph
-    from hlograph.envs.benchmarks import NamedModule
-    from hlograph.experiments.policies.checkpoint import load_policy
-    from hlograph.experiments.policies.kind import EnvRequest
+    from hlograph.experiments.play import play
     from hlograph.experiments.policies.shipped import available
-    from hlograph.experiments.workers.lockstep import Lockstep
-    from hlograph.experiments.workers.playing import play_greedily
-    from hlograph.isolation import FlightRecorder, Quarantine
 
-    module = hlograph.Module.read("sums.hlo")
-    for name, file in available().items():
-        kind, policy = load_policy(file)
-        request = EnvRequest([NamedModule("sums", lambda: module)], Quarantine(), FlightRecorder())
-        played = play_greedily(Lockstep(kind, [kind.env_maker(request)()]), policy, ["sums"])
-        print(f"{name}: {played[0].start} to {played[0].op_count} by {played[0].passes}")
+    for name in available():
+        if not name.startswith("tuning"):
+            played = play(name, "sums.hlo")
+            print(f"{name}: {played.start} to {played.op_count} by {played.passes}")
 
 
 def check_search() -> None:
