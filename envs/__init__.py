@@ -10,6 +10,7 @@ from __future__ import annotations
 import gymnasium
 
 from envs.known_no_ops import KnownNoOps
+from envs.known_steps import KnownSteps
 from envs.no_op_table import NoOpTable
 from envs.pass_decisions import PassDecisionsEnv
 from envs.pass_ordering import PassOrderingEnv
@@ -33,6 +34,7 @@ __all__ = [
     "BytesDrop",
     "CostDrop",
     "KnownNoOps",
+    "KnownSteps",
     "NoOpTable",
     "OpCount",
     "OpCountDrop",

@@ -21,7 +21,6 @@ class Episode:
 
     Attributes:
         benchmark: Name of the benchmark.
-        module: The module, changed by each step.
         fingerprint: Fingerprint of the module.
         start_fingerprint: Its fingerprint at the start.
         op_count: Number of instructions in all computations.
@@ -47,9 +46,8 @@ class Episode:
     def __init__(self, benchmark: NamedModule, start: Module, costs: bool) -> None:
         self.benchmark = benchmark.name
         self._source, self._costs = benchmark, costs
-        self.module = start.clone()
-        # The snapshot of the start itself: it keeps its fingerprint for the next episode.
-        self.enter(start.snapshot())
+        self._module = start.clone()
+        self.enter(self._snapshot_of(start))
         self.start = self.state
         self.start_op_count, self.start_fingerprint = self.op_count, self.fingerprint
         self.mask: NDArray[np.int8] = np.zeros(0, np.int8)
@@ -57,6 +55,11 @@ class Episode:
         self.op_counts: list[int] = []
         self.num_steps = 0
         self.done = False
+
+    @property
+    def module(self) -> Module:
+        """The module, changed by each step."""
+        return self._module
 
     @property
     def start_module(self) -> Module:
@@ -81,7 +84,7 @@ class Episode:
         """
         self.fingerprint, self.op_count = snapshot.fingerprint, snapshot.op_count
         self.op_counts_by_opcode = snapshot.op_counts
-        self.cost: Cost | None = self.module.cost() if self._costs else None
+        self.cost: Cost | None = self._analyze() if self._costs else None
         self.state = ModuleState(self._size())
         if self.cost is not None:
             self.state = self.state._replace(**self.cost._asdict())
@@ -113,9 +116,18 @@ class Episode:
         """Returns an independent copy."""
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
-        copy.module = self.module.clone()
+        copy._module = self.module.clone()
         copy.step_names, copy.op_counts = list(self.step_names), list(self.op_counts)
         return copy
+
+    def _snapshot_of(self, start: Module) -> Snapshot:
+        """Returns the snapshot of the module at the start."""
+        # Of the start itself, not of its clone: it keeps its fingerprint for the next episode.
+        return start.snapshot()
+
+    def _analyze(self) -> Cost:
+        """Returns the cost of the present state."""
+        return self.module.cost()
 
     def _size(self) -> int:
         """Returns the count that rewards call op count."""

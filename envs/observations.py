@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -21,9 +20,17 @@ _MAX_COUNT = float(2**24)
 # Categories go to about 140, operand positions to the largest tuple.
 _MAX_FEATURE = 1e6
 
+SeenGraph = tuple[spaces.GraphInstance, NDArray[np.float32]]
+"""A graph, and instructions by opcode."""
+
 
 class Observation(Protocol):
     """Interface that turns a module into an observation."""
+
+    @property
+    def shows_graph(self) -> bool:
+        """True if ``observe`` returns a ``SeenGraph``, False if it returns the counts."""
+        ...
 
     @property
     def space(self) -> spaces.Space[Any]:
@@ -57,6 +64,8 @@ def _counts_space() -> spaces.Box:
 class OpCountsObservation:
     """Observation of the paper: instructions by opcode, float32 ``[len(OPCODES)]``."""
 
+    shows_graph = False
+
     def __init__(self, num_actions: int) -> None:
         self.space = _counts_space()
 
@@ -80,6 +89,8 @@ class GraphObservation:
     ``[num_actions]``).
     """
 
+    shows_graph = True
+
     def __init__(self, num_actions: int) -> None:
         self.space = spaces.Dict(
             {
@@ -96,16 +107,14 @@ class GraphObservation:
             }
         )
 
-    def observe(
-        self, module: Module, counts: NDArray[np.float32]
-    ) -> tuple[spaces.GraphInstance, NDArray[np.float32]]:
+    def observe(self, module: Module, counts: NDArray[np.float32]) -> SeenGraph:
         """Returns graph and counts."""
         nodes, edges, links = module.features()
         return spaces.GraphInstance(nodes=nodes, edges=edges, edge_links=links), counts
 
     def compose(
         self,
-        seen: tuple[spaces.GraphInstance, NDArray[np.float32]],
+        seen: SeenGraph,
         mask: NDArray[np.int8],
         *,
         share: bool,
@@ -113,7 +122,7 @@ class GraphObservation:
         """Returns the dict."""
         graph, counts = seen
         if not share:
-            graph = copy.deepcopy(graph)
+            graph = spaces.GraphInstance(*(np.array(part, order="K") for part in graph))
             counts = counts.copy()
         return {"graph": graph, "op_counts": counts, "action_mask": mask.copy()}
 

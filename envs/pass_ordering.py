@@ -8,6 +8,7 @@ from typing import Any, Self, Unpack
 from envs.benchmark_env import BenchmarkEnv
 from envs.benchmarks import BenchmarkSource, NamedModule
 from envs.known_no_ops import KNOWN_NO_OPS, KnownNoOps
+from envs.known_steps import KNOWN_STEPS, KnownSteps
 from envs.observations import ObservationKind, observation_of_kind
 from envs.pass_episode import PassEpisode
 from envs.pass_runner import PassRunner
@@ -56,16 +57,16 @@ class PassOrderingEnv(BenchmarkEnv[PassEpisode]):
     Key              Value
     ===============  ==============================================================================
     ``step_name``    Name of the pass, also of one that was masked.
-    ``step_time``    Seconds of the pass in XLA; 0.0 if it did not run because it is known to
-                     change nothing.
+    ``step_time``    Seconds of the pass in XLA, with those of known passes that had to run before
+                     it; 0.0 if none ran because it is known what the pass does.
     ``size``         Number of instructions, the same as ``op_count``.
     ===============  ==============================================================================
 
     ## Determinism
     The same trajectory gives the same fingerprint in every process. The no-ops that masks are made
     of are kept from episode to episode; ``reset(seed=...)`` forgets them, so that a seed determines
-    the masks too. A pass known to change nothing is not run again (``envs.KnownNoOps``), which
-    shows in ``step_time`` only.
+    the masks too. A pass known to change nothing is not run again (``envs.KnownNoOps``), nor are
+    steps that an earlier episode made (``envs.KnownSteps``), which shows in ``step_time`` only.
 
     ## Version history
     * v0: First version.
@@ -85,6 +86,9 @@ class PassOrderingEnv(BenchmarkEnv[PassEpisode]):
         known: Table of passes that are not run because they are known to change nothing; by
             default all environments of the process share a table of 8 MiB. None runs every pass
             that the mask allows, in order to time passes.
+        known_steps: Table of steps that are not made again because earlier episodes made them; by
+            default all environments of the process share a table of 128 MiB. None, or no table of
+            passes that change nothing, makes every step.
         **settings: See ``envs.settings.EnvSettings``.
     """
 
@@ -99,6 +103,7 @@ class PassOrderingEnv(BenchmarkEnv[PassEpisode]):
         actions: Sequence[str] | None = None,
         no_op_bytes: int = 32 << 20,
         known: KnownNoOps | None = KNOWN_NO_OPS,
+        known_steps: KnownSteps | None = KNOWN_STEPS,
         **settings: Unpack[EnvSettings],
     ) -> None:
         self.passes: tuple[Pass, ...] = (
@@ -111,7 +116,10 @@ class PassOrderingEnv(BenchmarkEnv[PassEpisode]):
         self._share_observations = share_observations
         self._observation = observation_of_kind(observation, num_actions)
         self.observation_space = self._observation.space
-        self._runner = PassRunner(self.passes, no_op_bytes, known, self._quarantine, self._recorder)
+        self._known_steps = None if known is None else known_steps
+        self._runner = PassRunner(
+            self.passes, no_op_bytes, known, self._known_steps, self._quarantine, self._recorder
+        )
 
     def fork(self) -> Self:
         """Returns an independent copy of the environment in the middle of its episode."""
@@ -120,7 +128,7 @@ class PassOrderingEnv(BenchmarkEnv[PassEpisode]):
         return fork
 
     def _begin(self, benchmark: NamedModule) -> PassEpisode:
-        episode = PassEpisode(benchmark, self._needs_costs)
+        episode = PassEpisode(benchmark, self._needs_costs, self._known_steps, self._recorder)
         self._runner.arrive(episode)
         return episode
 
@@ -146,6 +154,5 @@ class PassOrderingEnv(BenchmarkEnv[PassEpisode]):
 
     def _observe(self, episode: PassEpisode) -> Any:
         if episode.seen is None:
-            counts = episode.op_counts_by_opcode
-            episode.seen = self._observation.observe(episode.module, counts)
+            episode.seen = episode.look(self._observation)
         return self._observation.compose(episode.seen, episode.mask, share=self._share_observations)

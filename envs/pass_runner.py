@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.known_no_ops import KnownNoOps
+from envs.known_steps import KnownSteps
 from envs.no_op_table import NoOpTable
 from envs.pass_episode import PassEpisode
 from envs.step_result import StepResult
 from hlograph.errors import PassError
+from hlograph.inspection.module_view import Snapshot
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.pass_call import note
 from hlograph.isolation.quarantine import Quarantine
@@ -27,6 +29,7 @@ class PassRunner:
         no_op_bytes: Memory for the table of no-ops that masks are made of.
         known: Passes that are not run because they are known to change nothing; None to run all
             that the mask allows.
+        steps: Steps that are not made again because earlier episodes made them; None to make all.
         quarantine: States and passes that are not to be tried.
         recorder: Records each pass before it runs; None outside of worker processes.
     """
@@ -36,14 +39,15 @@ class PassRunner:
         actions: Sequence[Pass],
         no_op_bytes: int,
         known: KnownNoOps | None,
+        steps: KnownSteps | None,
         quarantine: Quarantine,
         recorder: FlightRecorder | None,
     ) -> None:
         self._passes = tuple(actions)
-        self._indices = [entry.index for entry in self._passes]
+        self._acts_on = _acts_on(self._passes)
         self._actions = {entry.name: action for action, entry in enumerate(self._passes)}
         self._no_op_bytes = no_op_bytes
-        self._known = known
+        self._known, self._steps = known, steps
         self._quarantine, self._recorder = quarantine, recorder
         self.forget()
 
@@ -61,7 +65,7 @@ class PassRunner:
     def mask(self, episode: PassEpisode) -> NDArray[np.int8]:
         """Returns a new action mask of an episode's state, int8 ``[passes + 1]``."""
         mask = self._no_ops.mask(episode.fingerprint)
-        mask[:-1] *= passes.may_act(episode.op_counts_by_opcode)[self._indices]
+        mask &= (episode.op_counts_by_opcode @ self._acts_on > 0).view(np.int8)
         for name in self._quarantine.passes_at(episode.fingerprint):
             if name in self._actions:
                 mask[self._actions[name]] = 0
@@ -89,32 +93,64 @@ class PassRunner:
         entry = self._passes[action]
         result = StepResult(entry.name)
         if self._known is None or not episode.known >> entry.index & 1:
-            result = self._call(episode, entry)
+            after = None if episode.place is None else episode.place.after.get(entry.index)
+            if after is None:
+                result = self._call(episode, entry)
+            else:
+                self.leave(episode)
+                result = StepResult(entry.name, episode.go(entry, after))
         if result.changed:
             self.arrive(episode)
         else:
             self._no_ops.add(episode.fingerprint, action)
-            episode.mask = self.mask(episode)
+            # All else that the mask depends on is as before.
+            episode.mask = episode.mask.copy()
+            episode.mask[action] = 0
         episode.note(entry.name)
         return result
 
     def _call(self, episode: PassEpisode, entry: Pass) -> StepResult:
         recorder = self._recorder
+        begin = time.perf_counter()
+        module = episode.module  # which may first have to make steps that are known
+        behind = time.perf_counter() - begin
         if recorder is not None:
             about = (episode.fingerprint, episode.benchmark, episode.applied)
             recorder.begin(note(entry.name, *about))
         start = time.perf_counter()
         try:
-            reported, seconds, snapshot = episode.module.run_with_snapshot(entry)
+            reported, seconds, snapshot = module.run_with_snapshot(entry)
         except PassError as failure:
             seconds = time.perf_counter() - start
-            return StepResult(entry.name, seconds=seconds, error=str(failure))
+            return StepResult(entry.name, seconds=behind + seconds, error=str(failure))
         finally:
             if recorder is not None:
                 recorder.end()
-        if snapshot is not None:
+        if reported:
             self.leave(episode)
-            episode.enter(snapshot)
-        elif not reported:
+            self._enter(episode, entry, snapshot)
+        else:
             episode.known |= 1 << entry.index
-        return StepResult(entry.name, snapshot is not None, seconds)
+        return StepResult(entry.name, snapshot is not None, behind + seconds)
+
+    def _enter(self, episode: PassEpisode, entry: Pass, snapshot: Snapshot | None) -> None:
+        """Enters the state after a pass that reported a change; no snapshot is the same state."""
+        if self._steps is not None and episode.place is not None:
+            if snapshot is None:
+                snapshot = episode.place.snapshot
+            episode.arrive(self._steps.add(episode.place, entry.index, snapshot))
+        elif snapshot is not None:
+            episode.enter(snapshot)
+
+
+def _acts_on(entries: Sequence[Pass]) -> NDArray[np.float32]:
+    """Returns a matrix that maps op counts to the actions that may act; stopping always may.
+
+    Args:
+        entries: The passes, by action number.
+
+    Returns:
+        float32 ``[len(OPCODES), passes + 1]``.
+    """
+    acts_on = passes.acts_on[:, [entry.index for entry in entries]]
+    return np.hstack([acts_on, np.ones((len(acts_on), 1), np.float32)])

@@ -44,7 +44,7 @@ class TuningEpisode(CandidateEpisode):
     def decide(self, tuning: TuningState) -> None:
         """Goes to the state after a decision."""
         self.tuning = tuning
-        self.module = tuning.module.clone()
+        self._module = tuning.module.clone()
         self.enter(tuning.module.snapshot())
         self._offer()
 

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 import hlograph
-from envs import KnownNoOps, PassOrderingEnv, Reward, Shaped
+from envs import KnownNoOps, KnownSteps, PassOrderingEnv, Reward, Shaped
+from envs.known_steps import KNOWN_STEPS
 from envs.rewards import LogDrop
 from experiments.policies.config import GNNTrainConfig, OpCountTrainConfig, PassTrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind
@@ -105,6 +106,7 @@ class PassOrderingKind(PolicyKind[P]):
             quarantine=request.quarantine,
             recorder=request.recorder,
             known=self._known_no_ops(request.fresh),
+            known_steps=KnownSteps() if request.fresh else KNOWN_STEPS,
         ).fork
 
     def _known_no_ops(self, fresh: bool) -> KnownNoOps:

@@ -117,11 +117,11 @@ class Registry(Named[Pass]):
         Returns:
             bool ``[len(self)]``; a pass with False changes nothing.
         """
-        return op_counts @ self._acts_on > 0
+        return op_counts @ self.acts_on > 0
 
     @cached_property
-    def _acts_on(self) -> NDArray[np.float32]:
-        """Matrix ``[len(hlograph.OPCODES), len(self)]`` with 1 if the pass acts on the opcode."""
+    def acts_on(self) -> NDArray[np.float32]:
+        """Float32 ``[len(hlograph.OPCODES), len(self)]`` with 1 if the pass acts on the opcode."""
         numbers = {opcode: number for number, opcode in enumerate(OPCODES)}
         acts_on = np.zeros((len(OPCODES), len(self)), np.float32)
         for entry in self:

@@ -45,7 +45,7 @@ class TransformableModule(ModuleView):
     module either before or after a whole pipeline.
     """
 
-    __slots__ = ("_lock",)
+    __slots__ = ("__weakref__", "_lock")
 
     def __init__(self, handle: _xla.Module) -> None:
         """Wraps a native handle; use ``from_text``, ``from_proto``, ``from_jax`` or ``load``."""
