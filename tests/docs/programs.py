@@ -69,6 +69,7 @@ PROGRAMS: dict[str, Program] = {
     "benchmarks.edits": Program(
         _flags("--budget 2 --out OUT/edits.csv"), part=_flags("--programs solver")
     ),
+    "benchmarks.known_steps": Program(_flags("--size 100 --modules 1 --iterations 1")),
     "benchmarks.overview_picture": Program(reason=_NOT_OURS, parses=False),
     "benchmarks.peak_memory": Program(reason="a worker of benchmarks.memory", parses=False),
     "benchmarks.ranking": Program(reason="it reads times of the machine they were taken on"),
