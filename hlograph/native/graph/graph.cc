@@ -112,6 +112,9 @@ class GraphBuilder {
     first_edge_.resize(nodes + 1);
     columns_.dim_size.reserve(2 * nodes);
     columns_.dim_is_dynamic.reserve(2 * nodes);
+    columns_.attribute_key.reserve(nodes);
+    columns_.attribute_values.reserve(2 * nodes);
+    columns_.value_offsets.reserve(nodes);
     columns_.value_offsets.push_back(0);
     columns_.edge_index.reserve(4 * nodes);
     targets_.reserve(2 * nodes);

@@ -173,11 +173,13 @@ using ComputationStates = absl::flat_hash_map<const xla::HloComputation*, Comput
 // users', and these hashes are summed.
 class ComputationHasher {
  public:
-  ComputationHasher(Detail detail, ComputationStates& states) : detail_(detail), states_(states) {}
+  ComputationHasher(Detail detail, ComputationStates& states, int64_t* counts)
+      : detail_(detail), states_(states), counts_(counts) {}
 
   Hash Run(const xla::HloComputation& computation) {
     index_.assign(computation.next_unique_instruction_internal_id(), kUnseen);
     order_.clear();
+    controlled_.clear();
     Fetch(computation);
     Hasher live;
     Visit(computation.root_instruction());
@@ -250,6 +252,8 @@ class ComputationHasher {
 
   // Everything but operands and control predecessors.
   void AddOwn(const xla::HloInstruction& instruction, Hasher& hasher) {
+    if (counts_ != nullptr) ++counts_[static_cast<int>(instruction.opcode())];
+    if (!instruction.control_predecessors().empty()) controlled_.push_back(&instruction);
     hasher.Add(static_cast<uint64_t>(instruction.opcode()));
     if (detail_ == Detail::kEverything) {
       AddShape(instruction.shape(), hasher);
@@ -323,7 +327,7 @@ class ComputationHasher {
   // Control dependencies form a set.
   HashSum SumControl(const std::vector<Hash>& dead) {
     HashSum sum;
-    for (const xla::HloInstruction* instruction : order_) {
+    for (const xla::HloInstruction* instruction : controlled_) {
       for (const xla::HloInstruction* predecessor : instruction->control_predecessors()) {
         Hasher edge;
         AddReference(instruction, dead, edge);
@@ -336,10 +340,12 @@ class ComputationHasher {
 
   const Detail detail_;
   ComputationStates& states_;
+  int64_t* const counts_;
   // Of the computation at hand; their memory serves the next.
   size_t live_count_ = 0;
   std::vector<int32_t> index_;  // by local id: position in order_
   std::vector<const xla::HloInstruction*> order_;
+  std::vector<const xla::HloInstruction*> controlled_;  // those with control predecessors
   std::vector<Visited> stack_;
 };
 
@@ -354,11 +360,11 @@ void AddConfig(const xla::HloModule& module, Hasher& hasher) {
   hasher.Add(module.buffer_donor_config().ToShortString());
 }
 
-Hasher HashComputations(const xla::HloModule& module, Detail detail) {
+Hasher HashComputations(const xla::HloModule& module, Detail detail, int64_t* counts = nullptr) {
   const std::vector<xla::HloComputation*> computations = module.MakeComputationPostOrder();
   ComputationStates states;
   states.reserve(computations.size());
-  ComputationHasher hash(detail, states);
+  ComputationHasher hash(detail, states, counts);
   for (const xla::HloComputation* computation : computations) {
     const Hash content = hash.Run(*computation);
     states[computation].content = content;
@@ -381,8 +387,8 @@ Hasher HashComputations(const xla::HloModule& module, Detail detail) {
 
 std::string Fingerprint::ToHex() const { return absl::StrFormat("%016x%016x", high, low); }
 
-Fingerprint FingerprintOf(const xla::HloModule& module) {
-  Hasher hasher = HashComputations(module, Detail::kEverything);
+Fingerprint FingerprintOf(const xla::HloModule& module, int64_t* counts) {
+  Hasher hasher = HashComputations(module, Detail::kEverything, counts);
   AddConfig(module, hasher);
   return hasher.Finish();
 }

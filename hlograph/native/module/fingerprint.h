@@ -26,7 +26,9 @@ struct Fingerprint {
 // ids, metadata, and of the order in which instructions and computations are
 // stored; equal for a module, its clone, its reparsed text and its proto round
 // trip, in every process.
-Fingerprint FingerprintOf(const xla::HloModule& module);
+// With `counts`, adds the number of instructions of each opcode to counts[opcode], in the same
+// walk.
+Fingerprint FingerprintOf(const xla::HloModule& module, int64_t* counts = nullptr);
 
 // Hashes opcodes and edges alone (operands with their positions, control
 // dependencies, calls): equal for modules that differ in shapes, element types,

@@ -240,9 +240,14 @@ Fingerprint Module::GetFingerprint() const {
 }
 
 State Module::LockedState() const {
+  const xla::HloModule& hlo = Hlo();
   std::vector<int64_t> counts(OpcodeNames().size());
-  CountInto(Hlo(), counts.data());
-  State state = {LockedFingerprint(), Hlo().instruction_count(), {}};
+  if (fingerprint_) {
+    CountInto(hlo, counts.data());
+  } else {
+    fingerprint_ = FingerprintOf(hlo, counts.data());
+  }
+  State state = {*fingerprint_, hlo.instruction_count(), {}};
   state.op_counts.reserve(counts.size());
   // From there on a float no longer counts by ones.
   constexpr int64_t kMaxCount = int64_t{1} << 24;
@@ -302,8 +307,10 @@ absl::StatusOr<Step> Module::RunWithSnapshot(const Pass& pass) {
   Step step;
   step.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   step.reported = *reported;
+  if (!step.reported) return step;
+  State state = LockedState();
   // Some passes report a change that leaves the state what it was.
-  if (step.reported && LockedFingerprint() != before) step.state = LockedState();
+  if (state.fingerprint != before) step.state = std::move(state);
   return step;
 }
 
