@@ -30,8 +30,10 @@ EXPERIMENTS := figure2 figure3 figure4 runtime search ablations generalisation r
 train: $(BUILT)
 	$(BIN)/python -m experiments.train_gnn $(ARGS)
 
+# Bytecode is kept, whatever the environment says: hundreds of processes start, each of which would
+# compile the same sources, and pytest would rewrite the assertions of each file again.
 test: $(BUILT)
-	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder \
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder \
 	  -m "not slow and not gpu" $(ARGS)
 
 check: $(BUILT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ LONG = (
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts the longest tests first, and leaves the order otherwise as it is."""
-    items.sort(key=_place)
+    items.sort(key=lambda item: _place(item.path))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -43,8 +44,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         _share_a_fork_server()
 
 
-def _place(item: pytest.Item) -> int:
-    path = item.path.relative_to(ROOT)
+@cache
+def _place(path: Path) -> int:
+    path = path.relative_to(ROOT)
     for place, folder in enumerate(LONG):
         if path.is_relative_to(folder):
             return place

@@ -162,10 +162,12 @@ def _sources() -> Iterator[Path]:
         yield from (file for file in files if not file.name.startswith("test_"))
 
 
-def _tokens(text: str) -> Iterator[Token]:
+@cache
+def _tokens(text: str) -> list[Token]:
+    found: list[Token] = []
     for token in MarkdownIt().enable("table").parse(text):
-        yield token
-        yield from token.children or ()
+        found += (token, *(token.children or ()))
+    return found
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -181,4 +183,6 @@ def _is_command(text: str) -> bool:
 
 
 def _docstring(file: Path) -> str:
-    return inspect.cleandoc(ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "")
+    # Most of a file comes after its docstring, and need not be parsed.
+    head = re.match(r'(?:\s|#.*\n)*"""(?s:.*?)"""', file.read_text(encoding="utf-8"))
+    return inspect.cleandoc(ast.get_docstring(ast.parse(head[0])) or "") if head else ""
