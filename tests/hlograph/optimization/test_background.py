@@ -68,11 +68,11 @@ def _following(search, *args):
     return function
 
 
-def _wait_for(condition):
+def _wait_for(condition, every=0.02):
     end = time.monotonic() + LONG
     while not (found := condition()):
         assert time.monotonic() < end
-        time.sleep(0.02)
+        time.sleep(every)
     return found
 
 
@@ -89,7 +89,7 @@ def _pid(folder, name):
 def test_a_search_in_the_background(cache):
     fast = hlograph.optimize(_function, X, budget=1, methods=[f"{HERE}:widths"], background=True)
     assert "until a search in the background" in fast.report.conclusion
-    while not fast.wait(0.01):  # the program goes on
+    while not fast.wait(0.5):  # the program goes on
         np.testing.assert_allclose(fast(X), _function(X), rtol=1e-5)
     assert fast.error is None
     assert "background" not in fast.report.conclusion
@@ -280,8 +280,10 @@ def _start(then):
     assert script.stdout is not None
     assert script.stdout.readline() == "begun\n"
     program = psutil.Process(script.pid)
-    (search,) = _wait_for(lambda: [c for c in program.children() if _is_search(c)])
-    _wait_for(lambda: len(search.children(recursive=True)) >= 4)  # two are of multiprocessing
+    # To list children takes milliseconds, which the search, of a low priority, would wait for.
+    (search,) = _wait_for(lambda: [c for c in program.children() if _is_search(c)], every=0.2)
+    # Two are of multiprocessing.
+    _wait_for(lambda: len(search.children(recursive=True)) >= 4, every=0.2)
     return script, [one.pid for one in program.children(recursive=True)]
 
 
