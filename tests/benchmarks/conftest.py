@@ -1,3 +1,3 @@
-from tests.hlograph.own_machine import own_lock
+from tests.hlograph.own_machine import own_lock, short_finals
 
-__all__ = ["own_lock"]
+__all__ = ["own_lock", "short_finals"]

@@ -1,13 +1,14 @@
 """Folder in which the commands and examples of the documentation find what they name."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from hlograph import Plan, corpus
-from tests.hlograph.own_machine import own_lock
+from tests.hlograph.own_machine import own_lock, short_finals
 
-__all__ = ["own_lock"]
+__all__ = ["own_lock", "short_finals"]
 
 FLAGS = {"xla_cpu_enable_fast_min_max": True}
 MODEL = """
@@ -23,8 +24,7 @@ arguments = jnp.ones((8, 32)), jnp.eye(32)
 @pytest.fixture
 def reader_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Enters a folder with a module, ``step.hlo``, a dump of two, a plan and a function."""
-    smallest = sorted(corpus.load(split="train"), key=lambda benchmark: benchmark.op_count)[:2]
-    texts = [benchmark.load().to_text() for benchmark in smallest]
+    texts = _texts()
     (tmp_path / "step.hlo").write_text(texts[0])
     (tmp_path / "dump").mkdir()
     for name, text in zip(("loss", "step"), texts, strict=True):
@@ -35,3 +35,10 @@ def reader_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HLOGRAPH_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@cache
+def _texts() -> list[str]:
+    """Returns two modules as text."""
+    smallest = sorted(corpus.load(split="train"), key=lambda benchmark: benchmark.op_count)[:2]
+    return [benchmark.load().to_text() for benchmark in smallest]

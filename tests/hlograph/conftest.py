@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hlograph import Module, corpus
-from tests.hlograph.own_machine import own_lock
+from tests.hlograph.own_machine import own_lock, short_finals
 
-__all__ = ["own_lock"]
+__all__ = ["own_lock", "short_finals"]
 
 
 @pytest.fixture(scope="session")

@@ -14,9 +14,9 @@ from experiments.tune.races import races_of
 from experiments.tune.results import folder_of
 from hlograph import HloError, Module
 from hlograph.optimization.measurements import Measurements
-from tests.hlograph.own_machine import own_lock
+from tests.hlograph.own_machine import own_lock, short_finals
 
-__all__ = ["own_lock"]
+__all__ = ["own_lock", "short_finals"]
 
 HERE = "tests.experiments.tune.competitors"
 WIDE, SEEDED, INTERRUPTING = (f"{HERE}:{name}" for name in ("wide", "seeded", "interrupting"))

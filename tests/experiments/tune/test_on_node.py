@@ -14,9 +14,9 @@ from hlograph.optimization.measurements import Measurements
 from hlograph.plans import Plan
 from tests.experiments.tune.competitors import WIDTHS
 from tests.experiments.tune.tiny_program import write_program
-from tests.hlograph.own_machine import own_lock
+from tests.hlograph.own_machine import own_lock, short_finals
 
-__all__ = ["own_lock"]
+__all__ = ["own_lock", "short_finals"]
 
 RULES = Rules(budget=1000.0, methods=["tests.experiments.tune.competitors:widths"])
 

@@ -1,6 +1,7 @@
 """Searches with small budgets: what is kept of them, whatever is faster on this machine."""
 
 import json
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +12,7 @@ import hlograph
 from hlograph.measuring.trial import SCREEN, Job, Outcome
 from hlograph.measuring.verification import Checks
 from hlograph.measuring.worker import UNCHANGED
-from hlograph.optimization import Store
+from hlograph.optimization import Store, race
 from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.methods import Listed, methods, names
 from hlograph.optimization.methods.flag_sets import flag_sets
@@ -63,10 +64,19 @@ def test_a_search_and_what_the_store_has_of_it(cache):
 @pytest.mark.parametrize("where", ["folder", "memory"])
 def test_store(where, tmp_path):
     store = Store(tmp_path / "plans" if where == "folder" else "memory://plans-of-tests")
-    plan = Plan("f", "1", flags={"xla_cpu_prefer_vector_width": 128})
-    assert store.get("key") is None
-    store.put("key", plan)
-    assert store.get("key") == plan
+    job = _job()
+    program, key = job.program, key_of(job)
+    plan = Plan(program.name, program.fingerprint, flags={"xla_cpu_prefer_vector_width": 128})
+    assert store.get(key) is None
+    store.put(key, plan)
+    assert store.get(key) == plan
+    fast = hlograph.optimize(_function, X, budget=1, methods=[], store=store)
+    assert fast.report.from_store
+    assert fast.plan == plan
+
+
+def test_a_search_puts_its_plan_into_the_store_that_it_is_given():
+    store = Store("memory://plans-of-a-search")
     fast = hlograph.optimize(_function, X, budget=1, methods=[f"{HERE}:widths"], store=store)
     assert hlograph.optimize(_function, X, store=store).plan == fast.plan
 
@@ -183,9 +193,11 @@ def test_plans_far_behind_the_fastest_are_timed_briefly(cache):
     assert {o.measured.pairs for o in new if o.measured} == {SCREEN.least}
 
 
-def test_as_long_as_no_plan_leads_no_time_is_kept_for_a_final(cache):
-    # A final would take longer than the budget.
-    report = hlograph.optimize(_function, X, budget=10, methods=[f"{HERE}:undone"]).report
+def test_as_long_as_no_plan_leads_no_time_is_kept_for_a_final(cache, monkeypatch):
+    # A final would take longer than the budget, and may have all of it.
+    monkeypatch.setattr(race, "FINAL", replace(race.FINAL, max_seconds=1000.0))
+    monkeypatch.setattr(race, "_MOST_FINAL", 1.0)
+    report = hlograph.optimize(_function, X, budget=60, methods=[f"{HERE}:undone"]).report
     assert [outcome.error for outcome in report.outcomes] == [UNCHANGED] * 3
 
 
