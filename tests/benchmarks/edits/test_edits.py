@@ -21,7 +21,7 @@ def test_both_versions_lower_and_differ(edit):
 
 def test_the_command_writes_a_table(tmp_path, capsys):
     out = tmp_path / "edits.csv"
-    assert main(["--budget", "2", "--programs", "solver", "--out", str(out)]) == 0
+    assert main(["--budget", "0.1", "--programs", "solver", "--out", str(out)]) == 0
     (row,) = csv.DictReader(out.read_text().splitlines())
     assert tuple(row) == COLUMNS
     assert row["program"] == "solver"
