@@ -1,6 +1,6 @@
 """A real run that is killed at a certain point, or continues and is killed.
 
-``python -m tests.experiments.training.mortal_run FOLDER POINT``
+``python -m tests.experiments.training.mortal_run FOLDER POINT [WORKERS]``
 """
 
 import os
@@ -46,16 +46,16 @@ def _kill_in(module: str, cls: str, method: str, number: int) -> None:
     setattr(target, method, mortal)
 
 
-def main(folder: Path, point: str) -> int:
+def main(folder: Path, point: str, workers: str = "processes") -> int:
     """Starts or continues the run, up to the point."""
     if point in POINTS:
         _kill_in(*POINTS[point])
     if (folder / CONFIG).exists():
         config = parse(GNN_PRESETS, "train_gnn", "", ["--resume", str(folder)])
     else:
-        config = tiny_config(out=folder)
+        config = tiny_config(out=folder, workers=workers)
     return train(config, "train_gnn")
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), sys.argv[2]))
+    sys.exit(main(Path(sys.argv[1]), *sys.argv[2:]))

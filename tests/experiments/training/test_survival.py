@@ -25,8 +25,10 @@ from tests.experiments.training.mortal_run import POINTS
 ROOT = Path(__file__).parents[3]
 
 
-def _run(folder, point, **options):
-    command = [sys.executable, "-m", "tests.experiments.training.mortal_run", str(folder), point]
+def _run(folder, point, workers="in-process", **options):
+    """Starts a run; workers of its own would import all that it imports a second time."""
+    module = "tests.experiments.training.mortal_run"
+    command = [sys.executable, "-m", module, str(folder), point, workers]
     return subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
     )
@@ -58,8 +60,8 @@ def test_a_run_killed_again_and_again_ends_as_if_it_never_was(finished, tmp_path
 @pytest.mark.parametrize("point", POINTS)
 def test_a_run_killed_at_a_point(finished, tmp_path, point):
     folder = tmp_path / "run"
-    _ended(_run(folder, point))
-    status, said = _ended(_run(folder, "none"))
+    _ended(_run(folder, point, "processes"))
+    status, said = _ended(_run(folder, "none", "processes"))
     assert status == 0, said
     assert same_policies(finished, folder)
     assert results(finished) == results(folder)
@@ -70,13 +72,13 @@ def test_a_run_killed_at_random_moments(finished, tmp_path):
     folder = tmp_path / "run"
     generator = random.Random(0)
     for _ in range(20):
-        process = _run(folder, "none")
+        process = _run(folder, "none", "processes")
         try:
             process.wait(generator.uniform(2, 12))
         except subprocess.TimeoutExpired:
             process.kill()
         process.communicate()
-    status, said = _ended(_run(folder, "none"))
+    status, said = _ended(_run(folder, "none", "processes"))
     assert status == 0, said
     assert same_policies(finished, folder)
     assert results(finished) == results(folder)
@@ -106,26 +108,28 @@ def test_where_nothing_can_be_written_no_run_begins(tmp_path, capsys):
         assert f"cannot write to {folder}" in capsys.readouterr().err
 
 
-def test_two_runs_do_not_share_a_folder(tmp_path):
+def test_two_runs_do_not_share_a_folder(tmp_path, capsys):
     folder = tmp_path / "run"
     with run_folder(folder):
         before = sorted(folder.iterdir())
-        process = _run(folder, "none")
-        status, said = _ended(process)
-        assert status == REFUSED
-        assert f"process {os.getpid()} is at work in {folder}" in said
+        # A lock is of an opened file: another of the same process has to wait, too.
+        assert train(tiny_config(out=folder), "train_gnn") == REFUSED
+        assert f"process {os.getpid()} is at work in {folder}" in capsys.readouterr().err
         assert sorted(folder.iterdir()) == before
     with run_folder(folder):
         pass
 
 
-def test_a_lock_ends_with_its_process(tmp_path):
+def test_a_lock_ends_with_its_process(tmp_path, capsys):
     folder = tmp_path / "run"
     process = _run(folder, "none")
     while not (folder / "config.json").exists() and process.poll() is None:
         time.sleep(0.05)
+    process.send_signal(signal.SIGSTOP)  # so that it does not end before it is killed
     with pytest.raises(RunFolderError, match=f"process {process.pid}"), run_folder(folder):
         pass
+    assert train(tiny_config(out=folder), "train_gnn") == REFUSED
+    assert f"process {process.pid} is at work in {folder}" in capsys.readouterr().err
     process.kill()
     process.communicate()
     with run_folder(folder):
