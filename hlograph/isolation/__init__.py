@@ -21,6 +21,7 @@ from hlograph.isolation.pass_call import PassCall
 from hlograph.isolation.pool import InProcessPool, Pool, WorkerPool, make_pool
 from hlograph.isolation.quarantine import Quarantine, Reproducer
 from hlograph.isolation.side_process import SideProcess
+from hlograph.isolation.slot import start_server
 
 __all__ = [
     "FlightRecorder",
@@ -34,4 +35,5 @@ __all__ = [
     "SideProcess",
     "WorkerPool",
     "make_pool",
+    "start_server",
 ]

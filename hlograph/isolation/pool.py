@@ -72,6 +72,8 @@ class WorkerPool:
         with_main: False does not import the main module of the program in the workers. Tasks may
             not be of classes of that module then, and a script needs no ``if __name__ ==
             "__main__"`` around the code that makes a pool.
+        ahead: True starts the processes at once, and calls ``make_worker`` in them before there is
+            a task. Until then their limits do not hold.
     """
 
     def __init__(
@@ -82,12 +84,15 @@ class WorkerPool:
         preloaded: Sequence[str] = ("hlograph.module",),
         *,
         with_main: bool = True,
+        ahead: bool = False,
     ) -> None:
         workers = len(os.sched_getaffinity(0)) if workers is None else workers
         if workers < 1:
             raise ValueError(f"expected at least 1 worker, got {workers}")
         preload(preloaded)
-        self._slots = [Slot(make_worker, limits or Limits(), with_main) for _ in range(workers)]
+        self._ahead = ahead
+        limits = limits or Limits()
+        self._slots = [Slot(make_worker, limits, with_main, ahead) for _ in range(workers)]
         self._tasks: queue.SimpleQueue[tuple[int, Any] | None] = queue.SimpleQueue()
         self._results: queue.SimpleQueue[tuple[int, Any, Exception | None]] = queue.SimpleQueue()
         self._threads = [
@@ -161,6 +166,8 @@ class WorkerPool:
         # The server of workers inherits it. Otherwise a Ctrl-C that comes while it imports its
         # modules ends it with a traceback.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        if self._ahead:
+            slot.start()
         while (job := self._tasks.get()) is not None:
             number, task = job
             try:

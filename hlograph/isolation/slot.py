@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import threading
 from collections.abc import Sequence
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context
 from typing import Any
 
 from hlograph.errors import WorkerLostError
@@ -29,10 +30,19 @@ class Slot:
         make_worker: See ``WorkerPool``.
         limits: Limits of the worker.
         with_main: See ``WorkerPool``.
+        ahead: See ``WorkerPool``.
     """
 
-    def __init__(self, make_worker: MakeWorker, limits: Limits, with_main: bool = True) -> None:
+    def __init__(
+        self,
+        make_worker: MakeWorker,
+        limits: Limits,
+        with_main: bool = True,
+        ahead: bool = False,
+    ) -> None:
         self._make_worker, self._limits, self._with_main = make_worker, limits, with_main
+        self._ahead = ahead
+        self._answered = False  # the worker has performed a task
         self._process: Any = None
         self._recorder = FlightRecorder()
         self._output: int | None = None  # file descriptor of the worker's stderr
@@ -62,6 +72,7 @@ class Slot:
             self._kill_if_interrupted()
             self._connection.send_bytes(payload)
             kind, value = pickle.loads(self._connection.recv_bytes())
+            self._answered = True
         except (EOFError, OSError) as error:
             self._end()  # before it is buried, so that nobody kills another process of its number
             if self._process is None:
@@ -76,6 +87,17 @@ class Slot:
         if kind == "raised":
             raise value
         return value
+
+    def start(self) -> None:
+        """Starts the worker before its first task. If that fails, the first task tries again."""
+        try:
+            self._begin()
+            self._start()
+            self._kill_if_interrupted()
+        except (EOFError, OSError, WorkerLostError):
+            return
+        finally:
+            self._end()
 
     def interrupt(self) -> None:
         """Kills the worker if it starts or runs a task; tasks are lost until ``resume``."""
@@ -94,7 +116,8 @@ class Slot:
         if self._process is None:
             return
         self._connection.close()
-        self._process.join(_GRACE)
+        # One that is still at work on what comes before its first task would not notice.
+        self._process.join(_GRACE if self._answered else 0)
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
@@ -137,7 +160,8 @@ class Slot:
         self._recorder = FlightRecorder()
         self._connection, theirs = get_context("forkserver").Pipe()
         kind: Any = get_context("forkserver").Process if self._with_main else ProcessWithoutMain
-        arguments = (theirs, self._make_worker, self._recorder)
+        arguments = (theirs, self._make_worker, self._recorder, self._ahead)
+        self._answered = False
         process = kind(target=serve, args=arguments, daemon=True)
         self._verdict = None
         self._check = LimitCheck(self._limits, self._recorder)
@@ -189,3 +213,20 @@ class Slot:
 def preload(modules: Sequence[str]) -> None:
     """Makes new workers start with modules already imported, unless a worker has started before."""
     get_context("forkserver").set_forkserver_preload(list(modules))
+
+
+def start_server(modules: Sequence[str]) -> None:
+    """Starts the server of workers, which imports modules while this process goes on.
+
+    A server that has started before stays as it is.
+
+    Args:
+        modules: Modules that workers begin with.
+    """
+    preload(modules)
+    # It inherits the mask. Otherwise a Ctrl-C that comes while it imports ends it with a traceback.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -20,17 +20,26 @@ MakeWorker = Callable[[FlightRecorder], Callable[[Any], Any]]
 _OUTPUT_LIMIT = 1 << 20
 
 
-def serve(connection: Connection, make_worker: MakeWorker, recorder: FlightRecorder) -> None:
+def serve(
+    connection: Connection, make_worker: MakeWorker, recorder: FlightRecorder, ahead: bool
+) -> None:
     """Runs one task after the other until the pool closes the connection.
 
     Args:
         connection: Connection for tasks and results, both pickled.
         make_worker: Function that returns the function that performs a task.
         recorder: Flight recorder of the worker.
+        ahead: True calls ``make_worker`` at once, and not on the first task. Its exception is that
+            of the first task.
     """
     _prepare()
     connection.send_bytes(b"ready")
-    work = None
+    work, failed = None, None
+    if ahead:
+        try:
+            work = make_worker(recorder)
+        except Exception as error:  # every exception is sent to the pool
+            failed = error
     while True:
         try:
             task = pickle.loads(connection.recv_bytes())
@@ -38,6 +47,9 @@ def serve(connection: Connection, make_worker: MakeWorker, recorder: FlightRecor
             return
         recorder.end()
         try:
+            if failed is not None:
+                error, failed = failed, None
+                raise error
             if work is None:
                 work = make_worker(recorder)
             answer = ("done", work(task))

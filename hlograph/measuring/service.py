@@ -21,6 +21,8 @@ class Measurer:
     Compilations run side by side. Only one process of the user measures at a time, whatever
     program it measures. A plan whose worker dies is an outcome with an error.
 
+    The processes start and compile the default at once, before there is a plan to measure.
+
     Args:
         job: The program and the conditions.
         workers: Number of worker processes. Each compiles the default once.
@@ -30,7 +32,9 @@ class Measurer:
         # A worker may wait long for the machine, which others measure on.
         limits = Limits(idle_seconds=_LONGEST_WAIT, memory=_MEMORY)
         make_worker = MakeMeasuringWorker(job)
-        self._pool = WorkerPool(make_worker, workers, limits, _PRELOADED, with_main=False)
+        self._pool = WorkerPool(
+            make_worker, workers, limits, _PRELOADED, with_main=False, ahead=True
+        )
         self._name = job.program.name
         self._answered = False
 

@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from hlograph.isolation import start_server
 from hlograph.measuring.service import Measurer
-from hlograph.measuring.trial import FINAL, SCREEN, Job, Outcome, Trial
+from hlograph.measuring.trial import FINAL, SCREEN, Effort, Job, Outcome, Trial
 from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.methods import MakeMethod
 from hlograph.optimization.proposers import Proposers
@@ -27,10 +28,13 @@ _FINALISTS, _CONFIRMATIONS = 3, 2
 
 # The final takes this: seconds to start processes, multiples of a compilation (on two processes,
 # each of which compiles plan, default and control) and multiples of a run.
-_START, _COMPILATIONS, _COMPARED = 3.0, 4.0, 60.0
+_START, _COMPILATIONS, _COMPARED = 1.0, 4.0, 60.0
 
-# Share of the budget that is kept for the final at most.
-_MOST_FINAL = 0.5
+# Share of the budget that is kept for the final at most, and the share that the timing in one of
+# its processes takes at most. Where that leaves few pairs, intervals are wide: fewer plans lead.
+_MOST_FINAL, _TIMING = 0.5, 0.2
+
+_PRELOADED = ("hlograph.optimization.preloaded",)
 
 Watch = Callable[[Sequence[Outcome], Outcome], None]
 """Function that is told of each outcome: all so far, from old to new, and the fastest of them."""
@@ -93,6 +97,7 @@ class Race:
         """
         self._begun = time.monotonic() - self.spent
         self._asked = 0
+        start_server(_PRELOADED)  # it imports while methods are made and asked
         self._proposers = Proposers(self.job, self.methods, self.first)
         self._best: Outcome | None = None
         self._refused: set[str] = set()
@@ -153,11 +158,16 @@ class Race:
         """
         number = 1 if self.interrupted else _CONFIRMATIONS
         with Measurer(self.job, workers=number) as measurer:
-            found = list(measurer.measure(Trial(plan, FINAL) for _ in range(number)))
+            found = list(measurer.measure(Trial(plan, self._effort) for _ in range(number)))
         for outcome in found:
             self._take(outcome)
         slower = min(found, key=lambda outcome: outcome.ratio)
         return slower if all(map(leads, found)) else None
+
+    @property
+    def _effort(self) -> Effort:
+        """The effort in one process of the final."""
+        return replace(FINAL, max_seconds=min(FINAL.max_seconds, _TIMING * self.budget))
 
     def _finalists(self) -> Sequence[Outcome]:
         ahead = [o for o in self.outcomes if not o.thorough and o.ratio >= LEAST_LEAD]
@@ -202,15 +212,15 @@ class Race:
         """Returns an estimate of how long the final takes."""
         timed = [o for o in self.outcomes if o.measured is not None]
         if not timed:
-            return _START + _CONFIRMATIONS * FINAL.max_seconds
+            return _START + _CONFIRMATIONS * self._effort.max_seconds
         # Others, such as loops unrolled too far, may compile longer, and are not in the final.
         first = heapq.nlargest(_FINALISTS, timed, key=lambda outcome: outcome.ratio)
         likely = [o.compile_seconds for o in first if o.ratio >= 1]
         compile_seconds = max(likely or [statistics.median(o.compile_seconds for o in timed)])
         # One of many earlier measurements may have been on a busy machine.
         run = statistics.median(o.measured.default_seconds for o in timed if o.measured)
-        compilations = _COMPILATIONS * compile_seconds
-        return _START + compilations + _CONFIRMATIONS * FINAL.max_seconds + _COMPARED * run
+        timing = _CONFIRMATIONS * self._effort.max_seconds
+        return _START + _COMPILATIONS * compile_seconds + timing + _COMPARED * run
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._begun
