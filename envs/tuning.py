@@ -94,6 +94,8 @@ class TuningEnv(BenchmarkEnv[TuningEpisode]):
         max_offers: Largest number of decisions that are offered in one state.
         reward: A name of ``envs.rewards.REWARDS`` or a callable.
         horizon: Number of steps after which an episode is truncated.
+        process: The process of the only benchmark, which goes on to be used by the caller; None
+            makes one for each benchmark, from its HLO.
         **settings: See ``envs.settings.EnvSettings``.
 
     Raises:
@@ -109,6 +111,7 @@ class TuningEnv(BenchmarkEnv[TuningEpisode]):
         max_offers: int = 96,
         reward: str | Reward = "log-drop",
         horizon: int = 24,
+        process: DecisionProcess | None = None,
         **settings: Unpack[EnvSettings],
     ) -> None:
         if max_offers < 1:
@@ -119,7 +122,7 @@ class TuningEnv(BenchmarkEnv[TuningEpisode]):
             benchmarks, max_offers + 1, stops=True, reward=reward, horizon=horizon, **settings
         )
         self._numerics: Numerics = numerics
-        self._predict, self._max_offers = predict, max_offers
+        self._predict, self._max_offers, self._process = predict, max_offers, process
         self.observation_space = observation_space(max_offers, len(OFFER_FEATURES))
 
     @property
@@ -147,7 +150,7 @@ class TuningEnv(BenchmarkEnv[TuningEpisode]):
 
     def _begin(self, benchmark: NamedModule) -> TuningEpisode:
         with noted(self._recorder, "the default", "", benchmark.name, ()):
-            process = _process(benchmark, self._numerics, self._predict)
+            process = self._process or _process(benchmark, self._numerics, self._predict)
             return TuningEpisode(benchmark, process, self._needs_costs, self._max_offers)
 
     def _act(self, episode: TuningEpisode, action: int) -> StepResult:

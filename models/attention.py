@@ -1,4 +1,4 @@
-"""Applies torch-geometric's GATv2 layer to one round of distinct neighbourhoods."""
+"""Applies a GATv2 layer to one round of distinct neighbourhoods."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from models.refined_graphs import Round
 
 
 def attend(layer: Any, nodes: Tensor, part: Round, labels: Tensor) -> Tensor:
-    """Applies a `torch_geometric.nn.GATv2Conv`.
+    """Applies a `models.gatv2.GATv2`.
 
-    On a CPU by fused kernels with the layer's parameters, elsewhere by the layer itself: the
+    On a CPU by fused kernels with the layer's parameters, elsewhere by torch-geometric: the
     same function, with other rounding.
 
     Args:
-        layer: The layer, with edge features and without self-loops.
+        layer: The layer.
         nodes: float32 [C', width], vectors of the round before.
         part: The round, C colours with M edges.
         labels: float32 [2 * edge_labels, edge_width], features of an edge by its label.

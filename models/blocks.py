@@ -6,13 +6,13 @@ residual keeps a node's own vector, and a self-loop would need made-up edge feat
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 
 from torch import Tensor, nn
 
 from models.attention import attend, attend_projected, fits_kernel
 from models.config import GATConfig
+from models.gatv2 import GATv2
 from models.message_passing import GAT, GIN, SAGE, MessagePassing
 from models.refined_graphs import Round
 
@@ -72,19 +72,7 @@ class GATBlock(GraphBlock):
 
     def __init__(self, config: GATConfig) -> None:
         super().__init__(config.width)
-        # Importing torch_geometric takes seconds, so it is imported only to build a layer.
-        with warnings.catch_warnings():
-            # It scripts functions at import, which torch has deprecated.
-            warnings.filterwarnings("ignore", "`torch.jit.script", DeprecationWarning)
-            from torch_geometric.nn import GATv2Conv
-
-        self.attention = GATv2Conv(
-            config.width,
-            config.head_width,
-            heads=config.heads,
-            edge_dim=config.edge_width,
-            add_self_loops=False,
-        )
+        self.attention = GATv2(config.width, config.head_width, config.heads, config.edge_width)
 
     def forward(self, nodes: Tensor, part: Round, labels: Tensor) -> Tensor:
         """Runs the layer on any device, with a kernel or without one."""

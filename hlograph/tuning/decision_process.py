@@ -17,10 +17,10 @@ from hlograph.programs import Program
 from hlograph.transforms.sweeping import PREPARATION, greedy_sweeps, sweep
 from hlograph.tuning.kernel_seconds import PredictedTime, PredictTime, RatedKernels
 from hlograph.tuning.knobs import Point
-from hlograph.tuning.offers import PREDICTED, Offer, offers
+from hlograph.tuning.offers import PREDICTED, Offer, Sweep, offers, sweeps
 from hlograph.tuning.versions import STEPS, Versions, steps_of
 
-_KEPT = 32  # states of a program
+_KEPT = 64  # states of a program
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ class DecisionProcess:
         self._predict = predict or RatedKernels()
         self.state = lru_cache(_KEPT)(self._state)
         self._sources = lru_cache(_KEPT)(self._source)
+        self._applicable = lru_cache(_KEPT)(self._sweeps)
 
     def after(self, point: Point, offer: Offer) -> Point:
         """Returns the decisions with one more.
@@ -123,11 +124,15 @@ class DecisionProcess:
         own: dict[str, float] = {}
         for kernel, seconds in zip(kernels, time.kernels, strict=True):
             own[kernel.name] = own.get(kernel.name, 0.0) + seconds / time.seconds
-        source = self._sources(steps_of(point))
         shares = Shares.of_kernels(own, program)
-        found = offers(self._versions, version, point, program, shares, source)
+        applicable = self._applicable(steps_of(point))
+        found = offers(self._versions, version, point, program, shares, applicable)
         return TuningState(point, Module.from_proto(proto), time, tuple(found))
 
     def _source(self, steps: tuple[str, ...]) -> Module:
         """Returns the program after steps, or prepared for rules, before XLA's own passes."""
         return self._versions.after_steps(steps or PREPARATION)
+
+    def _sweeps(self, steps: tuple[str, ...]) -> tuple[Sweep, ...]:
+        """Returns the rules that apply after steps."""
+        return sweeps(self._sources(steps), self._versions.rules)

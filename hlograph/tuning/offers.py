@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.measuring.compiled import Shares, kinds_of
@@ -66,13 +67,54 @@ class Offer:
         return f"{self.knob} = {self.value}" if self.knob else f"rule {self.value}"
 
 
+class Sweep(NamedTuple):
+    """A rule that applies to a program, or ``PREDICTED``.
+
+    Attributes:
+        rule: Name of the rule.
+        places: Number of places.
+        saved: Predicted share of the time that it saves.
+        about: Kinds of the instructions that it is about; see ``kinds_of``.
+    """
+
+    rule: str
+    places: int
+    saved: float
+    about: tuple[tuple[str, str], ...]
+
+
+def sweeps(source: Module, rules: Sequence[str]) -> tuple[Sweep, ...]:
+    """Returns the rules that apply, after all that are predicted to save time, as one.
+
+    Args:
+        source: The program, before XLA's own passes.
+        rules: Names of the rules.
+    """
+    found: dict[str, list[Rewrite]] = {}
+    for rewrite in source.rewrites(rules):
+        found.setdefault(rewrite.rule, []).append(rewrite)
+    if not found:
+        return ()
+    kinds, seconds = _kinds_by_name(source), max(source.seconds(), 1e-12)
+    every = [one for several in found.values() for one in several if one.seconds < 0]
+    return tuple(
+        Sweep(
+            rule,
+            len(several),
+            -sum(one.seconds for one in several) / seconds,
+            tuple(sorted({kinds[n] for one in several for n in (one.instruction, *one.gone)})),
+        )
+        for rule, several in ([(PREDICTED, every)] if every else []) + list(found.items())
+    )
+
+
 def offers(
     versions: Versions,
     version: Version,
     point: Point,
     program: OptimizedModule,
     shares: Shares,
-    source: Module,
+    applicable: Sequence[Sweep],
 ) -> list[Offer]:
     """Returns what a state offers: rules, then flags, then fusion and kernels.
 
@@ -84,9 +126,9 @@ def offers(
         point: The decisions so far.
         program: The optimized module with them.
         shares: Shares of its predicted time.
-        source: The program after the steps of the point, before XLA's own passes.
+        applicable: The rules that apply after the steps of the point.
     """
-    found = [*_sweeps(versions, source, program, shares)]
+    found = [*_of_sweeps(applicable, program, shares)]
     flags = flag_knobs(versions.opcodes, shares.kinds, versions.numerics)
     found += _values(flags, point, {})
     places = versions.places(version)
@@ -121,24 +163,15 @@ def _kind(knob: str, value: str) -> str:
     return word if word in ("fuse", "partitions") and rest else _OTHER
 
 
-def _sweeps(
-    versions: Versions, source: Module, program: OptimizedModule, shares: Shares
+def _of_sweeps(
+    applicable: Sequence[Sweep], program: OptimizedModule, shares: Shares
 ) -> Iterator[Offer]:
-    """Yields the rules for time that apply, and all that are predicted to save time, as one."""
-    found: dict[str, list[Rewrite]] = {}
-    for rewrite in source.rewrites(versions.rules):
-        found.setdefault(rewrite.rule, []).append(rewrite)
-    if not found:
-        return
-    kinds, names = _kinds_by_name(source), _names_by_kind(program)
-    seconds = max(source.seconds(), 1e-12)
-    every = [one for several in found.values() for one in several if one.seconds < 0]
-    for rule, several in ([(PREDICTED, every)] if every else []) + list(found.items()):
-        about = {kinds[name] for one in several for name in (one.instruction, *one.gone)}
+    """Yields the offers of rules."""
+    names = _names_by_kind(program) if applicable else {}
+    for rule, places, saved, about in applicable:
         share = max((_share(kind, shares) for kind in about), default=0.0)
-        saved = -sum(one.seconds for one in several) / seconds
-        touched = dict.fromkeys(name for kind in sorted(about) for name in _named(kind, names))
-        yield Offer(f"rule {rule}", min(share, 1.0), len(several), saved, tuple(touched), "", rule)
+        touched = dict.fromkeys(name for kind in about for name in _named(kind, names))
+        yield Offer(f"rule {rule}", min(share, 1.0), places, saved, tuple(touched), "", rule)
 
 
 def _share(kind: tuple[str, str], shares: Shares) -> float:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
+from hlograph.plans import jaxlib_modules
+from hlograph.plans.literals import literals
 from hlograph.plans.placement import Decision, Placement
-from hlograph.plans.placing import place
+from hlograph.plans.placing import with_old_literals
+from hlograph.plans.placing.carrying_out import written
+from hlograph.plans.placing.hlo_text import ModuleText
 from hlograph.plans.placing.places import Decided, decided_in, place_all
 from hlograph.profiling.kernel_modules import KernelModule, kernel_modules
 from hlograph.profiling.optimized_module import OptimizedModule
@@ -35,8 +40,9 @@ class PlaceKnobs:
 
     def __init__(self, proto: bytes) -> None:
         self._proto = proto
+        self._module = ModuleText.parse(jaxlib_modules.text_of(proto, literals=False))
         self._decided: dict[str, dict[str, Decided]] = {}
-        for one in decided_in(proto):
+        for one in decided_in(self._module):
             self._decided.setdefault(_name(one), {})[one.decision] = one
 
     @property
@@ -71,14 +77,10 @@ class PlaceKnobs:
         Raises:
             PlanError: jaxlib does not read the module with the placements.
         """
-        chosen = [
-            placement
-            for name, value in values.items()
-            if value in self._decided.get(name, {})
-            for placement in self._decided[name][value].placements
-        ]
-        chosen.sort(key=lambda placement: _ORDER.index(placement.decision))
-        return tuple(place_all(self._proto, chosen)) if chosen else ()
+        kept, module = self._carried_out(values)
+        if kept:
+            written(module)
+        return tuple(kept)
 
     def placed(self, values: Mapping[str, str]) -> bytes:
         """Returns the module with the placements for values of knobs.
@@ -86,8 +88,31 @@ class PlaceKnobs:
         Raises:
             PlanError: jaxlib does not read the module with the placements.
         """
-        placements = self.placements(values)
-        return place(self._proto, placements) if placements else self._proto
+        kept, module = self._carried_out(values)
+        return with_old_literals(written(module), module, self._literals) if kept else self._proto
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Fingerprint of the optimized module."""
+        return jaxlib_modules.fingerprint(self._proto)
+
+    @cached_property
+    def _literals(self) -> dict[str, bytes]:
+        return literals(self._proto)
+
+    def _carried_out(self, values: Mapping[str, str]) -> tuple[list[Placement], ModuleText]:
+        """Returns the placements that apply, and the module with them."""
+        chosen = [
+            placement
+            for name, value in values.items()
+            if value in self._decided.get(name, {})
+            for placement in self._decided[name][value].placements
+        ]
+        if not chosen:
+            return [], self._module
+        chosen.sort(key=lambda placement: _ORDER.index(placement.decision))
+        module = self._module.copy()
+        return place_all(module, chosen), module
 
     def kernels(self, values: Mapping[str, str]) -> list[KernelModule]:
         """Returns the kernels of the module with the placements for values of knobs.

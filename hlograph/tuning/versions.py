@@ -12,7 +12,7 @@ from hlograph.errors import HloError
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.module import Module
 from hlograph.plans import Numerics, Plan
-from hlograph.plans.optimized import fingerprint, optimized_module
+from hlograph.plans.optimized import optimized_module
 from hlograph.plans.transforming import apply_steps
 from hlograph.profiling.kernel_modules import KernelModule
 from hlograph.programs import Program
@@ -107,7 +107,7 @@ class Versions:
         Raises:
             HloError: The program does not compile so.
         """
-        return self._places(version)[0]
+        return self._places(version)
 
     def plan(self, point: Point) -> Plan:
         """Returns the plan of a point.
@@ -118,9 +118,10 @@ class Versions:
         version, values = self.version(point), point.at("fusion", "kernel")
         if not values:
             return version.plan
-        knobs, placed = self._places(version)
+        knobs = self.places(version)
         placements = knobs.placements(values)
-        return replace(version.plan, placements=placements, placed=placed if placements else "")
+        placed = knobs.fingerprint if placements else ""
+        return replace(version.plan, placements=placements, placed=placed)
 
     def kernels(self, point: Point) -> list[KernelModule]:
         """Returns the kernels of a point.
@@ -180,9 +181,8 @@ class Versions:
     def _layout_knobs(self, steps: tuple[str, ...]) -> LayoutKnobs:
         return LayoutKnobs(self.after_steps(steps).to_proto())
 
-    def _place_knobs(self, version: Version) -> tuple[PlaceKnobs, str]:
-        proto = optimized_module(self.program, version.plan)
-        return PlaceKnobs(proto), fingerprint(proto)
+    def _place_knobs(self, version: Version) -> PlaceKnobs:
+        return PlaceKnobs(optimized_module(self.program, version.plan))
 
 
 def steps_of(point: Point) -> tuple[str, ...]:

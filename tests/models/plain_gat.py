@@ -1,6 +1,8 @@
 """Computes the graph encoder without its optimisations: every node of every graph, by
 torch-geometric alone, on arrays without the parts that the encoder does not see."""
 
+import warnings
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -58,7 +60,10 @@ def _gathered(layer: nn.Module, nodes: Tensor, edge_index: Tensor, features: Ten
 
 def _reference(messages: nn.Module, nodes: Tensor, edge_index: Tensor, features: Tensor) -> Tensor:
     """torch-geometric's module with the same parameters, gradients included."""
-    from torch_geometric.nn import GATConv, GINEConv, SAGEConv
+    with warnings.catch_warnings():
+        # It scripts functions at import, which torch has deprecated.
+        warnings.filterwarnings("ignore", "`torch.jit.script", DeprecationWarning)
+        from torch_geometric.nn import GATConv, GINEConv, SAGEConv
 
     width, edge_width = nodes.shape[1], features.shape[1]
     weights: dict[str, Tensor] = dict(messages.named_parameters())

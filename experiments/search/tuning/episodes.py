@@ -54,6 +54,7 @@ class PlayedPolicy:
             raise HloError(f"expected a policy of train_tuning in {checkpoint}, got {kind.name}")
         config, predict = kind.config, predictor(kind.config.times)
         module = program.module()
+        self._process = DecisionProcess(program, numerics, predict)
         env = TuningEnv(
             [NamedModule(program.name, lambda: module)],
             numerics=numerics,
@@ -61,10 +62,9 @@ class PlayedPolicy:
             max_offers=config.max_offers,
             horizon=config.play_horizon,
             costs=kind.costs,
+            process=self._process,
         )
         self._name, self._envs = program.name, Lockstep(kind, [env])
-        # The episodes are of the program as HLO; a plan is about its own form.
-        self._process = DecisionProcess(program, numerics, predict)
 
     def decided(self, episode: int) -> Decided:
         """Returns what an episode decided.

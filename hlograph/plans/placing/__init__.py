@@ -7,7 +7,7 @@ forgets which arguments were donated: they are kept, and copied where they were 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hlograph.plans import jaxlib_modules
 from hlograph.plans.literals import literals, with_literals
@@ -32,9 +32,18 @@ def place(proto: bytes, placements: Sequence[Placement]) -> bytes:
     module = ModuleText.parse(jaxlib_modules.text_of(proto, literals=False))
     for placement in placements:
         place_one(module, placement)
-    result = written(module)
-    values = literals(proto)
+    return with_old_literals(written(module), module, literals(proto))
+
+
+def with_old_literals(proto: bytes, module: ModuleText, values: Mapping[str, bytes]) -> bytes:
+    """Returns an edited module with the constants of the original one.
+
+    Args:
+        proto: The serialized ``HloModuleProto`` of the edited module.
+        module: Its text.
+        values: Serialized literals of the original module, by instruction.
+    """
     origins = {one.name: one.origin for _, one in module.instructions() if one.opcode == "constant"}
     return with_literals(
-        result, {name: values[old] for name, old in origins.items() if old in values}
+        proto, {name: values[old] for name, old in origins.items() if old in values}
     )

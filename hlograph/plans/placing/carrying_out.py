@@ -31,11 +31,17 @@ def place_one(module: ModuleText, placement: Placement) -> None:
     """
     if placement.decision not in _PLACES:
         raise PlanError(f"expected one of {', '.join(_PLACES)}, got {placement.decision!r}")
+    # The number of parts is a note at one instruction, which no look-up depends on.
+    if placement.decision == "partitions":
+        module.index()
+    else:
+        module.changed()
     try:
         _PLACES[placement.decision](module, placement.instruction, placement.value)
     except PlanError as error:
         raise PlanError(f"{placement}: {error}") from error
-    module.changed()
+    if placement.decision != "partitions":
+        module.changed()
 
 
 def written(module: ModuleText) -> bytes:

@@ -81,8 +81,7 @@ def _writers(module: ModuleText, computation: Computation, value: str) -> Iterat
 def _writes(module: ModuleText, user: Instruction) -> bool:
     if user.opcode != "fusion":
         return user.opcode in _WRITERS
-    inner = module.computations[user.calls[0]].instructions
-    return any(one.opcode in IN_PLACE for one in inner)
+    return not IN_PLACE.isdisjoint(module.computations[user.calls[0]].opcodes)
 
 
 def _last_writers(module: ModuleText, computation: Computation, base: str) -> Iterator[str]:

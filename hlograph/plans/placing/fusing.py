@@ -12,6 +12,8 @@ from hlograph.plans.placing.shapes import array_shape
 _MOST_EMITTED, _MOST_INSTRUCTIONS, _MOST_OPERANDS = 2000, 300, 64
 _MOST_COPIES = 16
 
+_FUSED = LOOP | {"parameter", "constant"}
+
 
 def place_fuse(module: ModuleText, name: str, value: str) -> None:
     """Fuses a loop fusion into a user, and keeps it if it has other users.
@@ -23,7 +25,9 @@ def place_fuse(module: ModuleText, name: str, value: str) -> None:
     consumer = home.by_name.get(value)
     if consumer is None:
         raise PlanError(f"expected a user of {name} as the value of fuse, got {value!r}")
+    module.index()
     check_fuse(module, home, producer, consumer)
+    module.changed()
     inner = module.computations[consumer.calls[0]]
     prefix = module.free_prefix(f"{consumer.name}.{producer.name}")
     inner.instructions, consumer.operands = _merged(module, producer, consumer, prefix)
@@ -49,10 +53,9 @@ def check_fuse(
             raise PlanError(f"cannot fuse {names}: {one.name} is no loop fusion of one array")
         if one.predecessors:
             raise PlanError(f"cannot fuse {names}: {one.name} has control dependencies")
-        for inner in module.computations[one.calls[0]].instructions:
-            if inner.opcode not in LOOP | {"parameter", "constant"}:
-                raise PlanError(f"cannot fuse {names}: {one.name} has a {inner.opcode}")
-    if any(producer.name in one.predecessors for one in home.instructions):
+        if others := sorted(module.computations[one.calls[0]].opcodes - _FUSED):
+            raise PlanError(f"cannot fuse {names}: {one.name} has a {others[0]}")
+    if home.is_predecessor(producer.name):
         raise PlanError(f"cannot fuse {names}: an instruction has to follow {producer.name}")
     check_read_later(module, home, producer.operands, consumer.name)
     instructions, operands = _merged(module, producer, consumer, "merged")

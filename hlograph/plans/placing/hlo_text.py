@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from hlograph.plans.errors import PlanError
 from hlograph.plans.placing.brackets import end_of, split
@@ -26,13 +26,14 @@ _CALLS = (
     "false_computation",
     "called_computations",
 )
+_CALLING = frozenset(_CALLS)
 _PREDECESSORS = "control-predecessors"
 _PLAIN_ARGUMENTS = ("parameter", "constant")
 
 
-@dataclass
+@dataclass(eq=False, slots=True)
 class Instruction:
-    """One instruction.
+    """One instruction; equal to itself alone.
 
     Attributes:
         name: Name, without the percent sign.
@@ -57,6 +58,8 @@ class Instruction:
     @property
     def calls(self) -> list[str]:
         """Names of the computations that it calls."""
+        if _CALLING.isdisjoint(self.attributes):
+            return []
         return [
             name
             for key in _CALLS
@@ -76,8 +79,15 @@ class Instruction:
 
     def copy(self, name: str) -> Instruction:
         """Returns a copy with another name."""
-        return replace(
-            self, name=name, operands=list(self.operands), attributes=dict(self.attributes)
+        return Instruction(
+            name,
+            self.shape,
+            self.opcode,
+            list(self.operands),
+            dict(self.attributes),
+            self.is_root,
+            self.argument,
+            self.origin,
         )
 
     def __str__(self) -> str:
@@ -89,7 +99,22 @@ class Instruction:
         return f"  {root}%{self.name} = {self.shape} {self.opcode}({arguments}){extra}"
 
 
-@dataclass
+class _Index:
+    """What is looked up again and again in a computation that does not change."""
+
+    def __init__(self, instructions: list[Instruction]) -> None:
+        self.by_name = {one.name: one for one in instructions}
+        self.users: dict[str, list[Instruction]] = {}
+        self.opcodes = frozenset(one.opcode for one in instructions)
+        self.predecessors: set[str] = set()
+        for one in instructions:
+            for name in dict.fromkeys(one.operands):
+                self.users.setdefault(name, []).append(one)
+            if _PREDECESSORS in one.attributes:
+                self.predecessors.update(one.predecessors)
+
+
+@dataclass(eq=False)
 class Computation:
     """A computation: instructions in an order in which each follows its operands."""
 
@@ -97,6 +122,7 @@ class Computation:
     is_entry: bool
     instructions: list[Instruction]
     tail: str = ""
+    _index: _Index | None = field(default=None, repr=False)
 
     @property
     def root(self) -> Instruction:
@@ -112,11 +138,42 @@ class Computation:
     @property
     def by_name(self) -> dict[str, Instruction]:
         """The instructions by their names."""
+        if self._index is not None:
+            return self._index.by_name
         return {one.name: one for one in self.instructions}
 
     def users(self, name: str) -> list[Instruction]:
         """Returns the instructions that have an operand of that name."""
+        if self._index is not None:
+            return self._index.users.get(name, [])
         return [one for one in self.instructions if name in one.operands]
+
+    @property
+    def opcodes(self) -> frozenset[str]:
+        """The opcodes of the instructions."""
+        if self._index is not None:
+            return self._index.opcodes
+        return frozenset(one.opcode for one in self.instructions)
+
+    def is_predecessor(self, name: str) -> bool:
+        """Returns True if an instruction has to run after that one, beside its operands."""
+        if self._index is not None:
+            return name in self._index.predecessors
+        return any(name in one.predecessors for one in self.instructions)
+
+    def copy(self) -> Computation:
+        """Returns a copy that can be edited."""
+        instructions = [one.copy(one.name) for one in self.instructions]
+        return Computation(self.name, self.is_entry, instructions, self.tail)
+
+    def index(self) -> None:
+        """Makes look-ups fast until ``forget``; the computation must not change meanwhile."""
+        if self._index is None:
+            self._index = _Index(self.instructions)
+
+    def forget(self) -> None:
+        """Ends what ``index`` began."""
+        self._index = None
 
     def __str__(self) -> str:
         body = "\n".join(map(str, self.instructions))
@@ -131,6 +188,7 @@ class ModuleText:
     computations: dict[str, Computation]
     _called_from: dict[str, list[tuple[Computation, Instruction]]] | None = None
     _names: set[str] | None = None
+    _homes: dict[str, list[tuple[Computation, Instruction]]] | None = None
 
     @classmethod
     def parse(cls, text: str) -> ModuleText:
@@ -170,7 +228,10 @@ class ModuleText:
         Raises:
             PlanError: There is none, or several.
         """
-        found = [pair for pair in self.instructions() if pair[1].name == name]
+        if self._homes is not None:
+            found = self._homes.get(name, [])
+        else:
+            found = [pair for pair in self.instructions() if pair[1].name == name]
         if len(found) != 1:
             raise PlanError(
                 f"expected the name of one instruction of the optimized module, and {name!r} "
@@ -187,7 +248,7 @@ class ModuleText:
     def called_from(self) -> dict[str, list[tuple[Computation, Instruction]]]:
         """Returns the instructions that call a computation, by its name, with where they are.
 
-        They are collected once; call ``changed`` after an edit.
+        They are collected once; call ``changed`` before and after an edit.
         """
         if self._called_from is None:
             self._called_from = {}
@@ -197,8 +258,25 @@ class ModuleText:
         return self._called_from
 
     def changed(self) -> None:
-        """Forgets what was collected of the module's calls."""
-        self._called_from = None
+        """Forgets what was collected of the module's calls and instructions."""
+        self._called_from = self._homes = None
+        for computation in self.computations.values():
+            computation.forget()
+
+    def index(self) -> None:
+        """Makes look-ups fast until ``changed``."""
+        if self._homes is None:
+            self._homes = {}
+            for pair in self.instructions():
+                self._homes.setdefault(pair[1].name, []).append(pair)
+        for computation in self.computations.values():
+            computation.index()
+
+    def copy(self) -> ModuleText:
+        """Returns a copy that can be edited."""
+        return ModuleText(
+            self.header, {name: one.copy() for name, one in self.computations.items()}
+        )
 
     def fresh(self, name: str) -> str:
         """Returns a name that no instruction and no computation has, made from another one."""

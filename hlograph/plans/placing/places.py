@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from hlograph.plans import jaxlib_modules
 from hlograph.plans.errors import PlanError
 from hlograph.plans.placement import Placement
-from hlograph.plans.placing.carrying_out import place_one, written
+from hlograph.plans.placing.carrying_out import place_one
 from hlograph.plans.placing.configs import library_kind
 from hlograph.plans.placing.hlo_text import Computation, Instruction, ModuleText
 from hlograph.plans.placing.kernels import check_one_kernel, inner_instructions
@@ -48,13 +47,13 @@ class Decided:
     about: str
 
 
-def decided_in(proto: bytes) -> list[Decided]:
-    """Returns the decisions that apply to a module, by kinds of places.
+def decided_in(module: ModuleText) -> list[Decided]:
+    """Returns the decisions that apply to an optimized module, by kinds of places.
 
     Args:
-        proto: Serialized ``HloModuleProto`` of the optimized module.
+        module: The module.
     """
-    module = ModuleText.parse(jaxlib_modules.text_of(proto, literals=False))
+    module.index()
     kinds, homes = Kinds(module), dict(_homes(module))
     found: dict[tuple[str, str], list[tuple[Placement, str]]] = {}
     about: dict[str, str] = {}
@@ -78,19 +77,15 @@ def decided_in(proto: bytes) -> list[Decided]:
     return [*_loops_without_libraries(module, kinds), *_into_all_users(decided), *decided]
 
 
-def place_all(proto: bytes, placements: Sequence[Placement]) -> list[Placement]:
-    """Returns those of some placements that apply, one after the other.
+def place_all(module: ModuleText, placements: Sequence[Placement]) -> list[Placement]:
+    """Carries out those of some placements that apply, one after the other, and returns them.
 
     An earlier one may have taken what a later one is about.
 
     Args:
-        proto: Serialized ``HloModuleProto`` of the optimized module.
+        module: The optimized module; it is changed.
         placements: The placements.
-
-    Raises:
-        PlanError: jaxlib does not read the module with them.
     """
-    module = ModuleText.parse(jaxlib_modules.text_of(proto, literals=False))
     kept = []
     for placement in placements:
         try:
@@ -98,7 +93,6 @@ def place_all(proto: bytes, placements: Sequence[Placement]) -> list[Placement]:
         except PlanError:
             continue
         kept.append(placement)
-    written(module)
     return kept
 
 

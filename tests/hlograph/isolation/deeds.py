@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from hlograph.errors import HloParseError
@@ -66,3 +67,33 @@ def make_doer(recorder: FlightRecorder) -> Callable[[str], Any]:
         return result
 
     return work
+
+
+LONG = 1000.0
+
+
+def mark(folder: Path, recorder: FlightRecorder) -> Callable[[str], Any]:
+    """Returns a worker that has written a file with the number of its process."""
+    (folder / str(os.getpid())).touch()
+    return make_doer(recorder)
+
+
+def mark_and_exit_once(folder: Path, recorder: FlightRecorder) -> Callable[[str], Any]:
+    """Returns a worker, and ends the first process that asks for one."""
+    recorder.begin(b"beginning")
+    if not list(folder.iterdir()):
+        mark(folder, recorder)
+        os._exit(3)
+    recorder.end()
+    return make_doer(recorder)
+
+
+def refuse(recorder: FlightRecorder) -> Callable[[str], Any]:
+    """Raises an exception."""
+    raise HloParseError("was parsing 3:7: error: no")
+
+
+def begin_for_long(recorder: FlightRecorder) -> Callable[[str], Any]:
+    """Takes long."""
+    time.sleep(LONG)
+    return make_doer(recorder)

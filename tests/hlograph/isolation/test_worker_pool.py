@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -21,7 +22,14 @@ from hlograph.errors import (
 )
 from hlograph.isolation import InProcessPool, Limits, WorkerPool, make_pool
 from hlograph.isolation.limits import vitals
-from tests.hlograph.isolation.deeds import make_doer
+from tests.hlograph.isolation.deeds import (
+    LONG,
+    begin_for_long,
+    make_doer,
+    mark,
+    mark_and_exit_once,
+    refuse,
+)
 
 ROOT = Path(__file__).parents[3]
 
@@ -153,6 +161,37 @@ def test_processes_end_with_a_pool_that_is_killed():
     process.kill()
     process.wait()
     assert _have_ended(pids)
+
+
+def test_workers_begin_before_there_is_a_task(tmp_path):
+    with WorkerPool(partial(mark, tmp_path), 1, ahead=True) as pool:
+        while not list(tmp_path.iterdir()):
+            time.sleep(0.01)
+        (marked,) = tmp_path.iterdir()
+        assert list(pool.map(["pid", "pid"])) == [(0, int(marked.name)), (1, int(marked.name))]
+
+
+def test_the_first_task_has_the_exception_of_a_worker_that_began_before_it():
+    with WorkerPool(refuse, 1, ahead=True) as pool, pytest.raises(HloParseError):
+        list(pool.map(["pid"]))
+
+
+def test_a_worker_that_dies_before_its_first_task_costs_that_task(tmp_path):
+    with WorkerPool(partial(mark_and_exit_once, tmp_path), 1, ahead=True) as pool:
+        ((_, lost), (_, pid)) = pool.map(["pid", "pid"])
+        assert isinstance(lost, WorkerCrashedError)
+        assert lost.note == b"beginning"
+        assert isinstance(pid, int)
+
+
+def test_a_worker_that_is_still_beginning_ends_with_the_pool():
+    begun = time.monotonic()
+    with WorkerPool(begin_for_long, 1, ahead=True) as pool:
+        while not pool.pids:
+            time.sleep(0.01)
+        pids = pool.pids
+    assert _have_ended(pids)
+    assert time.monotonic() - begun < LONG
 
 
 def test_in_process():

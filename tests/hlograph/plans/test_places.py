@@ -6,8 +6,9 @@ import jax
 import jax.numpy as jnp
 
 from hlograph.plans import Placement, Plan, compile_lowered
-from hlograph.plans.optimized import fingerprint, optimized_module
+from hlograph.plans.optimized import fingerprint, optimized_module, text_of
 from hlograph.plans.placing import place
+from hlograph.plans.placing.hlo_text import ModuleText
 from hlograph.plans.placing.places import Decided, decided_in, place_all
 from hlograph.programs import Program
 from tests.hlograph.plans import functions as f
@@ -31,8 +32,12 @@ def shared(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     return jnp.flip(y, 1) * 2, (y + y.T) @ x
 
 
+def _module(proto: bytes) -> ModuleText:
+    return ModuleText.parse(text_of(proto, literals=False))
+
+
 def decided(function: object, *arguments: jax.Array) -> list[Decided]:
-    return decided_in(f.program_of(jax.jit(function).lower(*arguments))[0])  # pyright: ignore[reportArgumentType,reportCallIssue]
+    return decided_in(_module(f.program_of(jax.jit(function).lower(*arguments))[0]))  # pyright: ignore[reportArgumentType,reportCallIssue]
 
 
 def library_of(function: object, *arguments: jax.Array) -> Decided:
@@ -60,7 +65,7 @@ def test_a_fusion_is_fused_into_all_of_its_users() -> None:
     flags = {"xla_cpu_experimental_ynn_fusion_type": ""}
     lowered = jax.jit(shared).lower(X)
     proto = optimized_module(Program.of(lowered), Plan(flags=flags))
-    found = [one for one in decided_in(proto) if one.decision.startswith("fuse ")]
+    found = [one for one in decided_in(_module(proto)) if one.decision.startswith("fuse ")]
     every = next(one for one in found if one.decision == "fuse all")
     assert len(every.placements) > 1
     plan = Plan(flags=flags, placements=every.placements, placed=fingerprint(proto))
@@ -70,11 +75,25 @@ def test_a_fusion_is_fused_into_all_of_its_users() -> None:
 
 def test_placements_that_no_longer_apply_are_left_out() -> None:
     proto, _ = f.program_of(jax.jit(layers).lower(X, W))
-    library = next(one for one in decided_in(proto) if one.decision == "library none")
+    library = next(one for one in decided_in(_module(proto)) if one.decision == "library none")
     twice = [*library.placements, library.placements[0], Placement("nothing", "unfuse")]
-    kept = place_all(proto, twice)
+    kept = place_all(_module(proto), twice)
     assert kept == list(library.placements)
     assert place(proto, kept)
+
+
+def test_what_was_looked_up_is_forgotten_after_an_edit() -> None:
+    """Placements after a look at the whole module are those of a module that was just read."""
+    proto, _ = f.program_of(jax.jit(shared).lower(X))
+    module = _module(proto)
+    every = [one for found in decided_in(module) for one in found.placements]
+    copy = module.copy()
+    kept = place_all(copy, every)
+    assert 0 < len(kept) < len(every)
+    assert str(module) == str(_module(proto)) != str(copy)
+    fresh = _module(proto)
+    assert place_all(fresh, every) == kept
+    assert str(fresh) == str(copy)
 
 
 def test_a_loop_is_one_kernel_without_its_libraries() -> None:
@@ -83,11 +102,11 @@ def test_a_loop_is_one_kernel_without_its_libraries() -> None:
 
     lowered = jax.jit(steps).lower(X)
     proto, _ = f.program_of(lowered)
-    found = {one.decision: one for one in decided_in(proto)}
+    found = {one.decision: one for one in decided_in(_module(proto))}
     assert "one-kernel" not in found
     loop = found["one-kernel without libraries"]
     assert {placement.decision for placement in loop.placements} == {"library", "one-kernel"}
-    assert place_all(proto, loop.placements) == list(loop.placements)
+    assert place_all(_module(proto), loop.placements) == list(loop.placements)
     compiled = f.planned(lowered, *loop.placements)
     assert "__ynn_fusion" not in f.text_of(compiled)
     f.assert_same(compiled(X), steps(X))
