@@ -20,7 +20,11 @@ from models.rollout import StateTable
 
 
 def play_greedily(
-    envs: Lockstep, policy: ActorCritic, benchmarks: Sequence[str], stop_above: float = STOP_ABOVE
+    envs: Lockstep,
+    policy: ActorCritic,
+    benchmarks: Sequence[str],
+    stop_above: float = STOP_ABOVE,
+    seconds: float | None = None,
 ) -> list[Outcome]:
     """Plays one greedy episode in each environment, and returns the results.
 
@@ -30,8 +34,9 @@ def play_greedily(
         benchmarks: Names of the benchmarks.
         stop_above: Probability of stopping above which an episode ends. A lower one makes
             episodes shorter.
+        seconds: Wall time after which no further step is taken; None is no limit.
     """
-    player = _Player(envs, policy, stop_above)
+    player = _Player(envs, policy, stop_above, seconds)
     return [envs.kind.outcome(e) for e in player.play(benchmarks, [None] * len(benchmarks))]
 
 
@@ -75,7 +80,13 @@ def play_samples(
     return replace(best, calls=calls, out_of_time=player.out_of_time)
 
 
-def play_drawn(envs: Lockstep, policy: ActorCritic, benchmark: str, seed: int) -> Outcome:
+def play_drawn(
+    envs: Lockstep,
+    policy: ActorCritic,
+    benchmark: str,
+    seed: int,
+    seconds: float | None = None,
+) -> Outcome:
     """Plays an episode on one benchmark that draws its actions.
 
     Args:
@@ -83,8 +94,10 @@ def play_drawn(envs: Lockstep, policy: ActorCritic, benchmark: str, seed: int) -
         policy: The policy.
         benchmark: Name of the benchmark.
         seed: Seed of the draws, which also depend on the benchmark.
+        seconds: Wall time after which no further step is taken; None is no limit.
     """
-    (episode,) = _Player(envs, policy, STOP_ABOVE).play([benchmark], [_draws(seed, benchmark, 0)])
+    player = _Player(envs, policy, STOP_ABOVE, seconds)
+    (episode,) = player.play([benchmark], [_draws(seed, benchmark, 0)])
     return envs.kind.outcome(episode)
 
 

@@ -26,6 +26,8 @@ SHIPPED = FOLDER / "tuning-seed0.checkpoint"
 """The policy that comes with the project."""
 
 _SECONDS, _MEMORY = 300.0, 16 << 30
+
+_EPISODE_SECONDS = 2.0
 _PRELOADED = ("experiments.search.tuning.episodes",)
 
 # Sampled episodes in a row that lead to known plans, after which a policy has no more.
@@ -45,12 +47,18 @@ class Decisions:
         how: ``policy`` plays a trained policy; ``greedy`` takes the decision that is predicted to
             save most, and samples nothing.
         checkpoint: The policy; None takes the one that comes with the project.
+        seconds: Wall time of an episode; see ``PlayedPolicy``.
     """
 
     def __init__(
-        self, program: Program, numerics: Numerics, how: How, checkpoint: Location | None = None
+        self,
+        program: Program,
+        numerics: Numerics,
+        how: How,
+        checkpoint: Location | None = None,
+        seconds: float | None = _EPISODE_SECONDS,
     ) -> None:
-        make = _MakeDecider(program, numerics, how, checkpoint or SHIPPED)
+        make = _MakeDecider(program, numerics, how, checkpoint or SHIPPED, seconds)
         self._how = how
         self._worker = OneWorker(make, Limits(seconds=_SECONDS, memory=_MEMORY), _PRELOADED)
         self._episodes, self._lost = 0, False
@@ -150,6 +158,7 @@ class _MakeDecider:
     numerics: Numerics
     how: How
     checkpoint: Location
+    seconds: float | None
 
     def __call__(self, recorder: FlightRecorder) -> Callable[[int], Decided | HloError]:
         """Returns the function, in the worker process."""
@@ -168,10 +177,14 @@ class _MakeDecider:
 
     def _decide(self) -> Callable[[int], Decided]:
         # These import torch: seconds that belong to the worker.
+        import torch
+
         from experiments.policies.tuning import predictor
         from experiments.search.tuning.episodes import Decided, PlayedPolicy, descended
 
+        # Graphs are small, and the search needs the other cores.
+        torch.set_num_threads(1)
         if self.how == "policy":
-            return PlayedPolicy(self.program, self.numerics, self.checkpoint).decided
+            return PlayedPolicy(self.program, self.numerics, self.checkpoint, self.seconds).decided
         process = DecisionProcess(self.program, self.numerics, predictor("learned"))
         return lambda _: Decided.of(process, descended(process))

@@ -1,5 +1,6 @@
 """Episodes of decisions about one program: a policy's, and steepest descent by predicted times."""
 
+import time
 from typing import NamedTuple
 
 from envs import TuningEnv
@@ -17,6 +18,9 @@ from hlograph.tuning.knobs import Point
 
 _PRICE = 0.002
 """Share of the time that a decision must be predicted to save."""
+
+_FIRST_STATES = 4
+"""An episode may take as many times as long as its first state."""
 
 
 class Decided(NamedTuple):
@@ -43,12 +47,22 @@ class PlayedPolicy:
         program: The program.
         numerics: Class of the results.
         checkpoint: File of the policy.
+        seconds: Wall time of an episode after which no further decision is taken, because the best
+            state mostly comes early; longer if the first state alone takes long. None is no limit.
 
     Raises:
         HloError: The file holds no policy that decides how programs are compiled.
     """
 
-    def __init__(self, program: Program, numerics: Numerics, checkpoint: Location) -> None:
+    def __init__(
+        self,
+        program: Program,
+        numerics: Numerics,
+        checkpoint: Location,
+        seconds: float | None = None,
+    ) -> None:
+        self._seconds = seconds
+        self._limit: float | None = None
         kind, self._policy = load_policy(checkpoint)
         if not isinstance(kind, DecisionsKind):
             raise HloError(f"expected a policy of train_tuning in {checkpoint}, got {kind.name}")
@@ -75,10 +89,14 @@ class PlayedPolicy:
         Raises:
             HloError: A state cannot be compiled.
         """
+        if self._seconds is not None and self._limit is None:
+            begun = time.monotonic()
+            self._process.state(Point())
+            self._limit = max(self._seconds, _FIRST_STATES * (time.monotonic() - begun))
         if episode == 0:
-            (found,) = play_greedily(self._envs, self._policy, [self._name])
+            (found,) = play_greedily(self._envs, self._policy, [self._name], seconds=self._limit)
         else:
-            found = play_drawn(self._envs, self._policy, self._name, episode)
+            found = play_drawn(self._envs, self._policy, self._name, episode, self._limit)
         return Decided.of(self._process, self._process.follow(found.passes))
 
 

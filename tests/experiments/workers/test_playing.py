@@ -9,7 +9,7 @@ from experiments.outcomes.evaluation import Outcome
 from experiments.policies.config import GNNTrainConfig
 from experiments.policies.pass_ordering import OpCountKind
 from experiments.workers.lockstep import lockstep
-from experiments.workers.playing import play_greedily, play_samples
+from experiments.workers.playing import play_drawn, play_greedily, play_samples
 
 
 @pytest.fixture
@@ -83,6 +83,10 @@ def test_time_that_is_up_keeps_the_best_state(make_countdown, counting_down, cou
     assert at_once == Outcome("9", 9, 9, (), calls=0, out_of_time=True)
     assert not in_time.out_of_time
     assert in_time.op_count < 9
+    with lockstep(countdown_kind, make_countdown(12), 1) as envs:
+        (greedy,) = play_greedily(envs, counting_down, ["9"], seconds=0.0)
+        drawn = play_drawn(envs, counting_down, "9", seed=1, seconds=0.0)
+    assert greedy == drawn == Outcome("9", 9, 9, (), calls=0)
 
 
 def test_groups_do_not_change_outcomes(play, make_countdown, counting_down):

@@ -53,7 +53,7 @@ def test_a_policy_proposes_its_greedy_plan_and_then_others(program, checkpoint):
 
 
 def test_a_searcher_proposes_the_points_of_the_same_episodes(program, checkpoint):
-    searcher = DecidingSearcher(Decisions(program, "close", "policy", checkpoint))
+    searcher = DecidingSearcher(Decisions(program, "close", "policy", checkpoint, seconds=None))
     try:
         points = [point for _ in range(2) if (point := searcher.ask()) is not None]
     finally:
