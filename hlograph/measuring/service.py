@@ -13,6 +13,7 @@ from hlograph.measuring.worker import DEFAULT, MakeMeasuringWorker
 _PRELOADED = ("hlograph.measuring.worker",)
 _MEMORY = 16 << 30
 _LONGEST_WAIT = 3600.0  # seconds
+_EARLY_LOSSES = 2  # times that a worker may be lost before the default has run in one
 
 
 class Measurer:
@@ -36,7 +37,7 @@ class Measurer:
             make_worker, workers, limits, _PRELOADED, with_main=False, ahead=True
         )
         self._name = job.program.name
-        self._answered = False
+        self._answered, self._early_losses = False, 0
 
     def measure(self, trials: Iterable[Trial]) -> Iterator[Outcome]:
         """Performs trials, and yields their outcomes as they end.
@@ -64,7 +65,7 @@ class Measurer:
     def _lost(self, trial: Trial, lost: WorkerLostError) -> Outcome:
         words = f"{lost} {lost.output[-300:]}".strip()
         # Once the default has run in a worker, a loss is an accident or the plan's fault.
-        if not self._answered and lost.note in (None, DEFAULT):
+        if not self._answered and lost.note in (None, DEFAULT) and self._is_fault(lost):
             raise NotExecutableError(
                 f"a process ended in jaxlib's default compilation or run of {self._name}: {words}"
             ) from lost
@@ -78,6 +79,12 @@ class Measurer:
             seconds=lost.seconds,
             accident=not crashed,
         )
+
+    def _is_fault(self, lost: WorkerLostError) -> bool:
+        """Returns False for a loss with a cause from outside, such as a signal, the first times."""
+        self._early_losses += 1
+        by_itself = lost.to_blame or isinstance(lost, WorkerCrashedError)
+        return by_itself or self._early_losses > _EARLY_LOSSES
 
     @property
     def pids(self) -> list[int]:

@@ -1,16 +1,22 @@
 import os
 import signal
 import threading
+import time
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hlograph.errors import NotExecutableError
+from hlograph.errors import (
+    NotExecutableError,
+    WorkerCrashedError,
+    WorkerKilledError,
+    WorkerTimedOutError,
+)
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import Effort, Job, Trial
-from hlograph.measuring.worker import UNCHANGED
+from hlograph.measuring.worker import DEFAULT, UNCHANGED
 from hlograph.plans import Plan
 from hlograph.programs import Program
 
@@ -160,6 +166,36 @@ def test_a_program_that_jaxlib_does_not_compile_is_an_error():
     found = pytest.raises(NotExecutableError, match="no_such_target")
     with Measurer(_job(unknown), workers=1) as measurer, found:
         list(measurer.measure([Trial(NARROW, SHORT)]))
+
+
+def test_a_worker_that_is_stopped_before_the_default_has_run_is_an_accident():
+    with Measurer(_job(), workers=1) as measurer:
+        while not measurer.pids:
+            time.sleep(0.01)
+        os.kill(measurer.pids[0], signal.SIGSTOP)
+        first, second = measurer.measure([Trial(NARROW, SHORT), Trial(WIDE, SHORT)])
+    # It may have been replaced before it had a task.
+    assert first.accident or first.measured is not None
+    assert second.measured is not None
+
+
+@pytest.mark.parametrize(
+    ("lost", "faults"),
+    [
+        (WorkerTimedOutError("the worker was stopped", note=DEFAULT), [False, False, True]),
+        (WorkerKilledError("killed by SIGKILL"), [False, False, True]),
+        (WorkerCrashedError("a failed CHECK"), [True]),
+        (WorkerTimedOutError("too long", note=DEFAULT, to_blame=True), [True]),
+    ],
+)
+def test_a_loss_in_the_default_is_its_fault_if_it_repeats_or_has_no_other_cause(lost, faults):
+    with Measurer(_job(), workers=1) as measurer:
+        for fault in faults:
+            if fault:
+                with pytest.raises(NotExecutableError, match="default compilation or run"):
+                    measurer._lost(Trial(NARROW, SHORT), lost)
+            else:
+                assert measurer._lost(Trial(NARROW, SHORT), lost).accident
 
 
 def test_a_search_that_is_left_ends_its_processes():
