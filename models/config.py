@@ -142,7 +142,7 @@ class CloningConfig:
 
     epochs: int = 15
     """Passes over the demonstrations; 0 skips cloning."""
-    corrections: int = 2
+    corrections: int = 1
     """Times that the policy then plays the training benchmarks, is shown what it should have done
     in each state, and imitates all of that."""
     correction_epochs: int = 5
