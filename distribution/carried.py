@@ -25,6 +25,7 @@ PACKAGES = ("envs", "models", "experiments")
 WHOLE = ("envs", "models")
 """Packages that the wheel has all of."""
 NEEDED = (
+    "experiments.play",
     "experiments.policies.checkpoint_files",
     "experiments.policies.explored",
     "experiments.search.tuning.deciding",

@@ -56,6 +56,7 @@ def test_what_is_carried():
     assert {name.split(".")[1] for name in rest - {"experiments"}} == {
         "cost_model",
         "outcomes",
+        "play",
         "policies",
         "search",
         "workers",
