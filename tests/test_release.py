@@ -1,4 +1,4 @@
-"""What a release states is stated once, or agrees."""
+"""Tests that a release states each thing once, or that its statements agree."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class Decision:
-    """What a plan decides in one way, at one place or several.
+    """Groups what a plan decides in one way, at one place or several.
 
     Attributes:
         kind: ``step``, ``layout``, ``flag`` or the kind of a placement, such as ``unfuse``.

@@ -1,4 +1,4 @@
-"""What one step changed in a module: regions of a graph before and after, and a text diff."""
+"""Finds what one step changed in a module: regions of a graph before and after, and a text diff."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST = 400  # characters of a line; constants may have megabytes
 
 @dataclass(frozen=True)
 class Difference:
-    """What is different between two states of a module.
+    """Holds what is different between two states of a module.
 
     Attributes:
         added: Number of instructions that only the second state has.

@@ -1,4 +1,4 @@
-"""What the HLO text says of each instruction that a typed graph does not hold.
+"""Reads what the HLO text says of each instruction that a typed graph does not hold.
 
 These are shapes of tuples, layouts with tiles and memory spaces, attributes as XLA prints them,
 names in the source (``op_name``) and source lines.
@@ -26,7 +26,7 @@ _SHOWN = 120
 
 @dataclass(frozen=True, slots=True)
 class InstructionText:
-    """What the text says of an instruction.
+    """Holds what the text says of an instruction.
 
     Attributes:
         shape: Its shape with layout, such as ``f32[16,8]{1,0}``.

@@ -109,7 +109,7 @@ def _positions(source: Ids, target: Ids, layer: Ids, computation: Ids) -> Floats
 
 @dataclass(frozen=True)
 class _Columns:
-    """How the layers of a computation go on in columns.
+    """Says how the layers of a computation go on in columns.
 
     Attributes:
         rows: Layers in each column.

@@ -44,7 +44,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a site shows.
+    """Holds what a site shows.
 
     Attributes:
         title: Title of the site.

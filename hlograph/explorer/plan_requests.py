@@ -1,4 +1,4 @@
-"""What the worker of a plan is asked for, and its answers."""
+"""Requests to the worker of a plan, and its answers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class TurnsRequest:
 
 @dataclass(frozen=True)
 class Turns:
-    """How much faster one plan is than another one, from runs in turns.
+    """Says how much faster one plan is than another one, from runs in turns.
 
     Attributes:
         seconds: Median seconds of a run with the plan.

@@ -1,4 +1,4 @@
-"""What the explorer asks of a policy: an episode on a program, decision by decision.
+"""Defines what the explorer asks of a policy: an episode on a program, decision by decision.
 
 The library knows no policies. They are trained and played by the project's experiments, which are
 reached here and nowhere else.

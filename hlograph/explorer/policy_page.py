@@ -16,7 +16,7 @@ WHAT_IF = "what-if"
 
 
 class PolicyPages(NamedTuple):
-    """What a policy adds to a site.
+    """Holds what a policy adds to a site.
 
     Attributes:
         page: Its page.

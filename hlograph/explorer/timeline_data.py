@@ -88,7 +88,7 @@ def _lanes(spans: Sequence[Span], program: OptimizedModule) -> tuple[list[int], 
 
 
 class _Depths:
-    """How many loops, branches and calls are around an instruction."""
+    """Counts the loops, branches and calls around an instruction."""
 
     def __init__(self, program: OptimizedModule) -> None:
         self._program, self._callers = program, program.callers()

@@ -1,4 +1,4 @@
-"""What the wheel carries of envs, models and experiments works under names of hlograph alone."""
+"""Tests that envs, models and experiments of a wheel work under names of hlograph alone."""
 
 from __future__ import annotations
 

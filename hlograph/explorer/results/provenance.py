@@ -1,4 +1,4 @@
-"""How results were made, in words."""
+"""Says in words how results were made."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Race:
 
     @property
     def ratio(self) -> float:
-        """How many times as fast the program is; 1 if jaxlib's default is kept."""
+        """The speed relative to the default; 1 if jaxlib's default is kept."""
         return number(self.row["ratio"])
 
     @property

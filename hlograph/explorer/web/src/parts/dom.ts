@@ -63,3 +63,14 @@ function nodes(children: readonly Child[]): (Node | string)[] {
   }
   return kept;
 }
+
+/** Returns a function that paints in the next frame, once however often it is called until then. */
+export function onceAFrame(paint: () => void): () => void {
+  let pending = 0;
+  return () => {
+    pending ||= requestAnimationFrame(() => {
+      pending = 0;
+      paint();
+    });
+  };
+}

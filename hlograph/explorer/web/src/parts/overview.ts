@@ -1,6 +1,6 @@
 /** All instructions of a module on one canvas; a click finds the nearest. */
 
-import { el } from "./dom";
+import { el, onceAFrame } from "./dom";
 import { hideTooltip, showTooltip } from "./tooltip";
 import { type Box, zoomable } from "./zoom";
 
@@ -41,7 +41,7 @@ export function overview(places: OverviewPlaces, options: OverviewOptions): Over
   let palette: readonly string[] = ["#888"];
   let groups: number[][] = [places.x.map((_, node) => node)];
   let selected: readonly number[] = [];
-  let pending = 0;
+  const draw = onceAFrame(paint);
   const zoom = zoomable(canvas, () => whole, draw);
   const cells = grid(places);
   let pressed = { x: 0, y: 0 };
@@ -69,14 +69,6 @@ export function overview(places: OverviewPlaces, options: OverviewOptions): Over
     const x = zoom.box.x + (event.clientX - area.left) * scale;
     const y = zoom.box.y + (event.clientY - area.top) * scale;
     return cells.nearest(x, y, Math.max(8 * scale, places.parts * 0.7));
-  }
-
-  function draw(): void {
-    if (pending) return;
-    pending = requestAnimationFrame(() => {
-      pending = 0;
-      paint();
-    });
   }
 
   function paint(): void {

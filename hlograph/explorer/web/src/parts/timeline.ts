@@ -1,7 +1,7 @@
 /** The steps of a run in lanes over time, on a canvas. */
 
 import { onTheme } from "../theme";
-import { el } from "./dom";
+import { el, onceAFrame } from "./dom";
 import { seconds } from "./numbers";
 import { ticks } from "./ticks";
 import type { TimeWindow } from "./time_window";
@@ -52,20 +52,13 @@ export function timeline(spans: Spans, window: TimeWindow, options: TimelineOpti
   const inLane = byLane(spans, lanes);
   let marked: number | null = null;
   let current = -1;
-  let pending = 0;
+  const draw = onceAFrame(paint);
   let dragged: { x: number; from: number; to: number } | null = null;
   let moved = false;
 
   new ResizeObserver(draw).observe(canvas);
   window.onChange(draw);
   onTheme(draw);
-
-  function draw(): void {
-    pending ||= requestAnimationFrame(() => {
-      pending = 0;
-      paint();
-    });
-  }
 
   function paint(): void {
     const area = canvas.getBoundingClientRect();
