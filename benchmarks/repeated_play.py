@@ -21,7 +21,7 @@ ENVS, STEPS = 16, 40
 
 @dataclass
 class Played:
-    """What environments did in one iteration."""
+    """Counts and times what environments did in one iteration."""
 
     seconds: float = 0.0
     """Processor time of steps and resets."""

@@ -29,7 +29,7 @@ _NAME = "program"
 
 @dataclass(frozen=True)
 class Played:
-    """What a policy made of a module."""
+    """Holds the result of playing a policy on a module."""
 
     module: Module
     """The module with the fewest instructions that it reached. The given one is unchanged."""

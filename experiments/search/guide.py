@@ -140,14 +140,22 @@ class Guide:
 
     def rollout(self, node: PassNode) -> Iterator[PassNode]:
         """Plays the policy greedily from a state on, and yields each new state on the path."""
+        for before, action in self.decisions(node):
+            child = before if action == STOP else self._space.step(before, action)
+            if child is not before:
+                yield child
+
+    def decisions(self, node: PassNode) -> Iterator[tuple[PassNode, int]]:
+        """Plays the policy greedily from a state on, and yields each state with the action there.
+
+        The episode ends with ``STOP``, or without it at the horizon.
+        """
         for _ in range(self.horizon):
             action = self.greedy(node)
+            yield node, action
             if action == STOP:
                 return
-            child = self._space.step(node, action)
-            if child is not node:
-                yield child
-            node = child
+            node = self._space.step(node, action)
 
     def expected_op_count(self, node: PassNode) -> float:
         """Returns the op count that the value head expects: at least 1, at most the present one.

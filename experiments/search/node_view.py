@@ -80,7 +80,7 @@ class NodeView:
     def _mask(self, node: PassNode, masked: Iterable[int] | None) -> NDArray[np.int8]:
         mask = np.ones(self._num_actions, np.int8)
         if masked is None:
-            masked = (action for action, child in node.children.items() if child is node)
+            masked = node.no_ops()
         mask[[*masked, *node.idle]] = 0
         return mask
 

@@ -4,17 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numpy as np
-
 import hlograph
-from experiments.outcomes.benchmarks import load
-from experiments.search.budget import Budget
 from experiments.search.continuation import continuation, needed
 from experiments.search.guide import STOP, Guide, TrainedPolicy
-from experiments.search.space import PassNode, PassSpace
+from experiments.search.space import PassSpace
+from experiments.search.worker_space import worker_space
 from experiments.workers.worker import RolloutWorker, Task
-
-_NO_LIMIT = 1 << 30  # pass calls: an episode and the recorded order have an end
 
 
 @dataclass(frozen=True)
@@ -56,12 +51,12 @@ class Shortfall:
     @property
     def ended_early(self) -> int:
         """Instructions that the recorded order still removes after the episode."""
-        return max(self.op_count - self.continued, 0)
+        return self.op_count - self.continued
 
     @property
     def turned_wrong(self) -> int:
         """Instructions that the recorded order does not remove any more after the episode."""
-        return max(min(self.continued, self.op_count) - self.best_known, 0)
+        return max(self.continued - self.best_known, 0)
 
     @property
     def ratio(self) -> float:
@@ -85,18 +80,15 @@ class Explain(Task):
         Raises:
             ValueError: The policy does not order passes.
         """
-        space = PassSpace(
-            load(self.benchmark),
-            self.benchmark,
-            Budget(calls=_NO_LIMIT),
-            quarantine=self.quarantine,
-            recorder=worker.recorder,
-        )
-        guide = Guide(space, self.policy)
-        actions, stopped = _greedy(guide, space)
-        # What was tried so far: the recorded order would add to the masks.
-        path = _states(space, actions)
-        hidden = ~_mask(path[-1])
+        space = worker_space(self, worker, self.benchmark)
+        decisions = list(Guide(space, self.policy).decisions(space.root))
+        path = [node for node, _ in decisions]
+        actions = [action for _, action in decisions if action != STOP]
+        stopped = len(actions) < len(decisions)
+        if not stopped:
+            path.append(space.step(*decisions[-1]))
+        # As in the episode: the recorded order would add to the masks.
+        hidden = {*path[-1].no_ops()}
         order = [hlograph.passes.index(name) for name in self.order]
         left = [continuation(space, node, order) for node in path]
         missing = needed(space, path[-1], left[-1]).passes
@@ -110,34 +102,9 @@ class Explain(Task):
             calls=len(actions),
             stopped=stopped,
             missing=space.named(missing),
-            masked=space.named(action for action in dict.fromkeys(missing) if hidden[action]),
+            masked=space.named(action for action in dict.fromkeys(missing) if action in hidden),
             turn=_worst_turn(space, actions, [each.op_count for each in left]),
         )
-
-
-def _greedy(guide: Guide, space: PassSpace) -> tuple[list[int], bool]:
-    """Plays the policy greedily; returns the passes that it called, and True if it stopped."""
-    node, actions = space.root, []
-    for _ in range(guide.horizon):
-        action = guide.greedy(node)
-        if action == STOP:
-            return actions, True
-        actions.append(action)
-        node = space.step(node, action)
-    return actions, False
-
-
-def _states(space: PassSpace, actions: Sequence[int]) -> list[PassNode]:
-    """Returns the root, and the state after each action."""
-    states = [space.root]
-    for action in actions:
-        states.append(space.step(states[-1], action))
-    return states
-
-
-def _mask(node: PassNode) -> np.ndarray:
-    """Returns True for each pass that is not known to change nothing in a state, bool [passes]."""
-    return np.array([node.children.get(n) is not node for n in range(len(hlograph.passes))])
 
 
 def _worst_turn(space: PassSpace, actions: Sequence[int], left: Sequence[int]) -> Turn | None:

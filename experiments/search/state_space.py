@@ -41,6 +41,10 @@ class Node(Generic[Move]):
             node = node.parent
         return found[::-1]
 
+    def no_ops(self) -> list[Move]:
+        """Returns the moves that are known to change nothing here."""
+        return [move for move, child in self.children.items() if child is self]
+
 
 class StateSpace(ABC, Generic[AnyNode, Move]):
     """Transposition table of the states that moves lead to from one module.

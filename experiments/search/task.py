@@ -9,13 +9,13 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from experiments.outcomes.benchmarks import load
 from experiments.outcomes.evaluation import Outcome
 from experiments.search.budget import Budget, BudgetSpentError
 from experiments.search.guide import Guide, TrainedPolicy
 from experiments.search.methods import GUIDED, METHODS, Method
 from experiments.search.space import PassSpace
 from experiments.search.state_space import StateSpace
+from experiments.search.worker_space import worker_space
 from experiments.workers.worker import RolloutWorker, Task
 
 Space = TypeVar("Space", bound=StateSpace)
@@ -102,13 +102,7 @@ class Search(SpaceSearch[PassSpace]):
     """
 
     def _space(self, worker: RolloutWorker, budget: Budget) -> PassSpace:
-        return PassSpace(
-            load(self.benchmark),
-            self.benchmark,
-            budget,
-            quarantine=self.quarantine,
-            recorder=worker.recorder,
-        )
+        return worker_space(self, worker, self.benchmark, budget)
 
     def _search(self, space: PassSpace) -> Method:
         if self.method in METHODS:

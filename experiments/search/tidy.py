@@ -4,10 +4,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import hlograph
-from experiments.outcomes.benchmarks import load
 from experiments.search.budget import Budget, BudgetSpentError
 from experiments.search.local import effective, shortened
 from experiments.search.space import PassNode, PassSpace
+from experiments.search.worker_space import worker_space
 from experiments.workers.worker import RolloutWorker, Task
 
 _FIRST = tuple(
@@ -32,13 +32,7 @@ class Tidy(Task):
 
     def do(self, worker: RolloutWorker) -> tuple[tuple[str, ...], int]:
         """Returns tidied passes and their op count; the given passes if it takes too many calls."""
-        space = PassSpace(
-            load(self.benchmark),
-            self.benchmark,
-            Budget(calls=_TIDY_CALLS),
-            quarantine=self.quarantine,
-            recorder=worker.recorder,
-        )
+        space = worker_space(self, worker, self.benchmark, Budget(calls=_TIDY_CALLS))
         numbers = [hlograph.passes.index(name) for name in self.passes]
         with suppress(BudgetSpentError):
             numbers = tidied(space, space.follow(space.root, numbers))

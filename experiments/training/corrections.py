@@ -11,21 +11,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import hlograph
-from envs.rewards import needs_costs, resolve_reward
-from experiments.outcomes.benchmarks import load
+from envs.rewards import Reward, resolve_reward
 from experiments.policies.kind import PolicyKind
 from experiments.policies.pass_ordering import PassOrderingKind
-from experiments.search.budget import Budget
 from experiments.search.continuation import continuation, needed
 from experiments.search.guide import STOP, Guide, TrainedPolicy
 from experiments.search.node_view import NodeView
 from experiments.search.space import PassNode, PassSpace
-from experiments.training.recorded_steps import RecordedSteps
+from experiments.search.worker_space import worker_space
+from experiments.training.recorded_steps import RecordedSteps, record, returns_of, view_of
 from experiments.workers.task_runner import TaskRunner, parameters_of
 from experiments.workers.worker import RolloutWorker, Task
 from models.actor_critic import ActorCritic
-
-_NO_LIMIT = 1 << 30  # pass calls: episodes and orders have an end
 
 
 @dataclass(frozen=True)
@@ -46,62 +43,37 @@ class Correct(Task):
         if not isinstance(kind, PassOrderingKind):
             raise ValueError(f"expected a policy that orders passes, got {self.policy.kind}")
         recorded = RecordedSteps(network.encoder.store())
+        reward = resolve_reward(kind.reward)
         for episode, (benchmark, passes) in enumerate(self.orders.items()):
-            space = PassSpace(
-                load(benchmark),
-                benchmark,
-                Budget(calls=_NO_LIMIT),
-                quarantine=self.quarantine,
-                recorder=worker.recorder,
-            )
+            space = worker_space(self, worker, benchmark)
             # All of the episode comes first: what is tried afterwards would add to the masks.
             visits = _visits(space, Guide(space, self.policy))
             order = [hlograph.passes.index(name) for name in passes]
-            self._record(recorded, kind, space, visits, order, episode)
+            view = view_of(kind, space)
+            for node, masks in visits.items():
+                left = needed(space, node, continuation(space, node, order)).passes
+                returned, *_ = returns_of(_rewards(view, reward, node, left), kind.ppo)
+                states = [view.state(node, masked) for masked in masks]
+                recorded.add(states, left[0] if left else STOP, returned, episode)
         return recorded
-
-    def _record(
-        self,
-        recorded: RecordedSteps,
-        kind: PassOrderingKind,
-        space: PassSpace,
-        visits: Mapping[PassNode, Sequence[Sequence[int]]],
-        order: Sequence[int],
-        episode: int,
-    ) -> None:
-        """Adds each visit with the first pass that is needed there, or with stopping."""
-        reward, ppo = resolve_reward(kind.reward), kind.ppo
-        costs = kind.config.value_costs
-        view = NodeView(space, kind.observation, costs=costs, measure_costs=needs_costs(reward))
-        start = view.measure(space.root)
-        for node, masks in visits.items():
-            left = needed(space, node, continuation(space, node, order)).passes
-            path = [node]
-            for action in left:
-                path.append(space.step(path[-1], action))
-            measured = [view.measure(each) for each in path]
-            returned = ppo.reward_scale * reward(
-                start, measured[-1], measured[-1]._replace(stopped=True)
-            )
-            for before, after in reversed(list(pairwise(measured))):
-                rewarded = ppo.reward_scale * reward(start, before, after)
-                returned = rewarded + ppo.gamma * returned
-            states = [view.state(node, masked) for masked in masks]
-            recorded.add(states, left[0] if left else STOP, returned, episode)
 
 
 def _visits(space: PassSpace, guide: Guide) -> dict[PassNode, list[list[int]]]:
     """Plays an episode; returns the passes known to change nothing at each decision, by state."""
     visits: dict[PassNode, list[list[int]]] = {}
-    node = space.root
-    for _ in range(guide.horizon):
-        masked = [action for action, child in node.children.items() if child is node]
-        visits.setdefault(node, []).append(masked)
-        action = guide.greedy(node)
-        if action == STOP:
-            break
-        node = space.step(node, action)
+    for node, _ in guide.decisions(space.root):
+        visits.setdefault(node, []).append(node.no_ops())
     return visits
+
+
+def _rewards(view: NodeView, reward: Reward, node: PassNode, actions: Sequence[int]) -> list[float]:
+    """Returns the rewards of passes from a state on, and of stopping after them."""
+    path = [node]
+    for action in actions:
+        path.append(view.space.step(path[-1], action))
+    start, *states = (view.measure(each) for each in (view.space.root, *path))
+    ends = (states[-1], states[-1]._replace(stopped=True))
+    return [reward(start, before, after) for before, after in (*pairwise(states), ends)]
 
 
 def correct(
@@ -119,10 +91,6 @@ def correct(
         orders: By benchmark, the passes to follow.
     """
     trained = TrainedPolicy(kind.name, kind.config, parameters_of(policy))
-    names, size = list(orders), runner.config.envs_per_task
-    tasks = [
-        Correct(trained, {name: orders[name] for name in names[begin : begin + size]})
-        for begin in range(0, len(names), size)
-    ]
-    what = f"corrections for {kind.name}"
-    return RecordedSteps.joined(runner.run(tasks, what, progress=what))
+    return record(
+        runner, orders, lambda some: Correct(trained, some), f"corrections for {kind.name}"
+    )

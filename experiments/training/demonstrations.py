@@ -6,21 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 
 import hlograph
-from envs.rewards import Reward, needs_costs, resolve_reward
+from envs.rewards import Reward, resolve_reward
 from experiments.outcomes import best_known
-from experiments.outcomes.benchmarks import load
 from experiments.policies.config import PolicyName
 from experiments.policies.pass_ordering import NUM_ACTIONS, PassOrderingKind
 from experiments.policies.states import State
-from experiments.search.budget import Budget
 from experiments.search.node_view import NodeView
-from experiments.search.space import PassNode, PassSpace
-from experiments.training.recorded_steps import RecordedSteps
+from experiments.search.space import PassNode
+from experiments.search.worker_space import worker_space
+from experiments.training.recorded_steps import RecordedSteps, record, returns_of, view_of
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import RolloutWorker, Task
 
 _STOP = NUM_ACTIONS - 1
-_NO_LIMIT = 1 << 30  # pass calls: an order has an end
 
 
 def recorded_orders(benchmarks: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -63,24 +61,11 @@ class Demonstrate(Task):
         recorded = RecordedSteps(kind.make_policy().encoder.store())
         reward = resolve_reward(kind.reward)
         for episode, (benchmark, passes) in enumerate(self.orders.items()):
-            space = PassSpace(
-                load(benchmark),
-                benchmark,
-                Budget(calls=_NO_LIMIT),
-                quarantine=self.quarantine,
-                recorder=worker.recorder,
-            )
-            view = NodeView(
-                space,
-                kind.observation,
-                costs=kind.config.value_costs,
-                measure_costs=needs_costs(reward),
-            )
+            view = view_of(kind, worker_space(self, worker, benchmark))
             seed = np.random.SeedSequence([self.seed, *benchmark.encode()])
             rows = self._rows(view, reward, passes, np.random.default_rng(seed))
-            returned = 0.0
-            for states, action, rewarded in reversed(rows):
-                returned = kind.ppo.reward_scale * rewarded + kind.ppo.gamma * returned
+            returns = returns_of([rewarded for _, _, rewarded in rows], kind.ppo)
+            for (states, action, _), returned in reversed(list(zip(rows, returns, strict=True))):
                 recorded.add(states, action, returned, episode)
         return recorded
 
@@ -128,14 +113,9 @@ def demonstrate(
         orders: By benchmark, the passes to imitate.
         seed: Seed of the passes that are tried beside them.
     """
-    names, size = list(orders), runner.config.envs_per_task
-    tasks = [
-        Demonstrate(
-            kind=kind,
-            orders={name: orders[name] for name in names[begin : begin + size]},
-            seed=seed,
-        )
-        for begin in range(0, len(names), size)
-    ]
-    what = f"demonstrations for {kind}"
-    return RecordedSteps.joined(runner.run(tasks, what, progress=what))
+    return record(
+        runner,
+        orders,
+        lambda some: Demonstrate(kind=kind, orders=some, seed=seed),
+        f"demonstrations for {kind}",
+    )

@@ -1,13 +1,20 @@
 """Decisions to imitate, while they are recorded."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 
+from envs.rewards import needs_costs, resolve_reward
+from experiments.policies.pass_ordering import PassOrderingKind
 from experiments.policies.states import State
+from experiments.search.node_view import NodeView
+from experiments.search.space import PassSpace
+from experiments.workers.task_runner import TaskRunner
+from experiments.workers.worker import Task
 from models.cloning import Demonstrations
+from models.config import PPOConfig
 from models.encoder import StateStore
 
 
@@ -61,10 +68,46 @@ class RecordedSteps:
             returns=torch.tensor(self.returns, dtype=torch.float32),
         )
 
-    @classmethod
-    def joined(cls, parts: Sequence["RecordedSteps"]) -> "RecordedSteps":
-        """Returns the rows of all parts, which must be one at least; the first part is changed."""
-        first, *others = parts
-        for other in others:
-            first.extend(other)
-        return first
+
+def returns_of(rewards: Sequence[float], ppo: PPOConfig) -> list[float]:
+    """Returns the discounted sum of the scaled rewards from each decision on."""
+    returned, found = 0.0, []
+    for reward in reversed(rewards):
+        returned = ppo.reward_scale * reward + ppo.gamma * returned
+        found.append(returned)
+    return found[::-1]
+
+
+def view_of(kind: PassOrderingKind, space: PassSpace) -> NodeView:
+    """Returns a view of a space as a policy sees it while it learns, with what its reward needs."""
+    return NodeView(
+        space,
+        kind.observation,
+        costs=kind.config.value_costs,
+        measure_costs=needs_costs(resolve_reward(kind.reward)),
+    )
+
+
+def record(
+    runner: TaskRunner,
+    orders: Mapping[str, tuple[str, ...]],
+    make_task: Callable[[Mapping[str, tuple[str, ...]]], Task],
+    what: str,
+) -> RecordedSteps:
+    """Records decisions on benchmarks, in the runner's workers.
+
+    Args:
+        runner: Runs the tasks.
+        orders: By benchmark, the recorded passes.
+        make_task: Makes the task that returns the ``RecordedSteps`` of some of the orders.
+        what: Description for the progress bar.
+    """
+    names, size = list(orders), runner.config.envs_per_task
+    tasks = [
+        make_task({name: orders[name] for name in names[begin : begin + size]})
+        for begin in range(0, len(names), size)
+    ]
+    first, *others = runner.run(tasks, what, progress=what)
+    for other in others:
+        first.extend(other)
+    return first

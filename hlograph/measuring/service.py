@@ -65,10 +65,14 @@ class Measurer:
     def _lost(self, trial: Trial, lost: WorkerLostError) -> Outcome:
         words = f"{lost} {lost.output[-300:]}".strip()
         # Once the default has run in a worker, a loss is an accident or the plan's fault.
-        if not self._answered and lost.note in (None, DEFAULT) and self._is_fault(lost):
-            raise NotExecutableError(
-                f"a process ended in jaxlib's default compilation or run of {self._name}: {words}"
-            ) from lost
+        if not self._answered and lost.note in (None, DEFAULT):
+            self._early_losses += 1
+            by_itself = lost.to_blame or isinstance(lost, WorkerCrashedError)
+            if by_itself or self._early_losses > _EARLY_LOSSES:
+                raise NotExecutableError(
+                    "a process ended in jaxlib's default compilation or run of "
+                    f"{self._name}: {words}"
+                ) from lost
         # What ends its process by itself does so again; what was killed may have been too slow on a
         # busy machine, or in the way of others.
         crashed = isinstance(lost, WorkerCrashedError) and lost.note == trial.plan.digest.encode()
@@ -79,12 +83,6 @@ class Measurer:
             seconds=lost.seconds,
             accident=not crashed,
         )
-
-    def _is_fault(self, lost: WorkerLostError) -> bool:
-        """Returns False for a loss with a cause from outside, such as a signal, the first times."""
-        self._early_losses += 1
-        by_itself = lost.to_blame or isinstance(lost, WorkerCrashedError)
-        return by_itself or self._early_losses > _EARLY_LOSSES
 
     @property
     def pids(self) -> list[int]:

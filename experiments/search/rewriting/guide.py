@@ -87,7 +87,7 @@ class RewriteGuide:
         Raises:
             BudgetSpentError: The rewrites are not listed yet, and the budget is spent.
         """
-        failed = sum(child is node for child in node.children.values())
+        failed = len(node.no_ops())
         judged = self._judged.get(node)
         if judged is None or judged[0] != failed:
             self._judged[node] = judged = (failed, self._judge(node))

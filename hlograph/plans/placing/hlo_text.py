@@ -100,7 +100,7 @@ class Instruction:
 
 
 class _Index:
-    """What is looked up again and again in a computation that does not change."""
+    """Holds what is looked up again and again in a computation that does not change."""
 
     def __init__(self, instructions: list[Instruction]) -> None:
         self.by_name = {one.name: one for one in instructions}
