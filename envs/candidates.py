@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 from hlograph.graph.hlo_graph import HloGraph
 from hlograph.transforms.rewriting import Rewrite
 from hlograph.transforms.rules import rules
+from hlograph.transforms.sweeping import Sweep, sweeps_of
+
+Candidate = Rewrite | Sweep
+"""What an action of ``RewriteEnv`` applies."""
 
 CANDIDATE_FEATURES: tuple[str, ...] = (
     "rule",
@@ -25,9 +29,41 @@ PREDICTED_FEATURE = "log_nanoseconds"
 """Feature after these, in environments that predict: ``Rewrite.seconds`` in nanoseconds, scaled as
 the changes of flops are."""
 
+PLACES_FEATURE = "log_places"
+"""Feature after these, in environments with sweeps: the number of places, log2(1 + x) / 4."""
+
 ROLES: tuple[str, ...] = ("instruction", "other", "gone")
 """Roles of a node in a candidate: the rewrite is applied to it, it is the second instruction of
 the pair, or it is removed."""
+
+
+def offered(
+    found: Sequence[Rewrite],
+    limit: int,
+    *,
+    predict: bool = False,
+    sweeps: bool = False,
+    unswept: Collection[str] = (),
+) -> list[Candidate]:
+    """Returns what a state offers: rewrites, then sweeps.
+
+    Args:
+        found: Rewrites, as ``Module.rewrites`` lists them.
+        limit: Largest number of candidates to return.
+        predict: See ``chosen``.
+        sweeps: True to offer the sweep of each rule that applies at two places or more, at most
+            as many as half of the limit, those of the most places.
+        unswept: Names of rules without a sweep.
+
+    Returns:
+        The candidates; each kind in the order in which the rewrites were found.
+    """
+    if not sweeps:
+        return list(chosen(found, limit, predict=predict))
+    every = [one for one in sweeps_of(found) if one.rule not in unswept]
+    most = set(sorted(every, key=lambda one: -len(one.rewrites))[: limit // 2])
+    taken = [one for one in every if one in most]
+    return [*chosen(found, limit - len(taken), predict=predict), *taken]
 
 
 def chosen(found: Sequence[Rewrite], limit: int, *, predict: bool = False) -> list[Rewrite]:
@@ -62,28 +98,44 @@ def chosen(found: Sequence[Rewrite], limit: int, *, predict: bool = False) -> li
     return [found[place] for place in kept]
 
 
-def feature_names(predict: bool) -> tuple[str, ...]:
-    """Returns the names of the features, with ``PREDICTED_FEATURE`` if they predict."""
-    return (*CANDIDATE_FEATURES, PREDICTED_FEATURE) if predict else CANDIDATE_FEATURES
+def feature_names(predict: bool, sweeps: bool = False) -> tuple[str, ...]:
+    """Returns the names of the features.
+
+    Args:
+        predict: True if ``PREDICTED_FEATURE`` is among them.
+        sweeps: True if ``PLACES_FEATURE`` is among them.
+    """
+    more = ((PREDICTED_FEATURE, predict), (PLACES_FEATURE, sweeps))
+    return (*CANDIDATE_FEATURES, *(name for name, used in more if used))
 
 
-def features(candidates: Sequence[Rewrite], *, predict: bool = False) -> NDArray[np.float32]:
+def features(
+    candidates: Sequence[Candidate], *, predict: bool = False, sweeps: bool = False
+) -> NDArray[np.float32]:
     """Returns features of candidates, float32 ``[len(candidates), features]``."""
     rows = np.array(
         [
             (rules[c.rule].index, c.added, c.removed, c.flops, c.bytes_accessed)
             + ((c.seconds * 1e9,) if predict else ())
+            + ((len(rewrites_of(c)),) if sweeps else ())
             for c in candidates
         ],
         dtype=np.float64,
-    ).reshape(-1, len(feature_names(predict)))
+    ).reshape(-1, len(feature_names(predict, sweeps)))
     rows[:, 1:] = np.sign(rows[:, 1:]) * np.log2(1 + np.abs(rows[:, 1:]))
     rows[:, 1:3] /= 4
-    rows[:, 3:] /= 16
+    rows[:, 3 : 6 if predict else 5] /= 16
+    if sweeps:
+        rows[:, -1] /= 4
     return rows.astype(np.float32)
 
 
-def links(candidates: Sequence[Rewrite], graph: HloGraph) -> NDArray[np.int64]:
+def rewrites_of(candidate: Candidate) -> tuple[Rewrite, ...]:
+    """Returns the rewrites that a candidate makes, if each still applies at its turn."""
+    return candidate.rewrites if isinstance(candidate, Sweep) else (candidate,)
+
+
+def links(candidates: Sequence[Candidate], graph: HloGraph) -> NDArray[np.int64]:
     """Returns the nodes that candidates touch.
 
     Args:
@@ -96,8 +148,9 @@ def links(candidates: Sequence[Rewrite], graph: HloGraph) -> NDArray[np.int64]:
     node_of = {name: node for node, name in enumerate(graph.names()[: -graph.num_computations])}
     found: list[tuple[int, int, int]] = []
     for number, candidate in enumerate(candidates):
-        found.append((number, node_of[candidate.instruction], 0))
-        if candidate.other is not None:
-            found.append((number, node_of[candidate.other], 1))
-        found += [(number, node_of[name], 2) for name in candidate.gone]
+        for one in rewrites_of(candidate):
+            found.append((number, node_of[one.instruction], 0))
+            if one.other is not None:
+                found.append((number, node_of[one.other], 1))
+            found += [(number, node_of[name], 2) for name in one.gone]
     return np.array(found, dtype=np.int64).reshape(-1, 3)

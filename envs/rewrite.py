@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from envs.benchmark_env import BenchmarkEnv
 from envs.benchmarks import BenchmarkSource, NamedModule
 from envs.candidate_episode import observation_space
-from envs.candidates import feature_names
+from envs.candidates import Candidate, feature_names
 from envs.rewards import Reward
 from envs.rewrite_episode import RewriteEpisode
 from envs.rewrite_runner import RewriteRunner
@@ -17,7 +17,6 @@ from envs.settings import EnvSettings
 from envs.step_result import StepResult
 from hlograph.errors import UnknownNameError
 from hlograph.transforms.registry import passes
-from hlograph.transforms.rewriting import Rewrite
 
 
 class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
@@ -30,7 +29,8 @@ class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
     ## Action space
     ``Discrete(max_candidates + 1)``. Action i applies ``env.candidates[i]``; the last action stops.
     The mask is 0 where there is no candidate, and for a candidate that failed in this state. Where
-    more rewrites apply than there are actions, rules take turns (``envs.candidates.chosen``).
+    more rewrites apply than there are actions, rules take turns (``envs.candidates.chosen``). With
+    ``sweeps``, a candidate may also be a rule at all places where it applies, in one step.
 
     ## Observation space
     A ``Dict``. ``graph`` and ``candidate_links`` together are X-RLflow's meta-graph: a node for
@@ -44,7 +44,7 @@ class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
     ``action_mask``      int8 ``[max_candidates + 1]``.
     ``candidates``       float32 ``[max_candidates, len(CANDIDATE_FEATURES)]``; 0 in the rows
                          without a candidate. ``PREDICTED_FEATURE`` is one more column with
-                         ``predict``.
+                         ``predict``, and ``PLACES_FEATURE`` with ``sweeps``.
     ``candidate_links``  int64 ``[L, 3]``: candidate, node of the graph, and index of the role in
                          ``ROLES``.
     ===================  ==========================================================================
@@ -66,8 +66,8 @@ class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
     ==================  ===========================================================================
     Key                 Value
     ==================  ===========================================================================
-    ``step_name``       Place of the rewrite, such as ``algebraic(add.1)``; "masked" for a masked
-                        action.
+    ``step_name``       Place of the rewrite, such as ``algebraic(add.1)``, or ``algebraic(*)`` for
+                        a sweep; "masked" for a masked action.
     ``step_time``       Seconds of applying the rewrite and of listing the rewrites that apply
                         afterwards.
     ``size``            Number of instructions, the same as ``op_count``.
@@ -87,7 +87,10 @@ class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
         predict: True if candidates have a feature of their predicted seconds, and those that save
             the most are offered where there are too many. The default leaves the observations as
             the policies that come with the project were trained on.
-        max_candidates: Largest number of rewrites that are offered in one state.
+        sweeps: True to offer, beside the rewrites, the sweep of each rule that applies at two
+            places or more: a step that takes it everywhere (``Module.sweep``). Episodes take a
+            tenth of the steps.
+        max_candidates: Largest number of candidates in one state.
         reward: A name of ``envs.rewards.REWARDS`` or a callable.
         horizon: Number of steps after which an episode is truncated.
         **settings: See ``envs.settings.EnvSettings``. ``quarantine`` also holds listings of rules.
@@ -100,6 +103,7 @@ class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
         rules: Sequence[RuleChoice] | str | None = None,
         prepare: Sequence[str] | None = None,
         predict: bool = False,
+        sweeps: bool = False,
         max_candidates: int = 64,
         reward: str | Reward = "op-count-drop",
         horizon: int = 40,
@@ -112,19 +116,25 @@ class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
         )
         self.rules = chosen_rules(rules)
         self._prepare = preparation(self.rules) if prepare is None else _passes(prepare)
-        self._predict = predict
-        self.observation_space = observation_space(max_candidates, len(feature_names(predict)))
+        self._predict, self._sweeps = predict, sweeps
+        width = len(feature_names(predict, sweeps))
+        self.observation_space = observation_space(max_candidates, width)
         self._max_candidates = max_candidates
         self._runner = RewriteRunner(self.rules, self._quarantine, self._recorder)
 
     @property
-    def candidates(self) -> tuple[Rewrite, ...]:
-        """The rewrites that are offered now, by action number."""
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The rewrites and sweeps that are offered now, by action number."""
         return tuple(self._current.candidates)
 
     def _begin(self, benchmark: NamedModule) -> RewriteEpisode:
         episode = RewriteEpisode(
-            benchmark, self._needs_costs, self._max_candidates, self._prepare, self._predict
+            benchmark,
+            self._needs_costs,
+            self._max_candidates,
+            self._prepare,
+            self._predict,
+            self._sweeps,
         )
         self._runner.list_candidates(episode)
         return episode

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
 
 from envs import candidates as arrays
 from envs.benchmarks import NamedModule
 from envs.candidate_episode import CandidateEpisode
+from envs.candidates import Candidate
 from hlograph.module import Module
 from hlograph.transforms.rewriting import Rewrite
 
@@ -18,7 +20,7 @@ class RewriteEpisode(CandidateEpisode):
     """State of an episode: a module, and the rewrites that are offered.
 
     Attributes:
-        candidates: The rewrites that are offered, by action number.
+        candidates: The rewrites and sweeps that are offered, by action number.
         num_applicable: Number of rewrites that apply, offered or not.
 
     Args:
@@ -27,6 +29,7 @@ class RewriteEpisode(CandidateEpisode):
         limit: Largest number of candidates.
         prepare: Names of the passes that run on the benchmark first.
         predict: True if the predicted seconds of candidates are among their features.
+        sweeps: True if sweeps are offered, too.
     """
 
     def __init__(
@@ -36,10 +39,11 @@ class RewriteEpisode(CandidateEpisode):
         limit: int,
         prepare: tuple[str, ...] = (),
         predict: bool = False,
+        sweeps: bool = False,
     ) -> None:
         super().__init__(benchmark, _start(benchmark, prepare), costs, limit)
-        self._prepare, self._predict = prepare, predict
-        self.candidates: list[Rewrite] = []
+        self._prepare, self._predict, self._sweeps = prepare, predict, sweeps
+        self.candidates: list[Candidate] = []
         self.num_applicable = 0
 
     @property
@@ -52,20 +56,23 @@ class RewriteEpisode(CandidateEpisode):
         """Names of the passes that prepared the benchmark, and places of the rewrites."""
         return [*self._prepare, *self.step_names]
 
-    def offer(self, found: list[Rewrite]) -> None:
+    def offer(self, found: list[Rewrite], unswept: Collection[str] = ()) -> None:
         """Chooses the candidates of the present state, and sets the mask.
 
         Args:
             found: All rewrites that apply.
+            unswept: Names of rules whose sweeps are not offered.
         """
         self.num_applicable = len(found)
-        self.candidates = arrays.chosen(found, self._limit, predict=self._predict)
+        self.candidates = arrays.offered(
+            found, self._limit, predict=self._predict, sweeps=self._sweeps, unswept=unswept
+        )
         self._unmask(len(self.candidates))
 
     def observe(self) -> dict[str, Any]:
         """Returns the observation in new arrays; see ``envs.candidate_episode``."""
         graph = self.module.graph()
-        features = arrays.features(self.candidates, predict=self._predict)
+        features = arrays.features(self.candidates, predict=self._predict, sweeps=self._sweeps)
         return self._observation(graph, features, arrays.links(self.candidates, graph))
 
 

@@ -118,6 +118,11 @@ def work(module: Module) -> list[tuple[int, float]]:
 def apply(module: Module, rule: Rule, instruction: str, other: str) -> bool:
     """Applies one; returns False if it does not apply."""
 
+def sweep(module: Module, rule: Rule) -> int:
+    """
+    Applies a rule at all places where it applies now; returns at how many.
+    """
+
 class Module:
     """An HLO module held by XLA."""
 

@@ -184,8 +184,10 @@ class RewriteTrainConfig(CandidateTrainConfig):
     """Held-out benchmarks with more instructions are left out of the evaluation."""
     rules: tuple[str, ...] = ()
     """Rules to rewrite by, by name; none is `hlograph.rules.general`."""
+    sweeps: bool = False
+    """True to offer, beside single rewrites, each rule at all of its places as one step."""
     max_candidates: int = 64
-    """Largest number of rewrites that are offered in one state."""
+    """Largest number of rewrites and sweeps that are offered in one state."""
     play_horizon: int = 500
     """Rewrites in an episode of validation and of the final table. In training, episodes are cut
     earlier, by the horizon."""

@@ -9,7 +9,7 @@ import numpy as np
 
 import hlograph
 from envs import RewriteEnv
-from envs.candidates import CANDIDATE_FEATURES
+from envs.candidates import Candidate, feature_names, rewrites_of
 from experiments.outcomes.evaluation import Outcome
 from experiments.policies.candidates import num_rules, pointer_policy
 from experiments.policies.config import RewriteTrainConfig
@@ -17,7 +17,6 @@ from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, last_stat
 from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import STOP, State
 from hlograph.explorer.player import Choice
-from hlograph.transforms.rewriting import Rewrite
 from models.actor_critic import ActorCritic
 from models.candidate_graphs import GraphAndCandidates
 from models.config import PPOConfig
@@ -50,16 +49,20 @@ def encode(observation: Mapping[str, Any], info: Mapping[str, Any]) -> State:
     )
 
 
-def _choice(rewrite: Rewrite) -> Choice:
-    touched = {"instruction": (rewrite.instruction,), "gone": rewrite.gone}
-    if rewrite.other is not None:
-        touched["other"] = (rewrite.other,)
-    facts = {
-        "instructions": rewrite.op_count,
-        "flops": rewrite.flops,
-        "bytes": rewrite.bytes_accessed,
+def _choice(candidate: Candidate) -> Choice:
+    rewrites = rewrites_of(candidate)
+    touched = {
+        "instruction": [one.instruction for one in rewrites],
+        "gone": [name for one in rewrites for name in one.gone],
     }
-    return Choice(rewrite.place, touched, facts)
+    if others := [one.other for one in rewrites if one.other is not None]:
+        touched["other"] = others
+    facts = {
+        "instructions": candidate.op_count,
+        "flops": candidate.flops,
+        "bytes": candidate.bytes_accessed,
+    }
+    return Choice(candidate.place, touched, facts)
 
 
 class RewritingKind(PolicyKind[RewriteTrainConfig]):
@@ -93,16 +96,17 @@ class RewritingKind(PolicyKind[RewriteTrainConfig]):
         """Returns a policy with one slot for each candidate."""
         config = self.config
         slots, kinds = config.max_candidates, num_rules(self.choices)
-        return pointer_policy(config, slots, CANDIDATE_FEATURES, _CONTEXT_WIDTH, kinds)
+        features = feature_names(predict=False, sweeps=config.sweeps)
+        return pointer_policy(config, slots, features, _CONTEXT_WIDTH, kinds)
 
     def encode(self, observation: Any, info: Mapping[str, Any]) -> State:
         """See ``experiments.policies.rewriting.encode``."""
         return encode(observation, info)
 
     def offered(self, env: gymnasium.Env[Any, Any]) -> dict[int, Choice]:
-        """Returns the rewrites that are offered, and stopping."""
-        rewrites = cast(RewriteEnv, env.unwrapped).candidates
-        return {**dict(enumerate(map(_choice, rewrites))), len(self.actions) - 1: Choice(STOP)}
+        """Returns the rewrites and sweeps that are offered, and stopping."""
+        offered = cast(RewriteEnv, env.unwrapped).candidates
+        return {**dict(enumerate(map(_choice, offered))), len(self.actions) - 1: Choice(STOP)}
 
     def outcome(self, episode: PlayedEpisode) -> Outcome:
         """Returns the last state if it was timed: no other is known to be faster."""
@@ -116,6 +120,7 @@ class RewritingKind(PolicyKind[RewriteTrainConfig]):
             rules=self.choices,
             # An outcome is replayed on the benchmark as it is.
             prepare=(),
+            sweeps=config.sweeps,
             max_candidates=config.max_candidates,
             reward="final-run-time" if self.timed and not request.learns else config.reward,
             horizon=config.horizon if request.learns else config.play_horizon,

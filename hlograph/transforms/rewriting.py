@@ -5,6 +5,9 @@
     >>> best = min(module.rewrites(), key=lambda rewrite: rewrite.op_count)
     >>> module.apply(best)
 
+``Module.sweep(rule)`` applies a rule at all places where it applies now. As a step of a plan or a
+trajectory a sweep is the place ``"algebraic(*)"``.
+
 To find out where a rule applies, it is tried on copies of the module. So for XLA's rules the code
 of XLA's pass itself decides, and the changes are counted, not estimated.
 """
@@ -23,6 +26,9 @@ from hlograph.transforms.rules import Rule, rules
 
 if TYPE_CHECKING:
     from hlograph import _xla
+
+EVERYWHERE = "*"
+"""In the place of an instruction: all places where a rule applies."""
 
 # Names of instructions contain no commas, brackets or spaces.
 _PLACE = re.compile(r"([^(),\s]+)\(([^(),\s]+)(?:, ([^(),\s]+))?\)")
@@ -158,7 +164,7 @@ def _pick(chosen: Iterable[Rule | str] | None) -> list[_xla.Rule]:
 
 
 def apply_rewrite(module: _xla.Module, rewrite: Place | str) -> None:
-    """Applies one rewrite to a module; see ``Module.apply``.
+    """Applies one rewrite, or a sweep, to a module; see ``Module.apply``.
 
     Args:
         module: The module.
@@ -171,14 +177,38 @@ def apply_rewrite(module: _xla.Module, rewrite: Place | str) -> None:
     """
     place = rewrite if isinstance(rewrite, str) else rewrite.place
     name, instruction, other = _parts(place)
-    try:
-        applied = native().apply(module, rules[name]._native, instruction, other)
-    except PassError as error:
-        raise RewriteError(f"{place} failed: {error}") from error
+    if instruction == EVERYWHERE:
+        applied = sweep_module(module, name) > 0
+    else:
+        try:
+            applied = native().apply(module, rules[name]._native, instruction, other)
+        except PassError as error:
+            raise RewriteError(f"{place} failed: {error}") from error
     if not applied:
         raise RewriteError(
             f"{place} does not apply to the module in its present state; call rewrites() again"
         )
+
+
+def sweep_module(module: _xla.Module, rule: Rule | str) -> int:
+    """Applies a rule at all places of a module where it applies now; see ``Module.sweep``.
+
+    Args:
+        module: The module.
+        rule: The rule, or its name.
+
+    Returns:
+        The number of places.
+
+    Raises:
+        RewriteError: XLA returned an error; the module is as before.
+        UnknownNameError: No rule has this name.
+    """
+    (chosen,) = _pick([rule])
+    try:
+        return native().sweep(module, chosen)
+    except PassError as error:
+        raise RewriteError(f"{chosen.name}({EVERYWHERE}) failed: {error}") from error
 
 
 def _parts(place: str) -> tuple[str, str, str]:

@@ -3,30 +3,98 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlograph.errors import RewriteError
+from hlograph.transforms.rewriting import EVERYWHERE, Place, Rewrite
 
 if TYPE_CHECKING:
     from hlograph.module import Module
-    from hlograph.transforms.rewriting import Rewrite
 
 PREPARATION = ("call-inliner",)
 """Passes that come before rules for time, whose patterns do not reach into calls."""
-
 
 # Greedy sweeps by predicted seconds: the rules that are tried in each round, those that promise
 # most, the least share of the time that a round must save, and the number of rounds.
 _TRIED, _LEAST_SAVED, _ROUNDS = 6, 0.01, 12
 
 
+@dataclass(frozen=True, slots=True)
+class Sweep(Place):
+    """A rule at all places where it applies now, as one step.
+
+    The changes are those of its rewrites, added up. Each was counted by itself, so where one takes
+    the place of another, the sweep changes less.
+
+    Attributes:
+        rewrites: Its rewrites, in the order of the module.
+    """
+
+    rewrites: tuple[Rewrite, ...]
+
+    @property
+    def added(self) -> int:
+        """Number of instructions added."""
+        return sum(one.added for one in self.rewrites)
+
+    @property
+    def removed(self) -> int:
+        """Number of instructions removed."""
+        return sum(one.removed for one in self.rewrites)
+
+    @property
+    def flops(self) -> float:
+        """Change of the number of floating-point operations."""
+        return sum(one.flops for one in self.rewrites)
+
+    @property
+    def bytes_accessed(self) -> float:
+        """Change of the number of bytes read and written."""
+        return sum(one.bytes_accessed for one in self.rewrites)
+
+    @property
+    def seconds(self) -> float:
+        """Predicted change of the time of one run, in seconds."""
+        return sum(one.seconds for one in self.rewrites)
+
+    @property
+    def op_count(self) -> int:
+        """Change of the module's op count."""
+        return self.added - self.removed
+
+    def __str__(self) -> str:
+        return f"{self.place} {self.op_count:+d}"
+
+
+def sweep_place(rule: str) -> str:
+    """Returns the sweep of a rule as text that ``Module.apply`` takes, such as ``algebraic(*)``."""
+    return Place(rule, EVERYWHERE, None).place
+
+
+def sweeps_of(found: Sequence[Rewrite]) -> list[Sweep]:
+    """Returns the sweeps of the rules that apply at two places or more.
+
+    Args:
+        found: Rewrites, as ``Module.rewrites`` lists them.
+    """
+    by_rule: dict[str, list[Rewrite]] = {}
+    for rewrite in found:
+        by_rule.setdefault(rewrite.rule, []).append(rewrite)
+    return [
+        Sweep(rule, EVERYWHERE, None, tuple(several))
+        for rule, several in by_rule.items()
+        if len(several) > 1
+    ]
+
+
 def sweep(
     module: Module, rule: str, accepts: Callable[[Rewrite], bool] = lambda rewrite: True
 ) -> tuple[str, ...]:
-    """Applies a rule at the places where it applies now, in the order of the module.
+    """Applies a rule at the places where it applies now, one after the other.
 
-    Places that a rewrite makes are left alone, so a sweep ends also if a rule applies to its own
-    results.
+    ``Module.sweep`` leads to the same module much faster, but a plan that is to be applied to
+    changed programs needs the places. Names of new instructions may differ between the two.
 
     Args:
         module: The module; it is changed.

@@ -15,6 +15,7 @@ from hlograph.transforms.rewriting import (
     apply_rewrite,
     find_places,
     find_rewrites,
+    sweep_module,
 )
 from hlograph.transforms.rules import Rule
 
@@ -125,7 +126,8 @@ class TransformableModule(ModuleView):
 
         Args:
             rewrite: A rewrite or place that ``rewrites`` or ``places`` listed, also before other
-                rewrites were applied; or a place as text, such as ``"algebraic(add.1)"``.
+                rewrites were applied; or a place as text, such as ``"algebraic(add.1)"``, or
+                ``"algebraic(*)"`` for a sweep.
 
         Raises:
             RewriteError: The rewrite does not apply (any more), or XLA returned an error; the
@@ -135,6 +137,27 @@ class TransformableModule(ModuleView):
         """
         with self._lock:
             apply_rewrite(self._native, rewrite)
+
+    def sweep(self, rule: Rule | str) -> int:
+        """Applies a rule at all places where it applies now, in the order of the module.
+
+        A place where it does not apply any more, after those before it, is left out. Places that
+        its rewrites make are left alone, so a sweep ends also if a rule applies to its own
+        results. It is one change: it takes about as long as one rewrite and trying the rule
+        at each place.
+
+        Args:
+            rule: A rule of ``hlograph.rules`` or its name.
+
+        Returns:
+            The number of places; 0 if the rule applies nowhere, and the module is as it was.
+
+        Raises:
+            RewriteError: XLA returned an error; the module is as before.
+            UnknownNameError: No rule has this name.
+        """
+        with self._lock:
+            return sweep_module(self._native, rule)
 
     def _run_pipeline(self, pipeline: Pipeline) -> bool:
         # On a copy, so that a failure half-way leaves this module as it was.

@@ -17,7 +17,7 @@ from hlograph.programs import Program
 from hlograph.transforms.sweeping import PREPARATION, greedy_sweeps, sweep
 from hlograph.tuning.kernel_seconds import PredictedTime, PredictTime, RatedKernels
 from hlograph.tuning.knobs import Point
-from hlograph.tuning.offers import PREDICTED, Offer, Sweep, offers, sweeps
+from hlograph.tuning.offers import PREDICTED, ApplicableRule, Offer, offers, sweeps
 from hlograph.tuning.versions import STEPS, Versions, steps_of
 
 _KEPT = 64  # states of a program
@@ -133,6 +133,6 @@ class DecisionProcess:
         """Returns the program after steps, or prepared for rules, before XLA's own passes."""
         return self._versions.after_steps(steps or PREPARATION)
 
-    def _sweeps(self, steps: tuple[str, ...]) -> tuple[Sweep, ...]:
+    def _sweeps(self, steps: tuple[str, ...]) -> tuple[ApplicableRule, ...]:
         """Returns the rules that apply after steps."""
         return sweeps(self._sources(steps), self._versions.rules)

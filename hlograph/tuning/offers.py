@@ -67,7 +67,7 @@ class Offer:
         return f"{self.knob} = {self.value}" if self.knob else f"rule {self.value}"
 
 
-class Sweep(NamedTuple):
+class ApplicableRule(NamedTuple):
     """A rule that applies to a program, or ``PREDICTED``.
 
     Attributes:
@@ -83,7 +83,7 @@ class Sweep(NamedTuple):
     about: tuple[tuple[str, str], ...]
 
 
-def sweeps(source: Module, rules: Sequence[str]) -> tuple[Sweep, ...]:
+def sweeps(source: Module, rules: Sequence[str]) -> tuple[ApplicableRule, ...]:
     """Returns the rules that apply, after all that are predicted to save time, as one.
 
     Args:
@@ -98,7 +98,7 @@ def sweeps(source: Module, rules: Sequence[str]) -> tuple[Sweep, ...]:
     kinds, seconds = _kinds_by_name(source), max(source.seconds(), 1e-12)
     every = [one for several in found.values() for one in several if one.seconds < 0]
     return tuple(
-        Sweep(
+        ApplicableRule(
             rule,
             len(several),
             -sum(one.seconds for one in several) / seconds,
@@ -114,7 +114,7 @@ def offers(
     point: Point,
     program: OptimizedModule,
     shares: Shares,
-    applicable: Sequence[Sweep],
+    applicable: Sequence[ApplicableRule],
 ) -> list[Offer]:
     """Returns what a state offers: rules, then flags, then fusion and kernels.
 
@@ -164,7 +164,7 @@ def _kind(knob: str, value: str) -> str:
 
 
 def _of_sweeps(
-    applicable: Sequence[Sweep], program: OptimizedModule, shares: Shares
+    applicable: Sequence[ApplicableRule], program: OptimizedModule, shares: Shares
 ) -> Iterator[Offer]:
     """Yields the offers of rules."""
     names = _names_by_kind(program) if applicable else {}

@@ -8,10 +8,11 @@ import pytest
 
 import hlograph
 from envs import RewriteEnv, Trajectory
-from envs.candidates import CANDIDATE_FEATURES, ROLES
+from envs.candidates import CANDIDATE_FEATURES, ROLES, feature_names
 from hlograph import Module, UnknownNameError
 from hlograph.isolation import FlightRecorder, PassCall, Quarantine
 from hlograph.isolation.pass_call import listing
+from hlograph.transforms.sweeping import Sweep
 
 TWO_ZEROS = """HloModule m
 ENTRY e {
@@ -221,3 +222,63 @@ def test_each_listing_and_rewrite_is_noted_while_it_runs(two_zeros):
         PassCall("merge(again, right)", start["fingerprint"], name, ()),
         PassCall(listed, info["fingerprint"], name, ("merge(again, right)",)),
     ]
+
+
+def test_sweeps_are_offered_beside_rewrites(small_benchmarks):
+    names = [benchmark.name for benchmark in small_benchmarks[:4]]
+    env = RewriteEnv(names, sweeps=True, costs=False, horizon=100)
+    random = np.random.default_rng(0)
+    for name in names:
+        observation, info = env.reset(options={"benchmark": name})
+        swept = 0
+        while info["action_mask"][:-1].any() and swept < 3:
+            sweeps = [n for n, one in enumerate(env.candidates) if isinstance(one, Sweep)]
+            assert len(env.candidates) == info["action_mask"][:-1].sum()
+            rows = dict(zip(feature_names(False, True), observation["candidates"].T, strict=True))
+            for n in sweeps:
+                rewrites = env.candidates[n].rewrites
+                assert rows["log_places"][n] == pytest.approx(np.log2(1 + len(rewrites)) / 4)
+                links = observation["candidate_links"]
+                assert (links[links[:, 0] == n][:, 2] == 0).sum() == len(rewrites)
+            if not sweeps:
+                break
+            before = info["op_count"]
+            expected = env.module.clone()
+            chosen = int(random.choice(sweeps))
+            expected.apply(env.candidates[chosen])
+            observation, *_, info = env.step(chosen)
+            assert info["step_name"].endswith("(*)")
+            assert info["error"] is None
+            assert info["fingerprint"] == expected.fingerprint()
+            assert info["op_count"] == expected.op_count
+            swept += info["op_count"] != before
+        assert swept, name
+        again = RewriteEnv(names, sweeps=True, costs=False)
+        _, replayed = again.replay(env.trajectory)
+        assert replayed["fingerprint"] == info["fingerprint"]
+
+
+def test_sweeps_take_at_most_half_of_the_room(small_benchmarks):
+    env = RewriteEnv(
+        [small_benchmarks[0].name], sweeps=True, max_candidates=4, rules="general", costs=False
+    )
+    env.reset()
+    kinds = [isinstance(candidate, Sweep) for candidate in env.candidates]
+    assert kinds == [False, False, True, True]
+
+
+def test_a_place_in_quarantine_keeps_its_rule_from_being_swept():
+    module = Module.from_text(TWO_ZEROS.replace("exponential(left)", "add(left, zeros)"))
+    (name,) = RewriteEnv(module).benchmarks
+
+    def without(*places: str) -> list[str]:
+        quarantine = Quarantine((name, one) for one in places)
+        rules = ["algebraic", "merge"]
+        return offered(RewriteEnv(module, rules=rules, sweeps=True, quarantine=quarantine))
+
+    every = without()
+    swept = [one for one in every if one.endswith("(*)")]
+    assert swept == ["algebraic(*)"]
+    assert without("algebraic(*)") == [one for one in every if one != "algebraic(*)"]
+    place = next(one for one in every if one.startswith("algebraic"))
+    assert without(place) == [one for one in every if one not in (place, "algebraic(*)")]

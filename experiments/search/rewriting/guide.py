@@ -10,6 +10,7 @@ from gymnasium.spaces import GraphInstance
 from numpy.typing import NDArray
 
 from envs import candidates as arrays
+from envs.candidates import Candidate
 from experiments.policies.config import RewriteTrainConfig
 from experiments.policies.greedy import likeliest
 from experiments.policies.rewriting import encode
@@ -17,7 +18,6 @@ from experiments.policies.states import State
 from experiments.search.guide import TrainedPolicy
 from experiments.search.rewriting.space import RewriteNode, RewriteSpace
 from hlograph.graph.features import edge_features, node_features
-from hlograph.transforms.rewriting import Rewrite
 from models.rollout import StateTable
 
 
@@ -25,15 +25,15 @@ from models.rollout import StateTable
 class Judgement:
     """Decision of a policy in a state."""
 
-    offered: list[Rewrite]
-    """Rewrites that it chooses from, as its environment offers them."""
+    offered: list[Candidate]
+    """Rewrites and sweeps that it chooses from, as its environment offers them."""
     probabilities: NDArray[np.float64]
-    """Probabilities of these rewrites, [offered]; stopping has the rest."""
+    """Probabilities of these, [offered]; stopping has the rest."""
     stops: bool
     """True if it stops when it does not draw."""
 
-    def greedy(self, tried: Collection[str] = ()) -> Rewrite | None:
-        """Returns the likeliest rewrite; None if the policy stops.
+    def greedy(self, tried: Collection[str] = ()) -> Candidate | None:
+        """Returns the likeliest rewrite or sweep; None if the policy stops.
 
         Args:
             tried: Places of rewrites that are not to be chosen again.
@@ -74,7 +74,7 @@ class RewriteGuide:
 
     def __init__(self, space: RewriteSpace, trained: TrainedPolicy) -> None:
         config = settings_of(trained)
-        self._space, self._limit = space, config.max_candidates
+        self._space, self._limit, self._sweeps = space, config.max_candidates, config.sweeps
         self.horizon = config.play_horizon
         """Rewrites of an episode, as in the policy's evaluations."""
         _, self._policy = trained.build()
@@ -94,7 +94,7 @@ class RewriteGuide:
         return judged[1]
 
     def moves(self, node: RewriteNode) -> Sequence[str]:
-        """Returns the places of the rewrites that the policy chooses from."""
+        """Returns the places of the rewrites and sweeps that the policy chooses from."""
         return [rewrite.place for rewrite in self.judge(node).offered]
 
     def priors(self, node: RewriteNode) -> NDArray[np.float64]:
@@ -120,7 +120,7 @@ class RewriteGuide:
     @torch.no_grad()
     def _judge(self, node: RewriteNode) -> Judgement:
         found = self._space.rewrites(node)
-        offered = arrays.chosen(found, self._limit)
+        offered = arrays.offered(found, self._limit, sweeps=self._sweeps)
         state = self._state(node, offered, len(found))
         vector = self._table.vectors(self._table.numbers([state.key], [state.item]))
         context, mask = torch.from_numpy(state.context), torch.from_numpy(state.mask)
@@ -131,7 +131,7 @@ class RewriteGuide:
             stops=int(likeliest(log_probs)) == self._limit,
         )
 
-    def _state(self, node: RewriteNode, offered: list[Rewrite], applicable: int) -> State:
+    def _state(self, node: RewriteNode, offered: list[Candidate], applicable: int) -> State:
         graph = node.module.graph()
         mask = np.zeros(self._limit + 1, np.int8)
         mask[: len(offered)] = [node.children.get(r.place) is not node for r in offered]
@@ -142,7 +142,7 @@ class RewriteGuide:
                 edges=edge_features(graph),
                 edge_links=np.ascontiguousarray(graph.edge_index.T),
             ),
-            "candidates": arrays.features(offered),
+            "candidates": arrays.features(offered, sweeps=self._sweeps),
             "candidate_links": arrays.links(offered, graph),
         }
         return encode(

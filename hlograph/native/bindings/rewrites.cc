@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,15 @@ bool Apply(Module& module, const Rule& rule, const std::string& instruction,
     applied = module.Apply(rule, instruction, other);
   }
   return ValueOrThrow(std::move(applied), ErrorKind::kPass);
+}
+
+int64_t Sweep(Module& module, const Rule& rule) {
+  absl::StatusOr<int64_t> count;
+  {
+    nb::gil_scoped_release release;
+    count = module.Sweep(rule);
+  }
+  return ValueOrThrow(std::move(count), ErrorKind::kPass);
 }
 
 }  // namespace
@@ -102,6 +112,8 @@ void BindRewrites(nb::module_& m) {
       nb::arg("module"), "Returns the work of one run: features and their amounts.");
   m.def("apply", &Apply, nb::arg("module"), nb::arg("rule"), nb::arg("instruction"),
         nb::arg("other"), "Applies one; returns False if it does not apply.");
+  m.def("sweep", &Sweep, nb::arg("module"), nb::arg("rule"),
+        "Applies a rule at all places where it applies now; returns at how many.");
 }
 
 }  // namespace hlograph

@@ -36,6 +36,7 @@
 #include "hlograph/native/rewrites/instruction_order.h"
 #include "hlograph/native/rewrites/outcomes.h"
 #include "hlograph/native/rewrites/rewrites.h"
+#include "hlograph/native/rewrites/sweep.h"
 #include "xla/debug_options_flags.h"
 #include "xla/hlo/ir/hlo_clone_context.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -369,6 +370,10 @@ void Module::SetBase(std::unique_ptr<xla::HloModule> base, Outcomes outcomes) {
 
 std::vector<Rewrite> Module::Rewrites(const std::vector<const Rule*>& rules) {
   std::lock_guard<std::mutex> lock(mutex_);
+  return LockedRewrites(rules);
+}
+
+std::vector<Rewrite> Module::LockedRewrites(const std::vector<const Rule*>& rules) {
   Replay();
   // Outcomes are of a module that does not change any more.
   if (current_) SetBase(std::move(current_), {});
@@ -386,13 +391,26 @@ std::vector<Rewrite> Module::RewritesAnew(const std::vector<const Rule*>& rules,
 absl::StatusOr<bool> Module::Apply(const Rule& rule, const std::string& instruction,
                                    const std::string& other) {
   std::lock_guard<std::mutex> lock(mutex_);
+  return LockedApply(rule, [&](xla::HloModule* clone) -> absl::StatusOr<int64_t> {
+    return ApplyRewrite(clone, rule, instruction, other);
+  });
+}
+
+absl::StatusOr<int64_t> Module::Sweep(const Rule& rule) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const std::vector<Rewrite> places = LockedRewrites({&rule});
+  return LockedApply(rule,
+                     [&](xla::HloModule* clone) { return hlograph::Sweep(clone, rule, places); });
+}
+
+absl::StatusOr<int64_t> Module::LockedApply(
+    const Rule& rule, absl::FunctionRef<absl::StatusOr<int64_t>(xla::HloModule*)> apply) {
   // On a clone, which gives out names by those that the module has now: names of new instructions,
   // and with them the places of later rewrites, depend on the state and not on how it was come to.
   auto [clone, context] = CloneWithMap(Hlo());
-  absl::StatusOr<bool> applied = Catching(absl::StrCat("XLA's code for ", rule.name()), [&] {
-    return ApplyRewrite(clone.get(), rule, instruction, other);
-  });
-  if (!applied.ok() || !*applied) return applied;
+  absl::StatusOr<int64_t> count = Catching(absl::StrCat("XLA's code for ", rule.name()),
+                                           [&, &made = clone] { return apply(made.get()); });
+  if (!count.ok() || *count == 0) return count;
   Outcomes outcomes;
   if (!current_) {
     std::lock_guard<std::mutex> outcomes_lock(outcomes_->mutex);
@@ -402,7 +420,7 @@ absl::StatusOr<bool> Module::Apply(const Rule& rule, const std::string& instruct
   }
   fingerprint_.reset();
   SetBase(std::move(clone), std::move(outcomes));
-  return true;
+  return count;
 }
 
 }  // namespace hlograph

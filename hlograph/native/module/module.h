@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -93,6 +94,9 @@ class Module {
   // Applies one; returns false if it does not apply. After an error the module is as it was before.
   absl::StatusOr<bool> Apply(const Rule& rule, const std::string& instruction,
                              const std::string& other);
+  // Applies a rule at all places where it applies now, and returns at how many; see sweep.h. After
+  // an error the module is as it was before.
+  absl::StatusOr<int64_t> Sweep(const Rule& rule);
 
   // Calls `function(const xla::HloModule&)` while no pass runs.
   template <typename Function>
@@ -113,6 +117,11 @@ class Module {
   Fingerprint LockedFingerprint() const;
   State LockedState() const;
   absl::StatusOr<bool> LockedRun(const Pass& pass);
+  std::vector<Rewrite> LockedRewrites(const std::vector<const Rule*>& rules);
+  // Applies a rule to a clone, which becomes the base unless `apply` returns 0, the number of
+  // places, or an error. Outcomes that hold after the change are kept.
+  absl::StatusOr<int64_t> LockedApply(
+      const Rule& rule, absl::FunctionRef<absl::StatusOr<int64_t>(xla::HloModule*)> apply);
   // Makes a module the base, to which nothing was done yet.
   void SetBase(std::unique_ptr<xla::HloModule> base, Outcomes outcomes);
   // Makes the mutable copy again, if it was dropped after a pass that failed: runs the applied

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -42,8 +43,6 @@ bool operator==(const Group& one, const Group& two) {
          std::equal(one.kept.begin(), one.kept.end(), two.kept.begin(), two.kept.end(), same);
 }
 
-using FindGroups = std::vector<Group> (*)(xla::HloComputation*);
-
 bool IsRearrangement(const Instruction* instruction) {
   return instruction->opcode() == Opcode::kReshape || instruction->opcode() == Opcode::kTranspose;
 }
@@ -53,6 +52,11 @@ bool IsSlice(const Instruction* instruction) { return instruction->opcode() == O
 bool IsPointwise(const Instruction* instruction) {
   return instruction->IsElementwise() && instruction->operand_count() > 0 &&
          !instruction->HasControlDependencies();
+}
+
+bool TakesSlices(const Instruction* instruction) {
+  const auto& operands = instruction->operands();
+  return IsPointwise(instruction) && std::all_of(operands.begin(), operands.end(), IsSlice);
 }
 
 bool TakesRearrangement(const Instruction* instruction) {
@@ -101,18 +105,38 @@ std::vector<Group> FindRearranged(xla::HloComputation* computation) {
   return groups;
 }
 
+// The group of an operation that shares no rearrangement with another one; nothing if it does.
+std::optional<Group> FindLoneRearranged(Instruction* place) {
+  Group group;
+  if (!TakesRearrangement(place)) return group;
+  group.members.push_back(place);
+  for (Instruction* operand : place->operands()) {
+    if (!IsRearrangement(operand) || (!group.kept.empty() && group.kept.back() == operand))
+      continue;
+    bool is_kept = operand == operand->parent()->root_instruction();
+    for (const Instruction* user : operand->users()) {
+      if (user == place) continue;
+      if (TakesRearrangement(user)) return std::nullopt;
+      is_kept = true;
+    }
+    if (is_kept) group.kept.push_back(operand);
+  }
+  // The order of several is that of the whole computation.
+  if (group.kept.size() > 1) return std::nullopt;
+  return group;
+}
+
 // Pointwise operations of one kind on slices of the same arrays.
 std::vector<Group> FindSliced(xla::HloComputation* computation) {
   using Key = std::tuple<Opcode, xla::PrimitiveType, std::vector<const Instruction*>>;
   std::map<Key, size_t> group_of;
   std::vector<Group> groups;
   for (Instruction* instruction : computation->MakeInstructionPostOrder()) {
-    const auto& operands = instruction->operands();
-    if (!IsPointwise(instruction) || !std::all_of(operands.begin(), operands.end(), IsSlice)) {
-      continue;
-    }
+    if (!TakesSlices(instruction)) continue;
     std::vector<const Instruction*> sources;
-    for (const Instruction* operand : operands) sources.push_back(operand->operand(0));
+    for (const Instruction* operand : instruction->operands()) {
+      sources.push_back(operand->operand(0));
+    }
     const Key key(instruction->opcode(), instruction->shape().element_type(), std::move(sources));
     const auto [it, is_new] = group_of.emplace(key, groups.size());
     if (is_new) groups.emplace_back();
@@ -121,9 +145,28 @@ std::vector<Group> FindSliced(xla::HloComputation* computation) {
   return groups;
 }
 
+// The group of an operation whose first array no other slice is taken of; nothing if there is one.
+std::optional<Group> FindLoneSliced(Instruction* place) {
+  if (!TakesSlices(place)) return Group();
+  const Instruction* const slice = place->operand(0);
+  for (const Instruction* other : slice->operand(0)->users()) {
+    if (IsSlice(other) && (other != slice || other->user_count() > 1)) return std::nullopt;
+  }
+  return Group{{place}, {}};
+}
+
+// A way to divide a computation into groups.
+struct Grouping {
+  std::vector<Group> (*all)(xla::HloComputation*);
+  // The group that is all of one place, without a look at the whole computation; nothing if others
+  // may belong to it.
+  std::optional<Group> (*lone)(Instruction*);
+};
+
 // The group that a place stands for; without members if there is none.
-Group FindGroup(FindGroups find, Instruction* place) {
-  for (Group& group : find(place->parent())) {
+Group FindGroup(const Grouping& grouping, Instruction* place) {
+  if (std::optional<Group> group = grouping.lone(place)) return *std::move(group);
+  for (Group& group : grouping.all(place->parent())) {
     if (group.members.front() == place) return std::move(group);
   }
   return {};
@@ -131,11 +174,11 @@ Group FindGroup(FindGroups find, Instruction* place) {
 
 class GroupApplier : public Applier {
  public:
-  GroupApplier(const Pass& pass, FindGroups find, const CopiedOperands& copied)
-      : pass_(pass), find_(find), copied_(copied) {}
+  GroupApplier(const Pass& pass, Grouping grouping, const CopiedOperands& copied)
+      : pass_(pass), grouping_(grouping), copied_(copied) {}
 
   absl::StatusOr<bool> At(Place place) override {
-    Group group = FindGroup(find_, place.instruction);
+    Group group = FindGroup(grouping_, place.instruction);
     if (group.members.empty()) return false;
     std::vector<Instruction*> results = group.members;
     results.insert(results.end(), group.kept.begin(), group.kept.end());
@@ -144,54 +187,55 @@ class GroupApplier : public Applier {
 
  private:
   const Pass& pass_;
-  const FindGroups find_;
+  const Grouping grouping_;
   const CopiedOperands& copied_;
 };
 
 class GroupRule : public Rule {
  public:
-  GroupRule(const Pass& pass, FindGroups find, CopiedOperands copied)
+  GroupRule(const Pass& pass, Grouping grouping, CopiedOperands copied)
       : Rule(pass.name, pass.xla_class, pass.description),
         pass_(pass),
-        find_(find),
+        grouping_(grouping),
         copied_(std::move(copied)) {}
 
   void Propose(xla::HloComputation* computation, std::vector<Place>& places) const override {
-    for (const Group& group : find_(computation)) places.push_back({group.members.front()});
+    for (const Group& group : grouping_.all(computation)) places.push_back({group.members.front()});
   }
 
   std::unique_ptr<Applier> For(xla::HloComputation* /*computation*/) const override {
-    return std::make_unique<GroupApplier>(pass_, find_, copied_);
+    return std::make_unique<GroupApplier>(pass_, grouping_, copied_);
   }
 
   Reach reach() const override { return {.operands = 3, .users = 1}; }
 
   std::vector<Place> Extent(Place place) const override {
     std::vector<Place> places;
-    for (Instruction* member : FindGroup(find_, place.instruction).members) {
+    for (Instruction* member : FindGroup(grouping_, place.instruction).members) {
       places.push_back({member});
     }
     return places;
   }
 
   bool IsClear(Place original, Place copy) const override {
-    return FindGroup(find_, original.instruction) == FindGroup(find_, copy.instruction);
+    return FindGroup(grouping_, original.instruction) == FindGroup(grouping_, copy.instruction);
   }
 
  private:
   const Pass& pass_;
-  const FindGroups find_;
+  const Grouping grouping_;
   const CopiedOperands copied_;
 };
 
 }  // namespace
 
 void AddGroupRules(std::vector<RulePtr>& rules) {
-  rules.push_back(
-      std::make_unique<GroupRule>(*FindPass("reshape-mover"), FindRearranged,
-                                  CopiedOperands{{Opcode::kReshape, Opcode::kTranspose,
-                                                  Opcode::kConstant, Opcode::kBroadcast}}));
-  rules.push_back(std::make_unique<GroupRule>(*FindPass("slice-sinker"), FindSliced,
+  rules.push_back(std::make_unique<GroupRule>(
+      *FindPass("reshape-mover"), Grouping{FindRearranged, FindLoneRearranged},
+      CopiedOperands{
+          {Opcode::kReshape, Opcode::kTranspose, Opcode::kConstant, Opcode::kBroadcast}}));
+  rules.push_back(std::make_unique<GroupRule>(*FindPass("slice-sinker"),
+                                              Grouping{FindSliced, FindLoneSliced},
                                               CopiedOperands{{Opcode::kSlice}}));
 }
 
