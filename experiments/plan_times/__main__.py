@@ -6,7 +6,8 @@ The plans of a program are those that random search and evolution over its knobs
 --policy those of a policy of experiments.train_tuning, on which predictions are most wrong. Each is
 compiled, timed beside jaxlib's default and profiled; its outputs are not compared. A run that was
 interrupted goes on with --out FOLDER, also with more plans. With --pack FOLDER the recordings
-become a data set that ``hlograph.corpus.plan_times`` loads.
+become a data set that ``hlograph.corpus.plan_times`` loads, with --extends beside those of an
+earlier data set.
 """
 
 import sys
@@ -51,6 +52,8 @@ class PlanTimesConfig:
     """Programs at a time; compilations run side by side, measurements alone."""
     pack: Path | None = None
     """Folder to write the recordings of all programs to at the end, as a data set."""
+    extends: Path | None = None
+    """With --pack: folder of an earlier data set of this machine, whose plans are kept."""
     out: Path | None = None
     """Folder of the recordings; None makes one under runs/."""
 
@@ -117,15 +120,15 @@ def _run(config: PlanTimesConfig, folder: Path) -> list[str]:
         raise
     pool.shutdown()
     found = [f"{number} points: {kind}" for kind, number in counts.most_common()]
-    return found + ([_packed(folder, config.pack)] if config.pack else [])
+    return found + ([_packed(folder, config.pack, config.extends)] if config.pack else [])
 
 
-def _packed(folder: Path, out: Path) -> str:
+def _packed(folder: Path, out: Path, extends: Path | None) -> str:
     """Writes the data set, and returns a sentence about it."""
     from experiments.plan_times.packing import pack
     from hlograph import corpus
 
-    facts = pack(folder, corpus.load("speed"), out)
+    facts = pack(folder, corpus.load("speed"), out, extends)
     plans = sum(one.plans for one in facts.splits.values())
     return f"{plans:,} plans and {facts.kernels:,} distinct kernels are in {out}"
 

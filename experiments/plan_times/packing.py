@@ -1,12 +1,15 @@
 """Packing of recordings as the data set that ``hlograph.corpus.plan_times`` loads."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from experiments.plan_times.datasheet import Facts, SplitCounts, datasheet
 from experiments.plan_times.recording import Recording, file_of, read
+from hlograph.corpus import plan_times
 from hlograph.corpus.plan_times import PlanTime, RunKernel, dump
 from hlograph.errors import HloError
 from hlograph.profiling.kernel_modules import kernel_modules
@@ -18,32 +21,43 @@ if TYPE_CHECKING:
     from hlograph.corpus import Benchmark
 
 _COMMAND = "python -m experiments.plan_times --plans 40 --out runs/times --pack runs/packed"
+_EXTENDED = (
+    "\npython -m experiments.plan_times --seed 1 --plans 60 --out runs/more --pack runs/packed "
+    "--extends datasets/plan_times"
+)
 
 # Digits of numbers, which are noisier than that.
 _DIGITS = 4
 
 
-def pack(folder: Path, benchmarks: "Iterable[Benchmark]", out: Path) -> Facts:
+def pack(
+    folder: Path, benchmarks: "Iterable[Benchmark]", out: Path, extends: Path | None = None
+) -> Facts:
     """Writes the recordings of a run as a data set, with its datasheet.
 
     Args:
         folder: Folder of the run.
         benchmarks: The programs whose recordings are packed.
         out: Folder of the data set.
+        extends: Folder of an earlier data set of the same machine, whose plans are kept; those that
+            the run compiled to the same kernels, with the same flags, are left out.
 
     Returns:
         Numbers of the data set.
 
     Raises:
-        HloError: There are no recordings.
+        HloError: There are no recordings, or the earlier data set is of another machine.
     """
+    made = _made(folder, extends)
+    earlier = plan_times.load(folder=extends) if extends else plan_times.PlanTimes([], [])
+    before = earlier.by_program()
     kernels: dict[str, int] = {}
     rows: dict[str, list[PlanTime]] = {"train": [], "validation": [], "test": []}
     families: dict[str, set[str]] = {split: set() for split in rows}
     for benchmark in benchmarks:
-        found = [
-            _packed(benchmark.name, one, kernels) for one in read(file_of(folder, benchmark.name))
-        ]
+        recordings = read(file_of(folder, benchmark.name))
+        found = [_packed(benchmark.name, one, kernels) for one in recordings]
+        found += _new(before.get(benchmark.name, ()), earlier.kernels, found, kernels)
         rows[benchmark.split] += found
         families[benchmark.split] |= {benchmark.family} if found else set()
     if not any(rows.values()):
@@ -60,11 +74,58 @@ def pack(folder: Path, benchmarks: "Iterable[Benchmark]", out: Path) -> Facts:
         [len(plan.ratios) for plans in rows.values() for plan in plans],
         median(_noise(plan) for plans in rows.values() for plan in plans),
     )
-    write_text_atomically(out / "README.md", datasheet(facts, _COMMAND))
-    # Where the run was on the machine is nobody's business.
-    made = (folder / "made.json").read_text().replace(str(folder), folder.name)
-    write_text_atomically(out / "made.json", made)
+    write_text_atomically(
+        out / "README.md", datasheet(facts, _COMMAND + (_EXTENDED if extends else ""))
+    )
+    write_text_atomically(out / "made.json", json.dumps(made, indent=2) + "\n")
     return facts
+
+
+def _made(folder: Path, extends: Path | None) -> dict[str, Any]:
+    """Returns where a run's recordings are from, and below "extends" those that it extends."""
+    # Where the run was on the machine is nobody's business.
+    made = json.loads((folder / "made.json").read_text().replace(str(folder), folder.name))
+    if extends is None:
+        return made
+    before = json.loads((extends / "made.json").read_text())
+    if before["machine"] != made["machine"]:
+        raise HloError(
+            f"expected a data set of the machine {made['machine']}, got one of "
+            f"{before['machine']} in {extends}: times of two machines do not mix"
+        )
+    made["settings"]["extends"] = extends.name
+    return made | {"extends": before}
+
+
+def _code(plan: PlanTime, kernels: Sequence[str]) -> tuple[object, ...]:
+    """Returns what distinguishes the code of a program's plans: their kernels and flags."""
+    return tuple(sorted(plan.flags.items())), tuple(kernels[one.number] for one in plan.kernels)
+
+
+def _new(
+    plans: Sequence[PlanTime],
+    kernels: Sequence[str],
+    found: Sequence[PlanTime],
+    numbers: dict[str, int],
+) -> list[PlanTime]:
+    """Returns the plans of another data set whose code is new, with kernels as numbered here.
+
+    Args:
+        plans: Plans of one program.
+        kernels: Kernels of their data set.
+        found: Plans of the program in this one.
+        numbers: Numbers of the kernels of this one; new ones are added.
+    """
+    texts = list(numbers)
+    known = {_code(plan, texts) for plan in found}
+    return [_renumbered(p, kernels, numbers) for p in plans if _code(p, kernels) not in known]
+
+
+def _renumbered(plan: PlanTime, kernels: Sequence[str], numbers: dict[str, int]) -> PlanTime:
+    """Returns a plan of another data set with the numbers of kernels in this one."""
+    own = (numbers.setdefault(kernels[one.number], len(numbers)) for one in plan.kernels)
+    pairs = zip(own, plan.kernels, strict=True)
+    return replace(plan, kernels=tuple(one._replace(number=number) for number, one in pairs))
 
 
 def _counts(plans: Sequence[PlanTime], families: int) -> SplitCounts:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import pytest
 
 from experiments.plan_times.__main__ import PlanTimesConfig, main, subjects
 from experiments.plan_times.collecting import collect
-from experiments.plan_times.recording import file_of, read
+from experiments.plan_times.packing import pack
+from experiments.plan_times.recording import append, file_of, read
 from experiments.policies.shipped import checkpoint_location
-from experiments.speed.command import REFUSED
+from experiments.speed.command import REFUSED, save_provenance
 from hlograph import corpus
 from hlograph.corpus import plan_times
+from hlograph.errors import HloError
 from hlograph.programs import Program
 from hlograph.tuning.knobs import Point
 from tests.hlograph.own_machine import own_lock
@@ -72,6 +77,38 @@ def test_recordings_become_a_data_set(recorded, tmp_path):
     assert (out / "made.json").is_file()
     assert {plan.program for plan in found.plans} == {NAME}
     assert any("dot(" in found.kernels[kernel.number] for kernel in found.plans[0].kernels)
+
+
+def test_a_data_set_is_extended(recorded, tmp_path):
+    folder, _, _ = recorded
+    benchmarks = [corpus.benchmark(NAME)]
+    save_provenance(PlanTimesConfig(), folder)
+    pack(folder, benchmarks, tmp_path / "one")
+    # Another run, which had one of these plans and another one.
+    other = tmp_path / "other"
+    first, *_ = found = list(read(file_of(folder, NAME)))
+    text = first.module.replace(" tanh(", " sine(")
+    for one in (first, replace(first, module=text, point=Point.of({"flags x": "y"}))):
+        append(file_of(other, NAME), one)
+    save_provenance(PlanTimesConfig(), other)
+    facts = pack(other, benchmarks, tmp_path / "both", tmp_path / "one")
+    before, both = (
+        plan_times.load(folder=tmp_path / "one"),
+        plan_times.load(folder=tmp_path / "both"),
+    )
+    assert facts.splits["train"].plans == len(both.plans) == len(found) + 1
+    kept = [plan for plan in both.plans if plan.decisions in [p.decisions for p in before.plans]]
+    for plan in before.plans:
+        (same,) = [one for one in kept if one.decisions == plan.decisions]
+        texts = [both.kernels[kernel.number] for kernel in same.kernels]
+        assert texts == [before.kernels[kernel.number] for kernel in plan.kernels]
+        assert same.ratios == plan.ratios
+    made = json.loads((tmp_path / "both" / "made.json").read_text())
+    assert made["extends"]["machine"] == made["machine"]
+    made["machine"]["cpu"] = "another"
+    (tmp_path / "one" / "made.json").write_text(json.dumps(made))
+    with pytest.raises(HloError, match="do not mix"):
+        pack(other, benchmarks, tmp_path / "refused", tmp_path / "one")
 
 
 def test_families_take_turns():
