@@ -43,7 +43,7 @@ def offered(
     *,
     predict: bool = False,
     sweeps: bool = False,
-    unswept: Collection[str] = (),
+    excluded: Collection[str] = (),
 ) -> list[Candidate]:
     """Returns what a state offers: rewrites, then sweeps.
 
@@ -51,19 +51,24 @@ def offered(
         found: Rewrites, as ``Module.rewrites`` lists them.
         limit: Largest number of candidates to return.
         predict: See ``chosen``.
-        sweeps: True to offer the sweep of each rule that applies at two places or more, at most
-            as many as half of the limit, those of the most places.
-        unswept: Names of rules without a sweep.
+        sweeps: True to offer the sweeps of two places or more (``sweeps_of``), at most as many as
+            half of the limit, those of the most places.
+        excluded: Places that are not offered, nor sweeps that have them.
 
     Returns:
         The candidates; each kind in the order in which the rewrites were found.
     """
+    allowed = [one for one in found if one.place not in excluded]
     if not sweeps:
-        return list(chosen(found, limit, predict=predict))
-    every = [one for one in sweeps_of(found) if one.rule not in unswept]
+        return list(chosen(allowed, limit, predict=predict))
+
+    def may_run(sweep: Sweep) -> bool:
+        return not any(one.place in excluded for one in (sweep, *sweep.rewrites))
+
+    every = list(filter(may_run, sweeps_of(found)))
     most = set(sorted(every, key=lambda one: -len(one.rewrites))[: limit // 2])
     taken = [one for one in every if one in most]
-    return [*chosen(found, limit - len(taken), predict=predict), *taken]
+    return [*chosen(allowed, limit - len(taken), predict=predict), *taken]
 
 
 def chosen(found: Sequence[Rewrite], limit: int, *, predict: bool = False) -> list[Rewrite]:

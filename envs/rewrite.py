@@ -30,7 +30,8 @@ class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
     ``Discrete(max_candidates + 1)``. Action i applies ``env.candidates[i]``; the last action stops.
     The mask is 0 where there is no candidate, and for a candidate that failed in this state. Where
     more rewrites apply than there are actions, rules take turns (``envs.candidates.chosen``). With
-    ``sweeps``, a candidate may also be a rule at all places where it applies, in one step.
+    ``sweeps``, a candidate may also be a rule at all places where it applies, or where that leaves
+    fewer instructions, in one step.
 
     ## Observation space
     A ``Dict``. ``graph`` and ``candidate_links`` together are X-RLflow's meta-graph: a node for
@@ -66,8 +67,8 @@ class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
     ==================  ===========================================================================
     Key                 Value
     ==================  ===========================================================================
-    ``step_name``       Place of the rewrite, such as ``algebraic(add.1)``, or ``algebraic(*)`` for
-                        a sweep; "masked" for a masked action.
+    ``step_name``       Place of the rewrite, such as ``algebraic(add.1)``, or ``algebraic(*)`` and
+                        ``algebraic(-)`` for sweeps; "masked" for a masked action.
     ``step_time``       Seconds of applying the rewrite and of listing the rewrites that apply
                         afterwards.
     ``size``            Number of instructions, the same as ``op_count``.
@@ -87,9 +88,8 @@ class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
         predict: True if candidates have a feature of their predicted seconds, and those that save
             the most are offered where there are too many. The default leaves the observations as
             the policies that come with the project were trained on.
-        sweeps: True to offer, beside the rewrites, the sweep of each rule that applies at two
-            places or more: a step that takes it everywhere (``Module.sweep``). Episodes take a
-            tenth of the steps.
+        sweeps: True to offer, beside the rewrites, the sweeps of two places or more
+            (``Module.sweep``). Episodes take a tenth of the steps.
         max_candidates: Largest number of candidates in one state.
         reward: A name of ``envs.rewards.REWARDS`` or a callable.
         horizon: Number of steps after which an episode is truncated.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -56,16 +56,16 @@ class RewriteEpisode(CandidateEpisode):
         """Names of the passes that prepared the benchmark, and places of the rewrites."""
         return [*self._prepare, *self.step_names]
 
-    def offer(self, found: list[Rewrite], unswept: Collection[str] = ()) -> None:
+    def offer(self, found: Sequence[Rewrite], excluded: Collection[str] = ()) -> None:
         """Chooses the candidates of the present state, and sets the mask.
 
         Args:
             found: All rewrites that apply.
-            unswept: Names of rules whose sweeps are not offered.
+            excluded: Places that are not offered.
         """
-        self.num_applicable = len(found)
+        self.num_applicable = sum(one.place not in excluded for one in found)
         self.candidates = arrays.offered(
-            found, self._limit, predict=self._predict, sweeps=self._sweeps, unswept=unswept
+            found, self._limit, predict=self._predict, sweeps=self._sweeps, excluded=excluded
         )
         self._unmask(len(self.candidates))
 

@@ -14,7 +14,6 @@ from hlograph.isolation.pass_call import listing, noted
 from hlograph.isolation.quarantine import Quarantine
 from hlograph.transforms.rewriting import Rewrite
 from hlograph.transforms.rules import Rule
-from hlograph.transforms.sweeping import sweep_place
 
 
 class RewriteRunner:
@@ -39,12 +38,7 @@ class RewriteRunner:
     def list_candidates(self, episode: RewriteEpisode) -> None:
         """Lists the rewrites that apply to the module of an episode, in the order of the rules."""
         excluded = self._quarantine.passes_at(episode.benchmark)
-        found = self._find(self._rules, episode, excluded)
-        allowed = [rewrite for rewrite in found if rewrite.place not in excluded]
-        # A sweep would try a place that ended a process, too.
-        unswept = {one.name for one in self._rules if sweep_place(one.name) in excluded}
-        unswept.update(rewrite.rule for rewrite in found if rewrite.place in excluded)
-        episode.offer(allowed, unswept)
+        episode.offer(self._find(self._rules, episode, excluded), excluded)
 
     def apply(self, episode: RewriteEpisode, action: int) -> StepResult:
         """Applies a candidate to the module of an episode; masks it if that fails.

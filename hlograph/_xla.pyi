@@ -118,9 +118,10 @@ def work(module: Module) -> list[tuple[int, float]]:
 def apply(module: Module, rule: Rule, instruction: str, other: str) -> bool:
     """Applies one; returns False if it does not apply."""
 
-def sweep(module: Module, rule: Rule) -> int:
+def sweep(module: Module, rule: Rule, fewer: bool) -> int:
     """
-    Applies a rule at all places where it applies now; returns at how many.
+    Applies a rule at all places where it applies now, or with fewer=True at those where that
+    leaves fewer instructions; returns at how many.
     """
 
 class Module:

@@ -185,7 +185,7 @@ class RewriteTrainConfig(CandidateTrainConfig):
     rules: tuple[str, ...] = ()
     """Rules to rewrite by, by name; none is `hlograph.rules.general`."""
     sweeps: bool = False
-    """True to offer, beside single rewrites, each rule at all of its places as one step."""
+    """True to offer, beside single rewrites, a rule at all of its places as one step."""
     max_candidates: int = 64
     """Largest number of rewrites and sweeps that are offered in one state."""
     play_horizon: int = 500

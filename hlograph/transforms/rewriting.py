@@ -5,8 +5,9 @@
     >>> best = min(module.rewrites(), key=lambda rewrite: rewrite.op_count)
     >>> module.apply(best)
 
-``Module.sweep(rule)`` applies a rule at all places where it applies now. As a step of a plan or a
-trajectory a sweep is the place ``"algebraic(*)"``.
+``Module.sweep(rule)`` applies a rule at all places where it applies now, or at those where that
+leaves fewer instructions. As a step of a plan or a trajectory, a sweep is the place
+``"algebraic(*)"`` or ``"algebraic(-)"``.
 
 To find out where a rule applies, it is tried on copies of the module. So for XLA's rules the code
 of XLA's pass itself decides, and the changes are counted, not estimated.
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 EVERYWHERE = "*"
 """In the place of an instruction: all places where a rule applies."""
+
+FEWER = "-"
+"""In the place of an instruction: all places where a rule leaves fewer instructions."""
 
 # Names of instructions contain no commas, brackets or spaces.
 _PLACE = re.compile(r"([^(),\s]+)\(([^(),\s]+)(?:, ([^(),\s]+))?\)")
@@ -177,8 +181,8 @@ def apply_rewrite(module: _xla.Module, rewrite: Place | str) -> None:
     """
     place = rewrite if isinstance(rewrite, str) else rewrite.place
     name, instruction, other = _parts(place)
-    if instruction == EVERYWHERE:
-        applied = sweep_module(module, name) > 0
+    if instruction in (EVERYWHERE, FEWER):
+        applied = sweep_module(module, name, fewer=instruction == FEWER) > 0
     else:
         try:
             applied = native().apply(module, rules[name]._native, instruction, other)
@@ -190,12 +194,13 @@ def apply_rewrite(module: _xla.Module, rewrite: Place | str) -> None:
         )
 
 
-def sweep_module(module: _xla.Module, rule: Rule | str) -> int:
+def sweep_module(module: _xla.Module, rule: Rule | str, *, fewer: bool = False) -> int:
     """Applies a rule at all places of a module where it applies now; see ``Module.sweep``.
 
     Args:
         module: The module.
         rule: The rule, or its name.
+        fewer: True for the places where that leaves fewer instructions.
 
     Returns:
         The number of places.
@@ -206,9 +211,10 @@ def sweep_module(module: _xla.Module, rule: Rule | str) -> int:
     """
     (chosen,) = _pick([rule])
     try:
-        return native().sweep(module, chosen)
+        return native().sweep(module, chosen, fewer)
     except PassError as error:
-        raise RewriteError(f"{chosen.name}({EVERYWHERE}) failed: {error}") from error
+        where = FEWER if fewer else EVERYWHERE
+        raise RewriteError(f"{chosen.name}({where}) failed: {error}") from error
 
 
 def _parts(place: str) -> tuple[str, str, str]:

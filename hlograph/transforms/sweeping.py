@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlograph.errors import RewriteError
-from hlograph.transforms.rewriting import EVERYWHERE, Place, Rewrite
+from hlograph.transforms.rewriting import EVERYWHERE, FEWER, Place, Rewrite
 
 if TYPE_CHECKING:
     from hlograph.module import Module
@@ -22,7 +22,7 @@ _TRIED, _LEAST_SAVED, _ROUNDS = 6, 0.01, 12
 
 @dataclass(frozen=True, slots=True)
 class Sweep(Place):
-    """A rule at all places where it applies now, as one step.
+    """A rule at all places where it applies now, or leaves fewer instructions, as one step.
 
     The changes are those of its rewrites, added up. Each was counted by itself, so where one takes
     the place of another, the sweep changes less.
@@ -67,13 +67,8 @@ class Sweep(Place):
         return f"{self.place} {self.op_count:+d}"
 
 
-def sweep_place(rule: str) -> str:
-    """Returns the sweep of a rule as text that ``Module.apply`` takes, such as ``algebraic(*)``."""
-    return Place(rule, EVERYWHERE, None).place
-
-
 def sweeps_of(found: Sequence[Rewrite]) -> list[Sweep]:
-    """Returns the sweeps of the rules that apply at two places or more.
+    """Returns the sweeps of two places or more, those of a rule one behind the other.
 
     Args:
         found: Rewrites, as ``Module.rewrites`` lists them.
@@ -81,11 +76,13 @@ def sweeps_of(found: Sequence[Rewrite]) -> list[Sweep]:
     by_rule: dict[str, list[Rewrite]] = {}
     for rewrite in found:
         by_rule.setdefault(rewrite.rule, []).append(rewrite)
-    return [
-        Sweep(rule, EVERYWHERE, None, tuple(several))
-        for rule, several in by_rule.items()
-        if len(several) > 1
-    ]
+    sweeps = []
+    for rule, several in by_rule.items():
+        fewer = [one for one in several if one.op_count < 0]
+        sweeps.append(Sweep(rule, EVERYWHERE, None, tuple(several)))
+        if len(fewer) < len(several):
+            sweeps.append(Sweep(rule, FEWER, None, tuple(fewer)))
+    return [sweep for sweep in sweeps if len(sweep.rewrites) > 1]
 
 
 def sweep(

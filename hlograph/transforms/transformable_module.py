@@ -127,7 +127,7 @@ class TransformableModule(ModuleView):
         Args:
             rewrite: A rewrite or place that ``rewrites`` or ``places`` listed, also before other
                 rewrites were applied; or a place as text, such as ``"algebraic(add.1)"``, or
-                ``"algebraic(*)"`` for a sweep.
+                ``"algebraic(*)"`` or ``"algebraic(-)"`` for a sweep.
 
         Raises:
             RewriteError: The rewrite does not apply (any more), or XLA returned an error; the
@@ -138,7 +138,7 @@ class TransformableModule(ModuleView):
         with self._lock:
             apply_rewrite(self._native, rewrite)
 
-    def sweep(self, rule: Rule | str) -> int:
+    def sweep(self, rule: Rule | str, *, fewer: bool = False) -> int:
         """Applies a rule at all places where it applies now, in the order of the module.
 
         A place where it does not apply any more, after those before it, is left out. Places that
@@ -148,6 +148,7 @@ class TransformableModule(ModuleView):
 
         Args:
             rule: A rule of ``hlograph.rules`` or its name.
+            fewer: True for the places where the rewrite by itself leaves fewer instructions.
 
         Returns:
             The number of places; 0 if the rule applies nowhere, and the module is as it was.
@@ -157,7 +158,7 @@ class TransformableModule(ModuleView):
             UnknownNameError: No rule has this name.
         """
         with self._lock:
-            return sweep_module(self._native, rule)
+            return sweep_module(self._native, rule, fewer=fewer)
 
     def _run_pipeline(self, pipeline: Pipeline) -> bool:
         # On a copy, so that a failure half-way leaves this module as it was.

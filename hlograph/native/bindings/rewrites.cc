@@ -44,11 +44,11 @@ bool Apply(Module& module, const Rule& rule, const std::string& instruction,
   return ValueOrThrow(std::move(applied), ErrorKind::kPass);
 }
 
-int64_t Sweep(Module& module, const Rule& rule) {
+int64_t Sweep(Module& module, const Rule& rule, bool fewer) {
   absl::StatusOr<int64_t> count;
   {
     nb::gil_scoped_release release;
-    count = module.Sweep(rule);
+    count = module.Sweep(rule, fewer);
   }
   return ValueOrThrow(std::move(count), ErrorKind::kPass);
 }
@@ -112,8 +112,10 @@ void BindRewrites(nb::module_& m) {
       nb::arg("module"), "Returns the work of one run: features and their amounts.");
   m.def("apply", &Apply, nb::arg("module"), nb::arg("rule"), nb::arg("instruction"),
         nb::arg("other"), "Applies one; returns False if it does not apply.");
-  m.def("sweep", &Sweep, nb::arg("module"), nb::arg("rule"),
-        "Applies a rule at all places where it applies now; returns at how many.");
+  m.def(
+      "sweep", &Sweep, nb::arg("module"), nb::arg("rule"), nb::arg("fewer"),
+      "Applies a rule at all places where it applies now, or with fewer=True at those where that\n"
+      "leaves fewer instructions; returns at how many.");
 }
 
 }  // namespace hlograph

@@ -396,9 +396,13 @@ absl::StatusOr<bool> Module::Apply(const Rule& rule, const std::string& instruct
   });
 }
 
-absl::StatusOr<int64_t> Module::Sweep(const Rule& rule) {
+absl::StatusOr<int64_t> Module::Sweep(const Rule& rule, bool fewer) {
   std::lock_guard<std::mutex> lock(mutex_);
-  const std::vector<Rewrite> places = LockedRewrites({&rule});
+  std::vector<Rewrite> places = LockedRewrites({&rule});
+  if (fewer) {
+    const auto more = [](const Rewrite& place) { return place.added >= place.removed; };
+    places.erase(std::remove_if(places.begin(), places.end(), more), places.end());
+  }
   return LockedApply(rule,
                      [&](xla::HloModule* clone) { return hlograph::Sweep(clone, rule, places); });
 }

@@ -94,9 +94,10 @@ class Module {
   // Applies one; returns false if it does not apply. After an error the module is as it was before.
   absl::StatusOr<bool> Apply(const Rule& rule, const std::string& instruction,
                              const std::string& other);
-  // Applies a rule at all places where it applies now, and returns at how many; see sweep.h. After
-  // an error the module is as it was before.
-  absl::StatusOr<int64_t> Sweep(const Rule& rule);
+  // Applies a rule at all places where it applies now, or with `fewer` at those where that leaves
+  // fewer instructions, and returns at how many; see sweep.h. After an error the module is as it
+  // was before.
+  absl::StatusOr<int64_t> Sweep(const Rule& rule, bool fewer);
 
   // Calls `function(const xla::HloModule&)` while no pass runs.
   template <typename Function>

@@ -7,7 +7,7 @@ from hlograph import Module
 from hlograph.errors import RewriteError, UnknownNameError
 from hlograph.transforms.rewriting import find_rewrites
 from hlograph.transforms.steps import take_step
-from hlograph.transforms.sweeping import sweep, sweep_place, sweeps_of
+from hlograph.transforms.sweeping import sweep, sweeps_of
 from tests.hlograph.transforms.small_programs import small_programs
 
 NESTED = """
@@ -71,7 +71,7 @@ def test_places_that_a_sweep_makes_are_left_alone(nested):
 
 def test_a_sweep_is_a_step_by_name(nested):
     other = nested.clone()
-    assert take_step(nested, sweep_place("inline"))
+    assert take_step(nested, "inline(*)")
     assert other.sweep(hlograph.rules["inline"]) == 4
     assert nested.fingerprint() == other.fingerprint()
     with pytest.raises(RewriteError, match=r"inline\(\*\) does not apply"):
@@ -79,6 +79,22 @@ def test_a_sweep_is_a_step_by_name(nested):
     assert nested.sweep("inline") == 0
     with pytest.raises(UnknownNameError, match="did you mean inline"):
         nested.sweep("inlin")
+
+
+def test_a_sweep_may_keep_to_places_that_leave_fewer_instructions(program):
+    module, other = program.clone(), program.clone()
+    for rule in ("inline", "algebraic", "merge"):
+        before = module.op_count
+        places = sweep(other, rule, lambda rewrite: rewrite.op_count < 0)
+        assert module.sweep(rule, fewer=True) == len(places)
+        assert module.fingerprint() == other.fingerprint()
+        assert module.op_count < before or not places
+    fewer = {one.rule for one in sweeps_of(program.rewrites()) if one.instruction == "-"}
+    for rule in fewer:
+        one, other = program.clone(), program.clone()
+        one.apply(f"{rule}(-)")
+        other.sweep(rule, fewer=True)
+        assert one.fingerprint() == other.fingerprint()
 
 
 def test_a_plan_may_have_sweeps_as_steps(nested):
