@@ -80,7 +80,8 @@ def play(
             "policies that decide about times are methods of hlograph.optimize"
         )
     module = source if isinstance(source, Module) else Module.read(source)
-    request = EnvRequest([NamedModule(_NAME, lambda: module)], Quarantine(), FlightRecorder())
+    benchmarks = [NamedModule(_NAME, lambda: module)]
+    request = EnvRequest(benchmarks, Quarantine(), FlightRecorder(), learns=False)
     envs = Lockstep(kind, [kind.env_maker(request)()])
     outcome = play_samples(envs, network.eval(), _NAME, samples, seed, stop_above)
     result = module.clone()

@@ -191,6 +191,8 @@ class RewriteTrainConfig(CandidateTrainConfig):
     play_horizon: int = 500
     """Rewrites in an episode of validation and of the final table. In training, episodes are cut
     earlier, by the horizon."""
+    patience: int | None = None
+    """Steps without a smaller module after which such an episode ends; None is no limit."""
     reward: RewriteReward = "log-drop"
     """Reward of the policy. run-time measures each new state, final-run-time the last one of each
     episode; both take far longer than the others."""

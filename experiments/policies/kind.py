@@ -102,6 +102,11 @@ class PolicyKind(ABC, Generic[C]):
         return None
 
     @property
+    def patience(self) -> int | None:
+        """Steps without a smaller module after which a played episode ends; None is no limit."""
+        return None
+
+    @property
     def timed(self) -> bool:
         """True if rewards are measured run times of programs that have to run."""
         return False

@@ -27,6 +27,8 @@ class PlayedEpisode:
     """Run time of the last state, if it was measured."""
     reward: float = 0.0
     """Sum of the rewards."""
+    idle: int = 0
+    """Number of steps since the module was the smallest so far."""
 
     def record(self, info: Mapping[str, Any], reward: float = 0.0) -> None:
         """Adds one step, from its info and reward."""
@@ -35,6 +37,7 @@ class PlayedEpisode:
         if info["step_name"] in (None, STOP):
             return
         self.calls += 1
+        self.idle = 0 if info["size"] < min(self.sizes) else self.idle + 1
         if info["changed"]:
             self.steps.append(info["step_name"])
             self.sizes.append(info["size"])

@@ -88,6 +88,11 @@ class RewritingKind(PolicyKind[RewriteTrainConfig]):
         return self.config.ppo
 
     @property
+    def patience(self) -> int | None:
+        """Steps without a smaller module after which a played episode ends."""
+        return self.config.patience
+
+    @property
     def timed(self) -> bool:
         """True if the reward is measured run time."""
         return self.config.reward in ("run-time", "final-run-time")

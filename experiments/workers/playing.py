@@ -124,6 +124,7 @@ class _Player:
         seconds: float | None = None,
     ) -> None:
         self._envs, self._policy, self._stop_above = envs, policy, stop_above
+        self._patience = envs.kind.patience
         self._table = StateTable(policy)
         self._device = next(policy.parameters()).device
         self._deadline = math.inf if seconds is None else time.monotonic() + seconds
@@ -163,7 +164,8 @@ class _Player:
             for n, after in self._envs.step(actions).items():
                 episodes[n].record(after.info, after.reward)
                 running[n] = after.state
-                if after.terminated or after.truncated:
+                given_up = self._patience is not None and episodes[n].idle >= self._patience
+                if after.terminated or after.truncated or given_up:
                     del running[n]
         return episodes
 

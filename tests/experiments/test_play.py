@@ -4,6 +4,9 @@ import pytest
 
 import hlograph
 from experiments.play import play
+from experiments.policies.checkpoint import load_policy
+from experiments.policies.rewriting import RewritingKind
+from experiments.policies.shipped import checkpoint_location
 from hlograph import corpus
 
 
@@ -21,6 +24,21 @@ def test_the_result_is_a_smaller_module_that_computes_the_same(policy, module):
     assert played.module.equivalent_to(module)
     assert len(played.passes) <= played.calls
     assert module.fingerprint() == before
+
+
+def test_episodes_are_as_long_as_in_evaluations(module, monkeypatch):
+    horizons = []
+    make = RewritingKind.env_maker
+
+    def noted(self, request):
+        made = make(self, request)
+        horizons.append(made().get_wrapper_attr("horizon"))
+        return made
+
+    monkeypatch.setattr(RewritingKind, "env_maker", noted)
+    play("rewrites", module)
+    kind, _ = load_policy(checkpoint_location("rewrites"))
+    assert horizons == [kind.config.play_horizon]
 
 
 def test_more_episodes_are_never_worse(module):

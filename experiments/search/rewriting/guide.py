@@ -77,6 +77,8 @@ class RewriteGuide:
         self._space, self._limit, self._sweeps = space, config.max_candidates, config.sweeps
         self.horizon = config.play_horizon
         """Rewrites of an episode, as in the policy's evaluations."""
+        self.patience = config.patience
+        """Rewrites without a better state after which an episode ends; None is no limit."""
         _, self._policy = trained.build()
         self._table = StateTable(self._policy)
         self._judged: dict[RewriteNode, tuple[int, Judgement]] = {}
@@ -170,6 +172,7 @@ def policy_episode(space: RewriteSpace, random: np.random.Generator, guide: Rewr
     """
     node = space.root
     tried: defaultdict[RewriteNode, set[str]] = defaultdict(set)
+    best, idle = space.value(node), 0
     for _ in range(guide.horizon):
         # A rewrite tried here before would only lead back, as in ``playing.Played``.
         rewrite = guide.judge(node).greedy(tried[node])
@@ -177,3 +180,6 @@ def policy_episode(space: RewriteSpace, random: np.random.Generator, guide: Rewr
             return
         tried[node].add(rewrite.place)
         node = space.step(node, rewrite.place)
+        best, idle = (value, 0) if (value := space.value(node)) < best else (best, idle + 1)
+        if idle == guide.patience:
+            return
