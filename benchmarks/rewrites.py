@@ -16,6 +16,7 @@ from envs import RewriteEnv
 from hlograph.module import Module
 from hlograph.timing.runs import without_collector
 from hlograph.transforms.rewriting import Rewrite, find_rewrites
+from hlograph.transforms.sweeping import sweep
 
 TITLE = "Listing rewrites"
 STEPS = 10
@@ -93,6 +94,8 @@ def _listings(of: Subject, settings: Settings, aim: Aim | None) -> Iterator[Figu
     module = of.module
     changed = module.clone()
     changed.run("dce")
+    listed = module.clone()
+    listed.rewrites()
     # Each turn of both goes to the same states.
     again, anew, applied = (Rewritten(module, settings.seed) for _ in range(3))
     calls = {
@@ -105,6 +108,8 @@ def _listings(of: Subject, settings: Settings, aim: Aim | None) -> Iterator[Figu
             lambda ready: find_rewrites(ready._native, None, reuse=False), prepare=anew.next
         ),
         "apply": Call(lambda drawn: drawn[0].apply(drawn[1]), prepare=applied.draw),
+        "sweep": Call(lambda ready: ready.sweep(*_RULE), prepare=listed.clone),
+        "one by one": Call(lambda ready: sweep(ready, *_RULE), prepare=listed.clone),
     }
     found = interleaved(calls, settings.rounds, settings.budget)
 
@@ -122,6 +127,8 @@ def _listings(of: Subject, settings: Settings, aim: Aim | None) -> Iterator[Figu
     yield ratio("from nothing / after a rewrite", "anew", "again")
     yield ms("apply", "apply")
     yield ratio("apply / clone", "apply", "clone")
+    yield ms("sweep of the rule", "sweep")
+    yield ratio("its places one by one / sweep", "one by one", "sweep")
 
 
 def _steps(of: Subject, settings: Settings) -> Iterator[Figure]:

@@ -90,7 +90,8 @@ class RewritingKind(PolicyKind[RewriteTrainConfig]):
     @property
     def patience(self) -> int | None:
         """Steps without a smaller module after which a played episode ends."""
-        return self.config.patience
+        # Run time is measured where an episode ends by itself.
+        return None if self.timed else self.config.patience
 
     @property
     def timed(self) -> bool:

@@ -31,22 +31,31 @@ GNN_PRESETS: dict[str, GNNTrainConfig] = {
     "quick": GNNTrainConfig(),
     "full": GNNTrainConfig(**_FULL),
 }
+# What a sweep is worth may show many steps later, when single rewrites follow.
+_REWRITE_PPO = PPOConfig(gamma=0.97)
 REWRITE_PRESETS: dict[str, RewriteTrainConfig] = {
-    # A module takes about half as many rewrites as it has instructions: episodes are long.
     "quick": RewriteTrainConfig(
         total_steps=24_000,
-        num_envs=8,
-        horizon=100,
-        evaluations=3,
+        num_envs=16,
+        horizon=60,
+        play_horizon=300,
+        patience=30,
+        evaluations=5,
+        train_op_limit=500,
         validation_count=16,
         test_count=24,
+        sweeps=True,
+        ppo=_REWRITE_PPO,
     ),
     "full": replace(
         RewriteTrainConfig(**_FULL),
         train_op_limit=2_000,
         test_op_limit=4_000,
-        horizon=200,
-        play_horizon=4_000,
+        horizon=100,
+        play_horizon=1_000,
+        patience=50,
+        sweeps=True,
+        ppo=_REWRITE_PPO,
     ),
 }
 FUSION_PRESETS: dict[str, FusionTrainConfig] = {
