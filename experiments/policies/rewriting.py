@@ -52,10 +52,10 @@ def encode(observation: Mapping[str, Any], info: Mapping[str, Any]) -> State:
 def _choice(candidate: Candidate) -> Choice:
     rewrites = rewrites_of(candidate)
     touched = {
-        "instruction": [one.instruction for one in rewrites],
-        "gone": [name for one in rewrites for name in one.gone],
+        "instruction": tuple(one.instruction for one in rewrites),
+        "gone": tuple(name for one in rewrites for name in one.gone),
     }
-    if others := [one.other for one in rewrites if one.other is not None]:
+    if others := tuple(one.other for one in rewrites if one.other is not None):
         touched["other"] = others
     facts = {
         "instructions": candidate.op_count,

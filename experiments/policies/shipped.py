@@ -9,12 +9,13 @@ from hlograph.storage.locations import Location, as_location, is_file, is_url
 
 FOLDER = Path(__file__).parents[2] / "models" / "shipped"
 _KINDS = {
-    ("gnn", "log-drop", 0.02): "gnn",
-    ("gnn", "log-drop", 0.1): "gnn-brief",
-    ("op_counts", "log-drop", 0.02): "op-counts",
-    ("rewrites", "log-drop", None): "rewrites",
-    ("rewrites", "cost-drop", None): "rewrites-cost",
-    ("tuning", None, 0.2): "tuning",
+    ("gnn", "log-drop", 0.02, None): "gnn",
+    ("gnn", "log-drop", 0.1, None): "gnn-brief",
+    ("op_counts", "log-drop", 0.02, None): "op-counts",
+    ("rewrites", "log-drop", None, None): "rewrites",
+    ("rewrites", "log-drop", None, True): "sweeps",
+    ("rewrites", "cost-drop", None, None): "rewrites-cost",
+    ("tuning", None, 0.2, None): "tuning",
 }
 KINDS = tuple(_KINDS.values())
 """First parts of the names of policies."""
@@ -28,17 +29,18 @@ def kind_of(policy: str, settings: Mapping[str, Any]) -> str:
 
     Args:
         policy: Name of its ``PolicyKind``.
-        settings: Settings of its training. Another reward, or another price of calls, gives
-            another name.
+        settings: Settings of its training. Another reward, another price of calls, and sweeps
+            give another name.
 
     Raises:
         ValueError: No such policy comes with the project.
     """
-    found = _KINDS.get((policy, settings.get("reward"), settings.get("call_cost")))
+    sweeps = settings.get("sweeps") or None
+    found = _KINDS.get((policy, settings.get("reward"), settings.get("call_cost"), sweeps))
     if found is None:
         raise ValueError(
             f"expected a policy that was trained as {', '.join(KINDS)}, got {policy} with reward "
-            f"{settings.get('reward')}, call_cost {settings.get('call_cost')}"
+            f"{settings.get('reward')}, call_cost {settings.get('call_cost')}, sweeps {sweeps}"
         )
     return found
 
