@@ -108,8 +108,8 @@ def _listings(of: Subject, settings: Settings, aim: Aim | None) -> Iterator[Figu
             lambda ready: find_rewrites(ready._native, None, reuse=False), prepare=anew.next
         ),
         "apply": Call(lambda drawn: drawn[0].apply(drawn[1]), prepare=applied.draw),
-        "sweep": Call(lambda ready: ready.sweep(*_RULE), prepare=listed.clone),
-        "one by one": Call(lambda ready: sweep(ready, *_RULE), prepare=listed.clone),
+        "sweep": Call(lambda ready: ready.sweep(_RULE[0]), prepare=listed.clone),
+        "one by one": Call(lambda ready: sweep(ready, _RULE[0]), prepare=listed.clone),
     }
     found = interleaved(calls, settings.rounds, settings.budget)
 

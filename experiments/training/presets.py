@@ -36,11 +36,11 @@ _REWRITE_PPO = PPOConfig(gamma=0.97)
 REWRITE_PRESETS: dict[str, RewriteTrainConfig] = {
     "quick": RewriteTrainConfig(
         total_steps=24_000,
-        num_envs=16,
+        num_envs=8,
         horizon=60,
         play_horizon=300,
         patience=30,
-        evaluations=5,
+        evaluations=6,
         train_op_limit=500,
         validation_count=16,
         test_count=24,
