@@ -39,7 +39,10 @@ class EvaluateConfig:
 
     checkpoint: Annotated[str, tyro.conf.Positional]
     """Path or URL, or the name of one that comes with the project: gnn, gnn-brief, op-counts,
-    rewrites or rewrites-cost."""
+    sweeps, rewrites or rewrites-cost."""
+    then: tuple[str, ...] = ()
+    """Policies that go on, one after the other, from what the one before leaves; by name or path.
+    All play as many episodes."""
     benchmarks: tuple[str, ...] = ()
     """Modules to play on: globs, which select in the split, or names, files, folders and URLs,
     which are taken whatever the split. None is the whole split."""
@@ -86,10 +89,10 @@ class EvaluateConfig:
         """
         if self.samples < 1:
             raise ValueError(f"--samples: expected at least 1 episode, got {self.samples}")
-        if self.beam is not None and (self.beam < 1 or self.samples > 1):
+        if self.beam is not None and (self.beam < 1 or self.samples > 1 or self.then):
             raise ValueError(
-                f"--beam: expected at least 1 pass call, and no --samples beside it; got "
-                f"{self.beam} and {self.samples}"
+                f"--beam: expected at least 1 pass call, and no --samples or --then beside it; got "
+                f"{self.beam}, {self.samples} and {self.then}"
             )
         if not 0 < self.stop_above <= 1:
             raise ValueError(
@@ -146,11 +149,20 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
         if not references:
             raise HloError("no benchmark is left: " + "; ".join(left_out))
         left = list(references)
+        how = (config.samples, config.seed, config.stop_above, config.seconds)
         if config.beam is None:
-            how = (config.samples, config.seed, config.stop_above, config.seconds)
             trial = play.trial(group, left, *how, keep_losses=True)
         else:
             trial = beam_trial(play, group, left, config.beam)
+        left_out += play.left_out
+    costs = [training_cost(checkpoint)]
+    for name in config.then:
+        following = Checkpoint.load(checkpoint_location(name))
+        costs.append(training_cost(following))
+        with player(following, folder, config.checks, *pool) as play:
+            left = [outcome.benchmark for outcome in trial.outcomes]
+            trial = play.trial(group, left, *how, keep_losses=True, before=trial)
+            left_out += play.left_out
     played = {outcome.benchmark: references[outcome.benchmark] for outcome in trial.outcomes}
     if not played:
         raise HloError("no benchmark is left: " + "; ".join(left_out))
@@ -161,7 +173,7 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
         references=played,
         trials=[trial],
         best_known=known_of(played),
-        notes=[training_cost(checkpoint), *left_out, *play.left_out],
+        notes=[*costs, *left_out],
     )
 
 
@@ -195,6 +207,8 @@ def table(study: "Study") -> str:
     (trial,) = study.trials
     played = [kind for kind in KINDS.values() if trial.method.startswith(kind.label)]
     step_noun = max(played, key=lambda kind: len(kind.label)).step_noun
+    if study.settings.get("then"):
+        step_noun = "steps"
     result = Result.of(
         study.references, {trial.method: trial.outcomes}, {trial.method: trial.checks}
     )

@@ -51,6 +51,7 @@ class Player:
         stop_above: float = STOP_ABOVE,
         seconds: float | None = None,
         keep_losses: bool = False,
+        before: Trial | None = None,
     ) -> Trial:
         """Plays the policy on benchmarks, one after the other, and checks the results.
 
@@ -63,6 +64,8 @@ class Player:
             seconds: Wall time for each benchmark; the best state until then is its result.
                 None is no limit.
             keep_losses: True if benchmarks that cost their worker are left out.
+            before: Trial of another policy on these benchmarks, from whose results this one goes
+                on; the result has the steps, calls and seconds of both.
 
         Returns:
             The trial, whose seed is that of the training.
@@ -71,6 +74,7 @@ class Player:
             WorkerLostError: A benchmark cost its worker, and losses are not kept.
         """
         parameters = parameters_of(self.policy)
+        first = {} if before is None else {one.benchmark: one for one in before.outcomes}
         tasks = [
             PlaySamples(
                 kind=self.kind.name,
@@ -80,10 +84,13 @@ class Player:
                 seed=seed,
                 stop_above=stop_above,
                 seconds=seconds,
+                before=first[name].passes if name in first else (),
             )
             for name in names
         ]
         method = self.method(samples, stop_above)
+        if before is not None:
+            method = f"{before.method}, then {method}"
         results = self.runner.run(tasks, "an evaluation", keep_losses=keep_losses, progress=method)
         played = []
         for name, result in zip(names, results, strict=True):
@@ -92,6 +99,10 @@ class Player:
             else:
                 played.append(result)
         outcomes, taken = [outcome for outcome, _ in played], [s for _, s in played]
+        if before is not None:
+            earlier = dict(zip(first, before.seconds, strict=True))
+            taken = [s + earlier[o.benchmark] for o, s in zip(outcomes, taken, strict=True)]
+            outcomes = [replace(o, calls=o.calls + first[o.benchmark].calls) for o in outcomes]
         return self.checked(method, group, outcomes, taken)
 
     def checked(

@@ -3,11 +3,12 @@
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
 import hlograph
+from envs.benchmarks import NamedModule
 from envs.run_times import RUN_TIMES, Start
 from experiments.outcomes.benchmarks import REFERENCES, Reference, load, measured
 from experiments.outcomes.evaluation import Check, Outcome
@@ -93,21 +94,29 @@ class PlaySamples(Task):
     """See ``experiments.policies.greedy.likeliest``."""
     seconds: float | None = None
     """Wall time after which no further step is taken; None is no limit."""
+    before: tuple[str, ...] = ()
+    """Steps of another policy, which come first; the outcome has them, too."""
 
     def do(self, worker: RolloutWorker) -> tuple[Outcome, float]:
         """Returns the outcome, and the seconds that it took once the module was read."""
         kind, policy = worker.policy(self.kind, self.parameters)
-        load(self.benchmark)
+        module = load(self.benchmark)
+        size = module.op_count
+        benchmark: str | NamedModule = self.benchmark
+        if self.before:
+            worker.recorder.begin(f"steps that were taken before, on {self.benchmark}".encode())
+            for step in self.before:
+                take_step(module, step)
+            benchmark = NamedModule(self.benchmark, lambda: module)
         # Knowledge of earlier plays in this worker would shorten the time, by an unknown amount.
-        make_env = worker.env_maker(
-            kind, [self.benchmark], self.quarantine, fresh=True, learns=False
-        )
+        make_env = worker.env_maker(kind, [benchmark], self.quarantine, fresh=True, learns=False)
         num_envs = min(self.samples, worker.config.envs_per_task)
         with lockstep(kind, make_env, num_envs) as envs:
             begun = time.perf_counter()
             how = (self.samples, self.seed, self.stop_above, self.seconds)
             outcome = play_samples(envs, policy, self.benchmark, *how)
-            return outcome, time.perf_counter() - begun
+            seconds = time.perf_counter() - begun
+        return replace(outcome, start=size, passes=(*self.before, *outcome.passes)), seconds
 
 
 @dataclass(frozen=True)

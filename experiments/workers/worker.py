@@ -70,7 +70,7 @@ class RolloutWorker:
     def env_maker(
         self,
         kind: PolicyKind,
-        benchmarks: Sequence[str],
+        benchmarks: Sequence[str | NamedModule],
         quarantine: Quarantine,
         *,
         fresh: bool = False,
@@ -80,7 +80,7 @@ class RolloutWorker:
 
         Args:
             kind: Kind of the policy that plays.
-            benchmarks: Names of the benchmarks.
+            benchmarks: Names of the benchmarks, or these themselves.
             quarantine: Passes and rewrites that are not tried.
             fresh: True for environments that share no knowledge with others.
             learns: True if rewards are used.
@@ -88,12 +88,14 @@ class RolloutWorker:
         named = self._resolved(benchmarks)
         return kind.env_maker(EnvRequest(named, quarantine, self.recorder, fresh, learns))
 
-    def _resolved(self, benchmarks: Sequence[str]) -> Sequence[NamedModule]:
+    def _resolved(self, benchmarks: Sequence[str | NamedModule]) -> Sequence[NamedModule]:
         """Returns benchmarks by name, which are looked up once for all tasks of a run."""
-        benchmarks = tuple(benchmarks)
-        if benchmarks not in self._named:
-            self._named = {benchmarks: resolve_benchmarks(benchmarks)}
-        return self._named[benchmarks]
+        names = tuple(one for one in benchmarks if isinstance(one, str))
+        if len(names) < len(benchmarks):
+            return resolve_benchmarks(benchmarks)
+        if names not in self._named:
+            self._named = {names: resolve_benchmarks(names)}
+        return self._named[names]
 
 
 def make_rollout_worker(config: TrainConfig, recorder: FlightRecorder) -> RolloutWorker:

@@ -89,6 +89,29 @@ def test_an_episode_may_stop_early(checkpoint, names, tmp_path):
         _config(checkpoint, names, stop_above=0.0)
 
 
+def test_a_policy_goes_on_from_what_another_one_leaves(checkpoint, tmp_path):
+    few = corpus.load("diverse", split="validation", max_op_count=120)
+    names = [b.name for b in sorted(few, key=lambda b: -b.op_count)[:2]]
+    first = evaluate(_config(checkpoint, names), tmp_path).trials[0]
+    study = evaluate(_config(checkpoint, names, then=("sweeps",)), tmp_path)
+    (trial,) = study.trials
+    assert trial.method == "op counts, then GNN on rewrites"
+    for before, after, seconds in zip(first.outcomes, trial.outcomes, trial.seconds, strict=True):
+        assert after.start == before.start
+        assert after.op_count <= before.op_count
+        assert after.passes[: len(before.passes)] == before.passes
+        assert after.calls > before.calls
+        assert seconds > 0
+    assert any(
+        len(after.passes) > len(b.passes)
+        for b, after in zip(first.outcomes, trial.outcomes, strict=True)
+    )
+    assert all(check.problem is None for check in trial.checks)  # all steps lead to its op count
+    steps = sum(outcome.calls for outcome in trial.outcomes)
+    assert f"op counts, then GNN on rewrites: {steps} steps" in table(study)
+    assert len([note for note in study.notes if "seed" in note]) == 2
+
+
 def test_a_beam_that_the_policy_guides(checkpoint, names, tmp_path):
     config = _config(checkpoint, names[:1], beam=40)
     (trial,) = evaluate(config, tmp_path).trials
@@ -170,7 +193,8 @@ def test_what_cannot_be_evaluated_is_told(arguments, message, checkpoint, capsys
     ("arguments", "message"),
     [
         (["--samples", "0"], "at least 1 episode, got 0"),
-        (["--beam", "9", "--samples", "2"], "got 9 and 2"),
+        (["--beam", "9", "--samples", "2"], "got 9, 2 and ()"),
+        (["--beam", "9", "--then", "sweeps"], "no --samples or --then"),
         (["--beam", "0"], "at least 1 pass call"),
         (
             ["--benchmarks", "a/b/c", "--split", "train", "--count", "3"],

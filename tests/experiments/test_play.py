@@ -16,7 +16,7 @@ def module() -> hlograph.Module:
     return max(few, key=lambda b: (b.op_count - (b.op_count_xla_simplify or 0), b.name)).load()
 
 
-@pytest.mark.parametrize("policy", ["gnn", "op-counts", "rewrites"])
+@pytest.mark.parametrize("policy", ["gnn", "op-counts", "rewrites", "sweeps"])
 def test_the_result_is_a_smaller_module_that_computes_the_same(policy, module):
     before = module.fingerprint()
     played = play(policy, module)
@@ -39,6 +39,17 @@ def test_episodes_are_as_long_as_in_evaluations(module, monkeypatch):
     play("rewrites", module)
     kind, _ = load_policy(checkpoint_location("rewrites"))
     assert horizons == [kind.config.play_horizon]
+
+
+def test_policies_go_on_from_each_other(module):
+    first = play("gnn", module)
+    both = play(["gnn", "sweeps"], module)
+    second = play("sweeps", first.module)
+    assert both.start == module.op_count
+    assert both.op_count == both.module.op_count == second.op_count <= first.op_count
+    assert both.passes == first.passes + second.passes
+    assert both.calls == first.calls + second.calls
+    assert both.module.equivalent_to(module)
 
 
 def test_more_episodes_are_never_worse(module):
