@@ -103,7 +103,7 @@ PROGRAMS: dict[str, Program] = {
     "distribution/carried.py": Program(reason="tests/distribution runs it", bare=False),
     "experiments.evaluate": Program(
         _flags("--samples 1 --checks 0 --workers in-process"),
-        part=_flags("--op-limit 700 --count 1"),
+        part=_flags("--op-limit 800 --count 1"),
         quick=True,
         bare=False,
         split="test-unseen",
