@@ -42,6 +42,7 @@ def policy(checkpoint: str, program: Program, numerics: Numerics) -> Method:
 gnn = partial(policy, "gnn")
 op_counts = partial(policy, "op-counts")
 rewrites = partial(policy, "rewrites")
+sweeps = partial(policy, "sweeps")
 
 
 def _plans(checkpoint: str, program: Program, numerics: Numerics) -> Iterator[Plan]:

@@ -1,0 +1,38 @@
+"""Policies for few instructions as methods that propose plans."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from experiments.search import plan_methods
+from hlograph.errors import HloError
+from hlograph.plans.transforming import apply_steps
+from hlograph.programs import Program
+
+
+def _sums(x: jax.Array) -> jax.Array:
+    return sum((x * 1.0 + 0.0) @ x.T for _ in range(3))
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return Program.of(jax.jit(_sums).lower(jnp.ones((8, 8))))
+
+
+def test_a_policy_proposes_one_plan_that_leaves_fewer_instructions(program):
+    method = plan_methods.sweeps(program, "close")
+    plan = method.ask()
+    assert plan is not None
+    assert plan.method == "policy: sweeps"
+    assert plan.fingerprint == program.fingerprint
+    module = program.module()
+    before = module.clone()
+    apply_steps(module, plan.steps)
+    assert module.op_count < before.op_count
+    assert module.equivalent_to(before)
+    assert method.ask() is None
+
+
+def test_a_policy_that_is_not_there_is_named(program):
+    with pytest.raises(HloError, match="no-such-policy"):
+        plan_methods.policy("no-such-policy", program, "close").ask()
