@@ -189,8 +189,9 @@ class Race:
     def _take(self, outcome: Outcome, new: bool = True) -> None:
         if new:
             outcome = replace(outcome, when=round(self._elapsed(), 3))
+        self.outcomes.append(outcome)  # first, as Ctrl-C may come while the disk is waited for
+        if new:
             self.measurements.add(outcome)
-        self.outcomes.append(outcome)
         self._proposers.tell(outcome)
         if outcome.thorough and outcome.measured is None and not outcome.accident:
             # Its speed is no standard for others.

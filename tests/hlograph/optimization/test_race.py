@@ -312,6 +312,24 @@ def test_methods_are_closed_after_the_search(cache):
     assert len(closed) == 1
 
 
+def test_ctrl_c_while_an_outcome_is_written_does_not_lose_it(cache, monkeypatch):
+    job = _job()
+    measurements = Measurements(key_of(job))
+    pressed = [KeyboardInterrupt]
+
+    def interrupt(file):
+        if pressed:
+            raise pressed.pop()
+
+    monkeypatch.setattr("hlograph.optimization.measurements.os.fsync", interrupt)
+    found = Race(job, methods([f"{HERE}:endless"]), 60.0, measurements)
+    found.run()
+    assert found.interrupted
+    assert [one.plan.digest for one in found.outcomes] == [
+        one.plan.digest for one in measurements.read()
+    ]
+
+
 def test_a_method_may_wait_for_outcomes_of_others():
     waiting, widths = f"{HERE}:waiting", f"{HERE}:widths"
     proposers = Proposers(_job(), methods([waiting, widths]))
