@@ -8,6 +8,10 @@ compiled, timed beside jaxlib's default and profiled; its outputs are not compar
 interrupted goes on with --out FOLDER, also with more plans. With --pack FOLDER the recordings
 become a data set that ``hlograph.corpus.plan_times`` loads, with --extends beside those of an
 earlier data set.
+
+    python -m experiments.plan_times --set diverse --plans 10 --out runs/more-kernels
+
+records programs of another set of the corpus, whose kernels are others.
 """
 
 import sys
@@ -22,6 +26,7 @@ import tyro
 
 from experiments.speed.command import run_in_folder, save_provenance
 from experiments.speed.programs import Split
+from hlograph.corpus.shipped import CorpusSet
 
 if TYPE_CHECKING:
     from hlograph.corpus import Benchmark
@@ -32,7 +37,10 @@ class PlanTimesConfig:
     """Settings of a run."""
 
     programs: tuple[str, ...] = ("*",)
-    """Names or globs of programs of the speed set."""
+    """Names or globs of programs."""
+    set: CorpusSet = "speed"
+    """Set of the corpus. Of sets other than ``speed`` the split ``train`` is taken, without the
+    families that are in other splits of ``speed``."""
     split: Split | None = None
     """Split of the speed set; None takes all."""
     per_family: int | None = None
@@ -58,25 +66,6 @@ class PlanTimesConfig:
     """Folder of the recordings; None makes one under runs/."""
 
 
-def subjects(config: PlanTimesConfig) -> "list[Benchmark]":
-    """Returns the programs of a run, those of each family far apart.
-
-    Raises:
-        HloError: There is none.
-    """
-    from experiments.plan_times.collecting import is_short
-    from experiments.speed.programs import chosen_programs
-
-    chosen = chosen_programs(config.split, config.programs, config.per_family)
-    short = [b for b in chosen if is_short(b.name, config.max_ms, config.max_compile_seconds)]
-    before = Counter[str]()
-    turns: list[tuple[int, str, Benchmark]] = []
-    for benchmark in short:
-        turns.append((before[benchmark.family], benchmark.name, benchmark))
-        before[benchmark.family] += 1
-    return [benchmark for _, _, benchmark in sorted(turns, key=lambda turn: turn[:2])]
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Makes the run that a command line asks for.
 
@@ -92,11 +81,13 @@ def _run(config: PlanTimesConfig, folder: Path) -> list[str]:
     from tqdm import tqdm
 
     from experiments.plan_times.collecting import collect
+    from experiments.plan_times.recorder import MakeRecorder
+    from experiments.plan_times.subjects import subjects
     from experiments.policies.shipped import checkpoint_location
     from hlograph.errors import HloError
     from hlograph.programs import Program
 
-    chosen = subjects(config)
+    chosen = subjects(config.set, config.split, config.programs, config.per_family)
     policy = checkpoint_location(config.policy) if config.policy else None
     save_provenance(config, folder)
     counts = Counter[str]()
@@ -104,7 +95,8 @@ def _run(config: PlanTimesConfig, folder: Path) -> list[str]:
     def one(benchmark: "Benchmark") -> Counter[str]:
         try:
             program = Program.of(benchmark.load())
-            return collect(benchmark.name, program, config.plans, config.seed, folder, policy)
+            recorder = MakeRecorder(program, config.max_ms / 1e3, config.max_compile_seconds)
+            return collect(benchmark.name, recorder, config.plans, config.seed, folder, policy)
         except HloError as error:
             return Counter({f"{benchmark.name}: {error}": 1})
 
@@ -126,9 +118,9 @@ def _run(config: PlanTimesConfig, folder: Path) -> list[str]:
 def _packed(folder: Path, out: Path, extends: Path | None) -> str:
     """Writes the data set, and returns a sentence about it."""
     from experiments.plan_times.packing import pack
-    from hlograph import corpus
+    from experiments.plan_times.subjects import all_subjects
 
-    facts = pack(folder, corpus.load("speed"), out, extends)
+    facts = pack(folder, all_subjects(), out, extends)
     plans = sum(one.plans for one in facts.splits.values())
     return f"{plans:,} plans and {facts.kernels:,} distinct kernels are in {out}"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import functools
 import json
 from collections import Counter, deque
 from collections.abc import Sequence
@@ -14,12 +12,10 @@ from typing import Any
 from experiments.plan_times.recorder import MakeRecorder, Record, Unchanged
 from experiments.plan_times.recording import Recording, append, file_of, read
 from experiments.search.tuning.deciding import DecidingSearcher, Decisions
-from hlograph.corpus import shipped
 from hlograph.errors import HloError, WorkerLostError
 from hlograph.isolation import Limits, OneWorker
 from hlograph.plans import Plan
-from hlograph.programs import Program
-from hlograph.storage.locations import Location, join, read_bytes
+from hlograph.storage.locations import Location
 from hlograph.transforms.rules import rules
 from hlograph.tuning.knobs import Knob, Point
 from hlograph.tuning.questions import KnobsAt, PlanBy
@@ -35,20 +31,6 @@ _PRELOADED = ("experiments.plan_times.recorder",)
 _MOST_WASTED = 3
 
 
-@functools.cache
-def _times() -> dict[str, tuple[float, float]]:
-    """Returns the milliseconds of a run and the seconds of a compilation, by program."""
-    text = read_bytes(join(shipped.root(), "speed/times.csv")).decode()
-    rows = [row for row in csv.DictReader(text.splitlines()) if not row["error"]]
-    return {row["name"]: (float(row["ms"]), float(row["compile_s"])) for row in rows}
-
-
-def is_short(name: str, most_ms: float, most_compile_seconds: float) -> bool:
-    """Returns True if a program of the speed set runs and compiles in little time."""
-    ms, compile_seconds = _times().get(name, (float("inf"), float("inf")))
-    return ms <= most_ms and compile_seconds <= most_compile_seconds
-
-
 class RecordedSpace:
     """The space of a program, whose knobs are those of its default compilation.
 
@@ -56,15 +38,13 @@ class RecordedSpace:
     does not have decide nothing.
 
     Args:
-        worker: The worker process.
+        knobs: These knobs.
+        steps: Values of one more knob: steps in front of the compilation.
     """
 
-    def __init__(self, worker: OneWorker) -> None:
-        knobs = _asked(worker, KnobsAt(Point()))
-        steps = tuple(dict.fromkeys(_steps(worker)))
-        if steps:
-            knobs = [Knob(STEPS, steps, about="rules"), *knobs]
-        self._knobs: list[Knob] = knobs
+    def __init__(self, knobs: Sequence[Knob], steps: Sequence[str]) -> None:
+        values = tuple(dict.fromkeys(steps))
+        self._knobs = [*([Knob(STEPS, values, about="rules")] if values else []), *knobs]
 
     def knobs(self, point: Point) -> Sequence[Knob]:
         """Returns the knobs, whatever point is asked about."""
@@ -74,7 +54,7 @@ class RecordedSpace:
 
 def collect(
     name: str,
-    program: Program,
+    make: MakeRecorder,
     plans: int,
     seed: int,
     folder: Path,
@@ -87,7 +67,7 @@ def collect(
 
     Args:
         name: Name of the program.
-        program: The program.
+        make: Makes the function that records, in a worker process.
         plans: Number of recordings.
         seed: Seed of the searches.
         folder: Folder of the run.
@@ -95,16 +75,20 @@ def collect(
 
     Returns:
         Numbers of points that were recorded, made no new code, or failed, by reason.
+
+    Raises:
+        HloError: The program does not compile, or takes too long.
     """
     file, counts = file_of(folder, name), Counter[str]()
     known = list(read(file))
     with ExitStack() as stack:
-        worker = stack.enter_context(closing(OneWorker(MakeRecorder(program), _LIMITS, _PRELOADED)))
+        worker = stack.enter_context(closing(OneWorker(make, _LIMITS, _PRELOADED)))
+        knobs = _asked(worker, KnobsAt(Point()))
         if policy:
-            decisions = Decisions(program, "close", "policy", policy)
+            decisions = Decisions(make.program, "close", "policy", policy)
             searchers = deque[Searcher]([stack.enter_context(closing(DecidingSearcher(decisions)))])
         else:
-            space = RecordedSpace(worker)
+            space = RecordedSpace(knobs, _steps(worker))
             # A run that goes on draws other points than it did before.
             seeds = seed + 1000 * len(known)
             searchers = deque[Searcher]([Random(space, seeds), Evolution(space, seeds)])

@@ -32,6 +32,7 @@ for kernel in plan.kernels:
 - `train.jsonl.zst`, `validation.jsonl.zst`, `test.jsonl.zst`: a line for each plan, with the
   fields of `hlograph.corpus.plan_times.PlanTime`. The splits are those of the set `speed` ([its
   datasheet](../README.md#the-set-of-programs-to-be-made-faster)), and have no family in common.
+  In `train` are also programs of other sets of the corpus, none of a family of the other splits.
 - `kernels.jsonl.zst`: the text of each distinct kernel, as a module of its own: its operands as
   parameters, and all that it calls. Names are numbers, so that equal kernels have equal texts.
   Values of large constants are left out. Loops and branches whose bodies have kernels of their
@@ -46,15 +47,16 @@ for kernel in plan.kernels:
 ## Collection
 
 ```sh
-{command}
+{commands}
 ```
 
-Made with the settings, versions and on the machine of `made.json`. Random search and evolution
-over the program's knobs propose the plans in turns; so fast plans are more frequent than among
-random ones. Each plan was compiled by jaxlib and run in turns with the default in one process:
-{least} to {most} turns of 3 ms or more, whose ratios are all kept. Then it was profiled: seconds
-of kernels are shares of a run by XLA's profiler, scaled to add up to a run. Programs that take
-more than 12 ms, or a second to compile, were left out. Inputs were random.
+`--pack` and `--extends` put what was recorded beside what was there. Made with the settings,
+versions and on the machine of `made.json`. Random search and evolution over the program's knobs
+propose the plans in turns; so fast plans are more frequent than among random ones. Each plan was
+compiled by jaxlib and run in turns with the default in one process: {least} to {most} turns of 3 ms
+or more, whose ratios are all kept. Then it was profiled: seconds of kernels are shares of a run by
+XLA's profiler, scaled to add up to a run. Programs that take more than 12 ms, or a second to
+compile, were left out. Inputs were random.
 
 ## Limits
 
@@ -97,12 +99,12 @@ class Facts(NamedTuple):
     noise: float
 
 
-def datasheet(facts: Facts, command: str) -> str:
+def datasheet(facts: Facts, commands: Sequence[str]) -> str:
     """Returns the datasheet as Markdown.
 
     Args:
         facts: Numbers of the data set.
-        command: Command that makes it.
+        commands: Commands that recorded it, from old to new.
     """
     rows = [
         f"| {name} | {one.programs} | {one.families} | {one.plans:,} | {one.kernel_times:,} |"
@@ -114,7 +116,7 @@ def datasheet(facts: Facts, command: str) -> str:
         splits="\n".join(rows),
         kernels=facts.kernels,
         bytes=facts.bytes / 1e6,
-        command=command,
+        commands="\n".join(commands),
         least=min(facts.turns),
         most=max(facts.turns),
         noise=facts.noise,

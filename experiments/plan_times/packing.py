@@ -1,7 +1,7 @@
 """Packing of recordings as the data set that ``hlograph.corpus.plan_times`` loads."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -19,12 +19,6 @@ from hlograph.storage.atomic_write import write_bytes_atomically, write_text_ato
 
 if TYPE_CHECKING:
     from hlograph.corpus import Benchmark
-
-_COMMAND = "python -m experiments.plan_times --plans 40 --out runs/times --pack runs/packed"
-_EXTENDED = (
-    "\npython -m experiments.plan_times --seed 1 --plans 60 --out runs/more --pack runs/packed "
-    "--extends datasets/plan_times"
-)
 
 # Digits of numbers, which are noisier than that.
 _DIGITS = 4
@@ -74,9 +68,7 @@ def pack(
         [len(plan.ratios) for plans in rows.values() for plan in plans],
         median(_noise(plan) for plans in rows.values() for plan in plans),
     )
-    write_text_atomically(
-        out / "README.md", datasheet(facts, _COMMAND + (_EXTENDED if extends else ""))
-    )
+    write_text_atomically(out / "README.md", datasheet(facts, _commands(made)))
     write_text_atomically(out / "made.json", json.dumps(made, indent=2) + "\n")
     return facts
 
@@ -95,6 +87,12 @@ def _made(folder: Path, extends: Path | None) -> dict[str, Any]:
         )
     made["settings"]["extends"] = extends.name
     return made | {"extends": before}
+
+
+def _commands(made: Mapping[str, Any]) -> list[str]:
+    """Returns the commands that recorded a data set, from old to new."""
+    earlier = made.get("extends")
+    return [*(_commands(earlier) if earlier else []), made["command"]]
 
 
 def _code(plan: PlanTime, kernels: Sequence[str]) -> tuple[object, ...]:

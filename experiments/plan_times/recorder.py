@@ -1,5 +1,6 @@
 """The worker process that compiles, times and profiles plans of one program."""
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,34 +46,50 @@ class Unchanged(NamedTuple):
 
 @dataclass(frozen=True)
 class MakeRecorder:
-    """Makes the function that records plans of one program; can be pickled."""
+    """Makes the function that records plans of one program; can be pickled.
+
+    Args:
+        program: The program.
+        max_seconds: Seconds that its run may take by default.
+        max_compile_seconds: Seconds that its compilation may take.
+    """
 
     program: Program
+    max_seconds: float = math.inf
+    max_compile_seconds: float = math.inf
 
     def __call__(self, recorder: FlightRecorder) -> "Recorder":
         """Returns the function, in the worker process."""
-        return Recorder(self.program, recorder)
+        return Recorder(self, recorder)
 
 
 class Recorder:
     """Records plans of one program, and answers questions about its space.
 
     Args:
-        program: The program.
+        settings: The program and what it may take.
         recorder: Records each operation that may end the process.
 
     Raises:
-        HloError: jaxlib does not compile the program.
+        HloError: jaxlib does not compile the program, or it takes too long.
     """
 
-    def __init__(self, program: Program, recorder: FlightRecorder) -> None:
+    def __init__(self, settings: MakeRecorder, recorder: FlightRecorder) -> None:
+        program = settings.program
         self._program, self._recorder = program, recorder
         self._looker = Looker(program, "close", recorder)
         self._inputs = Samples(program, None, 0).usual[0].inputs
         with lock.compiling():
-            self._default = self._run(compile_program(program))
+            begun = time.perf_counter()
+            executable = compile_program(program)
+            compile_seconds = time.perf_counter() - begun
+            if compile_seconds > settings.max_compile_seconds:
+                raise HloError(f"left out: compiles longer than {settings.max_compile_seconds:g} s")
+            self._default = self._run(executable)
             self._default.seconds()
             self._default_seconds = self._default.seconds()
+            if self._default_seconds > settings.max_seconds:
+                raise HloError(f"left out: runs longer than {1e3 * settings.max_seconds:g} ms")
         self._known: dict[object, float] = {}
 
     def __call__(self, question: Question | Record) -> Any:

@@ -28,12 +28,24 @@ def chosen_programs(
     """
     from hlograph import corpus
 
-    chosen = corpus.load("speed", split).filter(
-        lambda b: any(fnmatchcase(b.name, pattern) for pattern in patterns)
-    )
+    chosen = matching(corpus.load("speed", split), patterns, per_family)
     if not chosen:
         where = f"split {split}" if split else "the speed set"
         raise HloError(f"no program of {where} matches {' '.join(patterns)}")
+    return chosen
+
+
+def matching(
+    programs: "BenchmarkSet", patterns: Sequence[str], per_family: int | None
+) -> "BenchmarkSet":
+    """Returns the programs whose names match.
+
+    Args:
+        programs: The programs to choose from.
+        patterns: Names or globs, one of which a program must match.
+        per_family: Number of programs of each family; None takes all.
+    """
+    chosen = programs.filter(lambda b: any(fnmatchcase(b.name, one) for one in patterns))
     if per_family is None:
         return chosen
     taken = set(names_per_family(chosen, per_family))

@@ -118,7 +118,7 @@ PROGRAMS: dict[str, Program] = {
     "experiments.report": Program(reason="tests/experiments/report runs it on known studies"),
     "experiments.plan_times": Program(
         _flags("--plans 2 --out OUT/times --pack OUT/packed"),
-        part=_flags("--programs pairwise-distance/broadcast/*"),
+        part=_flags("--programs pairwise-distance/broadcast/* loss/fenchel-young/grad"),
         corpus_set="speed",
     ),
     "experiments.search": Program(

@@ -9,10 +9,12 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from experiments.plan_times.__main__ import PlanTimesConfig, main, subjects
+from experiments.plan_times.__main__ import PlanTimesConfig, main
 from experiments.plan_times.collecting import collect
 from experiments.plan_times.packing import pack
+from experiments.plan_times.recorder import MakeRecorder
 from experiments.plan_times.recording import append, file_of, read
+from experiments.plan_times.subjects import all_subjects, subjects
 from experiments.policies.shipped import checkpoint_location
 from experiments.speed.command import REFUSED, save_provenance
 from hlograph import corpus
@@ -31,11 +33,11 @@ NAME = next(b.name for b in corpus.load("speed", "train"))
 def recorded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("recorded")
     program = Program.of(jax.jit(lambda x: jnp.tanh(x @ x).sum(0)).lower(jnp.ones((64, 64))))
-    counts = collect(NAME, program, 2, 0, folder)
+    counts = collect(NAME, MakeRecorder(program), 2, 0, folder)
     file = file_of(folder, NAME)
     with file.open("a") as opened:
         opened.write('{"point": {}, "fl')  # a run that was killed
-    more = collect(NAME, program, 3, 0, folder)
+    more = collect(NAME, MakeRecorder(program), 3, 0, folder)
     return folder, counts, more
 
 
@@ -57,7 +59,7 @@ def test_each_plan_is_recorded_once(recorded):
 def test_plans_of_a_policy_are_recorded(tmp_path):
     program = Program.of(corpus.benchmark("selection/last-sorted/b16-n8192").load())
     policy = checkpoint_location("tuning")
-    counts = collect(NAME, program, 2, 0, tmp_path, policy)
+    counts = collect(NAME, MakeRecorder(program), 2, 0, tmp_path, policy)
     default, decided = read(file_of(tmp_path, NAME))
     assert counts["recorded"] == 2
     assert default.point == Point()
@@ -112,10 +114,33 @@ def test_a_data_set_is_extended(recorded, tmp_path):
 
 
 def test_families_take_turns():
-    chosen = subjects(PlanTimesConfig(split="train", max_ms=12))
+    chosen = subjects("speed", "train", ["*"], None)
     first = [benchmark.family for benchmark in chosen[:20]]
     assert len(set(first)) == len(first)
     assert {benchmark.split for benchmark in chosen} == {"train"}
+
+
+def test_programs_of_other_sets_are_of_no_held_out_family():
+    others = subjects("diverse", None, ["*"], 2)
+    assert len(others) > 50
+    assert {benchmark.set for benchmark in others} == {"diverse"}
+    assert {benchmark.split for benchmark in others} == {"train"}
+    held_out = corpus.load("speed", ["validation", "test"])
+    assert not {b.family for b in others} & {b.family for b in held_out}
+    assert {b.name for b in others} < {b.name for b in all_subjects()}
+    with pytest.raises(HloError, match="no program of the set diverse"):
+        subjects("diverse", "test", ["*"], None)
+
+
+@pytest.mark.parametrize(
+    ("limits", "refusal"),
+    [({"max_seconds": 1e-9}, "runs longer"), ({"max_compile_seconds": 1e-9}, "compiles longer")],
+)
+def test_programs_that_take_long_are_left_out(limits, refusal, tmp_path):
+    program = Program.of(jax.jit(jnp.sin).lower(jnp.ones(8)))
+    with pytest.raises(HloError, match=refusal):
+        collect(NAME, MakeRecorder(program, **limits), 2, 0, tmp_path)
+    assert not any(tmp_path.iterdir())
 
 
 def test_an_unknown_program_is_refused(tmp_path, capsys):

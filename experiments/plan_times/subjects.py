@@ -1,0 +1,54 @@
+"""Programs whose plans are recorded."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from experiments.speed.programs import Split, chosen_programs, matching
+from hlograph import corpus
+from hlograph.corpus.shipped import CorpusSet
+from hlograph.errors import HloError
+
+if TYPE_CHECKING:
+    from hlograph.corpus import Benchmark, BenchmarkSet
+
+
+def subjects(
+    set: CorpusSet, split: Split | None, patterns: Sequence[str], per_family: int | None
+) -> "list[Benchmark]":
+    """Returns programs of the corpus, those of each family far apart.
+
+    Args:
+        set: Set of the corpus. All programs of a set other than ``speed`` are of the data set's
+            split ``train``.
+        split: Split of the data set; None takes all.
+        patterns: Names or globs, one of which a program must match.
+        per_family: Number of programs of each family; None takes all.
+
+    Raises:
+        HloError: There is none.
+    """
+    if set == "speed":
+        chosen = chosen_programs(split, patterns, per_family)
+    else:
+        others = _outside_speed().filter(lambda b: b.set == set and split in (None, b.split))
+        chosen = matching(others, patterns, per_family)
+    if not chosen:
+        raise HloError(f"no program of the set {set} matches {' '.join(patterns)}")
+    before = Counter[str]()
+    turns: list[tuple[int, str, Benchmark]] = []
+    for benchmark in chosen:
+        turns.append((before[benchmark.family], benchmark.name, benchmark))
+        before[benchmark.family] += 1
+    return [benchmark for _, _, benchmark in sorted(turns, key=lambda turn: turn[:2])]
+
+
+def all_subjects() -> "list[Benchmark]":
+    """Returns all programs that may be in the data set, of any set of the corpus."""
+    return [*corpus.load("speed"), *_outside_speed()]
+
+
+def _outside_speed() -> "BenchmarkSet":
+    """Returns training programs of families that no held-out program of the speed set is of."""
+    held_out = {benchmark.family for benchmark in corpus.load("speed", ("validation", "test"))}
+    return corpus.load(split="train").filter(lambda b: b.family not in held_out)
