@@ -95,6 +95,10 @@ class TrainConfig:
     as long. Otherwise a seed repeats its results on CPUs of the same kind only."""
     out: Path | None = None
     """Folder for checkpoints, logs and results; by default a new one under runs/."""
+    start: str | None = None
+    """Checkpoint of a policy to train further: a path or URL, or the name of one that comes with
+    the project. It imitates nothing again, and is kept unless validation finds a better one. None
+    starts with random weights."""
     resume: str | None = None
     """Run folder (or a checkpoint in it) to continue; other flags then change its settings. The
     URL of a run is copied to the folder --out, and continued there."""
@@ -103,7 +107,7 @@ class TrainConfig:
 
     @property
     def given_policies(self) -> Mapping[PolicyName, str]:
-        """Checkpoints (paths or URLs) of policies that are compared with instead of trained."""
+        """Checkpoints of policies that are compared with instead of trained."""
         return {}
 
 
@@ -153,7 +157,8 @@ class GNNTrainConfig(OpCountTrainConfig):
     gat_ppo: PPOConfig = field(default_factory=PPOConfig)
     """PPO of the GNN policy."""
     baseline: str | None = None
-    """Checkpoint (path or URL) of an op-count policy to compare with, instead of training one."""
+    """Checkpoint of an op-count policy to compare with, instead of training one: a path or URL, or
+    the name of one that comes with the project."""
 
     @property
     def given_policies(self) -> Mapping[PolicyName, str]:

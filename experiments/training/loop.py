@@ -23,6 +23,7 @@ from experiments.training.log import IterationReport, TrainingLog, flat_settings
 from experiments.training.recorded_steps import RecordedSteps
 from experiments.workers.progress import phase_bar
 from experiments.workers.task_runner import TaskRunner
+from hlograph.errors import HloError
 from models.cloning import clone_behaviour
 from models.config import CloningConfig
 from models.ppo import PPO
@@ -64,10 +65,12 @@ class Training:
         measure: Quantity by which logs compare results with references.
         runner: Runs the tasks of the workers.
         judge: Measures results on the validation benchmarks, in place of the kind's score.
+        start: Checkpoint whose policy is trained further, if it is of this kind.
 
     Raises:
         DamagedFileError: There are checkpoints in the folder, and none is whole.
         ValueError: The checkpoint there is of other networks or passes.
+        HloError: That to start from is.
     """
 
     def __init__(
@@ -78,6 +81,7 @@ class Training:
         measure: Measure,
         runner: TaskRunner,
         judge: Judge | None = None,
+        start: Checkpoint | None = None,
     ) -> None:
         self._kind, self._config, self._runner = kind, kind.config, runner
         self._splits, self._judge = splits, judge
@@ -86,7 +90,9 @@ class Training:
         self._ppo = PPO(kind.new_policy(), kind.ppo, self._config.threads)
         self._iteration = self._steps = 0
         self._files = CheckpointFiles(folder)
-        self._resume()
+        self._starts = False
+        if not self._resume() and start is not None and start.kind == kind.name:
+            self._start_from(start)
         self._saved = self._take()
         self._log = TrainingLog(folder, kind.actions, measure, after=self._steps)
 
@@ -114,6 +120,8 @@ class Training:
         config = self._config
         if self._imitated is None:
             self._imitate()
+        elif self._starts:
+            self._validate()  # The policy that training has to improve on.
         bar = tqdm(
             total=config.total_steps,
             initial=self._steps,
@@ -259,14 +267,23 @@ class Training:
             self._best,
         )
 
-    def _resume(self) -> None:
-        """Continues from the newest checkpoint in the folder, if there is one."""
+    def _resume(self) -> bool:
+        """Continues from the newest checkpoint in the folder; returns False if there is none."""
         checkpoint = self._files.load()
         if checkpoint is None:
-            return
+            return False
         if checkpoint.kind != self._kind.name:
             raise ValueError(f"the checkpoint is of {checkpoint.kind}, not {self._kind.name}")
         checkpoint.restore(self._kind, self._ppo)
         self._iteration, self._steps = checkpoint.iteration, checkpoint.steps
         self._imitated, self._best = checkpoint.imitated, checkpoint.best
         self._runner.quarantine = self._runner.quarantine.with_pairs(checkpoint.quarantine)
+        return True
+
+    def _start_from(self, start: Checkpoint) -> None:
+        """Takes the policy of a checkpoint of another run."""
+        try:
+            start.load_into(self._kind, self._ppo.policy, start.kept())
+        except ValueError as error:
+            raise HloError(f"the policy to start from does not fit: {error}") from error
+        self._imitated, self._starts = start.imitated or 0, True

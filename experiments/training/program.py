@@ -23,10 +23,11 @@ from experiments.policies.config_json import to_json
 from experiments.workers.startup import prepare_process
 from hlograph.errors import HloError
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
-from hlograph.storage.locations import as_location, is_url
+from hlograph.storage.locations import is_url
 
 if TYPE_CHECKING:
     from experiments.outcomes.evaluation import Outcome
+    from experiments.policies.checkpoint import Checkpoint
     from experiments.policies.kind import PolicyKind
     from experiments.training.final_tables import FinalTable
     from experiments.training.loop import Splits
@@ -97,6 +98,7 @@ def _train_and_compare(config: TrainConfig, folder: Path, make_worker: "MakeWork
 
     given = _given(config)
     kinds = [policy_kind(name, config) for name in config.kinds]
+    start = _start(config)
     table, splits = _table(kinds), _splits(config)
     with pool_of(config, make_worker or make_rollout_worker) as pool:
         runner = TaskRunner(config, pool, folder)
@@ -110,7 +112,9 @@ def _train_and_compare(config: TrainConfig, folder: Path, make_worker: "MakeWork
                 outcomes[kind.name] = runner.play(kind.name, given[kind.name], splits.test, what)
             else:
                 judge = partial(table.judge, runner=runner)
-                training = Training(kind, folder / kind.name, splits, table.measure, runner, judge)
+                training = Training(
+                    kind, folder / kind.name, splits, table.measure, runner, judge, start
+                )
                 outcomes[kind.name] = training.run()
         text = table.finish(outcomes, runner, folder)
     write_text(folder, "final_table", text)
@@ -124,15 +128,35 @@ def _given(config: TrainConfig) -> "dict[PolicyName, ActorCritic]":
         HloError: A checkpoint is damaged, or of another kind of policy.
     """
     from experiments.policies.checkpoint import load_policy
+    from experiments.policies.shipped import checkpoint_location
 
     found = {}
     for name, location in config.given_policies.items():
         try:
-            kind, found[name] = load_policy(as_location(location))
+            kind, found[name] = load_policy(checkpoint_location(location))
         except ValueError as error:
             raise HloError(f"--baseline: {location}: {error}") from error
         if kind.name != name:
             raise HloError(f"--baseline: expected a policy {name}, got {location} ({kind.name})")
+    return found
+
+
+def _start(config: TrainConfig) -> "Checkpoint | None":
+    """Returns the checkpoint that a run starts from, if any.
+
+    Raises:
+        HloError: It is damaged, or of a kind of policy that the run does not train.
+    """
+    from experiments.policies.checkpoint import Checkpoint
+    from experiments.policies.shipped import checkpoint_location
+
+    if config.start is None:
+        return None
+    found = Checkpoint.load(checkpoint_location(config.start))
+    trained = [name for name in config.kinds if name not in config.given_policies]
+    if found.kind not in trained:
+        expected = " or ".join(trained)
+        raise HloError(f"--start: expected a policy {expected}, got {config.start} ({found.kind})")
     return found
 
 

@@ -92,6 +92,38 @@ def test_baseline_takes_the_place_of_training(finished, tiny, tmp_path):
     assert [r["op_counts"] for r in rows] == [r["op_counts"] for r in before]
 
 
+def test_a_policy_is_trained_further(finished, tiny, tmp_path, capsys):
+    start = finished / "gnn" / "checkpoint.pt"
+    given = replace(tiny, baseline="op-counts", start=str(start))
+    folder = tmp_path / "run"
+    assert train_module.train(replace(given, total_steps=0, out=folder), "train_gnn") == 0
+    assert "imitates" not in capsys.readouterr().out
+    assert not (folder / "op_counts").exists()
+    rows, before = results(folder)["benchmarks"], results(finished)["benchmarks"]
+    assert [r["gnn"] for r in rows] == [r["gnn"] for r in before]
+    more = replace(given, total_steps=tiny.total_steps, out=tmp_path / "more")
+    assert train_module.train(more, "train_gnn") == 0
+    first, last = Checkpoint.load(start), Checkpoint.load(tmp_path / "more/gnn/checkpoint.pt")
+    assert first.best is not None
+    assert last.best is not None
+    assert last.best.score >= first.best.score
+    assert any(not torch.equal(last.policy[name], first.kept()[name]) for name in last.policy)
+
+
+@pytest.mark.parametrize(
+    ("start", "refusal"),
+    [
+        ("rewrites", "expected a policy gnn"),
+        ("no-policy", "no-policy"),
+        ("gnn", "another shape"),  # The tiny networks are smaller.
+    ],
+)
+def test_a_policy_that_cannot_be_trained_further(start, refusal, tiny, tmp_path, capsys):
+    config = replace(tiny, baseline="op-counts", start=start, out=tmp_path / "run")
+    assert train_module.train(config, "train_gnn") == 3
+    assert refusal in capsys.readouterr().err
+
+
 def test_policy_of_a_checkpoint(finished):
     kind, policy = load_policy(finished / "gnn" / "checkpoint.pt")
     assert kind.observation == "graph"
