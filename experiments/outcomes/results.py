@@ -15,9 +15,12 @@ from rich.table import Table
 
 from experiments.outcomes.benchmarks import REFERENCES, Reference
 from experiments.outcomes.evaluation import Check, Outcome, speedup
-from experiments.outcomes.metrics import Reduction, count_ratio, reduction_ratio
+from experiments.outcomes.metrics import Reduction, count_ratio, ratios, reduction_ratio, worst
 from hlograph.storage.atomic_write import write_text_atomically
 from hlograph.storage.checked_file import write_checked_json
+
+_SMALL = 100
+"""Instructions up to which a benchmark is small: there a policy wins or loses single ones."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,21 @@ class Result:
         _, after = self._start_and_after(pipeline)
         return count_ratio(after, [o.op_count for o in self.outcomes[policy]])
 
+    def worst(self, policy: str, pipeline: str) -> float:
+        """Returns the least count ratio of a policy on a benchmark."""
+        _, after = self._start_and_after(pipeline)
+        return worst(ratios(after, [o.op_count for o in self.outcomes[policy]]))
+
+    def part(self, chosen: Callable[[Reference], bool]) -> "Result":
+        """Returns the result of those benchmarks whose references a function chooses."""
+        kept = {name for name in self.benchmarks if chosen(self.references[name])}
+        numbers = [number for number, name in enumerate(self.benchmarks) if name in kept]
+        return Result(
+            {name: self.references[name] for name in kept},
+            {policy: [found[n] for n in numbers] for policy, found in self.outcomes.items()},
+            {policy: [found[n] for n in numbers] for policy, found in self.checks.items()},
+        )
+
     def reduction(self, policy: str, pipeline: str) -> Reduction:
         """Returns the reduction ratio of a policy against a reference."""
         start, after = self._start_and_after(pipeline)
@@ -75,6 +93,7 @@ def summary(result: Result) -> dict[str, dict[str, dict[str, Any]]]:
             reduction = result.reduction(policy, pipeline)
             measures[policy][pipeline] = {
                 "count_ratio": result.count_ratio(policy, pipeline),
+                "worst_count_ratio": result.worst(policy, pipeline),
                 # JSON has no nan.
                 "reduction_ratio": None if math.isnan(reduction.ratio) else reduction.ratio,
                 "reduction_counted": reduction.counted,
@@ -129,23 +148,39 @@ def table_text(result: Result, width: int | None = None) -> str:
 
 
 def _means(result: Result) -> Table:
-    """Returns the table of geometric means, with a row for each policy and reference."""
+    """Returns the table of geometric means, with a row for each policy and reference.
+
+    Small benchmarks and the others have rows of their own, too, if there are both.
+    """
     table = Table(title="Geometric means; above 1 the policy is better")
-    for heading in ("policy", "against"):
+    for heading in ("policy", "against", "benchmarks"):
         table.add_column(heading)
-    for heading in ("count ratio", "reduction ratio", "over"):
+    for heading in ("count ratio", "worst", "reduction ratio", "over"):
         table.add_column(heading, justify="right")
+    groups = _groups(result)
     for policy in result.outcomes:
         for pipeline in REFERENCES:
-            reduction = result.reduction(policy, pipeline)
-            table.add_row(
-                policy,
-                pipeline,
-                f"{result.count_ratio(policy, pipeline):.4f}",
-                f"{reduction.ratio:.4f}",
-                f"{reduction.counted} of {len(result.benchmarks)}",
-            )
+            for name, group in groups.items():
+                reduction = group.reduction(policy, pipeline)
+                table.add_row(
+                    policy,
+                    pipeline,
+                    name,
+                    f"{group.count_ratio(policy, pipeline):.4f}",
+                    f"{group.worst(policy, pipeline):.3f}",
+                    f"{reduction.ratio:.4f}",
+                    f"{reduction.counted} of {len(group.benchmarks)}",
+                )
     return table
+
+
+def _groups(result: Result) -> dict[str, Result]:
+    """Returns the result, and its parts of small and of larger benchmarks, by name."""
+    parts = {
+        f"up to {_SMALL} instructions": result.part(lambda one: one.start <= _SMALL),
+        "larger": result.part(lambda one: one.start > _SMALL),
+    }
+    return {"all": result, **(parts if all(one.benchmarks for one in parts.values()) else {})}
 
 
 def _notes(result: Result) -> list[str]:

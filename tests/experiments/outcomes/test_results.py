@@ -37,6 +37,8 @@ def test_summary(result):
     found = summary(result)
     assert found["gnn"]["xla-cpu"]["count_ratio"] == pytest.approx(2.0)
     assert found["gnn"]["xla-cpu"]["reduction_ratio"] == pytest.approx(3.0)
+    assert found["gnn"]["xla-cpu"]["worst_count_ratio"] == pytest.approx(2.0)
+    assert found["gnn"]["xla-simplify"]["worst_count_ratio"] == pytest.approx(100 / 105)
     assert found["gnn"]["xla-cpu"]["reduction_counted"] == 1
     assert found["gnn"]["xla-cpu"]["not_reduced_by_reference"] == ["d/e/f"]
     assert found["gnn"]["xla-simplify"]["reduction_ratio"] == pytest.approx((1.2 * 0.95) ** 0.5)
@@ -50,6 +52,13 @@ def test_table(result):
     cells = [cell.strip() for cell in row.strip("│").split("│")]
     assert cells == ["a/b/c", "100", "80", "50", "40", "3/5", "100", "0/2"]
     assert "2.0000" in text
+    means = [[cell.strip() for cell in line.strip("│").split("│")] for line in text.splitlines()]
+    gnn = {row[2]: row[3:] for row in means if row[:2] == ["gnn", "xla-simplify"]}
+    assert gnn == {
+        "all": ["1.0911", "0.952", "1.0677", "2 of 2"],
+        "up to 100 instructions": ["1.2500", "1.250", "1.2000", "1 of 1"],
+        "larger": ["0.9524", "0.952", "0.9500", "1 of 1"],
+    }
     assert "xla-cpu does not reduce, no reduction ratio: d/e/f" in text
     assert "op_counts does not reduce: a/b/c" in text
     assert "op_counts does not reduce: a/b/c, d/e/f" not in text  # only the first has a ratio
