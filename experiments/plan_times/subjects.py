@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def subjects(
     set: CorpusSet, split: Split | None, patterns: Sequence[str], per_family: int | None
 ) -> "list[Benchmark]":
-    """Returns programs of the corpus, those of each family far apart.
+    """Returns programs of the corpus, those of each family far apart and small ones first.
 
     Args:
         set: Set of the corpus. All programs of a set other than ``speed`` are of the data set's
@@ -36,11 +36,12 @@ def subjects(
     if not chosen:
         raise HloError(f"no program of the set {set} matches {' '.join(patterns)}")
     before = Counter[str]()
-    turns: list[tuple[int, str, Benchmark]] = []
-    for benchmark in chosen:
-        turns.append((before[benchmark.family], benchmark.name, benchmark))
+    turns: list[tuple[int, Benchmark]] = []
+    for benchmark in sorted(chosen, key=lambda b: (b.op_count, b.name)):
+        turns.append((before[benchmark.family], benchmark))
         before[benchmark.family] += 1
-    return [benchmark for _, _, benchmark in sorted(turns, key=lambda turn: turn[:2])]
+    # Sorting is stable: within a turn they stay in the order of their sizes.
+    return [benchmark for _, benchmark in sorted(turns, key=lambda turn: turn[0])]
 
 
 def all_subjects() -> "list[Benchmark]":

@@ -117,6 +117,8 @@ def test_families_take_turns():
     chosen = subjects("speed", "train", ["*"], None)
     first = [benchmark.family for benchmark in chosen[:20]]
     assert len(set(first)) == len(first)
+    sizes = [benchmark.op_count for benchmark in chosen[:20]]
+    assert sizes == sorted(sizes)
     assert {benchmark.split for benchmark in chosen} == {"train"}
 
 
