@@ -71,7 +71,7 @@ class Recorder:
         recorder: Records each operation that may end the process.
 
     Raises:
-        HloError: jaxlib does not compile the program, or it takes too long.
+        HloError: jaxlib does not compile or run the program, or it takes too long.
     """
 
     def __init__(self, settings: MakeRecorder, recorder: FlightRecorder) -> None:
@@ -80,16 +80,14 @@ class Recorder:
         self._looker = Looker(program, "close", recorder)
         self._inputs = Samples(program, None, 0).usual[0].inputs
         with lock.compiling():
-            begun = time.perf_counter()
-            executable = compile_program(program)
-            compile_seconds = time.perf_counter() - begun
-            if compile_seconds > settings.max_compile_seconds:
-                raise HloError(f"left out: compiles longer than {settings.max_compile_seconds:g} s")
-            self._default = self._run(executable)
-            self._default.seconds()
-            self._default_seconds = self._default.seconds()
-            if self._default_seconds > settings.max_seconds:
-                raise HloError(f"left out: runs longer than {1e3 * settings.max_seconds:g} ms")
+            self._default = self._run(self._compiled(settings.max_compile_seconds))
+            try:
+                self._default.seconds()
+                self._default_seconds = self._default.seconds()
+            except RuntimeError as error:  # such as that of a program for several devices
+                raise HloError(f"left out: does not run: {error}") from error
+        if self._default_seconds > settings.max_seconds:
+            raise HloError(f"left out: runs longer than {1e3 * settings.max_seconds:g} ms")
         self._known: dict[object, float] = {}
 
     def __call__(self, question: Question | Record) -> Any:
@@ -105,6 +103,18 @@ class Recorder:
             return error
         except RuntimeError as error:
             return HloError(str(error))
+
+    def _compiled(self, max_seconds: float) -> Any:
+        """Returns the program as jaxlib compiles it by default.
+
+        Raises:
+            HloError: It does not compile, or takes longer than allowed.
+        """
+        begun = time.perf_counter()
+        executable = compile_program(self._program)
+        if time.perf_counter() - begun > max_seconds:
+            raise HloError(f"left out: compiles longer than {max_seconds:g} s")
+        return executable
 
     def _recorded(self, point: Point, plan: Plan) -> Recording | Unchanged:
         with lock.compiling(), self._noted(point):

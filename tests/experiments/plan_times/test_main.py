@@ -145,6 +145,12 @@ def test_programs_that_take_long_are_left_out(limits, refusal, tmp_path):
     assert not any(tmp_path.iterdir())
 
 
+def test_a_program_of_several_devices_is_left_out(tmp_path):
+    program = Program.of(corpus.benchmark("collective-matmul/scatter-tp8/grad").load())
+    with pytest.raises(HloError, match="does not run"):
+        collect(NAME, MakeRecorder(program), 2, 0, tmp_path)
+
+
 def test_an_unknown_program_is_refused(tmp_path, capsys):
     assert main(["--programs", "no/program", "--out", str(tmp_path / "out")]) == REFUSED
     assert "no program" in capsys.readouterr().err
