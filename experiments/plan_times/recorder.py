@@ -84,7 +84,7 @@ class Recorder:
             try:
                 self._default.seconds()
                 self._default_seconds = self._default.seconds()
-            except RuntimeError as error:  # such as that of a program for several devices
+            except (RuntimeError, IndexError) as error:  # a program for several devices
                 raise HloError(f"left out: does not run: {error}") from error
         if self._default_seconds > settings.max_seconds:
             raise HloError(f"left out: runs longer than {1e3 * settings.max_seconds:g} ms")
@@ -110,11 +110,12 @@ class Recorder:
         Raises:
             HloError: It does not compile, or takes longer than allowed.
         """
-        begun = time.perf_counter()
-        executable = compile_program(self._program)
-        if time.perf_counter() - begun > max_seconds:
-            raise HloError(f"left out: compiles longer than {max_seconds:g} s")
-        return executable
+        for _ in range(2):  # jaxlib prepares the first compilation of a process for seconds
+            begun = time.perf_counter()
+            executable = compile_program(self._program)
+            if time.perf_counter() - begun <= max_seconds:
+                return executable
+        raise HloError(f"left out: compiles longer than {max_seconds:g} s")
 
     def _recorded(self, point: Point, plan: Plan) -> Recording | Unchanged:
         with lock.compiling(), self._noted(point):

@@ -18,6 +18,7 @@ ELSEWHERE = {
     "resume": None,
     "known_no_ops": None,
     "baseline": None,
+    "start": None,
     "ray_address": None,
 }
 """Settings that name places of the machine that trained, and the values to replace them."""

@@ -21,6 +21,7 @@ def test_what_was_kept_is_shipped(tmp_path, monkeypatch, capsys):
         resume="here",
         known_no_ops=tmp_path / "known",
         baseline="here/b",
+        start="here/c",
         ray_address="here:6379",
     )
     kind = policy_kind("op_counts", config)
