@@ -3,14 +3,14 @@
     python -m experiments.train_cost_model --seeds 0 1 2
 
 It learns from the train split of the data set of plan times (``hlograph.corpus.plan_times``), and
-is compared on the others. Each seed's model is saved.
+is compared on ``validation`` and ``test``. Each seed's model is saved.
 """
 
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import tyro
 
@@ -22,6 +22,9 @@ from models.config import CostModelConfig
 if TYPE_CHECKING:
     from experiments.cost_model.comparison import Comparison
 
+LearningSplit = Literal["train", "small"]
+"""Splits that have no family of those that models are compared on."""
+
 
 @dataclass(frozen=True)
 class TrainCostModelConfig:
@@ -31,6 +34,8 @@ class TrainCostModelConfig:
     """Seeds; each trains a model."""
     data: Path | None = None
     """Folder of the data set; None takes the one of the corpus."""
+    learn_from: tuple[LearningSplit, ...] = ("train",)
+    """Splits to learn from."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
     """Settings of the training."""
     model: CostModelConfig = field(default_factory=CostModelConfig)
@@ -54,7 +59,7 @@ def _run(config: TrainCostModelConfig, folder: Path) -> list[str]:
     from experiments.cost_model.comparison import Comparison
     from experiments.cost_model.examples import load_data
 
-    data = load_data(config.data)
+    data = load_data(config.data, config.learn_from)
     comparison = Comparison(data, config.model)
     save_provenance(config, folder)
     for seed in config.seeds:

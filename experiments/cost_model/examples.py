@@ -169,9 +169,9 @@ class Data:
 
     Attributes:
         kernels: Texts of all kernels.
-        training: Programs of the train split.
-        held_out: Programs of the other splits.
-        columns: Columns of the table of flags, those of the train split.
+        training: Programs to learn from.
+        held_out: Programs to compare models on.
+        columns: Columns of the table of flags, those of the programs to learn from.
         flags: The table of flags.
     """
 
@@ -182,16 +182,20 @@ class Data:
     flags: Tensor
 
 
-def load_data(folder: Path | None = None) -> Data:
+def load_data(
+    folder: Path | None = None, learn_from: Sequence[plan_times.Split] = ("train",)
+) -> Data:
     """Loads the data set of plan times as examples.
 
     Args:
         folder: Folder of the data set; None takes the one of the corpus.
+        learn_from: Splits to learn from. Those that models are compared on are ``validation`` and
+            ``test``.
 
     Raises:
         HloError: There is no data set.
     """
-    learned = plan_times.load("train", folder=folder)
+    learned = plan_times.load(*learn_from, folder=folder)
     others = plan_times.load("validation", "test", folder=folder)
     flags = FlagTable.of(learned.plans)
     training, held_out = (

@@ -40,7 +40,7 @@ class PlanTimesConfig:
     """Names or globs of programs."""
     set: CorpusSet = "speed"
     """Set of the corpus. Of sets other than ``speed`` the split ``train`` is taken, without the
-    families that are in other splits of ``speed``."""
+    families that are in other splits of ``speed``; it becomes the split ``small``."""
     split: Split | None = None
     """Split of the speed set; None takes all."""
     per_family: int | None = None

@@ -32,7 +32,8 @@ for kernel in plan.kernels:
 - `train.jsonl.zst`, `validation.jsonl.zst`, `test.jsonl.zst`: a line for each plan, with the
   fields of `hlograph.corpus.plan_times.PlanTime`. The splits are those of the set `speed` ([its
   datasheet](../README.md#the-set-of-programs-to-be-made-faster)), and have no family in common.
-  In `train` are also programs of other sets of the corpus, none of a family of the other splits.
+- `small.jsonl.zst`: the same of programs of the other sets of the corpus, which run for
+  microseconds, with few plans of each. None is of a family of `validation` or `test`.
 - `kernels.jsonl.zst`: the text of each distinct kernel, as a module of its own: its operands as
   parameters, and all that it calls. Names are numbers, so that equal kernels have equal texts.
   Values of large constants are left out. Loops and branches whose bodies have kernels of their
@@ -55,7 +56,7 @@ versions and on the machine of `made.json`. Random search and evolution over the
 propose the plans in turns; so fast plans are more frequent than among random ones. Each plan was
 compiled by jaxlib and run in turns with the default in one process: {least} to {most} turns of 3 ms
 or more, whose ratios are all kept. Then it was profiled: seconds of kernels are shares of a run by
-XLA's profiler, scaled to add up to a run. Programs that take more than 12 ms, or a second to
+XLA's profiler, scaled to add up to a run. Programs that take more than 12 ms, or a second or two to
 compile, were left out. Inputs were random.
 
 ## Limits

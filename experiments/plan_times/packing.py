@@ -46,14 +46,15 @@ def pack(
     earlier = plan_times.load(folder=extends) if extends else plan_times.PlanTimes([], [])
     before = earlier.by_program()
     kernels: dict[str, int] = {}
-    rows: dict[str, list[PlanTime]] = {"train": [], "validation": [], "test": []}
+    rows: dict[str, list[PlanTime]] = {split: [] for split in plan_times.SPLITS}
     families: dict[str, set[str]] = {split: set() for split in rows}
     for benchmark in benchmarks:
         recordings = read(file_of(folder, benchmark.name))
         found = [_packed(benchmark.name, one, kernels) for one in recordings]
         found += _new(before.get(benchmark.name, ()), earlier.kernels, found, kernels)
-        rows[benchmark.split] += found
-        families[benchmark.split] |= {benchmark.family} if found else set()
+        split = benchmark.split if benchmark.set == "speed" else "small"
+        rows[split] += found
+        families[split] |= {benchmark.family} if found else set()
     if not any(rows.values()):
         raise HloError(f"expected recordings in {folder}, found none")
     out.mkdir(parents=True, exist_ok=True)

@@ -19,9 +19,10 @@ def subjects(
     """Returns programs of the corpus, those of each family far apart and small ones first.
 
     Args:
-        set: Set of the corpus. All programs of a set other than ``speed`` are of the data set's
-            split ``train``.
-        split: Split of the data set; None takes all.
+        set: Set of the corpus. Of a set other than ``speed`` these are training programs of
+            families that no held-out program of ``speed`` is of; they become the data set's split
+            ``small``.
+        split: Split of the set; None takes all.
         patterns: Names or globs, one of which a program must match.
         per_family: Number of programs of each family; None takes all.
 

@@ -14,7 +14,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import zstandard
 
@@ -22,8 +22,12 @@ from hlograph.corpus.shipped import root
 from hlograph.errors import DamagedFileError, HloError
 from hlograph.storage.locations import Location, as_location, join, read_bytes
 
-Split: TypeAlias = Literal["train", "validation", "test"]
-"""Splits of the speed set, which have no family in common."""
+Split: TypeAlias = Literal["train", "validation", "test", "small"]
+"""The first three are those of the speed set, which have no family in common. ``small`` has
+programs of the other sets of the corpus, of no family of ``validation`` and ``test``."""
+
+SPLITS: tuple[Split, ...] = get_args(Split)
+"""All splits."""
 
 FOLDER = "plan_times"
 """Folder of the data set in the corpus."""
@@ -48,7 +52,7 @@ class PlanTime:
     """One plan of a program, as it was compiled and run.
 
     Attributes:
-        program: Name of the program in the speed set.
+        program: Name of the program in the corpus.
         decisions: The decisions: values of knobs, by their names (``hlograph.tuning.knobs``).
         flags: Flags of the compilation.
         ratios: Ratios default / plan of runs in turns.
@@ -129,7 +133,7 @@ def load(*splits: Split, folder: Location | None = None) -> PlanTimes:
     lines = _lines(join(at, "kernels.jsonl.zst"))
     plans = [
         PlanTime.from_json(content)
-        for split in splits or ("train", "validation", "test")
+        for split in splits or SPLITS
         for content in _lines(join(at, f"{split}.jsonl.zst"))
     ]
     return PlanTimes(lines, plans)

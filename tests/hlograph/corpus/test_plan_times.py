@@ -40,6 +40,10 @@ def test_splits_are_those_of_the_speed_set(shipped):
         names = {plan.program for plan in plan_times.load(split).plans}
         assert names
         assert {splits[name] for name in names} == {split}
+    held_out = {b.family for b in corpus.load("speed", ["validation", "test"])}
+    small = {plan.program for plan in plan_times.load("small").plans}
+    assert small
+    assert not {corpus.benchmark(name).family for name in small} & held_out
     assert Counter(p.program for p in shipped.plans).total() == len(shipped.plans)
 
 
