@@ -145,6 +145,8 @@ class OpCountTrainConfig(PassTrainConfig):
     """Encoder of the op-count policy."""
     op_counts_ppo: PPOConfig = field(default_factory=PPOConfig)
     """PPO of the op-count policy."""
+    op_counts_corrections: int = 0
+    """What --cloning.corrections is to other policies. The op-count policy loses by a round."""
 
 
 @dataclass(frozen=True)

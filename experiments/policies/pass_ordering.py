@@ -1,6 +1,7 @@
 """Policies that order passes: one sees the graph, one the op counts."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -139,6 +140,11 @@ class OpCountKind(PassOrderingKind[OpCountTrainConfig]):
     def ppo(self) -> PPOConfig:
         """Settings of PPO."""
         return self.config.op_counts_ppo
+
+    @property
+    def cloning(self) -> CloningConfig:
+        """See ``PassOrderingKind.cloning``; the number of corrections is a setting of its own."""
+        return replace(self.config.cloning, corrections=self.config.op_counts_corrections)
 
     def make_policy(self) -> ActorCritic:
         """Returns a policy with an MLP as encoder."""

@@ -1,5 +1,7 @@
 """A policy is shown what it should have done in the states that it leads to."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -18,7 +20,7 @@ from experiments.workers.task_runner import parameters_of
 from experiments.workers.worker import RolloutWorker
 from hlograph import corpus
 from hlograph.isolation import FlightRecorder
-from models.config import GATConfig
+from models.config import CloningConfig, GATConfig
 
 ORDER = ("call-inliner", "algsimp", "dce", "cse", "algsimp", "dce")
 CONFIG = GNNTrainConfig(
@@ -107,3 +109,10 @@ def test_returns_are_what_the_needed_passes_earn(small, trained, corrected):
     expected = sum(0.1 * reward * 0.9**step for step, reward in enumerate(earned))
     root = corrected.keys.index(space.root.fingerprint)
     assert corrected.returns[corrected.numbers.index(root)] == pytest.approx(expected, rel=1e-5)
+
+
+def test_each_kind_of_policy_has_its_own_number_of_corrections():
+    cloning = CloningConfig(corrections=3, epochs=7)
+    config = GNNTrainConfig(cloning=cloning, op_counts_corrections=2)
+    assert policy_kind("gnn", config).cloning == cloning
+    assert policy_kind("op_counts", config).cloning == replace(cloning, corrections=2)
