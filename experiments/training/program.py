@@ -157,6 +157,7 @@ def _start(config: TrainConfig) -> "Checkpoint | None":
     if found.kind not in trained:
         expected = " or ".join(trained)
         raise HloError(f"--start: expected a policy {expected}, got {config.start} ({found.kind})")
+    print(f"{found.kind}: goes on from the policy {config.start}")
     return found
 
 

@@ -97,7 +97,9 @@ def test_a_policy_is_trained_further(finished, tiny, tmp_path, capsys):
     given = replace(tiny, baseline="op-counts", start=str(start))
     folder = tmp_path / "run"
     assert train_module.train(replace(given, total_steps=0, out=folder), "train_gnn") == 0
-    assert "imitates" not in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "imitates" not in out
+    assert f"gnn: goes on from the policy {start}" in out
     assert not (folder / "op_counts").exists()
     rows, before = results(folder)["benchmarks"], results(finished)["benchmarks"]
     assert [r["gnn"] for r in rows] == [r["gnn"] for r in before]
