@@ -146,7 +146,8 @@ class OpCountTrainConfig(PassTrainConfig):
     op_counts_ppo: PPOConfig = field(default_factory=PPOConfig)
     """PPO of the op-count policy."""
     op_counts_corrections: int = 0
-    """What --cloning.corrections is to other policies. The op-count policy loses by a round."""
+    """Number of rounds of corrections of the op-count policy, in place of --cloning.corrections; it
+    loses by one."""
 
 
 @dataclass(frozen=True)

@@ -90,9 +90,9 @@ class Training:
         self._ppo = PPO(kind.new_policy(), kind.ppo, self._config.threads)
         self._iteration = self._steps = 0
         self._files = CheckpointFiles(folder)
-        self._starts = False
-        if not self._resume() and start is not None and start.kind == kind.name:
-            self._start_from(start)
+        self._start = start if start is not None and start.kind == kind.name else None
+        if not self._resume() and self._start is not None:
+            self._start_from(self._start)
         self._saved = self._take()
         self._log = TrainingLog(folder, kind.actions, measure, after=self._steps)
 
@@ -120,8 +120,9 @@ class Training:
         config = self._config
         if self._imitated is None:
             self._imitate()
-        elif self._starts:
+        elif self._start is not None and self._steps == 0 and self._best is None:
             self._validate()  # The policy that training has to improve on.
+            self._saved = self._take()
         bar = tqdm(
             total=config.total_steps,
             initial=self._steps,
@@ -286,4 +287,4 @@ class Training:
             start.load_into(self._kind, self._ppo.policy, start.kept())
         except ValueError as error:
             raise HloError(f"the policy to start from does not fit: {error}") from error
-        self._imitated, self._starts = start.imitated or 0, True
+        self._imitated = start.imitated or 0

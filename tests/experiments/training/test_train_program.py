@@ -15,6 +15,7 @@ from experiments.outcomes.run_folder import CONFIG, CONFIG_KIND, CONFIG_VERSION
 from experiments.policies.checkpoint import Checkpoint, load_policy
 from experiments.training import program as train_module
 from experiments.training.cli import parse
+from experiments.training.loop import Training
 from experiments.training.presets import GNN_PRESETS, OP_COUNT_PRESETS
 from hlograph.storage.checked_file import read_checked_json
 from tests.experiments.tiny_run import checkpoints, results, same_policies, tiny_config
@@ -53,8 +54,6 @@ def test_a_resumed_run_ends_like_one_that_was_never_interrupted(
     finished, tiny, tmp_path, monkeypatch, capsys
 ):
     folder = tmp_path / "interrupted"
-    from experiments.training.loop import Training
-
     iterate = Training._iterate
     calls = []
 
@@ -110,6 +109,24 @@ def test_a_policy_is_trained_further(finished, tiny, tmp_path, capsys):
     assert last.best is not None
     assert last.best.score >= first.best.score
     assert any(not torch.equal(last.policy[name], first.kept()[name]) for name in last.policy)
+
+
+def test_ctrl_c_does_not_forget_the_policy_to_improve_on(finished, tiny, tmp_path, monkeypatch):
+    start = finished / "gnn" / "checkpoint.pt"
+    given = replace(tiny, baseline="op-counts", start=str(start), out=tmp_path / "run")
+
+    def interrupt(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Training, "_iterate", interrupt)
+    assert train_module.train(given, "train_gnn") == 130
+    first = Checkpoint.load(start)
+    saved = Checkpoint.load(tmp_path / "run/gnn/checkpoint.pt")
+    assert first.best is not None
+    assert saved.best is not None
+    assert saved.best.score == first.best.score
+    for name, value in first.kept().items():
+        assert torch.equal(saved.kept()[name], value)
 
 
 @pytest.mark.parametrize(
