@@ -69,10 +69,9 @@ class Result:
 
     def part(self, chosen: Callable[[Reference], bool]) -> "Result":
         """Returns the result of those benchmarks whose references a function chooses."""
-        kept = {name for name in self.benchmarks if chosen(self.references[name])}
-        numbers = [number for number, name in enumerate(self.benchmarks) if name in kept]
+        numbers = [n for n, name in enumerate(self.benchmarks) if chosen(self.references[name])]
         return Result(
-            {name: self.references[name] for name in kept},
+            self.references,
             {policy: [found[n] for n in numbers] for policy, found in self.outcomes.items()},
             {policy: [found[n] for n in numbers] for policy, found in self.checks.items()},
         )

@@ -83,6 +83,7 @@ def collect(
     known = list(read(file))
     with ExitStack() as stack:
         worker = stack.enter_context(closing(OneWorker(make, _LIMITS, _PRELOADED)))
+        # Asked of every program: the worker refuses those that take too long.
         knobs = _asked(worker, KnobsAt(Point()))
         if policy:
             decisions = Decisions(make.program, "close", "policy", policy)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from experiments.speed.programs import Split, chosen_programs, matching
+from experiments.speed.programs import Split, matching
 from hlograph import corpus
 from hlograph.corpus.shipped import CorpusSet
 from hlograph.errors import HloError
@@ -29,11 +29,9 @@ def subjects(
     Raises:
         HloError: There is none.
     """
-    if set == "speed":
-        chosen = chosen_programs(split, patterns, per_family)
-    else:
-        others = _outside_speed().filter(lambda b: b.set == set and split in (None, b.split))
-        chosen = matching(others, patterns, per_family)
+    programs = corpus.load("speed") if set == "speed" else _outside_speed()
+    of_set = programs.filter(lambda b: b.set == set and split in (None, b.split))
+    chosen = matching(of_set, patterns, per_family)
     if not chosen:
         raise HloError(f"no program of the set {set} matches {' '.join(patterns)}")
     before = Counter[str]()
