@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.speed_rules import (
     attention_dots,
     carried_loops,
+    contraction_parts,
     convolutions,
     distances,
     dots,
@@ -37,6 +38,7 @@ CASES: tuple[Case, ...] = (
     *windows.CASES,
     *input_gradients.CASES,
     *swapped_dots.CASES,
+    *contraction_parts.CASES,
     *attention_dots.CASES,
     *carried_loops.CASES,
 )

@@ -41,6 +41,18 @@ CASES = (
         (floats(4096, 64),),
         program="nerf/flax-w128-l6-r512-s32/forward",
     ),
+    Case(
+        ("cumulative-in-blocks",),
+        "512x1024, maximum over the first dimension",
+        running_maximum,
+        (floats(512, 1024),),
+    ),
+    Case(
+        ("cumulative-in-blocks",),
+        "16x8192, products",
+        lambda x: jnp.cumprod(jnp.cos(x * 0.01), axis=-1),
+        (floats(16, 8192),),
+    ),
     Case(("cumulative-by-loop",), "16x8192", cumulative_sums, (floats(16, 8192),)),
     Case(
         ("cumulative-by-loop",),

@@ -14,6 +14,7 @@ INTEGERS = ("top-k-by-float-keys",)
 KEYS = ("sort-by-integer-keys",)
 PACKED = ("sort-by-packed-keys",)
 MANY = ("top-k-by-packed-keys",)
+GROUPS = ("top-k-of-groups",)
 NETWORK = ("sort-as-network",)
 ELEMENT = "gather-at-constant-as-slice"
 MINOR = "sort-along-minor"
@@ -65,6 +66,16 @@ def nearest_codes(distances: jax.Array) -> Any:
 def all_ordered(scores: jax.Array) -> Any:
     """Returns all scores of rows, the greatest first, as sampling from a nucleus does."""
     return jax.lax.top_k(scores, scores.shape[-1])
+
+
+def most_likely(logits: jax.Array) -> Any:
+    """Returns the 50 greatest of each row, as sampling from them does."""
+    return jax.lax.top_k(logits, 50)
+
+
+def nearest(distances: jax.Array) -> Any:
+    """Returns the 16 least distances of each row."""
+    return jax.lax.top_k(-distances, 16)
 
 
 def median(windows: jax.Array) -> jax.Array:
@@ -134,6 +145,10 @@ CASES: tuple[Case, ...] = (
     ),
     Case(MANY, "2x8192, all", all_ordered, (floats(2, 8192),), "llama/sample-topp"),
     Case(MANY, "64x4096, k 512", lambda x: jax.lax.top_k(x, 512), (floats(64, 4096),), pays=False),
+    Case(GROUPS, "256x8192, k 16", nearest, (floats(256, 8192),), "nearest-neighbours/weighted"),
+    Case(GROUPS, "8x50257, k 50", most_likely, (floats(8, 50257),), "gpt2/sample-topk"),
+    Case(GROUPS, "1x1048576, k 16", nearest, (floats(1, 1048576),)),
+    Case(GROUPS, "64x1024, k 16", nearest, (floats(64, 1024),), pays=False),
     Case(
         KEYS,
         "8x16384",

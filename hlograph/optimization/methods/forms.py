@@ -16,21 +16,23 @@ from hlograph.transforms.rules import rules
 _TOGETHER = (0.97, 0.5)
 _MOST_GROUPS = 8
 
-# A rule cannot help where the default spends less than this share of its time.
+# A rule cannot help where the default spends less than this share of its time; predictions below
+# it say little.
 _COLD = 0.02
 
 _PREDICTED = Choice()
 
 
 class Forms:
-    """Proposes rules for time wherever they apply, those that are predicted to save most first.
+    """Proposes rules for time wherever they apply, those that promise most first.
 
     The first plan has all rules that are predicted to save time, at the places where they are.
-    Then each rule is tried alone: on all places, and, if its places differ in shape, on those of
-    one shape. Rules about instructions that take hardly any of the default's time are left out. In
-    the end, rules that do not hurt much are tried together, and a rule is added to the fastest ones
-    so far as long as this helps. The last plans are the fastest one without one of its rules, and
-    with one that did not help alone.
+    Then each rule is tried alone, in the order of predicted seconds and then of the default's time
+    at its places: on all places, and, if these differ in shape, on those of one shape. Rules about
+    instructions that take hardly any of the default's time are left out. In the end, rules that do
+    not hurt much are tried together, and a rule is added to the fastest ones so far as long as this
+    helps. The last plans are the fastest one without one of its rules, and with one that did not
+    help alone.
 
     Args:
         program: The program.
@@ -46,6 +48,7 @@ class Forms:
         self._tried: set[frozenset[Choice]] = set()
         self._rules_of: dict[tuple[Choice, ...], tuple[str, ...]] = {}
         self._hot: Mapping[str, float] = {}
+        self._default_seconds = 0.0
         self._bounds = list(_TOGETHER)
 
     def ask(self) -> Plan | None:
@@ -53,8 +56,9 @@ class Forms:
         if self._waiting is None:
             self._waiting = _ordered(self._sweeps.choices())
         while self._waiting:
-            choice = self._waiting.pop(0)
-            if self._share(choice) >= _COLD and (plan := self._first_plan((choice,))):
+            choice = max(self._waiting, key=self._promise)
+            self._waiting.remove(choice)
+            if not self._is_cold(choice) and (plan := self._first_plan((choice,))):
                 return plan
         return self._together() or self._joined() or self._neighbour()
 
@@ -63,19 +67,33 @@ class Forms:
         self._told[outcome.plan.digest] = outcome.ratio
         if outcome.hot is not None:
             self._hot = outcome.hot
+        if outcome.measured is not None:
+            self._default_seconds = outcome.measured.default_seconds
 
     def close(self) -> None:
         """Ends the process that applies rules."""
         self._sweeps.close()
 
-    def _share(self, choice: Choice) -> float:
-        """Returns the largest share of the time of a choice's instructions; 1 if not known."""
-        shares = [
+    def _promise(self, choice: Choice) -> tuple[bool, bool, float, float]:
+        """Returns what orders choices: what is predicted, whole rules, seconds saved, the share.
+
+        Predictions know little of how fast a kernel is at its shape. So a rule that is predicted to
+        save little promises more where the default spends more of its time.
+        """
+        saved = choice.saved if choice.saved >= _COLD * self._default_seconds else 0.0
+        return choice == _PREDICTED, not choice.group, saved, max(self._shares(choice), default=0.0)
+
+    def _is_cold(self, choice: Choice) -> bool:
+        """Returns True if all instructions of a choice are known to take hardly any time."""
+        return max(self._shares(choice), default=1.0) < _COLD
+
+    def _shares(self, choice: Choice) -> list[float]:
+        """Returns the known shares of the default's time, of the instructions of a choice."""
+        return [
             self._hot[kind if kind in self._hot else opcode]
             for kind, opcode in choice.kinds
             if opcode in self._hot
         ]
-        return max(shares, default=1.0)
 
     def _first_plan(self, *orders: tuple[Choice, ...], whole: bool = False) -> Plan | None:
         """Returns the plan of choices in the order in which most of them apply.

@@ -29,7 +29,7 @@ def _depthwise(x, w):
 
 
 def _three_forms(x, w):
-    return jnp.sort(_depthwise(x, w).reshape(8, -1))[:, :4], jnp.arctan2(x, x + 1)
+    return jnp.sort(_depthwise(x, w).reshape(8, -1))[:, :100], jnp.arctan2(x, x + 1)
 
 
 def _rules_of(plan):
@@ -120,6 +120,20 @@ def test_rules_are_left_out_where_the_default_spends_no_time(sorts, share):
     while (plan := method.ask()) is not None:
         rest.append(plan.method)
     assert (f"forms: {SORT}" in rest) == (share == 0.5)
+
+
+@pytest.mark.parametrize("hot", [("sort", "atan2"), ("atan2", "sort")])
+def test_rules_that_save_little_are_tried_where_the_default_spends_its_time(hot):
+    method = Forms(_program(_three_forms, jnp.ones((1, 32, 32, 8)), DEPTHWISE), "close")
+    first = method.ask()
+    assert first is not None
+    shares = dict(zip(hot, (0.5, 0.3), strict=True))
+    # A default of a second: these small arrays cannot save a fiftieth of it.
+    method.tell(Outcome(first, measured=Measured(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 3), hot=shares))
+    alone = [_rules_of(plan)[0] for plan in _all_plans(method, lambda _: 0.5)]
+    kinds = ["atan2" if rule.startswith("arctangent") else "sort" for rule in alone]
+    assert kinds[0] == hot[0]
+    assert hot[1] in kinds
 
 
 def test_rules_that_hurt_are_left_out_of_the_predicted_ones():

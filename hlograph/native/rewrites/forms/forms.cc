@@ -326,6 +326,7 @@ void AddFormRules(std::vector<RulePtr>& rules) {
   AddWindowForms(rules);
   AddInputGradientForms(rules);
   AddSwappedDotForms(rules);
+  AddContractionPartForms(rules);
   AddAttentionDotForms(rules);
   AddCarriedLoopForms(rules);
 }

@@ -124,6 +124,7 @@ void AddStoredValueForms(std::vector<RulePtr>& rules);
 void AddWindowForms(std::vector<RulePtr>& rules);
 void AddInputGradientForms(std::vector<RulePtr>& rules);
 void AddSwappedDotForms(std::vector<RulePtr>& rules);
+void AddContractionPartForms(std::vector<RulePtr>& rules);
 void AddAttentionDotForms(std::vector<RulePtr>& rules);
 void AddCarriedLoopForms(std::vector<RulePtr>& rules);
 

@@ -26,8 +26,8 @@ namespace {
 
 using Opcode = xla::HloOpcode;
 
-constexpr int64_t kBlock = 64;         // elements whose sums are one dot
-constexpr int64_t kWhole = 128;        // elements up to which there is one block
+constexpr int64_t kBlock = 8;          // elements that are combined one after the other
+constexpr int64_t kWhole = 16;         // elements up to which there is one block
 constexpr int64_t kShortest = 8;       // elements from which a form can pay
 constexpr int64_t kMostTerms = 16384;  // added one after the other, for rounding errors
 constexpr int64_t kLongest = 1 << 24;
@@ -113,14 +113,15 @@ std::vector<int64_t> Inverse(const std::vector<int64_t>& order) {
   return inverse;
 }
 
-class SumsInBlocks : public FormRule {
+// Only what is before an element goes into its result, so infinities stay where they are.
+class InBlocks : public FormRule {
  public:
-  using FormRule::FormRule;
+  InBlocks(Identity identity, bool sums) : FormRule(std::move(identity)), sums_(sums) {}
 
  protected:
   bool Matches(const Instruction* instruction) const override {
     const auto found = FindCumulative(instruction);
-    return found.has_value() && found->opcode == Opcode::kAdd && IsFloating(instruction);
+    return found.has_value() && (found->opcode == Opcode::kAdd) == sums_;
   }
 
   Instruction* Build(Instruction* instruction) const override {
@@ -130,49 +131,67 @@ class SumsInBlocks : public FormRule {
         Order(instruction->shape().dimensions().size(), found.dimension, /*last=*/true);
     Instruction* const moved = builder.Transpose(instruction->mutable_operand(0), order);
     const std::vector<int64_t> sizes = SizesOf(moved);
-    const int64_t rows = std::accumulate(sizes.begin(), sizes.end() - 1, int64_t{1},
-                                         [](int64_t a, int64_t b) { return a * b; });
-    Instruction* const sums =
-        Sums(builder, builder.Reshape(moved, {rows, sizes.back()}), found.reversed, true);
-    return builder.Transpose(builder.Reshape(sums, sizes), Inverse(order));
+    const int64_t rows = ProductOf(absl::MakeConstSpan(sizes).first(sizes.size() - 1));
+    Instruction* const results =
+        AlongRows(builder, builder.Reshape(moved, {rows, sizes.back()}), found);
+    return builder.Transpose(builder.Reshape(results, sizes), Inverse(order));
   }
 
  private:
-  // Adds the sums along rows of what is before each element, and of the element if `inclusive`.
-  static Instruction* Sums(const Builder& builder, Instruction* array, bool reversed,
-                           bool inclusive) {
+  // Each block one element after the other, all blocks side by side, and then over whole blocks.
+  static Instruction* AlongRows(const Builder& builder, Instruction* array,
+                                const Cumulative& found) {
     const int64_t rows = array->shape().dimensions(0), size = array->shape().dimensions(1);
-    if (size <= kWhole) return InBlock(builder, array, reversed, inclusive);
-    const int64_t blocks = (size + kBlock - 1) / kBlock;
-    xla::PaddingConfig padding;
-    padding.add_dimensions();
-    padding.add_dimensions()->set_edge_padding_high(blocks * kBlock - size);
-    Instruction* const split = builder.Reshape(builder.Pad(array, padding), {rows, blocks, kBlock});
-    Instruction* const within = InBlock(builder, split, reversed, inclusive);
-    Instruction* const totals = builder.Reduce(Opcode::kAdd, split, {2});
-    Instruction* const before = Sums(builder, totals, reversed, /*inclusive=*/false);
-    Instruction* const sums = builder.Binary(
-        Opcode::kAdd, within, builder.Broadcast(before, {rows, blocks, kBlock}, {0, 1}));
-    return builder.SliceOf(builder.Reshape(sums, {rows, blocks * kBlock}), 1, 0, size);
+    const int64_t block = size <= kWhole ? size : kBlock;
+    const int64_t blocks = (size + block - 1) / block;
+    Instruction* const padded = Padded(builder, array, 0, blocks * block - size, found.opcode);
+    Instruction* const split = builder.Reshape(padded, {rows, blocks, block});
+    std::vector<Instruction*> results = WithinBlocks(builder, split, found);
+    if (blocks > 1) {
+      Instruction* const whole =
+          AlongRows(builder, found.reversed ? results.front() : results.back(), found);
+      const int64_t step = found.reversed ? -1 : 1;
+      Instruction* const before = Padded(builder, whole, step, -step, found.opcode);
+      for (Instruction*& result : results) {
+        result = builder.Binary(found.opcode, result, before);
+      }
+    }
+    for (Instruction*& result : results) result = builder.Reshape(result, {rows, blocks, 1});
+    Instruction* const joined = builder.Concatenate(results, 2);
+    return builder.SliceOf(builder.Reshape(joined, {rows, blocks * block}), 1, 0, size);
   }
 
-  // Along the last dimension, by a dot with a triangle of ones.
-  static Instruction* InBlock(const Builder& builder, Instruction* array, bool reversed,
-                              bool inclusive) {
-    const int64_t last = array->shape().dimensions().size() - 1;
-    const int64_t size = array->shape().dimensions(last);
-    const xla::PrimitiveType type = array->shape().element_type();
-    const xla::Shape square = xla::ShapeUtil::MakeShape(xla::S32, {size, size});
-    using Direction = xla::ComparisonDirection;
-    const Direction direction = reversed ? (inclusive ? Direction::kGe : Direction::kGt)
-                                         : (inclusive ? Direction::kLe : Direction::kLt);
-    Instruction* const triangle = builder.Convert(
-        builder.Compare(builder.Iota(square, 0), builder.Iota(square, 1), direction), type);
-    xla::DotDimensionNumbers numbers;
-    numbers.add_lhs_contracting_dimensions(last);
-    numbers.add_rhs_contracting_dimensions(0);
-    return builder.Dot(array, triangle, numbers, type);
+  // Returns an array of [rows, blocks] for each place within blocks.
+  static std::vector<Instruction*> WithinBlocks(const Builder& builder, Instruction* split,
+                                                const Cumulative& found) {
+    const int64_t rows = split->shape().dimensions(0), blocks = split->shape().dimensions(1);
+    const int64_t block = split->shape().dimensions(2);
+    std::vector<Instruction*> results(block);
+    Instruction* before = nullptr;
+    for (int64_t i = 0; i < block; ++i) {
+      const int64_t at = found.reversed ? block - 1 - i : i;
+      Instruction* const element =
+          builder.Reshape(builder.SliceOf(split, 2, at, at + 1), {rows, blocks});
+      before = before == nullptr ? element : builder.Binary(found.opcode, before, element);
+      results[at] = before;
+    }
+    return results;
   }
+
+  // Moves elements along the last dimension (back if negative) or adds some at its end; new
+  // elements are neutral.
+  static Instruction* Padded(const Builder& builder, Instruction* array, int64_t low, int64_t high,
+                             Opcode operation) {
+    xla::PaddingConfig padding;
+    padding.add_dimensions();
+    padding.add_dimensions()->set_edge_padding_low(low);
+    padding.mutable_dimensions(1)->set_edge_padding_high(high);
+    Instruction* const neutral = builder.place()->AddInstruction(
+        Instruction::CreateConstant(NeutralOf(operation, array->shape().element_type())));
+    return builder.Pad(array, padding, neutral);
+  }
+
+  const bool sums_;
 };
 
 class CumulativeByLoop : public FormRule {
@@ -254,9 +273,14 @@ class CumulativeByLoop : public FormRule {
 }  // namespace
 
 void AddScanForms(std::vector<RulePtr>& rules) {
-  rules.push_back(std::make_unique<SumsInBlocks>(
-      Identity{"cumulative-sum-in-blocks", "cumsum(x) = [x]·U + cumsum(sums of blocks)",
-               "Computes cumulative sums of finite values by dots of blocks with a triangle."}));
+  rules.push_back(std::make_unique<InBlocks>(
+      Identity{"cumulative-sum-in-blocks", "cumsum(x) = cumsum([x]) + cumsum(sums of blocks)",
+               "Computes cumulative sums within blocks of eight, side by side, and of the blocks."},
+      /*sums=*/true));
+  rules.push_back(std::make_unique<InBlocks>(
+      Identity{"cumulative-in-blocks", "cumf(x) = f(cumf([x]), cumf(blocks by f))",
+               "Computes cumulative products or extremes in blocks of eight, side by side."},
+      /*sums=*/false));
   rules.push_back(std::make_unique<CumulativeByLoop>(
       Identity{"cumulative-by-loop", "cumf(x)[i] = f(cumf(x)[i - 1], x[i])",
                "Computes cumulative sums, products or extremes row after row."}));

@@ -23,14 +23,18 @@ def cumulative(draw: st.DrawFn, functions: tuple[Callable[..., Any], ...]) -> st
     axis, reverse = draw(st.integers(0, len(sizes))), draw(st.booleans())
     sizes.insert(axis, draw(st.sampled_from([8, 20, 128, 129, 200, 8200])))
     function = draw(st.sampled_from(functions))
-    return _of(lambda x: function(jnp.sin(x), axis=axis, reverse=reverse), *sizes)
+    dtype = draw(st.sampled_from([jnp.float32, jnp.int32]))
+    values = jnp.sin if dtype == jnp.float32 else jnp.negative
+    return _of(lambda x: function(values(x), axis=axis, reverse=reverse), *sizes, dtype=dtype)
 
 
 SUMS = (jax.lax.cumsum,)
-ALL = (jax.lax.cumsum, jax.lax.cumprod, jax.lax.cummax, jax.lax.cummin)
+OTHERS = (jax.lax.cumprod, jax.lax.cummax, jax.lax.cummin)
+ALL = (*SUMS, *OTHERS)
 
 PROGRAMS: Programs = {
     "cumulative-sum-in-blocks": lambda: cumulative(SUMS),
+    "cumulative-in-blocks": lambda: cumulative(OTHERS),
     "cumulative-by-loop": lambda: cumulative(ALL),
 }
 """Strategies for programs, by the name of the rule."""
@@ -49,10 +53,11 @@ REFUSED: Refused = {
         "cumulative-sum-in-blocks",
         lambda: _of(_moving, 2, 32),
     ),
-    "cumulative-sum-in-blocks: integers": (
+    "cumulative-sum-in-blocks: few elements": (
         "cumulative-sum-in-blocks",
-        lambda: _of(jax.lax.cumsum, 32, dtype=jnp.int32),
+        lambda: _of(jax.lax.cumsum, 7),
     ),
+    "cumulative-in-blocks: sum": ("cumulative-in-blocks", lambda: _of(jax.lax.cumsum, 32)),
     "cumulative-by-loop: short windows": ("cumulative-by-loop", lambda: _of(_moving, 2, 32)),
     "cumulative-by-loop: few elements": ("cumulative-by-loop", lambda: _of(jax.lax.cumsum, 4)),
     "cumulative-by-loop: long sums": (

@@ -88,6 +88,18 @@ def large_top_k(draw: st.DrawFn) -> str:
 
 
 @st.composite
+def grouped_top_k(draw: st.DrawFn) -> str:
+    rows = draw(st.lists(st.integers(1, 3), max_size=2))
+    count = draw(st.integers(1, 9))
+    shape = (*rows, draw(st.integers(32 * count, 48 * count)))
+
+    def function(values: jax.Array) -> Any:
+        return jax.lax.top_k(values, count), jax.lax.top_k(_tied(values), count)
+
+    return lowered(function, _array(shape))
+
+
+@st.composite
 def small_sorts(draw: st.DrawFn) -> str:
     dimension, size = draw(st.integers(0, 2)), draw(st.integers(2, 32))
     shape = [draw(st.integers(3, 4)), draw(st.integers(3, 4))]
@@ -171,6 +183,7 @@ PROGRAMS: Programs = {
     "sort-prefix-as-top-k": prefixes,
     "top-k-by-float-keys": integer_top_k,
     "top-k-by-packed-keys": large_top_k,
+    "top-k-of-groups": grouped_top_k,
     "sort-as-network": small_sorts,
     "gather-at-constant-as-slice": medians,
     "sort-along-minor": lambda: st.one_of(sorts(minor=False), pairs(minor=False)),
@@ -224,6 +237,18 @@ REFUSED: Refused = {
     "sort in place of top-k": (
         "top-k-by-packed-keys",
         lambda: lowered(lambda x: jnp.argsort(x, axis=-1)[:, :3], _array((3, 8))),
+    ),
+    "groups that leave more than half of the elements": (
+        "top-k-of-groups",
+        lambda: lowered(lambda x: jax.lax.top_k(x, 8), _array((3, 128))),
+    ),
+    "groups of integers": (
+        "top-k-of-groups",
+        lambda: lowered(lambda x: jax.lax.top_k(x, 2), _array((3, 256), jnp.int32)),
+    ),
+    "more than 128 elements": (
+        "top-k-of-groups",
+        lambda: lowered(lambda x: jax.lax.top_k(x, 129), _array((3, 8192))),
     ),
     "position that is an argument": (
         "gather-at-constant-as-slice",

@@ -9,6 +9,7 @@ from hlograph.transforms.rewriting import find_rewrites
 from tests.hlograph.transforms.forms import (
     attention_dots,
     carried_loops,
+    contraction_parts,
     convolutions,
     distances,
     dots,
@@ -43,6 +44,7 @@ TOPICS = (
     swapped_dots,
     attention_dots,
     carried_loops,
+    contraction_parts,
 )
 PROGRAMS = {rule: programs for topic in TOPICS for rule, programs in topic.PROGRAMS.items()}
 REFUSED = {
