@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hlograph.errors import UnknownNameError
 from hlograph.graph.hlo_graph import HloGraph
 from hlograph.tuning.offers import Offer, offer_kinds
 
 OFFER_FEATURES: tuple[str, ...] = ("kind", "share", "log_places", "saved")
-"""Features of an offer. ``kind`` is a number of ``hlograph.tuning.offers.offer_kinds()``; ``share``
-is the share of the predicted time that it is about; places are log2(1 + x) / 4; ``saved`` is the
-predicted log ratio of rules, from -4 to 4."""
+"""Features of an offer. ``kind`` is the number of its kind in ``kind_numbers``; ``share`` is the
+share of the predicted time that it is about; places are log2(1 + x) / 4; ``saved`` is the predicted
+log ratio of rules, from -4 to 4."""
 
 ROLES: tuple[str, ...] = ("touched",)
 """Role of a node in an offer: the decision is about it."""
@@ -23,9 +23,20 @@ ROLES: tuple[str, ...] = ("touched",)
 _MOST_SAVED = 4.0
 
 
-@cache
-def _numbers() -> dict[str, int]:
-    return {kind: number for number, kind in enumerate(offer_kinds())}
+def kind_numbers(kinds: Sequence[str] | None = None) -> dict[str, int]:
+    """Returns the numbers of kinds of offers.
+
+    Args:
+        kinds: Names of the kinds, in the order of their numbers; None is ``offer_kinds()``.
+
+    Raises:
+        UnknownNameError: A name is not in ``offer_kinds()``.
+    """
+    known = offer_kinds()
+    for kind in kinds or ():
+        if kind not in known:
+            raise UnknownNameError.of("kind of decision", kind, known)
+    return {kind: number for number, kind in enumerate(known if kinds is None else kinds)}
 
 
 def chosen(found: Sequence[Offer], limit: int) -> list[Offer]:
@@ -50,10 +61,18 @@ def chosen(found: Sequence[Offer], limit: int) -> list[Offer]:
     return [found[place] for place in sorted(sorted(range(len(found)), key=worth)[:limit])]
 
 
-def features(offered: Sequence[Offer]) -> NDArray[np.float32]:
-    """Returns features of offers, float32 ``[len(offered), len(OFFER_FEATURES)]``."""
+def features(offered: Sequence[Offer], numbers: Mapping[str, int]) -> NDArray[np.float32]:
+    """Returns features of offers.
+
+    Args:
+        offered: The offers.
+        numbers: Numbers of their kinds.
+
+    Returns:
+        float32 ``[len(offered), len(OFFER_FEATURES)]``.
+    """
     rows = [
-        (_numbers()[one.kind], one.share, math.log2(1 + one.places) / 4, _log_ratio(one.saved))
+        (numbers[one.kind], one.share, math.log2(1 + one.places) / 4, _log_ratio(one.saved))
         for one in offered
     ]
     return np.array(rows, np.float32).reshape(-1, len(OFFER_FEATURES))

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from envs.benchmark_env import BenchmarkEnv
 from envs.benchmarks import BenchmarkSource, NamedModule
 from envs.candidate_episode import observation_space
-from envs.offers import OFFER_FEATURES
+from envs.offers import OFFER_FEATURES, kind_numbers
 from envs.rewards import Reward, resolve_reward, timed_states
 from envs.settings import EnvSettings
 from envs.step_result import StepResult
@@ -92,6 +92,8 @@ class TuningEnv(BenchmarkEnv[TuningEpisode]):
         predict: Predicts the time of a plan from its kernels; see
             ``hlograph.tuning.kernel_seconds``. None takes rates of work.
         max_offers: Largest number of decisions that are offered in one state.
+        kinds: Kinds of decisions that are offered, of ``hlograph.tuning.offers.offer_kinds()``, in
+            the order of their numbers; None is all.
         reward: A name of ``envs.rewards.REWARDS`` or a callable.
         horizon: Number of steps after which an episode is truncated.
         process: The process of the only benchmark, which goes on to be used by the caller; None
@@ -100,6 +102,7 @@ class TuningEnv(BenchmarkEnv[TuningEpisode]):
 
     Raises:
         ValueError: A number is out of range, or the reward needs measured times.
+        UnknownNameError: There is no such kind of decisions.
     """
 
     def __init__(
@@ -109,6 +112,7 @@ class TuningEnv(BenchmarkEnv[TuningEpisode]):
         numerics: Numerics = "close",
         predict: PredictTime | None = None,
         max_offers: int = 96,
+        kinds: Sequence[str] | None = None,
         reward: str | Reward = "log-drop",
         horizon: int = 24,
         process: DecisionProcess | None = None,
@@ -123,6 +127,7 @@ class TuningEnv(BenchmarkEnv[TuningEpisode]):
         )
         self._numerics: Numerics = numerics
         self._predict, self._max_offers, self._process = predict, max_offers, process
+        self._numbers = kind_numbers(kinds)
         self.observation_space = observation_space(max_offers, len(OFFER_FEATURES))
 
     @property
@@ -151,7 +156,9 @@ class TuningEnv(BenchmarkEnv[TuningEpisode]):
     def _begin(self, benchmark: NamedModule) -> TuningEpisode:
         with noted(self._recorder, "the default", "", benchmark.name, ()):
             process = self._process or _process(benchmark, self._numerics, self._predict)
-            return TuningEpisode(benchmark, process, self._needs_costs, self._max_offers)
+            return TuningEpisode(
+                benchmark, process, self._needs_costs, self._max_offers, self._numbers
+            )
 
     def _act(self, episode: TuningEpisode, action: int) -> StepResult:
         offer, begin = episode.offered[action], time.perf_counter()
@@ -185,7 +192,7 @@ class TuningEnv(BenchmarkEnv[TuningEpisode]):
     def _extra_info(self, episode: TuningEpisode) -> dict[str, Any]:
         return {
             "point": episode.tuning.point.to_json(),
-            "num_offers": len(episode.tuning.offers),
+            "num_offers": len(episode.found),
         }
 
 

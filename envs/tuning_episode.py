@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from envs import offers as arrays
@@ -20,20 +21,28 @@ class TuningEpisode(CandidateEpisode):
     Attributes:
         process: The program that is tuned.
         tuning: The program with the decisions so far.
-        offered: The decisions that are offered, by action number.
+        found: The decisions that can be taken.
+        offered: Those of them that are offered, by action number.
 
     Args:
         benchmark: The benchmark.
         process: The program.
         costs: True to run XLA's cost analysis on each state.
         limit: Largest number of offers.
+        numbers: Numbers of the kinds of decisions that can be taken.
     """
 
     def __init__(
-        self, benchmark: NamedModule, process: DecisionProcess, costs: bool, limit: int
+        self,
+        benchmark: NamedModule,
+        process: DecisionProcess,
+        costs: bool,
+        limit: int,
+        numbers: Mapping[str, int],
     ) -> None:
         self.process, self.tuning = process, process.state(Point())
         super().__init__(benchmark, self.tuning.module, costs, limit)
+        self._numbers = numbers
         self._offer()
 
     @property
@@ -60,12 +69,12 @@ class TuningEpisode(CandidateEpisode):
     def observe(self) -> dict[str, Any]:
         """Returns the observation in new arrays; see ``envs.candidate_episode``."""
         graph = self.module.graph()
-        return self._observation(
-            graph, arrays.features(self.offered), arrays.links(self.offered, graph)
-        )
+        features = arrays.features(self.offered, self._numbers)
+        return self._observation(graph, features, arrays.links(self.offered, graph))
 
     def _offer(self) -> None:
-        self.offered: list[Offer] = arrays.chosen(self.tuning.offers, self._limit)
+        self.found = [offer for offer in self.tuning.offers if offer.kind in self._numbers]
+        self.offered: list[Offer] = arrays.chosen(self.found, self._limit)
         self._unmask(len(self.offered))
 
     def _size(self) -> int:

@@ -102,12 +102,15 @@ class Checkpoint:
     def settings(self) -> TrainConfig:
         """Returns the settings of the training, without those that no longer exist.
 
+        Choices that have been added since are not among them.
+
         Raises:
             ValueError: A setting has a value of another type than now.
         """
         cls = config_class(self.kind)
         known = cls.__dataclass_fields__
-        return from_json(cls, {k: v for k, v in self.config.items() if k in known})
+        config = from_json(cls, {k: v for k, v in self.config.items() if k in known})
+        return config.with_choices(self.choices)
 
     def restore(self, kind: PolicyKind, ppo: PPO) -> None:
         """Puts the state into a policy and its optimizer.

@@ -4,10 +4,10 @@ Nothing here imports torch or the engine: command lines are built from these cla
 `--help` must answer at once.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 from hlograph.corpus.shipped import CorpusSet
 from models.config import (
@@ -109,6 +109,11 @@ class TrainConfig:
     def given_policies(self) -> Mapping[PolicyName, str]:
         """Checkpoints of policies that are compared with instead of trained."""
         return {}
+
+    def with_choices(self, choices: Sequence[str]) -> Self:
+        """Returns the settings for a policy that has been trained on these choices."""
+        del choices
+        return self
 
 
 @dataclass(frozen=True)
@@ -242,6 +247,9 @@ class TuningTrainConfig(CandidateTrainConfig):
     project, or by rates of work."""
     max_offers: int = 96
     """Largest number of decisions that are offered in one state."""
+    decisions: tuple[str, ...] = ()
+    """Kinds of decisions that are offered, by name; none is all that there are. A trained policy
+    goes on with those of its training."""
     play_horizon: int = 40
     """Decisions in an episode of validation and of the final table."""
     call_cost: float = 0.2
@@ -253,6 +261,10 @@ class TuningTrainConfig(CandidateTrainConfig):
     measure_validation: bool = True
     """True if the plans on validation benchmarks are measured, and the policy is kept whose plans
     are fastest. The same seed may then keep another policy. Otherwise predicted times choose."""
+
+    def with_choices(self, choices: Sequence[str]) -> Self:
+        """See ``TrainConfig.with_choices``. Kinds of decisions that are newer are not offered."""
+        return self if self.decisions else replace(self, decisions=tuple(choices))
 
 
 _CLASSES: Mapping[PolicyName, type[TrainConfig]] = {

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs import TuningEnv
-from envs.offers import OFFER_FEATURES, ROLES
+from envs.offers import OFFER_FEATURES, ROLES, kind_numbers
 from envs.rewards import LogDrop
 from experiments.cost_model.predictor import SHIPPED, Predictor
 from experiments.policies.candidates import pointer_policy
@@ -21,7 +21,7 @@ from experiments.policies.states import STOP, State
 from hlograph.explorer.player import Choice
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.tuning.kernel_seconds import PredictTime, RatedKernels
-from hlograph.tuning.offers import Offer, offer_kinds
+from hlograph.tuning.offers import Offer
 from models.actor_critic import ActorCritic
 from models.candidate_counts import CandidateCountsEncoder, CountsAndCandidates
 from models.candidate_graphs import GraphAndCandidates
@@ -59,7 +59,7 @@ class DecisionsKind(PolicyKind[TuningTrainConfig]):
     def __init__(self, config: TuningTrainConfig) -> None:
         super().__init__(config)
         self.actions = (*(f"offer {slot}" for slot in range(config.max_offers)), STOP)
-        self.choices = offer_kinds()
+        self.choices = tuple(kind_numbers(config.decisions or None))
 
     @property
     def ppo(self) -> PPOConfig:
@@ -106,6 +106,7 @@ class DecisionsKind(PolicyKind[TuningTrainConfig]):
             request.benchmarks,
             predict=predictor(config.times),
             max_offers=config.max_offers,
+            kinds=self.choices,
             reward=LogDrop(call_cost=config.call_cost),
             horizon=config.horizon if request.learns else config.play_horizon,
             costs=self.costs,

@@ -96,9 +96,10 @@ def _train_and_compare(config: TrainConfig, folder: Path, make_worker: "MakeWork
     from experiments.workers.task_runner import TaskRunner
     from experiments.workers.worker import make_rollout_worker
 
-    given = _given(config)
+    given, start = _given(config), _start(config)
+    if start is not None:
+        config = config.with_choices(start.choices)
     kinds = [policy_kind(name, config) for name in config.kinds]
-    start = _start(config)
     table, splits = _table(kinds), _splits(config)
     with pool_of(config, make_worker or make_rollout_worker) as pool:
         runner = TaskRunner(config, pool, folder)

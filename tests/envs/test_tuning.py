@@ -131,6 +131,23 @@ def test_rules_and_flags_stay_where_more_is_offered_than_there_are_actions():
     assert info["num_offers"] == len(every.offers)
 
 
+def test_only_the_kinds_that_are_asked_for_are_offered():
+    every = TuningEnv(SORTED)
+    every.reset()
+    kinds = ("partitions 2", "rule predicted", "rule gather-after-dot")
+    assert set(kinds) < set(offer_kinds())
+    some = TuningEnv(SORTED, kinds=kinds)
+    observation, info = some.reset()
+    assert [offer.name for offer in some.offers] == [
+        offer.name for offer in every.offers if offer.kind in kinds
+    ]
+    numbers = observation["candidates"][: len(some.offers), OFFER_FEATURES.index("kind")]
+    assert [kinds[int(number)] for number in numbers] == [offer.kind for offer in some.offers]
+    assert 0 < info["num_offers"] == len(some.offers) < len(every.offers)
+    with pytest.raises(UnknownNameError, match="kind of decision"):
+        TuningEnv(SORTED, kinds=("rule of-another-version",))
+
+
 def test_exact_results_have_exact_rules_only():
     close, exact = (TuningEnv(SORTED, numerics=numerics) for numerics in ("close", "exact"))
     kinds = []

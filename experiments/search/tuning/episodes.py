@@ -74,6 +74,7 @@ class PlayedPolicy:
             numerics=numerics,
             predict=predict,
             max_offers=config.max_offers,
+            kinds=kind.choices,
             horizon=config.play_horizon,
             costs=kind.costs,
             process=self._process,

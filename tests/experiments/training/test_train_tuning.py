@@ -32,6 +32,10 @@ from tests.hlograph.own_machine import own_lock
 __all__ = ["own_lock"]
 
 
+SAFE = ("rule predicted", "rule gather-after-dot", "library none", "partitions 1", "partitions 2")
+"""Kinds of decisions that no program gets much slower by, so that its plan can be measured."""
+
+
 def tiny_tuning_config(**changes) -> TuningTrainConfig:
     """Two iterations on one small program, compared on another."""
     like = tiny_config()
@@ -60,7 +64,7 @@ def tiny_tuning_config(**changes) -> TuningTrainConfig:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory, own_lock):
     folder = tmp_path_factory.mktemp("tuning") / "run"
-    assert train(tiny_tuning_config(out=folder), "train_tuning") == 0
+    assert train(tiny_tuning_config(out=folder, decisions=SAFE), "train_tuning") == 0
     return folder
 
 
@@ -96,7 +100,7 @@ def test_the_plans_on_validation_are_measured_while_training(finished):
 
 def test_same_seed_same_policies(finished, tmp_path):
     again = tmp_path / "again"
-    assert train(tiny_tuning_config(out=again), "train_tuning") == 0
+    assert train(tiny_tuning_config(out=again, decisions=SAFE), "train_tuning") == 0
     for kind in ("tuning", "tuning_counts"):
         one, other = (Checkpoint.load(f / kind / "checkpoint.pt").policy for f in (finished, again))
         assert one.keys() == other.keys()
@@ -106,7 +110,19 @@ def test_same_seed_same_policies(finished, tmp_path):
 def test_its_checkpoint_is_a_policy_that_decides(finished):
     kind, policy = load_policy(finished / "tuning" / "checkpoint.pt")
     assert isinstance(policy, PointerActorCritic)
-    assert "rule gather-after-dot" in kind.choices
+    assert kind.choices == SAFE
+
+
+def test_a_policy_goes_on_with_the_decisions_of_its_training(finished, tmp_path):
+    stored = Checkpoint.load(finished / "tuning" / "checkpoint.pt")
+    assert stored.config.pop("decisions") == list(SAFE)  # as before the setting and other rules
+    stored.save(tmp_path / "checkpoint.pt")
+    kind, _ = load_policy(tmp_path / "checkpoint.pt")
+    assert kind.config.decisions == kind.choices == SAFE
+    start = str(tmp_path / "checkpoint.pt")
+    assert train(tiny_tuning_config(out=tmp_path / "run", start=start), "train_tuning") == 0
+    further = Checkpoint.load(tmp_path / "run" / "tuning" / "checkpoint.pt")
+    assert further.choices == SAFE
 
 
 def test_states_hold_the_offers_and_tell_flags_apart():
