@@ -53,6 +53,19 @@ def gated(weights: jax.Array, series: jax.Array, start: jax.Array) -> Any:
     return jax.lax.scan(step, start, series)[1]
 
 
+def memory(weights: jax.Array, projected: jax.Array, start: Any) -> Any:
+    """Runs a long short-term memory on inputs that are projected already."""
+
+    def step(carry: Any, row: jax.Array) -> Any:
+        hidden, cell = carry
+        first, second, third, fourth = jnp.split(row + hidden @ weights, 4, axis=-1)
+        cell = jax.nn.sigmoid(second) * cell + jax.nn.sigmoid(first) * jnp.tanh(third)
+        hidden = jax.nn.sigmoid(fourth) * jnp.tanh(cell)
+        return (hidden, cell), hidden
+
+    return jax.lax.scan(step, start, projected)[1]
+
+
 def small_system(matrix: jax.Array, state: jax.Array) -> Any:
     """Solves a small differential equation."""
 
@@ -133,6 +146,18 @@ CASES = (
         gated,
         (floats(512, 768), floats(128, 8, 256), floats(8, 256)),
         program="gru/haiku-h256-b8-s128/forward",
+    ),
+    Case(
+        ("slice-of-dynamic-slice",),
+        "gates, 128 steps, batch 16, 128 states",
+        memory,
+        (floats(128, 512), floats(128, 16, 512), (floats(16, 128), floats(16, 128))),
+    ),
+    Case(
+        ("slice-of-dynamic-slice",),
+        "gates, 512 steps, batch 4, 32 states",
+        memory,
+        (floats(32, 128), floats(512, 4, 128), (floats(4, 32), floats(4, 32))),
     ),
     Case(
         ("unroll-loop:4",),

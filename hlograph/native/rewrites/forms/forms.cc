@@ -329,6 +329,7 @@ void AddFormRules(std::vector<RulePtr>& rules) {
   AddContractionPartForms(rules);
   AddAttentionDotForms(rules);
   AddCarriedLoopForms(rules);
+  AddDynamicSliceForms(rules);
 }
 
 }  // namespace hlograph

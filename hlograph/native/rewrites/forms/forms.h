@@ -125,6 +125,7 @@ void AddWindowForms(std::vector<RulePtr>& rules);
 void AddInputGradientForms(std::vector<RulePtr>& rules);
 void AddSwappedDotForms(std::vector<RulePtr>& rules);
 void AddContractionPartForms(std::vector<RulePtr>& rules);
+void AddDynamicSliceForms(std::vector<RulePtr>& rules);
 void AddAttentionDotForms(std::vector<RulePtr>& rules);
 void AddCarriedLoopForms(std::vector<RulePtr>& rules);
 

@@ -8,6 +8,7 @@
 #include "hlograph/native/rewrites/forms/forms.h"
 #include "hlograph/native/rewrites/forms/loop_shape.h"
 #include "hlograph/native/rewrites/rules.h"
+#include "xla/hlo/ir/hlo_computation.h"
 
 namespace hlograph {
 
@@ -23,6 +24,9 @@ Instruction* ReadRow(const Builder& builder, Instruction* all, Instruction* numb
 
 // Tuple of the first elements of a loop that has more.
 Instruction* FirstElements(Instruction* loop, int64_t count);
+
+// Makes the dynamic slices of a computation read no more than slices take of them.
+void NarrowDynamicSlices(xla::HloComputation* computation);
 
 // Returns true for what reads elements at other places than those of its result.
 bool Shifts(const Instruction* instruction);

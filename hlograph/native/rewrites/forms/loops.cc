@@ -107,6 +107,7 @@ class HoistIterations : public FormRule {
       }
       (void)copy->ReplaceAllUsesWith(row);
     }
+    NarrowDynamicSlices(number->parent());
     return FirstElements(editor.Finish(), loop.size());
   }
 

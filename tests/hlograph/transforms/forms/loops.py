@@ -54,6 +54,28 @@ def recurrent(draw: st.DrawFn, *, gradient: bool = False) -> str:
 
 
 @st.composite
+def gated(draw: st.DrawFn) -> str:
+    """Returns a network with gates, which are slices of projections of its inputs and state."""
+    steps, batch, inputs, gates = draw(SIZES), draw(SIZES), draw(SIZES), draw(st.integers(2, 4))
+    dtype, reverse = draw(st.sampled_from(TYPES)), draw(st.booleans())
+    width = 8
+
+    def network(weights: Any, rows: Any, start: Any) -> Any:
+        def step(state: Any, row: Any) -> Any:
+            given = row @ weights[0] + state @ weights[1]
+            first, *others = jnp.split(given, gates, axis=-1)
+            state = jnp.tanh(first) + sum(others)
+            return state, state
+
+        return jax.lax.scan(step, start, rows, reverse=reverse)
+
+    shapes = ((inputs, gates * width), (width, gates * width))
+    weights = tuple(_array(*shape, dtype=dtype) for shape in shapes)
+    rows = _array(steps, batch, inputs, dtype=dtype)
+    return _wide(lambda: lowered(network, weights, rows, _array(batch, width, dtype=dtype)))
+
+
+@st.composite
 def convolved(draw: st.DrawFn) -> str:
     """Returns a loop over images, each of which is convolved."""
     layout = draw(st.sampled_from([("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")]))
@@ -157,7 +179,7 @@ def _stencil() -> str:
 
 
 PROGRAMS: Programs = {
-    "hoist-projection": lambda: st.one_of(recurrent(), convolved()),
+    "hoist-projection": lambda: st.one_of(gated(), recurrent(), convolved()),
     "hoist-iterations": random_walk,
     "sink-projection": recurrent,
     "sink-accumulation": lambda: recurrent(gradient=True),

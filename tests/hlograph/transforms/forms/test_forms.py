@@ -13,6 +13,7 @@ from tests.hlograph.transforms.forms import (
     convolutions,
     distances,
     dots,
+    dynamic_slices,
     gathers,
     indexing,
     input_gradients,
@@ -33,6 +34,7 @@ TOPICS = (
     distances,
     indexing,
     dots,
+    dynamic_slices,
     loops,
     scans,
     reductions,
@@ -70,6 +72,17 @@ def test_a_rule_applies_and_keeps_what_is_computed(rule, data):
     text = data.draw(PROGRAMS[rule]())
     exact = hlograph.rules[rule].exact
     check_rule(rule, text, ("equal",) if exact else ("equal", "close"))
+
+
+@settings(max_examples=3, deadline=None, derandomize=True)
+@given(text=loops.gated())
+def test_hoisted_products_are_read_in_the_parts_that_the_loop_takes(text):
+    module = hlograph.Module.from_text(text)
+    assert not module.rewrites(["slice-of-dynamic-slice"])
+    (found,) = module.rewrites(["hoist-projection"])
+    module.apply(found)
+    assert module.to_text().count(" dynamic-slice(") == text.count(" slice(") > 1
+    assert not module.rewrites(["slice-of-dynamic-slice"])
 
 
 @pytest.mark.parametrize("rule", FORMS)
