@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import subprocess
 import sys
 from collections.abc import Collection
@@ -28,7 +29,7 @@ def provenance() -> dict[str, Any]:
     """
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": " ".join(["python", *sys.orig_argv[1:]]),
+        "command": shlex.join(["python", *sys.orig_argv[1:]]),
         "commit": git_commit(),
         "python": platform.python_version(),
         "platform": platform.platform(),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import shlex
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -70,3 +72,10 @@ def test_flags_reproduce_settings():
     assert flags_of(Settings(), without=()) == []
     changed = Settings(max_steps=5, sets=("c", "d"), out="elsewhere")
     assert flags_of(changed, without={"out"}) == ["--max-steps 5", "--sets c d"]
+
+
+def test_the_command_can_be_pasted_into_a_shell():
+    code = "from hlograph.storage.provenance import provenance; print(provenance()['command'])"
+    arguments = ["-c", code, "--programs", "mcmc/*", "two words"]
+    found = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True)
+    assert shlex.split(found.stdout) == ["python", *arguments]
