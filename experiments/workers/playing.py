@@ -3,7 +3,7 @@
 import math
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +18,9 @@ from experiments.workers.lockstep import Lockstep
 from models.actor_critic import ActorCritic, sample
 from models.rollout import StateTable
 
+Clock = Callable[[], float]
+"""Function that returns seconds, such as ``time.monotonic``."""
+
 
 def play_greedily(
     envs: Lockstep,
@@ -25,6 +28,7 @@ def play_greedily(
     benchmarks: Sequence[str],
     stop_above: float = STOP_ABOVE,
     seconds: float | None = None,
+    clock: Clock = time.monotonic,
 ) -> list[Outcome]:
     """Plays one greedy episode in each environment, and returns the results.
 
@@ -34,9 +38,10 @@ def play_greedily(
         benchmarks: Names of the benchmarks.
         stop_above: Probability of stopping above which an episode ends. A lower one makes
             episodes shorter.
-        seconds: Wall time after which no further step is taken; None is no limit.
+        seconds: Time after which no further step is taken; None is no limit.
+        clock: Clock of that time.
     """
-    player = _Player(envs, policy, stop_above, seconds)
+    player = _Player(envs, policy, stop_above, seconds, clock)
     return [envs.kind.outcome(e) for e in player.play(benchmarks, [None] * len(benchmarks))]
 
 
@@ -86,6 +91,7 @@ def play_drawn(
     benchmark: str,
     seed: int,
     seconds: float | None = None,
+    clock: Clock = time.monotonic,
 ) -> Outcome:
     """Plays an episode on one benchmark that draws its actions.
 
@@ -94,9 +100,10 @@ def play_drawn(
         policy: The policy.
         benchmark: Name of the benchmark.
         seed: Seed of the draws, which also depend on the benchmark.
-        seconds: Wall time after which no further step is taken; None is no limit.
+        seconds: Time after which no further step is taken; None is no limit.
+        clock: Clock of that time.
     """
-    player = _Player(envs, policy, STOP_ABOVE, seconds)
+    player = _Player(envs, policy, STOP_ABOVE, seconds, clock)
     (episode,) = player.play([benchmark], [_draws(seed, benchmark, 0)])
     return envs.kind.outcome(episode)
 
@@ -113,7 +120,8 @@ class _Player:
         envs: The environments.
         policy: The policy.
         stop_above: See ``likeliest``.
-        seconds: Wall time from now after which no further step is taken; None is no limit.
+        seconds: Time from now after which no further step is taken; None is no limit.
+        clock: Clock of that time.
     """
 
     def __init__(
@@ -122,12 +130,14 @@ class _Player:
         policy: ActorCritic,
         stop_above: float,
         seconds: float | None = None,
+        clock: Clock = time.monotonic,
     ) -> None:
         self._envs, self._policy, self._stop_above = envs, policy, stop_above
         self._patience = envs.kind.patience
         self._table = StateTable(policy)
         self._device = next(policy.parameters()).device
-        self._deadline = math.inf if seconds is None else time.monotonic() + seconds
+        self._clock = clock
+        self._deadline = math.inf if seconds is None else clock() + seconds
         self.out_of_time = False
         """True once the time limit ended an episode."""
 
@@ -146,7 +156,7 @@ class _Player:
         episodes = [PlayedEpisode(b, [begun[n][1]["size"]]) for n, b in enumerate(benchmarks)]
         taken = [defaultdict(set) for _ in benchmarks]
         while running:
-            if time.monotonic() > self._deadline:
+            if self._clock() > self._deadline:
                 self.out_of_time = True
                 break
             log_probs = self._log_probs(list(running.values()))

@@ -37,5 +37,5 @@ class OneWorker:
         return answer
 
     def close(self) -> None:
-        """Ends the process."""
+        """Ends the process; a question that another thread waits for is lost."""
         self._pool.close()

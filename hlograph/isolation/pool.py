@@ -91,6 +91,7 @@ class WorkerPool:
             raise ValueError(f"expected at least 1 worker, got {workers}")
         preload(preloaded)
         self._ahead = ahead
+        self._closed, self._lock = False, threading.Lock()
         limits = limits or Limits()
         self._slots = [Slot(make_worker, limits, with_main, ahead) for _ in range(workers)]
         self._tasks: queue.SimpleQueue[tuple[int, Any] | None] = queue.SimpleQueue()
@@ -120,12 +121,13 @@ class WorkerPool:
         """
         numbered = iter(enumerate(tasks))
         pending = 0
-        for slot in self._slots:
-            slot.resume()
+        with self._lock:
+            for slot in () if self._closed else self._slots:
+                slot.resume()
         try:
             while True:
                 while pending < len(self._slots) and (job := next(numbered, None)) is not None:
-                    self._tasks.put(job)
+                    self._hand_out(*job)
                     pending += 1
                 if not pending:
                     return
@@ -142,10 +144,12 @@ class WorkerPool:
                 self._results.get()
 
     def close(self) -> None:
-        """Ends the workers."""
-        self._interrupt()
-        for _ in self._threads:
-            self._tasks.put(None)
+        """Ends the workers; tasks of a ``map`` in another thread are lost."""
+        with self._lock:
+            self._closed = True
+            self._interrupt()
+            for _ in self._threads:
+                self._tasks.put(None)
         for thread in self._threads:
             thread.join()
         for slot in self._slots:
@@ -156,6 +160,14 @@ class WorkerPool:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+    def _hand_out(self, number: int, task: Any) -> None:
+        """Gives a task to the next free worker; in a pool that is closed it is lost."""
+        with self._lock:
+            if self._closed:
+                self._results.put((number, WorkerLostError("the pool was closed"), None))
+            else:
+                self._tasks.put((number, task))
 
     def _interrupt(self) -> None:
         for slot in self._slots:

@@ -42,7 +42,7 @@ class Proposers:
     def ask(self) -> Plan | None:
         """Returns a plan that was not proposed before; None if no method has one now.
 
-        Methods that wait for more outcomes than there are come last.
+        Methods that wait for more outcomes than there are, or that are not ready, come last.
         """
         for name in sorted(self._methods, key=self._waits):
             try:
@@ -71,7 +71,9 @@ class Proposers:
             _close(method)
 
     def _waits(self, name: str) -> bool:
-        return len(self._told) < getattr(self._methods[name], "waits_for", 0)
+        method = self._methods[name]
+        enough = len(self._told) >= getattr(method, "waits_for", 0)
+        return not (enough and getattr(method, "ready", True))
 
     def _new_plan(self, method: Method) -> Plan | None:
         # After a long search, a method proposes all that it measured once more.

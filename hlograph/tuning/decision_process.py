@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -50,11 +51,18 @@ class DecisionProcess:
         program: The program.
         numerics: Class of the results.
         predict: Predicts times; None is ``RatedKernels``.
+        computing: Returns a context to compute in, such as ``hlograph.timing.lock.compiling`` in
+            the processes of a search.
     """
 
     def __init__(
-        self, program: Program, numerics: Numerics = "close", predict: PredictTime | None = None
+        self,
+        program: Program,
+        numerics: Numerics = "close",
+        predict: PredictTime | None = None,
+        computing: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
+        self._computing = computing
         self._versions = Versions(program, numerics)
         self._predict = predict or RatedKernels()
         self.state = lru_cache(_KEPT)(self._state)
@@ -115,6 +123,10 @@ class DecisionProcess:
         Raises:
             HloError: The program does not compile so.
         """
+        with self._computing():
+            return self._found(point)
+
+    def _found(self, point: Point) -> TuningState:
         version = self._versions.version(point)
         places = self._versions.places(version)
         proto = places.placed(point.at("fusion", "kernel"))

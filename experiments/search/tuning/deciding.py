@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -14,6 +15,7 @@ from hlograph.optimization.methods.protocol import MakeMethod, Method
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
 from hlograph.storage.locations import Location
+from hlograph.timing import lock
 from hlograph.tuning.decision_process import DecisionProcess
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ class Decisions:
         how: ``policy`` plays a trained policy; ``greedy`` takes the decision that is predicted to
             save most, and samples nothing.
         checkpoint: The policy; None takes the one that comes with the project.
-        seconds: Wall time of an episode; see ``PlayedPolicy``.
+        seconds: Time of an episode; see ``PlayedPolicy``.
     """
 
     def __init__(
@@ -83,12 +85,15 @@ class Decisions:
         return None
 
     def close(self) -> None:
-        """Ends the worker process."""
+        """Ends the worker process, also while it decides."""
         self._worker.close()
 
 
 class DecidingMethod:
     """Proposes the plans of decisions, for ``hlograph.optimize``.
+
+    Decisions are taken while others are measured: the first ones at once, and the next ones when
+    the outcome of the last plan is known.
 
     Args:
         name: Name of the method in reports.
@@ -97,18 +102,40 @@ class DecidingMethod:
 
     def __init__(self, name: str, decisions: Decisions) -> None:
         self._name, self._decisions = name, decisions
+        self._thread = ThreadPoolExecutor(1, "decisions")
+        self._last = ""
+        self._next: Future[Decided | None] | None = None
+        self._begin()
+
+    @property
+    def ready(self) -> bool:
+        """False while the next decisions are taken."""
+        return self._next is not None and self._next.done()
 
     def ask(self) -> Plan | None:
-        """Returns the next plan; None if there is none."""
-        found = self._decisions.following()
-        return replace(found.plan, method=self._name) if found else None
+        """Returns the next plan, and waits for it; None if there is none."""
+        found, self._next = self._begin().result(), None
+        if found is None:
+            self._next = Future()
+            self._next.set_result(None)
+            return None
+        self._last = found.plan.digest
+        return replace(found.plan, method=self._name)
 
     def tell(self, outcome: Outcome) -> None:
-        """Takes no note: the policy is as it was trained."""
+        """Takes the next decisions, if the outcome is that of the last ones."""
+        if outcome.plan.digest == self._last and not outcome.thorough:
+            self._begin()
 
     def close(self) -> None:
         """Ends the worker process."""
         self._decisions.close()
+        self._thread.shutdown()
+
+    def _begin(self) -> Future[Decided | None]:
+        if self._next is None:
+            self._next = self._thread.submit(self._decisions.following)
+        return self._next
 
 
 class DecidingSearcher:
@@ -176,15 +203,18 @@ class _MakeDecider:
         return recorded
 
     def _decide(self) -> Callable[[int], Decided]:
-        # These import torch: seconds that belong to the worker.
-        import torch
+        # These import torch: seconds that belong to the worker, and not to a measurement.
+        with lock.compiling():
+            import torch
 
-        from experiments.policies.tuning import predictor
-        from experiments.search.tuning.episodes import Decided, PlayedPolicy, descended
+            from experiments.policies.tuning import predictor
+            from experiments.search.tuning.episodes import Decided, PlayedPolicy, descended
 
-        # Graphs are small, and the search needs the other cores.
-        torch.set_num_threads(1)
-        if self.how == "policy":
-            return PlayedPolicy(self.program, self.numerics, self.checkpoint, self.seconds).decided
-        process = DecisionProcess(self.program, self.numerics, predictor("learned"))
+            # Graphs are small, and the search needs the other cores.
+            torch.set_num_threads(1)
+            about = self.program, self.numerics
+            if self.how == "policy":
+                limits = self.checkpoint, self.seconds, lock.compiling
+                return PlayedPolicy(*about, *limits).decided
+            process = DecisionProcess(*about, predictor("learned"), lock.compiling)
         return lambda _: Decided.of(process, descended(process))

@@ -1,6 +1,8 @@
 """Episodes of decisions about one program: a policy's, and steepest descent by predicted times."""
 
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from envs import TuningEnv
@@ -47,8 +49,10 @@ class PlayedPolicy:
         program: The program.
         numerics: Class of the results.
         checkpoint: File of the policy.
-        seconds: Wall time of an episode after which no further decision is taken, because the best
-            state mostly comes early; longer if the first state alone takes long. None is no limit.
+        seconds: Time of the processor in an episode after which no further decision is taken,
+            because the best state mostly comes early; longer if the first state alone takes long.
+            None is no limit.
+        computing: See ``DecisionProcess``.
 
     Raises:
         HloError: The file holds no policy that decides how programs are compiled.
@@ -60,6 +64,7 @@ class PlayedPolicy:
         numerics: Numerics,
         checkpoint: Location,
         seconds: float | None = None,
+        computing: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self._seconds = seconds
         self._limit: float | None = None
@@ -68,7 +73,7 @@ class PlayedPolicy:
             raise HloError(f"expected a policy of train_tuning in {checkpoint}, got {kind.name}")
         config, predict = kind.config, predictor(kind.config.times)
         module = program.module()
-        self._process = DecisionProcess(program, numerics, predict)
+        self._process = DecisionProcess(program, numerics, predict, computing)
         env = TuningEnv(
             [NamedModule(program.name, lambda: module)],
             numerics=numerics,
@@ -91,13 +96,15 @@ class PlayedPolicy:
             HloError: A state cannot be compiled.
         """
         if self._seconds is not None and self._limit is None:
-            begun = time.monotonic()
+            begun = time.process_time()
             self._process.state(Point())
-            self._limit = max(self._seconds, _FIRST_STATES * (time.monotonic() - begun))
+            self._limit = max(self._seconds, _FIRST_STATES * (time.process_time() - begun))
+        # A search may keep an episode waiting while it measures.
+        limit = {"seconds": self._limit, "clock": time.process_time}
         if episode == 0:
-            (found,) = play_greedily(self._envs, self._policy, [self._name], seconds=self._limit)
+            (found,) = play_greedily(self._envs, self._policy, [self._name], **limit)
         else:
-            found = play_drawn(self._envs, self._policy, self._name, episode, self._limit)
+            found = play_drawn(self._envs, self._policy, self._name, episode, **limit)
         return Decided.of(self._process, self._process.follow(found.passes))
 
 

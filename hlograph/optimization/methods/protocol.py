@@ -19,7 +19,9 @@ class Method(Protocol):
     A method runs in the user's process and does not measure itself. It may return None from
     ``ask`` and propose again later, when it has been told of more outcomes. With an attribute
     ``waits_for``, a number of outcomes, it is asked before that only if no other method proposes.
-    A method ``close()`` is called when it is not asked any more.
+    One with an attribute ``ready`` that is False works on its next plan, and is asked only if no
+    other method proposes; ``ask`` then waits for the plan. A method ``close()`` is called when it
+    is not asked any more.
     """
 
     def ask(self) -> Plan | None:

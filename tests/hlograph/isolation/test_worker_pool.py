@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -192,6 +193,27 @@ def test_a_worker_that_is_still_beginning_ends_with_the_pool():
         pids = pool.pids
     assert _have_ended(pids)
     assert time.monotonic() - begun < LONG
+
+
+def test_a_task_that_another_thread_waits_for_is_lost_with_the_pool():
+    pool = WorkerPool(make_doer, 1)
+    with ThreadPoolExecutor(1) as thread:
+        waiting = thread.submit(lambda: list(pool.map([LONG])))
+        while not pool.pids:
+            time.sleep(0.01)
+        pool.close()
+        ((number, lost),) = waiting.result(timeout=30)
+    assert number == 0
+    assert isinstance(lost, WorkerLostError)
+
+
+def test_a_closed_pool_loses_all_tasks():
+    pool = WorkerPool(make_doer, 1)
+    pool.close()
+    for number, lost in pool.map(["one", "two"]):
+        assert number in (0, 1)
+        assert isinstance(lost, WorkerLostError)
+        assert "closed" in str(lost)
 
 
 def test_in_process():

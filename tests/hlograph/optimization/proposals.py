@@ -59,6 +59,16 @@ def waiting(program, numerics):
     return _Waiting(iter(LEVELS[:3]))
 
 
+class Slow(Listed):
+    """Works on its plans until it is told to be ready."""
+
+    ready = False
+
+
+def slow(program, numerics):
+    return Slow(iter(LEVELS[:3]))
+
+
 def undone(program, numerics):
     """Proposes plans of which jaxlib makes the default's code."""
     names = ("dce", "cse", "tuple-simplifier")

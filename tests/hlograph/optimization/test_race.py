@@ -343,6 +343,13 @@ def test_a_method_may_wait_for_outcomes_of_others():
     assert alone.ask() == proposals.LEVELS[0]
 
 
+def test_a_method_that_is_not_ready_is_asked_last():
+    slow, widths = f"{HERE}:slow", f"{HERE}:widths"
+    proposers = Proposers(_job(), methods([slow, widths]))
+    assert [proposers.ask() for _ in range(4)] == [*proposals.WIDTHS, proposals.LEVELS[0]]
+    assert proposers.ask() == proposals.LEVELS[1]
+
+
 def test_changes_of_the_final_module_as_text():
     changes = {"add": (3, 7), "sort": (1, 0), "constant": (1, 9), "fusion": (8, 9)}
     assert changes_text(changes) == "sort 1 → 0, add 3 → 7, fusion 8 → 9"

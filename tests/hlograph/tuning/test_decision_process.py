@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import pytest
 
 from hlograph import HloError, Module, UnknownNameError, corpus
@@ -43,6 +45,21 @@ ENTRY main {
 @pytest.fixture(scope="module")
 def process():
     return DecisionProcess(Program.of(Module.from_text(LOOP)))
+
+
+def test_states_are_made_in_the_context_that_is_given():
+    entered = []
+
+    @contextmanager
+    def computing():
+        entered.append(len(entered))
+        yield
+
+    process = DecisionProcess(Program.of(Module.from_text(LOOP)), computing=computing)
+    state = process.state(Point())
+    process.state(process.after(Point(), state.offers[0]))
+    process.state(Point())  # which is known
+    assert entered == [0, 1]
 
 
 def test_offers_of_a_loop(process):

@@ -1,5 +1,7 @@
 """Methods that take decisions one by one: a policy's episodes, and steepest descent."""
 
+from threading import Event
+
 import pytest
 
 from experiments.policies.checkpoint import Checkpoint
@@ -10,6 +12,7 @@ from experiments.search.tuning.episodes import Decided, PlayedPolicy, descended
 from hlograph import HloError, Module, corpus
 from hlograph.errors import WorkerLostError
 from hlograph.isolation import Quarantine
+from hlograph.measuring.trial import Outcome
 from hlograph.plans import Plan
 from hlograph.programs import Program
 from hlograph.tuning.decision_process import DecisionProcess
@@ -101,6 +104,53 @@ def test_descent_proposes_one_plan(program):
     assert first is not None
     assert first.steps
     assert second is None
+
+
+def _wide(number):
+    return Plan(flags={"xla_cpu_prefer_vector_width": (64, 128, 256, 512)[number]})
+
+
+class _Slow:
+    """Decisions that are taken when ``may`` is set."""
+
+    def __init__(self):
+        self.may, self.begun = Event(), 0
+
+    def following(self):
+        self.begun += 1
+        self.may.wait()
+        return Decided(Point(), _wide(self.begun)) if self.begun < 3 else None
+
+    def close(self):
+        self.may.set()
+
+
+def test_decisions_are_taken_while_others_are_measured():
+    decisions = _Slow()
+    method = DecidingMethod("policy", decisions)
+    assert not method.ready
+    decisions.may.set()
+    first = method.ask()
+    assert first.digest == _wide(1).digest
+    assert not method.ready
+    method.tell(Outcome(_wide(3)))
+    method.tell(Outcome(first, thorough=True))
+    assert decisions.begun == 1
+    method.tell(Outcome(first))
+    assert method.ask().digest == _wide(2).digest
+    assert method.ask() is None
+    assert method.ready
+    assert method.ask() is None
+    assert decisions.begun == 3
+    method.close()
+
+
+def test_a_method_that_decides_can_be_closed(program, checkpoint):
+    decisions = Decisions(program, "close", "policy", checkpoint)
+    method = DecidingMethod("policy", decisions)
+    method.close()
+    assert method.ready
+    assert method.ask() is None
 
 
 def test_an_episode_that_lost_its_worker_is_played_again_once(program, checkpoint):
