@@ -19,6 +19,10 @@ _ABOUT_SPACES = (
     "Knobs about 1 % of the time or more, by stage, and the number of points that they span, of "
     "programs as jaxlib compiles them by default. With rules, layouts and flags the knobs change."
 )
+_ABOUT_SAME = (
+    "Seconds of a race until a competitor has the ratio that another one has at its end, by these "
+    "means, and until that one had it itself:"
+)
 _NAMES = 12  # kinds of decisions of a stage that are listed
 _TITLES = {
     "steps": "steps, by rule or pass",
@@ -46,6 +50,8 @@ def page(
         if len(scores.competitors) > 1:
             parts += ["Times as fast as the plans of another one:", _beside(scores)]
         parts += ["## What was found by when", _anytime(scores, budget)]
+        if len(scores.competitors) > 1:
+            parts += [_ABOUT_SAME, _same_ratio(scores)]
         parts += ["## What the wins are made of", *_decisions(scores)]
         parts += ["## Programs", _programs(scores)]
     parts += ["## Size of the space", _ABOUT_SPACES, spaces] if spaces else []
@@ -124,6 +130,21 @@ def _anytime(scores: Scores, budget: float) -> str:
     ]
     heads = ("geometric mean of the best screening ratio after", *(f"{time:g} s" for time in times))
     return markdown_table(heads, rows)
+
+
+def _same_ratio(scores: Scores) -> str:
+    rows = []
+    for other in scores.competitors:
+        ratio = scores.at_the_end(other)
+        itself = scores.seconds_to(other, ratio)
+        for one in scores.competitors:
+            if one != other and ratio > 1:
+                seconds = scores.seconds_to(one, ratio)
+                found = (f"{seconds:.1f}", f"{seconds / itself:.2f}")
+                reached = found if math.isfinite(seconds) else ("never", "")
+                rows.append((one, other, f"{ratio:.3f}", f"{itself:.1f}", *reached))
+    heads = ("competitor", "other", "ratio of the other", "seconds of the other", "seconds")
+    return markdown_table((*heads, "share"), rows)
 
 
 def _decisions(scores: Scores) -> list[str]:

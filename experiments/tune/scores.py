@@ -1,5 +1,7 @@
 """Scores of competitors: means over programs, shares, and what was found by when."""
 
+import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -92,6 +94,20 @@ class Scores:
         """Returns the geometric mean of the best screening ratios after some seconds of a race."""
         values = self.by_program(competitor, lambda one: best_at(one.speed.curve, seconds))
         return geometric_mean(list(values.values()))
+
+    def seconds_to(self, competitor: str, ratio: float) -> float:
+        """Returns the seconds of a race after which ``by_when`` has reached a ratio; inf if never.
+
+        All programs are raced for as long as each other, so the seconds are those of each of them.
+        """
+        curves = [one.speed.curve for one in self.of_competitor(competitor)]
+        moments = sorted({point.seconds for curve in curves for point in curve})
+        place = bisect_left(moments, ratio, key=lambda moment: self.by_when(competitor, moment))
+        return moments[place] if place < len(moments) else math.inf
+
+    def at_the_end(self, competitor: str) -> float:
+        """Returns the geometric mean of the best screening ratios at the end of the races."""
+        return self.by_when(competitor, math.inf)
 
 
 def best_at(curve: Sequence[CurvePoint], seconds: float) -> float:

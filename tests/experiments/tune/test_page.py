@@ -30,6 +30,7 @@ def test_table_of_competitors():
     assert heads[1:] == ["10 s", "20 s", "30 s", "60 s"]
     assert joint[1:] == ["1.000", "1.587", "1.842", "1.842"]
     assert "| joint | flags,greedy | 1.297 |" in text
+    assert "| flags,greedy | joint | 1.842 | 25.0 | never |  |" in text
 
 
 def test_table_of_programs_and_of_decisions():

@@ -65,3 +65,12 @@ def test_machines_of_two_kinds_are_never_mixed():
     kinds = by_machine([*mine, *theirs, lost])
     assert kinds == {here: [*mine, lost], there: [*theirs, lost]}
     assert Scores.of(kinds[there]).programs == ["c"]
+
+
+def test_seconds_until_another_one_s_ratio():
+    end = SCORES.at_the_end("joint")
+    itself = SCORES.seconds_to("joint", end)
+    assert SCORES.by_when("joint", itself) == pytest.approx(end)
+    assert SCORES.by_when("joint", itself - 0.01) < end
+    assert SCORES.seconds_to("joint", 1.0) == min(point.seconds for point in CURVE)
+    assert SCORES.seconds_to("flags,greedy", end) == math.inf
