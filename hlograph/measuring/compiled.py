@@ -8,6 +8,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from hlograph.profiling.kernels import Measurement, measure
@@ -17,6 +18,8 @@ from hlograph.timing.runs import Run
 _OPCODE = re.compile(r"^\s*(?:ROOT )?\S+ = (?:\(.*?\)|\S+) ([\w-]+)\(", re.M)
 _DIMENSIONS = re.compile(r"\w\[([\d,]*)\]")
 _HEADER = re.compile(r"HloModule [^\n]*\n")
+
+_KEPT_SHAPES = 1 << 12
 
 # Seconds and runs for a profile, which is rough then; that does for shares.
 _PROFILE_SECONDS, _PROFILE_RUNS = 1.0, 5
@@ -119,6 +122,7 @@ def _by_name(own: Mapping[str, float], program: OptimizedModule) -> dict[str, fl
     return shares
 
 
+@lru_cache(_KEPT_SHAPES)
 def kinds_of(opcode: str, shape: str) -> tuple[str, str]:
     """Returns an instruction's opcode with its number of elements, and its opcode alone.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from hlograph.errors import HloError
@@ -34,6 +35,9 @@ METADATA = re.compile(r', metadata=\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\}')
 """Metadata in the text of an instruction."""
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 _OPENING, _CLOSING = "([{", ")]}"
+
+# Versions of one program have most lines in common.
+_KEPT_LINES = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +172,7 @@ def _computations(text: str) -> Iterator[tuple[re.Match[str], tuple[Instruction,
             instructions.append(_instruction(header.group(2), begin.group(1), line[begin.end() :]))
 
 
+@lru_cache(_KEPT_LINES)
 def _instruction(computation: str, name: str, text: str) -> Instruction:
     """Returns the instruction of a line, from its shape on."""
     shape_end = _closing(text, 0) if text.startswith("(") else text.index(" ")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
 
 from hlograph.plans.errors import PlanError
 from hlograph.plans.placing.brackets import end_of, split
@@ -28,6 +30,9 @@ _CALLS = (
 )
 _CALLING = frozenset(_CALLS)
 _PREDECESSORS = "control-predecessors"
+
+# Versions of one program have most lines in common.
+_KEPT_LINES = 1 << 14
 _PLAIN_ARGUMENTS = ("parameter", "constant")
 
 
@@ -321,6 +326,32 @@ class ModuleText:
 
 
 def _instruction(line: str) -> Instruction:
+    """Returns a new instruction of a line."""
+    read = _read(line)
+    return Instruction(
+        read.name,
+        read.shape,
+        read.opcode,
+        list(read.operands),
+        dict(read.attributes),
+        read.is_root,
+        read.argument,
+        read.name,
+    )
+
+
+class _Line(NamedTuple):
+    name: str
+    shape: str
+    opcode: str
+    operands: tuple[str, ...]
+    attributes: tuple[tuple[str, str], ...]
+    is_root: bool
+    argument: str
+
+
+@lru_cache(_KEPT_LINES)
+def _read(line: str) -> _Line:
     head, equals, rest = line.strip().partition(" = ")
     is_root = head.startswith("ROOT ")
     name = head.removeprefix("ROOT ")
@@ -331,12 +362,10 @@ def _instruction(line: str) -> Instruction:
     start = rest.index("(")
     opcode, end = rest[:start], end_of(rest, start)
     arguments = rest[start + 1 : end - 1]
-    attributes: dict[str, str] = {}
-    for part in split(rest[end:]):
-        key, _, value = part.partition("=")
-        attributes[key] = value
+    parts = (part.partition("=") for part in split(rest[end:]))
+    attributes = tuple((key, value) for key, _, value in parts)
     plain = opcode in _PLAIN_ARGUMENTS
-    operands = [] if plain else [_COMMENT.sub("", one).lstrip("%") for one in split(arguments)]
-    name = name[1:]
+    given = () if plain else split(arguments)
+    operands = tuple(_COMMENT.sub("", one).lstrip("%") for one in given)
     argument = arguments if plain else ""
-    return Instruction(name, shape, opcode, operands, attributes, is_root, argument, name)
+    return _Line(name[1:], shape, opcode, operands, attributes, is_root, argument)
