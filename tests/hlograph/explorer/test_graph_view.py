@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 MOST = 200
 ROW = 22  # pixels
-FIRST_VIEW = 2000  # milliseconds
+FIRST_NODES = 40
+FIRST_ELEMENTS = 1000
 
 
 @pytest.fixture(scope="session")
@@ -121,25 +122,16 @@ def test_the_view_shows_the_module(visit: Visit, site: Path, any_module: Module)
     assert numbers_in(page.locator(".toolbar .drawn").text_content()) == [len(nodes), count]
 
 
-def test_the_first_view_is_quick(visit: Visit, browser: Browser, site: Path):
-    """On a busy machine the browser waits, so its processor time counts where that is less."""
-    session = browser.new_browser_cdp_session()
-
-    def processor_time() -> float:
-        processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
-        return 1000 * sum(each["cpuTime"] for each in processes if each["type"] == "renderer")
-
-    times = []
-    for _ in range(3):
-        before = processor_time()
-        page = visit(site)
-        worked = processor_time() - before
-        settled(page)
-        mark = "() => performance.getEntriesByName('shown graph')[0].startTime"
-        times.append(min(page.evaluate(mark), worked))
-        if times[-1] < FIRST_VIEW:
-            break
-    assert 0 < min(times) < FIRST_VIEW, times
+def test_the_first_view_draws_as_much_for_a_large_module_as_for_a_small_one(
+    visit: Visit, site: Path
+):
+    """This keeps it quick: its time depends on the machine, and on what else runs there."""
+    page = visit(site)
+    settled(page)
+    assert 0 < page.locator("[data-node]").count() <= FIRST_NODES
+    assert page.locator("body *").count() < FIRST_ELEMENTS
+    # The browser's tools show when it was there.
+    assert page.evaluate("() => performance.getEntriesByName('shown graph').length") == 1
 
 
 def test_hover_and_keys_show_the_same_instruction(visit: Visit, site: Path, any_module: Module):
