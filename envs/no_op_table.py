@@ -7,7 +7,7 @@ from collections import OrderedDict
 import numpy as np
 from numpy.typing import NDArray
 
-# Memory of a state beside its mask: the array's header, the key, and the dictionary's links.
+# Memory of a state: the key, the number, and the dictionary's links.
 _STATE_BYTES = 400
 
 
@@ -31,8 +31,9 @@ class NoOpTable:
             )
         self._num_actions = num_actions
         self._capacity = max_bytes // (num_actions + _STATE_BYTES)
-        # Arrays are replaced, never written to: copies of the table share them.
-        self._masks: OrderedDict[str, NDArray[np.int8]] = OrderedDict()
+        # Numbers whose bit i is set if action i is a no-op: a bit is set far more often than a mask
+        # is asked for.
+        self._no_ops: OrderedDict[str, int] = OrderedDict()
 
     def mask(self, fingerprint: str) -> NDArray[np.int8]:
         """Returns a new copy of the mask of a state.
@@ -43,27 +44,38 @@ class NoOpTable:
         Returns:
             int8 ``[num_actions]``; 0 where the action is known to change nothing.
         """
-        known = self._masks.get(fingerprint)
-        if known is None:
-            return np.ones(self._num_actions, dtype=np.int8)
-        self._masks.move_to_end(fingerprint)
-        return known.copy()
+        return self.masked(np.ones(self._num_actions, np.int8), fingerprint)
+
+    def masked(self, mask: NDArray[np.int8], fingerprint: str) -> NDArray[np.int8]:
+        """Returns a copy of a mask that is 0, too, where an action is known to change nothing.
+
+        Args:
+            mask: int8 ``[num_actions]``.
+            fingerprint: Fingerprint of the state.
+        """
+        no_ops = self._no_ops.get(fingerprint)
+        if no_ops is None:
+            return mask.copy()
+        self._no_ops.move_to_end(fingerprint)
+        packed = np.frombuffer(no_ops.to_bytes(-(-self._num_actions // 8), "little"), np.uint8)
+        bits = np.unpackbits(packed, count=self._num_actions, bitorder="little")
+        return np.where(bits, np.int8(0), mask)
 
     def add(self, fingerprint: str, action: int) -> None:
         """Records that an action changes nothing in a state."""
-        mask = self.mask(fingerprint)
-        mask[action] = 0
-        self._masks[fingerprint] = mask
-        if len(self._masks) > self._capacity:
-            self._masks.popitem(last=False)
+        no_ops = self._no_ops
+        no_ops[fingerprint] = no_ops.get(fingerprint, 0) | 1 << action
+        no_ops.move_to_end(fingerprint)
+        if len(no_ops) > self._capacity:
+            no_ops.popitem(last=False)
 
     def copy(self) -> NoOpTable:
         """Returns a copy; what either of the two learns later is unknown to the other."""
         copy = object.__new__(NoOpTable)
         copy.__dict__.update(self.__dict__)
-        copy._masks = self._masks.copy()
+        copy._no_ops = self._no_ops.copy()
         return copy
 
     def __len__(self) -> int:
         """Returns the number of states."""
-        return len(self._masks)
+        return len(self._no_ops)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, NamedTuple, Self
 
 from envs.benchmarks import NamedModule
@@ -73,8 +74,7 @@ class PassEpisode(Episode):
     @property
     def module(self) -> Module:
         """The module in the present state."""
-        if self._to_make:
-            self._follow()
+        self.follow()
         return self._module
 
     def go(self, entry: Pass, after: KnownState) -> bool:
@@ -109,6 +109,20 @@ class PassEpisode(Episode):
             return observation.observe(self.module, counts)
         return steps.graph(place, lambda: observation.observe(self.module, counts))
 
+    def follow(self) -> float:
+        """Makes the steps that the module has not made yet, and returns the seconds it took."""
+        if not self._to_make:
+            return 0.0
+        begin = time.perf_counter()
+        while self._to_make:
+            entry, fingerprint, num_steps = self._to_make[0]
+            about = (fingerprint, self.benchmark, self.step_names[:num_steps])
+            with noted(self._recorder, entry.name, *about):
+                self._module.run(entry)
+            del self._to_make[0]
+        check_replay("known steps", self.fingerprint, self._module.fingerprint())
+        return time.perf_counter() - begin
+
     def copy(self) -> Self:
         """Returns an independent copy.
 
@@ -119,16 +133,6 @@ class PassEpisode(Episode):
         copy._steps = copy.place = None
         copy._to_make = []
         return copy
-
-    def _follow(self) -> None:
-        """Makes the steps that the module has not made yet."""
-        while self._to_make:
-            entry, fingerprint, num_steps = self._to_make[0]
-            about = (fingerprint, self.benchmark, self.step_names[:num_steps])
-            with noted(self._recorder, entry.name, *about):
-                self._module.run(entry)
-            del self._to_make[0]
-        check_replay("known steps", self.fingerprint, self._module.fingerprint())
 
     def _snapshot_of(self, start: Module) -> Snapshot:
         return start.snapshot() if self.place is None else self.place.snapshot

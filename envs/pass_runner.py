@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from envs.known_no_ops import KnownNoOps
 from envs.known_steps import KnownSteps
 from envs.no_op_table import NoOpTable
+from envs.opcode_masks import OpcodeMasks
 from envs.pass_episode import PassEpisode
 from envs.step_result import StepResult
 from hlograph.errors import PassError
@@ -18,7 +19,7 @@ from hlograph.inspection.module_view import Snapshot
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.pass_call import note
 from hlograph.isolation.quarantine import Quarantine
-from hlograph.transforms.registry import Pass, passes
+from hlograph.transforms.registry import Pass
 
 
 class PassRunner:
@@ -44,7 +45,7 @@ class PassRunner:
         recorder: FlightRecorder | None,
     ) -> None:
         self._passes = tuple(actions)
-        self._acts_on = _acts_on(self._passes)
+        self._opcode_masks = OpcodeMasks(self._passes)
         self._actions = {entry.name: action for action, entry in enumerate(self._passes)}
         self._no_op_bytes = no_op_bytes
         self._known, self._steps = known, steps
@@ -64,8 +65,8 @@ class PassRunner:
 
     def mask(self, episode: PassEpisode) -> NDArray[np.int8]:
         """Returns a new action mask of an episode's state, int8 ``[passes + 1]``."""
-        mask = self._no_ops.mask(episode.fingerprint)
-        mask &= (episode.op_counts_by_opcode @ self._acts_on > 0).view(np.int8)
+        may_act = self._opcode_masks.mask(episode.op_counts_by_opcode)
+        mask = self._no_ops.masked(may_act, episode.fingerprint)
         for name in self._quarantine.passes_at(episode.fingerprint):
             if name in self._actions:
                 mask[self._actions[name]] = 0
@@ -91,14 +92,14 @@ class PassRunner:
             action: Number of the pass.
         """
         entry = self._passes[action]
-        result = StepResult(entry.name)
-        if self._known is None or not episode.known >> entry.index & 1:
-            after = None if episode.place is None else episode.place.after.get(entry.index)
-            if after is None:
-                result = self._call(episode, entry)
-            else:
-                self.leave(episode)
-                result = StepResult(entry.name, episode.go(entry, after))
+        after = None if episode.place is None else episode.place.after.get(entry.index)
+        if self._known is not None and episode.known >> entry.index & 1:
+            result = StepResult(entry.name)
+        elif after is None:
+            result = self._call(episode, entry)
+        else:
+            self.leave(episode)
+            result = StepResult(entry.name, episode.go(entry, after))
         if result.changed:
             self.arrive(episode)
         else:
@@ -111,9 +112,8 @@ class PassRunner:
 
     def _call(self, episode: PassEpisode, entry: Pass) -> StepResult:
         recorder = self._recorder
-        begin = time.perf_counter()
-        module = episode.module  # which may first have to make steps that are known
-        behind = time.perf_counter() - begin
+        behind = episode.follow()
+        module = episode.module
         if recorder is not None:
             about = (episode.fingerprint, episode.benchmark, episode.applied)
             recorder.begin(note(entry.name, *about))
@@ -141,16 +141,3 @@ class PassRunner:
             episode.arrive(self._steps.add(episode.place, entry.index, snapshot))
         elif snapshot is not None:
             episode.enter(snapshot)
-
-
-def _acts_on(entries: Sequence[Pass]) -> NDArray[np.float32]:
-    """Returns a matrix that maps op counts to the actions that may act; stopping always may.
-
-    Args:
-        entries: The passes, by action number.
-
-    Returns:
-        float32 ``[len(OPCODES), passes + 1]``.
-    """
-    acts_on = passes.acts_on[:, [entry.index for entry in entries]]
-    return np.hstack([acts_on, np.ones((len(acts_on), 1), np.float32)])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from envs import NoOpTable
 
@@ -46,3 +49,17 @@ def test_a_copy_learns_on_its_own():
     assert table.mask("a").tolist() == [0, 1, 1]
     assert copy.mask("a").tolist() == [0, 0, 1]
     assert copy.mask("b").tolist() == [1, 1, 1]
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 16))), st.integers(0, 2**17 - 1))
+def test_masked_takes_the_known_no_ops_out_of_a_mask(found, bits):
+    table = NoOpTable(17)
+    for state, action in found:
+        table.add(state, action)
+    mask = np.array([bits >> action & 1 for action in range(17)], np.int8)
+    expected = [int(m and ("a", action) not in found) for action, m in enumerate(mask)]
+    result = table.masked(mask, "a")
+    assert result.dtype == np.int8
+    assert result.tolist() == expected
+    assert result is not mask
+    assert table.mask("a").tolist() == [int(("a", i) not in found) for i in range(17)]
