@@ -43,6 +43,6 @@ class OpcodeMasks:
         if mask is None:
             if len(self._masks) == _KEPT:
                 self._masks.clear()
-            mask = self._acts_on[present].any(axis=0).view(np.int8)
+            mask = np.asarray(self._acts_on[present].any(axis=0), np.int8)
             self._masks[key] = mask
         return mask

@@ -37,7 +37,7 @@ class Demonstrations:
     action: Tensor
     """int64 [B]: the demonstrated action."""
     returns: Tensor
-    """float32 [B]: discounted reward that incremental, in scaled reward."""
+    """float32 [B]: discounted sum of the scaled rewards from there on."""
 
     def __len__(self) -> int:
         return len(self.state)

@@ -218,7 +218,7 @@ def training_cost(checkpoint: Checkpoint) -> str:
     """
     kept = checkpoint.steps if checkpoint.best is None else checkpoint.best.steps
     kind = KINDS[checkpoint.kind]
-    orders = f"imitating {checkpoint.imitated or 0:,} searched orders, "
+    orders = f"imitating searched {kind.imitates} of {checkpoint.imitated or 0:,} modules, "
     return (
         f"{kind.label}, seed {checkpoint.config['seed']}: trained on {checkpoint.steps:,} "
         f"{kind.step_noun}, kept after {kept:,}, {orders if kind.imitates else ''}"

@@ -254,6 +254,14 @@ class TuningTrainConfig(CandidateTrainConfig):
     """Decisions in an episode of validation and of the final table."""
     call_cost: float = 0.2
     """Price of a decision, in percent of the time."""
+    result: Literal["last", "least"] = "least"
+    """State whose plan an episode proposes: the last one, or the one with the least predicted
+    time."""
+    cloning: CloningConfig = field(
+        default_factory=lambda: CloningConfig(epochs=60, correction_epochs=30, minibatch=32)
+    )
+    """Imitation of the fastest plans that were measured of the training benchmarks, before PPO;
+    --cloning.epochs 0 skips it."""
     op_counts: OpCountConfig = field(default_factory=OpCountConfig)
     """Encoder of the policy on op counts."""
     budget: float = 2.0

@@ -63,8 +63,8 @@ class PolicyKind(ABC, Generic[C]):
     observation: ClassVar[Observation] = "graph"
     table: ClassVar[Literal["op counts", "kernels", "times"]] = "op counts"
     """Quantity in the final table; see ``experiments.training.final_tables``."""
-    imitates: ClassVar[bool] = False
-    """True if training begins with the imitation of searched orders."""
+    imitates: ClassVar[Literal["orders", "decisions"] | None] = None
+    """What training begins with the imitation of; see ``experiments.training.teachers``."""
     avoids_repeats: ClassVar[bool] = False
     """True if a greedy episode takes no action twice in one state.
 

@@ -63,7 +63,7 @@ def encode(observation: Any, info: Mapping[str, Any]) -> State:
 class PassOrderingKind(PolicyKind[P]):
     """Base of the policies that order passes."""
 
-    imitates = True
+    imitates = "orders"
 
     def __init__(self, config: P) -> None:
         super().__init__(config)

@@ -14,9 +14,17 @@ from envs import TuningEnv
 from envs.offers import OFFER_FEATURES, ROLES, kind_numbers
 from envs.rewards import LogDrop
 from experiments.cost_model.predictor import SHIPPED, Predictor
+from experiments.outcomes.evaluation import Outcome
 from experiments.policies.candidates import pointer_policy
 from experiments.policies.config import Times, TuningTrainConfig
-from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind
+from experiments.policies.kind import (
+    EnvRequest,
+    MakeEnv,
+    PolicyKind,
+    last_state,
+    least_state,
+)
+from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import STOP, State
 from hlograph.explorer.player import Choice
 from hlograph.graph.vocabulary import OPCODES
@@ -25,7 +33,7 @@ from hlograph.tuning.offers import Offer
 from models.actor_critic import ActorCritic
 from models.candidate_counts import CandidateCountsEncoder, CountsAndCandidates
 from models.candidate_graphs import GraphAndCandidates
-from models.config import PPOConfig
+from models.config import CloningConfig, PPOConfig
 from models.pointer import PointerActorCritic
 
 COSTS = ("flops", "transcendentals", "bytes_accessed")
@@ -52,6 +60,7 @@ class DecisionsKind(PolicyKind[TuningTrainConfig]):
     step_noun = "decisions"
     choice_noun = "kinds of decisions"
     table = "times"
+    imitates = "decisions"
     avoids_repeats = True
     costs: ClassVar[bool] = False
     """True if XLA's cost analysis of each state is observed."""
@@ -65,6 +74,15 @@ class DecisionsKind(PolicyKind[TuningTrainConfig]):
     def ppo(self) -> PPOConfig:
         """Settings of PPO."""
         return self.config.ppo
+
+    @property
+    def cloning(self) -> CloningConfig:
+        """Settings of the imitation of measured plans."""
+        return self.config.cloning
+
+    def outcome(self, episode: PlayedEpisode) -> Outcome:
+        """Returns the result of an episode: the state that the settings say."""
+        return last_state(episode) if self.config.result == "last" else least_state(episode)
 
     @abstractmethod
     def item(self, observation: Any, info: Mapping[str, Any], offered: NDArray[np.float32]) -> Any:

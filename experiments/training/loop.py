@@ -17,10 +17,9 @@ from experiments.policies.checkpoint import Best, Checkpoint
 from experiments.policies.checkpoint_files import CheckpointFiles
 from experiments.policies.config_json import to_json
 from experiments.policies.kind import PolicyKind
-from experiments.training.corrections import correct
-from experiments.training.demonstrations import demonstrate, recorded_orders
 from experiments.training.log import IterationReport, TrainingLog, flat_settings
 from experiments.training.recorded_steps import RecordedSteps
+from experiments.training.teachers import teacher_of
 from experiments.workers.progress import phase_bar
 from experiments.workers.task_runner import TaskRunner
 from hlograph.errors import HloError
@@ -146,19 +145,22 @@ class Training:
         return self._test_kept()
 
     def _imitate(self) -> None:
-        """Learns from the orders that searches found on the training benchmarks, if any."""
-        kind, cloning = self._kind, self._kind.cloning
-        orders = recorded_orders(self._splits.train) if cloning and cloning.epochs else {}
-        self._imitated = len(orders)
-        if cloning is None or not orders:
+        """Learns from what searches found on the training benchmarks, if anything."""
+        kind, cloning, teacher = self._kind, self._kind.cloning, teacher_of(self._kind)
+        self._imitated = 0
+        if teacher is None or cloning is None or not cloning.epochs:
             return
-        print(f"{kind.name}: imitates searched orders of {len(orders)} benchmarks")
-        shown = demonstrate(self._runner, kind.name, orders, self._config.seed)
+        recorded = teacher.recorded(self._splits.train)
+        self._imitated = len(recorded)
+        if not recorded:
+            return
+        print(f"{kind.name}: imitates {teacher.noun} of {len(recorded)} benchmarks")
+        shown = teacher.demonstrate(self._runner, kind, recorded)
         generator = torch.Generator().manual_seed(self._config.seed)
         self._clone(shown, cloning, generator)
         again = replace(cloning, epochs=cloning.correction_epochs)
         for number in range(cloning.corrections):
-            shown.extend(correct(self._runner, kind, self._ppo.policy, orders))
+            shown.extend(teacher.correct(self._runner, kind, self._ppo.policy, recorded))
             self._clone(shown, again, generator, cloning.epochs + number * again.epochs)
         self._validate()
         self._saved = self._take()

@@ -36,9 +36,20 @@ class RecordedSteps:
 
     def add(self, states: Sequence[State], action: int, returned: float, episode: int) -> None:
         """Adds several views of one state, which differ in the passes that are masked."""
-        self.states.add([states[0].item])
-        self.keys.append(states[0].key)
-        for state in states:
+        self.add_rows([(state, action, returned) for state in states], episode)
+
+    def add_rows(self, rows: Sequence[tuple[State, int, float]], episode: int) -> None:
+        """Adds rows of one state.
+
+        Args:
+            rows: For each a view of the state, an action that is right there, and the discounted
+                sum of the scaled rewards from there on.
+            episode: Number of the order that they belong to.
+        """
+        first, *_ = rows[0]
+        self.states.add([first.item])
+        self.keys.append(first.key)
+        for state, action, returned in rows:
             self.numbers.append(len(self.keys) - 1)
             self.episodes.append(episode)
             self.contexts.append(state.context)

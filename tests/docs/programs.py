@@ -132,6 +132,7 @@ PROGRAMS: dict[str, Program] = {
         bare=False,
         split="validation",
     ),
+    "experiments.speed.teach": Program(reason=_NOT_OURS),
     "experiments.speed": Program(
         _flags("--budget 3 --per-family 1 --out OUT"),
         part=_flags("--benchmarks pairwise-distance/* image-processing/warp/*"),

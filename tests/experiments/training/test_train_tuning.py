@@ -39,7 +39,7 @@ SAFE = ("rule predicted", "rule gather-after-dot", "library none", "partitions 1
 def tiny_tuning_config(**changes) -> TuningTrainConfig:
     """Two iterations on one small program, compared on another."""
     like = tiny_config()
-    same = ("num_envs", "envs_per_task", "gat")
+    same = ("num_envs", "envs_per_task", "cloning", "gat")
     config = replace(
         TUNING_PRESETS["quick"],
         benchmarks=("selection/last-sorted/b16-n8192",),
@@ -85,16 +85,17 @@ def test_the_plans_of_a_run_are_measured(finished):
 
 def test_the_plans_on_validation_are_measured_while_training(finished):
     events = EventAccumulator(str(finished / "tuning"), size_guidance={SCALARS: 0}).Reload()
-    (kept,) = events.Scalars("measured_validation/kept")
-    assert kept.value >= 1
-    assert kept.step == 2 * 4 * tiny_config().num_envs
+    kept = events.Scalars("measured_validation/kept")
+    assert [each.step for each in kept] == [0, 2 * 4 * tiny_config().num_envs]  # imitation, PPO
+    assert all(each.value >= 1 for each in kept)
     best = Checkpoint.load(finished / "tuning" / "checkpoint.pt").best
-    assert best.score == pytest.approx(kept.value)
+    assert best.score == pytest.approx(max(each.value for each in kept))
     tags = {tag for tag in events.Tags()[SCALARS] if tag.startswith("measured_validation/")}
-    (plans,) = events.Scalars("measured_validation/plans")
-    (gap,) = events.Scalars("measured_validation/predicted_over_measured")
-    (predicted,) = events.Scalars("predicted_time_ratio_validation/default")
-    assert gap.value * plans.value == pytest.approx(predicted.value, rel=1e-3)
+    plans = events.Scalars("measured_validation/plans")
+    gaps = events.Scalars("measured_validation/predicted_over_measured")
+    predicted = events.Scalars("predicted_time_ratio_validation/default")
+    for plan, gap, ratio in zip(plans, gaps, predicted, strict=True):
+        assert gap.value * plan.value == pytest.approx(ratio.value, rel=1e-3)
     assert len(tags) == 3
 
 
@@ -105,6 +106,13 @@ def test_same_seed_same_policies(finished, tmp_path):
         one, other = (Checkpoint.load(f / kind / "checkpoint.pt").policy for f in (finished, again))
         assert one.keys() == other.keys()
         assert all(np.array_equal(one[key], other[key]) for key in one)
+
+
+def test_a_run_begins_with_the_imitation_of_measured_plans(finished):
+    for kind in ("tuning", "tuning_counts"):
+        assert Checkpoint.load(finished / kind / "checkpoint.pt").imitated == 1
+        events = EventAccumulator(str(finished / kind), size_guidance={SCALARS: 0}).Reload()
+        assert any(tag.startswith("cloning") for tag in events.Tags()[SCALARS])
 
 
 def test_its_checkpoint_is_a_policy_that_decides(finished):

@@ -18,7 +18,7 @@ from hlograph.graph.vocabulary import EDGE_TYPES, OPCODES
 from tests.hlograph.explorer.site_files import content_of
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api import Locator, Page
 
     from hlograph.graph.hlo_graph import HloGraph
     from tests.hlograph.explorer.conftest import Visit

@@ -1,0 +1,98 @@
+"""Decisions of the fastest plans that were measured, kept as data beside the corpus."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from hlograph import corpus
+from hlograph.errors import DamagedFileError
+from hlograph.storage.atomic_write import write_text_atomically
+
+FILE = Path(__file__).parents[2] / "datasets" / "best_decisions.jsonl"
+
+
+@dataclass(frozen=True)
+class BestDecisions:
+    """The decisions of the fastest measured plan of a program, in the order to take them.
+
+    Attributes:
+        benchmark: Name of the program in the corpus.
+        fingerprint: Fingerprint of its module at the time of the measurement.
+        decisions: Names of the decisions, as ``hlograph.tuning.offers`` has them; none where
+            jaxlib's default was the fastest.
+        ratio: jaxlib's default / plan, in the slower of two fresh processes; 1 for the default.
+        low: Lower end of its 95 % interval.
+        high: Upper end of the interval.
+        method: Method of the search that found the plan.
+        measured: Number of plans that this search had measured.
+        jaxlib: Version of jaxlib.
+        cpu: Name of the CPU.
+    """
+
+    benchmark: str
+    fingerprint: str
+    decisions: tuple[str, ...]
+    ratio: float
+    low: float
+    high: float
+    method: str
+    measured: int
+    jaxlib: str
+    cpu: str
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> "BestDecisions":
+        """Returns the decisions that a line of the file has."""
+        return cls(**{**content, "decisions": tuple(content["decisions"])})
+
+    def improves(self, old: "BestDecisions | None") -> bool:
+        """Returns True if its plan is faster than another one of the same program for certain.
+
+        Decisions about another module by the same name are always replaced.
+        """
+        return old is None or old.fingerprint != self.fingerprint or self.low > old.ratio
+
+
+def read(path: Path = FILE) -> dict[str, BestDecisions]:
+    """Returns all decisions, by program; none if there is no such file.
+
+    Raises:
+        DamagedFileError: A line is none of this file's.
+    """
+    if not path.exists():
+        return {}
+    found = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            one = BestDecisions.from_json(json.loads(line))
+        except (ValueError, KeyError, TypeError) as error:
+            raise DamagedFileError(f"line {number} of {path} is damaged: {error!r}") from error
+        found[one.benchmark] = one
+    return found
+
+
+def current(benchmarks: Sequence[str], path: Path = FILE) -> dict[str, BestDecisions]:
+    """Returns the decisions about those benchmarks that the corpus has unchanged, by name."""
+    known = read(path)
+    fingerprints = {one.name: one.fingerprint for one in corpus.load("speed")}
+    return {
+        name: known[name]
+        for name in benchmarks
+        if name in known and known[name].fingerprint == fingerprints.get(name)
+    }
+
+
+def write(found: Iterable[BestDecisions], path: Path = FILE) -> None:
+    """Adds decisions that improve the known ones.
+
+    Raises:
+        OSError: The file cannot be written; what was there before is unchanged.
+    """
+    known = read(path)
+    for new in found:
+        if new.improves(known.get(new.benchmark)):
+            known[new.benchmark] = new
+    lines = [json.dumps(asdict(known[name])) for name in sorted(known)]
+    write_text_atomically(path, "".join(f"{line}\n" for line in lines))

@@ -1,0 +1,84 @@
+"""The fewest decisions that are as fast as a plan are found, and recorded."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.outcomes import best_decisions
+from experiments.search.tuning.teaching import fewest
+from experiments.speed.results import SpeedResult
+from experiments.speed.teach import main
+from experiments.speed.trials import plan_file
+from hlograph import corpus
+from hlograph.plans import Plan
+from hlograph.programs import Program
+from hlograph.tuning.decision_process import DecisionProcess
+from tests.hlograph.own_machine import own_lock
+
+__all__ = ["own_lock"]
+
+RULE = "rule sort-prefix-as-top-k"
+SMALL = "flags xla_cpu_optimize_for_size = true"
+
+
+@given(st.dictionaries(st.sampled_from("abcdefgh"), st.sampled_from([0.0, 0.001, 0.1, 0.5])))
+def test_decisions_that_bring_nothing_are_left_out(gains):
+    def screened(decisions):
+        return decisions, math.exp(sum(gains[name] for name in decisions))
+
+    found = fewest([tuple(gains), ()], screened)
+    assert set(found) == {name for name, gain in gains.items() if gain > 0.01}
+    assert list(found) == [name for name in gains if name in found]
+
+
+def test_the_fastest_way_is_taken_and_what_hurts_is_left_out():
+    ratios = {("a",): 1.2, ("b", "c"): 1.5, ("b",): 1.6, ("c",): 0.9}
+    assert fewest([("a",), ("b", "c")], lambda some: (some, ratios.get(some, 1.0))) == ("b",)
+
+
+def test_a_plan_that_is_refused_is_no_way():
+    ratios = {("a",): 0.0, (): 1.0}
+    assert fewest([("a",), ()], lambda some: (some, ratios[some])) == ()
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Returns a function that makes the folder of a search's result for a program."""
+
+    def made(name, decisions, plans):
+        subject = corpus.benchmark(name)
+        process = DecisionProcess(Program.of(subject.load()))
+        plan = process.plan(process.follow(decisions)) if decisions else Plan()
+        plan.save(plan_file(tmp_path, subject))
+        method = "found" if decisions else ""
+        timed = (1.0,) * 6
+        result = SpeedResult(
+            name, subject.family, method, (), "close", "", *timed[:1], *timed[:5], plans, 1.0
+        )
+        result.save(tmp_path)
+        return tmp_path
+
+    return made
+
+
+def test_decisions_of_a_found_plan_are_recorded(run, tmp_path, own_lock, capsys):
+    folder = run("selection/last-sorted/b16-n8192", (SMALL, RULE), 30)
+    run("selection/first-ordered/b64-n8192", (), 3)
+    run("transpose/sum/n64", (), 12)
+    file = tmp_path / "best.jsonl"
+    assert main([str(folder), "--no-plan-times", "--file", str(file)]) == 0
+    known = best_decisions.read(file)
+    assert "recorded the decisions about 2 of 2 programs" in capsys.readouterr().out
+    assert known.keys() == {"selection/last-sorted/b16-n8192", "transpose/sum/n64"}
+    fast, default = (known[name] for name in sorted(known))
+    assert fast.decisions == (RULE,)
+    assert fast.ratio > 2
+    assert fast.measured == 30
+    assert (default.decisions, default.ratio) == ((), 1.0)
+
+
+def test_a_folder_without_results_is_refused(tmp_path, capsys):
+    assert main([str(tmp_path), "--no-plan-times"]) == 2
+    assert "expected plans of other programs of the train split" in capsys.readouterr().err
