@@ -15,10 +15,13 @@
 #include "hlograph/native/bindings/bind.h"
 #include "hlograph/native/bindings/errors.h"
 #include "hlograph/native/bindings/numpy_array.h"
+#include "hlograph/native/graph/columns.h"
+#include "hlograph/native/graph/facts_table.h"
 #include "hlograph/native/graph/features.h"
 #include "hlograph/native/graph/instruction_attributes.h"
 #include "hlograph/native/graph/traits.h"
 #include "hlograph/native/module/module.h"
+#include "hlograph/native/module/own_hashes.h"
 
 namespace nb = nanobind;
 
@@ -40,16 +43,21 @@ nb::list Strings(const std::vector<std::string>& values) {
   return list;
 }
 
-// Lets `build(const xla::HloModule&)` look at a module without the GIL.
-template <typename Build>
-void LookAt(const Module& module, Build build) {
+// Lets `write(const Graph&)` look at the graph of a module without the GIL.
+template <typename Write>
+void LookAt(const Module& module, Write write) {
+  // Of this thread, which needs no lock then. Modules have most instructions in common.
+  thread_local FactsTable table;
   nb::gil_scoped_release release;
-  module.Read([&](const xla::HloModule& hlo) { build(hlo); });
+  module.ReadWithHashes([&](const xla::HloModule& hlo, const OwnHashes& own_hashes) {
+    write(BuildGraph(hlo, own_hashes, table));
+  });
+  table.Trim();
 }
 
-nb::typed<nb::dict, std::string, nb::object> Graph(const Module& module) {
+nb::typed<nb::dict, std::string, nb::object> Columns(const Module& module) {
   GraphColumns columns;
-  LookAt(module, [&](const xla::HloModule& hlo) { columns = BuildGraph(hlo, Columns::kAll); });
+  LookAt(module, [&](const Graph& graph) { columns = ColumnsOf(graph); });
   nb::dict result;
   result["node_type"] = ToNumpy(std::move(columns.node_type));
   result["opcode"] = ToNumpy(std::move(columns.opcode));
@@ -80,24 +88,15 @@ nb::typed<nb::dict, std::string, nb::object> Graph(const Module& module) {
 using FloatMatrix = nb::ndarray<nb::numpy, float, nb::shape<-1, -1>, nb::c_contig>;
 using LinkMatrix = nb::ndarray<nb::numpy, int64_t, nb::shape<-1, 2>>;
 
-FloatMatrix Matrix(std::vector<float> values, size_t columns) {
-  const size_t rows = values.size() / columns;
-  return ToNumpy<FloatMatrix>(std::move(values), {rows, columns});
-}
-
-// The transpose of the two rows, which is how environments hand out links.
-LinkMatrix Links(std::vector<int64_t> values) {
-  const size_t edges = values.size() / 2;
-  return ToNumpy<LinkMatrix>(std::move(values), {edges, 2}, {1, static_cast<int64_t>(edges)});
-}
-
 std::tuple<FloatMatrix, FloatMatrix, LinkMatrix> Features(const Module& module) {
   GraphFeatures features;
-  LookAt(module, [&](const xla::HloModule& hlo) {
-    features = FeaturesOf(BuildGraph(hlo, Columns::kForFeatures));
-  });
-  return {Matrix(std::move(features.nodes), kNodeFeatures),
-          Matrix(std::move(features.edges), kEdgeFeatures), Links(std::move(features.links))};
+  LookAt(module, [&](const Graph& graph) { features = FeaturesOf(graph); });
+  const size_t edges = features.num_edges;
+  return {
+      ToNumpy<FloatMatrix>(std::move(features.nodes), {features.num_nodes, kNodeFeatures}),
+      ToNumpy<FloatMatrix>(std::move(features.edges), {edges, kEdgeFeatures}),
+      // The transpose of the two rows, which is how environments hand out links.
+      ToNumpy<LinkMatrix>(std::move(features.links), {edges, 2}, {1, static_cast<int64_t>(edges)})};
 }
 
 nb::typed<nb::list, std::string> AttributeNames() {
@@ -117,7 +116,7 @@ nb::typed<nb::list, std::string> TraitNames() {
 }  // namespace
 
 void BindGraph(nb::module_& m) {
-  m.def("graph", &Graph, nb::arg("module"),
+  m.def("graph", &Columns, nb::arg("module"),
         "The module as arrays; see hlograph.HloGraph for what each column holds.");
   m.def("features", &Features, nb::arg("module"),
         "Node features [N, F], edge features [E, 2] and links [E, 2] of the module's graph; see\n"

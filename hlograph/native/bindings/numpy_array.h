@@ -28,6 +28,15 @@ Array ToNumpy(std::vector<T> values, std::initializer_list<size_t> shape,
   return Array(data, shape, owner, strides);
 }
 
+// The same over an array of as many values.
+template <typename Array, typename T>
+Array ToNumpy(std::unique_ptr<T[]> values, std::initializer_list<size_t> shape,
+              std::initializer_list<int64_t> strides = {}) {
+  T* data = values.get();
+  nanobind::capsule owner(values.release(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  return Array(data, shape, owner, strides);
+}
+
 template <typename T>
 NumpyVector<T> ToNumpy(std::vector<T> values) {
   const size_t size = values.size();

@@ -8,7 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "hlograph/native/graph/graph.h"
+#include "hlograph/native/graph/columns.h"
 #include "hlograph/native/graph/instruction_attributes.h"
 
 namespace xla {
@@ -16,9 +16,6 @@ class HloInstruction;
 }  // namespace xla
 
 namespace hlograph {
-
-// Literals of more elements are kept only if all elements are equal.
-inline constexpr int64_t kMaxLiteralElements = 16;
 
 // Appends the attributes of instructions to the columns of a graph.
 class AttributeColumns : public AttributeSink {
@@ -30,8 +27,6 @@ class AttributeColumns : public AttributeSink {
   void Text(AttributeKey key, absl::string_view text) override;
 
  private:
-  void AddLiteral(const xla::HloInstruction& instruction);
-
   GraphColumns& columns_;
   absl::flat_hash_map<std::string, int64_t> string_index_;
 };

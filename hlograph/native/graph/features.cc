@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <utility>
+#include <memory>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "hlograph/native/graph/graph.h"
 #include "hlograph/native/graph/instruction_attributes.h"
+#include "hlograph/native/graph/node_facts.h"
 #include "hlograph/native/graph/traits.h"
 #include "hlograph/native/module/vocabulary.h"
 
@@ -56,112 +58,86 @@ const std::array<ByteBits, 256>& Bits() {
   return *bits;
 }
 
-class FeatureWriter {
- public:
-  explicit FeatureWriter(const GraphColumns& columns)
-      : columns_(columns),
-        num_nodes_(columns.node_type.size()),
-        num_edges_(columns.edge_type.size()),
-        opcode_of_computation_(OpcodeNames().size()) {}
-
-  std::vector<float> Nodes() {
-    CountDegrees();
-    nodes_.resize(num_nodes_ * kNodeFeatures);
-    for (size_t node = 0; node < num_nodes_; ++node) WriteNode(node);
-    return std::move(nodes_);
-  }
-
-  std::vector<float> Edges() const {
-    std::vector<float> edges(num_edges_ * kEdgeFeatures);
-    for (size_t edge = 0; edge < num_edges_; ++edge) {
-      edges[edge * kEdgeFeatures] = columns_.edge_type[edge];
-      edges[edge * kEdgeFeatures + 1] = columns_.edge_position[edge];
-    }
-    return edges;
-  }
-
- private:
-  // Operands and users of each node; the users of a computation are its callers.
-  void CountDegrees() {
-    operands_.resize(num_nodes_);
-    users_.resize(num_nodes_);
-    for (size_t edge = 0; edge < num_edges_; ++edge) {
-      const int64_t target = columns_.edge_index[num_edges_ + edge];
-      const auto type = static_cast<EdgeType>(columns_.edge_type[edge]);
-      if (type == EdgeType::kData) {
-        ++operands_[target];
-        ++users_[columns_.edge_index[edge]];
-      } else if (type == EdgeType::kCall) {
-        ++users_[target];
-      }
-    }
-  }
-
-  void WriteNode(size_t node) {
-    row_ = nodes_.data() + node * kNodeFeatures;
-    const int16_t opcode = columns_.opcode[node];
-    Feature(NodeFeature::kNodeType) = columns_.node_type[node];
-    Feature(NodeFeature::kOpcode) = opcode < 0 ? opcode_of_computation_ : opcode;
-    Feature(NodeFeature::kElementType) = columns_.element_type[node];
-    Feature(NodeFeature::kLogElements) = LogOf(columns_.elements[node]) * kSizeScale;
-    Feature(NodeFeature::kLogBytes) = LogOf(columns_.bytes[node]) * kSizeScale;
-    Feature(NodeFeature::kLogOperands) = LogOf(operands_[node]) * kDegreeScale;
-    Feature(NodeFeature::kLogUsers) = LogOf(users_[node]) * kDegreeScale;
-    Feature(NodeFeature::kIsRoot) = columns_.is_root[node];
-    Feature(NodeFeature::kIsEntry) = columns_.is_entry[node];
-    WriteDims(columns_.dim_offsets[node], columns_.dim_offsets[node + 1]);
-    WriteAttributes(columns_.attribute_offsets[node], columns_.attribute_offsets[node + 1]);
-    WriteTraits(columns_.traits[node]);
-  }
-
-  void WriteTraits(uint32_t traits) {
-    float* to = &Feature(NodeFeature::kTraits);
-    for (size_t byte = 0; byte < sizeof(traits); ++byte) {
-      std::memcpy(to + 8 * byte, Bits()[(traits >> 8 * byte) & 0xff].data(), sizeof(ByteBits));
-    }
-  }
-
-  void WriteDims(int64_t begin, int64_t end) {
-    Feature(NodeFeature::kRank) = (end - begin) * 0.25f;
-    float* logs = &Feature(NodeFeature::kLogDims);
-    const int64_t kept = std::min<int64_t>(end - begin, kFeatureDims);
-    for (int64_t i = 0; i < kept; ++i) {
-      logs[i] = LogOf(columns_.dim_size[end - 1 - i]) * kSizeScale;
-    }
-  }
-
-  void WriteAttributes(int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const auto key = static_cast<AttributeKey>(columns_.attribute_key[i]);
-      const int64_t value = columns_.value_offsets[i];
-      const int64_t length = columns_.value_offsets[i + 1] - value;
-      if (key == AttributeKey::kLhsContractingDimensions) {
-        Feature(NodeFeature::kContractingDims) = length * 0.25f;
-      } else if (length == 1 &&
-                 (key == AttributeKey::kLiteralInts || key == AttributeKey::kLiteralFloats)) {
-        Feature(NodeFeature::kLiteral) = LiteralFeature(key, columns_.attribute_values[value]);
-      }
-    }
-  }
-
-  float& Feature(NodeFeature feature) { return row_[static_cast<size_t>(feature)]; }
-
-  const GraphColumns& columns_;
-  const size_t num_nodes_;
-  const size_t num_edges_;
-  const int64_t opcode_of_computation_;
-  std::vector<int64_t> operands_;
-  std::vector<int64_t> users_;
-  std::vector<float> nodes_;
-  float* row_ = nullptr;  // of the node at hand
+// Operands and users of a node; the users of a computation are its callers.
+struct Degrees {
+  int32_t operands = 0;
+  int32_t users = 0;
 };
+
+std::vector<Degrees> DegreesOf(const Graph& graph) {
+  std::vector<Degrees> degrees(graph.nodes.size());
+  for (const Edge& edge : graph.edges) {
+    if (edge.type == EdgeType::kData) {
+      ++degrees[edge.target].operands;
+      ++degrees[edge.source].users;
+    } else if (edge.type == EdgeType::kCall) {
+      ++degrees[edge.target].users;
+    }
+  }
+  return degrees;
+}
+
+constexpr size_t At(NodeFeature feature) { return static_cast<size_t>(feature); }
+
+void WriteNode(const Node& node, Degrees degrees, float* row) {
+  std::memcpy(row, node.facts->features.data(), sizeof(FirstFeatures));
+  row[At(NodeFeature::kLogOperands)] = LogOf(degrees.operands) * kDegreeScale;
+  row[At(NodeFeature::kLogUsers)] = LogOf(degrees.users) * kDegreeScale;
+  row[At(NodeFeature::kIsRoot)] = node.is_root;
+  row[At(NodeFeature::kIsEntry)] = node.is_entry;
+  for (size_t byte = 0; byte < sizeof(node.traits); ++byte) {
+    std::memcpy(row + At(NodeFeature::kTraits) + 8 * byte,
+                Bits()[(node.traits >> 8 * byte) & 0xff].data(), sizeof(ByteBits));
+  }
+}
 
 }  // namespace
 
-GraphFeatures FeaturesOf(GraphColumns columns) {
-  FeatureWriter writer(columns);
-  GraphFeatures features = {writer.Nodes(), writer.Edges(), {}};
-  features.links = std::move(columns.edge_index);
+FirstFeatures FirstFeaturesOf(const NodeFacts& facts) {
+  const size_t opcode = facts.opcode < 0 ? OpcodeNames().size() : facts.opcode;
+  FirstFeatures features = {};
+  features[At(NodeFeature::kNodeType)] = static_cast<float>(facts.type);
+  features[At(NodeFeature::kOpcode)] = opcode;
+  features[At(NodeFeature::kElementType)] = facts.element_type;
+  features[At(NodeFeature::kLogElements)] = LogOf(facts.elements) * kSizeScale;
+  features[At(NodeFeature::kLogBytes)] = LogOf(facts.bytes) * kSizeScale;
+  features[At(NodeFeature::kRank)] = facts.dims.size() * 0.25f;
+  const size_t kept = std::min(facts.dims.size(), kFeatureDims);
+  for (size_t i = 0; i < kept; ++i) {
+    const int64_t dim = facts.dims[facts.dims.size() - 1 - i];
+    features[At(NodeFeature::kLogDims) + i] = LogOf(dim) * kSizeScale;
+  }
+  return features;
+}
+
+void AddFeature(FirstFeatures& features, AttributeKey key, absl::Span<const int64_t> values) {
+  if (key == AttributeKey::kLhsContractingDimensions) {
+    features[At(NodeFeature::kContractingDims)] = values.size() * 0.25f;
+  } else if (values.size() == 1 &&
+             (key == AttributeKey::kLiteralInts || key == AttributeKey::kLiteralFloats)) {
+    features[At(NodeFeature::kLiteral)] = LiteralFeature(key, values[0]);
+  }
+}
+
+GraphFeatures FeaturesOf(const Graph& graph) {
+  GraphFeatures features;
+  features.num_nodes = graph.nodes.size();
+  features.num_edges = graph.edges.size();
+  // Not filled with zeros, as a vector would be.
+  features.nodes.reset(new float[features.num_nodes * kNodeFeatures]);
+  features.edges.reset(new float[features.num_edges * kEdgeFeatures]);
+  features.links.reset(new int64_t[2 * features.num_edges]);
+  const std::vector<Degrees> degrees = DegreesOf(graph);
+  for (size_t i = 0; i < features.num_nodes; ++i) {
+    WriteNode(graph.nodes[i], degrees[i], features.nodes.get() + i * kNodeFeatures);
+  }
+  for (size_t i = 0; i < features.num_edges; ++i) {
+    const Edge& edge = graph.edges[i];
+    features.edges[i * kEdgeFeatures] = static_cast<float>(edge.type);
+    features.edges[i * kEdgeFeatures + 1] = edge.position;
+    features.links[i] = edge.source;
+    features.links[features.num_edges + i] = edge.target;
+  }
   return features;
 }
 

@@ -5,47 +5,34 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <memory>
 
+#include "absl/types/span.h"
 #include "hlograph/native/graph/graph.h"
+#include "hlograph/native/graph/instruction_attributes.h"
+#include "hlograph/native/graph/node_facts.h"
 #include "hlograph/native/graph/traits.h"
 
 namespace hlograph {
-
-// Number of dimensions with features of their own, counted from the last.
-inline constexpr size_t kFeatureDims = 6;
-
-// The columns of a node, in the order of NODE_FEATURES in hlograph/graph/features.py, which a test
-// holds against this; the traits follow.
-enum class NodeFeature : size_t {
-  kNodeType,
-  kOpcode,
-  kElementType,
-  kLogElements,
-  kLogBytes,
-  kLogDims,
-  kLogOperands = kLogDims + kFeatureDims,
-  kLogUsers,
-  kRank,
-  kContractingDims,
-  kLiteral,
-  kIsRoot,
-  kIsEntry,
-  kTraits,
-};
 
 inline constexpr size_t kNodeFeatures =
     static_cast<size_t>(NodeFeature::kTraits) + static_cast<size_t>(Trait::kCount);
 inline constexpr size_t kEdgeFeatures = 2;  // type and position
 
+// The features that the type, opcode and shape of a node tell.
+FirstFeatures FirstFeaturesOf(const NodeFacts& facts);
+// Adds that of an attribute, if it has one.
+void AddFeature(FirstFeatures& features, AttributeKey key, absl::Span<const int64_t> values);
+
 struct GraphFeatures {
-  std::vector<float> nodes;    // [nodes, kNodeFeatures]
-  std::vector<float> edges;    // [edges, kEdgeFeatures]
-  std::vector<int64_t> links;  // [2, edges]: sources, then targets
+  size_t num_nodes = 0;
+  size_t num_edges = 0;
+  std::unique_ptr<float[]> nodes;    // [nodes, kNodeFeatures]
+  std::unique_ptr<float[]> edges;    // [edges, kEdgeFeatures]
+  std::unique_ptr<int64_t[]> links;  // [2, edges]: sources, then targets
 };
 
-// Takes the links out of the columns.
-GraphFeatures FeaturesOf(GraphColumns columns);
+GraphFeatures FeaturesOf(const Graph& graph);
 
 }  // namespace hlograph
 

@@ -1,57 +1,64 @@
-// A module as columns of arrays, filled in one walk.
+// A module as nodes and edges, found in one walk.
 #ifndef HLOGRAPH_NATIVE_GRAPH_GRAPH_H_
 #define HLOGRAPH_NATIVE_GRAPH_GRAPH_H_
 
+#include <cstddef>
 #include <cstdint>
-#include <string>
+#include <deque>
 #include <vector>
 
+#include "hlograph/native/graph/node_facts.h"
+
 namespace xla {
+class HloComputation;
+class HloInstruction;
 class HloModule;
 }  // namespace xla
 
 namespace hlograph {
 
-enum class NodeType : uint8_t { kInstruction, kParameter, kConstant, kComputation };
+class FactsTable;
+class OwnHashes;
+
 enum class EdgeType : uint8_t { kData, kControl, kCall, kMember };
 
-// Nodes are numbered computation by computation, callees first, operands before
-// users; the computations themselves come last, in the same order. Ragged
-// columns are values with offsets (node i owns [offsets[i], offsets[i+1])).
-struct GraphColumns {
-  // By node.
-  std::vector<uint8_t> node_type;
-  std::vector<int16_t> opcode;        // index in the opcode vocabulary; -1: computation
-  std::vector<uint8_t> element_type;  // xla::PrimitiveType
-  std::vector<int64_t> elements;      // of an array, summed over a tuple's leaves
-  std::vector<int64_t> bytes;
-  std::vector<int32_t> computation;  // index among computations
-  std::vector<uint8_t> is_root;
-  std::vector<uint8_t> is_entry;
-  std::vector<uint32_t> traits;  // bits, see traits.h
-  std::vector<int64_t> dim_offsets;
-  std::vector<int64_t> dim_size;
-  std::vector<int64_t> dim_layout;      // minor to major, -1 where none is set
-  std::vector<uint8_t> dim_is_dynamic;  // by dimension
-  // Attributes: keys by node, values by attribute.
-  std::vector<int64_t> attribute_offsets;
-  std::vector<uint8_t> attribute_key;
-  std::vector<int64_t> value_offsets;
-  std::vector<int64_t> attribute_values;  // of a text attribute: its index in strings
-  std::vector<std::string> strings;
-  // By edge. The sources are followed by the targets: [2, edges] row by row.
-  std::vector<int64_t> edge_index;
-  std::vector<uint8_t> edge_type;
-  std::vector<int32_t> edge_position;  // operand or called position; 0 otherwise
-  // Names by node, one behind the other.
-  std::vector<int64_t> name_offsets;
-  std::vector<uint8_t> name_text;
+// Numbers of nodes and edges fit into 31 bits, as the bytes of HLO text do.
+struct Edge {
+  int32_t source = 0;
+  int32_t target = 0;
+  int32_t position = 0;  // operand or called position; 0 otherwise
+  EdgeType type = EdgeType::kData;
 };
 
-// Columns to fill; features use all but names and layouts.
-enum class Columns { kAll, kForFeatures };
+struct Node {
+  const NodeFacts* facts = nullptr;
+  // Its own edges, operands first and then callees, begin here and end where the next node's begin.
+  // Among those of the last node of a computation are control edges and the computation's own.
+  int32_t first_edge = 0;
+  int32_t computation = 0;  // index among computations
+  uint32_t traits = 0;      // bits, see traits.h
+  bool is_root = false;
+  bool is_entry = false;
+};
 
-GraphColumns BuildGraph(const xla::HloModule& module, Columns which);
+// Nodes are numbered computation by computation, callees first, operands before users; the
+// computations themselves come last, in the same order.
+struct Graph {
+  std::vector<Node> nodes;
+  std::vector<Edge> edges;
+  std::vector<const xla::HloInstruction*> instructions;  // by node
+  std::vector<xla::HloComputation*> computations;
+  std::deque<NodeFacts> facts;  // those that are in no table, at addresses that stay
+
+  // Where the own edges of a node end.
+  int32_t EndOfEdges(size_t node) const {
+    return node + 1 < nodes.size() ? nodes[node + 1].first_edge : edges.size();
+  }
+};
+
+// Looks facts up by the hashes of instructions that are known. The graph is valid until the module
+// changes or the table forgets.
+Graph BuildGraph(const xla::HloModule& module, const OwnHashes& own_hashes, FactsTable& table);
 
 }  // namespace hlograph
 

@@ -5,11 +5,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
-
-#include "hlograph/native/graph/graph.h"
 
 namespace hlograph {
+
+struct Graph;
 
 // The order is part of the HloGraph file format: hlograph/graph/traits.py lists the
 // names in the same order with their meanings, and a test compares the two.
@@ -51,6 +50,7 @@ enum class Trait : uint8_t {
 static_assert(static_cast<int>(Trait::kCount) <= 32, "traits are bits of a uint32");
 
 constexpr uint32_t Bit(Trait trait) { return 1u << static_cast<int>(trait); }
+constexpr uint32_t BitIf(Trait trait, bool condition) { return condition ? Bit(trait) : 0; }
 
 inline constexpr std::array<const char*, static_cast<size_t>(Trait::kCount)> kTraitNames = {
     "dynamic",
@@ -87,10 +87,9 @@ inline constexpr std::array<const char*, static_cast<size_t>(Trait::kCount)> kTr
     "compares_equal",
 };
 
-// Completes `columns.traits`, which has the traits that only XLA can tell
-// (kHasSideEffect of the instruction itself, kIsSharded), from the other columns.
-// The edges of node i, but for control edges, are [first_edge[i], first_edge[i + 1]).
-void AddTraits(const std::vector<int64_t>& first_edge, GraphColumns& columns);
+// Adds the traits of nodes that take a look at their operands, and kHasControl, to those that nodes
+// have by themselves.
+void AddTraits(Graph& graph);
 
 }  // namespace hlograph
 

@@ -3,154 +3,24 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "hlograph/native/graph/instruction_attributes.h"
 #include "hlograph/native/graph/prefetch.h"
-#include "tsl/platform/fingerprint.h"
-#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "hlograph/native/module/hasher.h"
+#include "hlograph/native/module/own_hash.h"
+#include "hlograph/native/module/own_hashes.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_input_output_alias_config.h"
 #include "xla/hlo/ir/hlo_instruction.h"
-#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_module.h"
-#include "xla/layout.h"
-#include "xla/layout_util.h"
-#include "xla/literal.h"
-#include "xla/shape.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_layout.h"
 
 namespace hlograph {
 namespace {
-
-using Hash = Fingerprint;
-
-// One multiply-fold step (as in wyhash): the product's halves, xored.
-inline uint64_t Fold(uint64_t a, uint64_t b) {
-  const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-}
-
-// An order-dependent 128-bit accumulator: two lanes with different secrets.
-// Its constants and the order of calls define the fingerprint: a change of
-// either changes every fingerprint stored in a manifest.
-class Hasher {
- public:
-  void Add(uint64_t value) {
-    low_ = Fold(low_ ^ value ^ 0x9e3779b97f4a7c15, 0xd6e8feb86659fd93);
-    high_ = Fold(high_ + value + 0xc2b2ae3d27d4eb4f, 0xa0761d6478bd642f) ^ value;
-  }
-  void Add(const Hash& hash) {
-    Add(hash.low);
-    Add(hash.high);
-  }
-  void Add(absl::Span<const int64_t> values) {
-    Add(values.size());
-    for (int64_t value : values) Add(static_cast<uint64_t>(value));
-  }
-  void Add(absl::string_view bytes) {
-    const tsl::Fprint128 print = tsl::Fingerprint128(bytes);
-    Add(bytes.size());
-    Add(print.low64);
-    Add(print.high64);
-  }
-  Hash Finish() const {
-    return {Fold(low_ ^ 0xe7037ed1a0b428db, high_ | 1), Fold(high_ ^ 0x8ebc6af09c88c6e3, low_ | 1)};
-  }
-
- private:
-  uint64_t low_ = 0x243f6a8885a308d3;
-  uint64_t high_ = 0x13198a2e03707344;
-};
-
-// An order-independent sum of hashes.
-class HashSum {
- public:
-  void Add(const Hash& hash) {
-    low_ += hash.low;
-    high_ += hash.high;
-    ++count_;
-  }
-  void AddTo(Hasher& hasher) const {
-    hasher.Add(count_);
-    hasher.Add(Hash{low_, high_});
-  }
-
- private:
-  uint64_t low_ = 0, high_ = 0, count_ = 0;
-};
-
-bool IsDefaultLayout(const xla::Layout& layout, int64_t rank) {
-  if (static_cast<int64_t>(layout.minor_to_major().size()) != rank) return false;
-  for (int64_t i = 0; i < rank; ++i) {
-    if (layout.minor_to_major(i) != rank - 1 - i) return false;
-  }
-  return layout.tiles().empty() && layout.memory_space() == 0 &&
-         layout.element_size_in_bits() == 0 && layout.tail_padding_alignment_in_elements() == 1 &&
-         !layout.has_physical_shape() && layout.dynamic_shape_metadata_prefix_bytes() == 0;
-}
-
-void AddShape(const xla::Shape& shape, Hasher& hasher) {
-  hasher.Add(static_cast<uint64_t>(shape.element_type()));
-  if (shape.IsTuple()) {
-    hasher.Add(shape.tuple_shapes().size());
-    for (const xla::Shape& element : shape.tuple_shapes()) AddShape(element, hasher);
-    return;
-  }
-  if (!shape.IsArray()) return;
-  hasher.Add(shape.dimensions());
-  const absl::Span<const bool> dynamic = shape.dynamic_dimensions();
-  if (absl::c_linear_search(dynamic, true)) {
-    for (bool is_dynamic : dynamic) hasher.Add(static_cast<uint64_t>(is_dynamic));
-  }
-  // No layout and the default one are the same state: XLA's printer and parser
-  // turn one into the other.
-  if (shape.has_layout() && !IsDefaultLayout(shape.layout(), shape.dimensions().size())) {
-    hasher.Add(shape.layout().ToString());
-  }
-}
-
-void AddLiteral(const xla::HloInstruction& instruction, Hasher& hasher) {
-  const auto* constant = xla::Cast<xla::HloConstantInstruction>(&instruction);
-  if (!constant->HasLiteral()) return;
-  const xla::Literal& literal = constant->literal();
-  if (!literal.shape().IsArray()) {
-    hasher.Add(literal.ToString());
-    return;
-  }
-  const int rank = literal.shape().dimensions().size();
-  if (rank > 1 && literal.shape().has_layout() &&
-      !xla::LayoutUtil::IsMonotonicWithDim0Major(literal.shape().layout())) {
-    const xla::Literal sorted = literal.Relayout(xla::LayoutUtil::GetDefaultLayoutForRank(rank));
-    hasher.Add(
-        absl::string_view(static_cast<const char*>(sorted.untyped_data()), sorted.size_bytes()));
-    return;
-  }
-  hasher.Add(
-      absl::string_view(static_cast<const char*>(literal.untyped_data()), literal.size_bytes()));
-}
-
-class HashingSink : public AttributeSink {
- public:
-  explicit HashingSink(Hasher& hasher) : hasher_(hasher) {}
-  void Ints(AttributeKey key, absl::Span<const int64_t> values) override {
-    hasher_.Add(static_cast<uint64_t>(key));
-    hasher_.Add(values);
-  }
-  void Text(AttributeKey key, absl::string_view text) override {
-    hasher_.Add(static_cast<uint64_t>(key));
-    hasher_.Add(text);
-  }
-
- private:
-  Hasher& hasher_;
-};
 
 // How much of a module a hash sees.
 enum class Detail { kEverything, kOpcodesAndEdges };
@@ -173,14 +43,15 @@ using ComputationStates = absl::flat_hash_map<const xla::HloComputation*, Comput
 // users', and these hashes are summed.
 class ComputationHasher {
  public:
-  ComputationHasher(Detail detail, ComputationStates& states, int64_t* counts)
-      : detail_(detail), states_(states), counts_(counts) {}
+  ComputationHasher(Detail detail, ComputationStates& states, int64_t* counts, OwnHashes* own)
+      : detail_(detail), states_(states), counts_(counts), own_hashes_(own) {}
 
   Hash Run(const xla::HloComputation& computation) {
     index_.assign(computation.next_unique_instruction_internal_id(), kUnseen);
     order_.clear();
     controlled_.clear();
-    Fetch(computation);
+    if (own_hashes_ != nullptr) own_ = own_hashes_->Add(computation);
+    Prefetch(computation);
     Hasher live;
     Visit(computation.root_instruction());
     for (size_t i = 0; i < order_.size(); ++i) {
@@ -206,16 +77,6 @@ class ComputationHasher {
  private:
   static constexpr int32_t kUnseen = -1;
   static constexpr int32_t kOpen = -2;
-
-  // The walk along operands waits for one instruction after the other, while those of a list can
-  // be asked for at once: as many as fit into the second-level cache.
-  static void Fetch(const xla::HloComputation& computation) {
-    constexpr int64_t kFit = 2048;
-    if (computation.instruction_count() > kFit) return;
-    for (const xla::HloInstruction* instruction : computation.instructions()) {
-      Prefetch(instruction);
-    }
-  }
 
   // An instruction to visit, and its place in index_.
   struct Visited {
@@ -251,26 +112,27 @@ class ComputationHasher {
   }
 
   // Everything but operands and control predecessors.
-  void AddOwn(const xla::HloInstruction& instruction, Hasher& hasher) {
+  Hasher OwnHasher(const xla::HloInstruction& instruction) {
+    Hasher hasher;
     if (counts_ != nullptr) ++counts_[static_cast<int>(instruction.opcode())];
     if (!instruction.control_predecessors().empty()) controlled_.push_back(&instruction);
-    hasher.Add(static_cast<uint64_t>(instruction.opcode()));
     if (detail_ == Detail::kEverything) {
-      AddShape(instruction.shape(), hasher);
-      HashingSink sink(hasher);
-      VisitAttributes(instruction, sink);
-      if (instruction.opcode() == xla::HloOpcode::kConstant) AddLiteral(instruction, hasher);
+      AddInstruction(instruction, hasher);
+    } else {
+      hasher.Add(static_cast<uint64_t>(instruction.opcode()));
     }
+    if (!own_.empty()) own_[instruction.local_id()] = OwnHash(instruction, hasher);
+    if (!instruction.has_called_computations()) return hasher;
     for (const xla::HloComputation* callee : instruction.called_computations()) {
       ComputationState& state = states_[callee];
       ++state.call_sites;
       hasher.Add(state.content);
     }
+    return hasher;
   }
 
   Hash LiveHash(const xla::HloInstruction& instruction) {
-    Hasher hasher;
-    AddOwn(instruction, hasher);
+    Hasher hasher = OwnHasher(instruction);
     hasher.Add(instruction.operand_count());
     for (const xla::HloInstruction* operand : instruction.operands()) hasher.Add(Index(operand));
     return hasher.Finish();
@@ -281,8 +143,7 @@ class ComputationHasher {
     std::vector<Hash> dead;
     dead.reserve(order_.size() - live_count_);
     for (size_t i = live_count_; i < order_.size(); ++i) {
-      Hasher hasher;
-      AddOwn(*order_[i], hasher);
+      Hasher hasher = OwnHasher(*order_[i]);
       for (const xla::HloInstruction* operand : order_[i]->operands()) {
         AddReference(operand, dead, hasher);
       }
@@ -341,8 +202,10 @@ class ComputationHasher {
   const Detail detail_;
   ComputationStates& states_;
   int64_t* const counts_;
+  OwnHashes* const own_hashes_;
   // Of the computation at hand; their memory serves the next.
   size_t live_count_ = 0;
+  absl::Span<Hash> own_;        // by local id; empty if nobody wants them
   std::vector<int32_t> index_;  // by local id: position in order_
   std::vector<const xla::HloInstruction*> order_;
   std::vector<const xla::HloInstruction*> controlled_;  // those with control predecessors
@@ -360,11 +223,12 @@ void AddConfig(const xla::HloModule& module, Hasher& hasher) {
   hasher.Add(module.buffer_donor_config().ToShortString());
 }
 
-Hasher HashComputations(const xla::HloModule& module, Detail detail, int64_t* counts = nullptr) {
+Hasher HashComputations(const xla::HloModule& module, Detail detail, int64_t* counts,
+                        OwnHashes* own) {
   const std::vector<xla::HloComputation*> computations = module.MakeComputationPostOrder();
   ComputationStates states;
   states.reserve(computations.size());
-  ComputationHasher hash(detail, states, counts);
+  ComputationHasher hash(detail, states, counts, own);
   for (const xla::HloComputation* computation : computations) {
     const Hash content = hash.Run(*computation);
     states[computation].content = content;
@@ -385,16 +249,14 @@ Hasher HashComputations(const xla::HloModule& module, Detail detail, int64_t* co
 
 }  // namespace
 
-std::string Fingerprint::ToHex() const { return absl::StrFormat("%016x%016x", high, low); }
-
-Fingerprint FingerprintOf(const xla::HloModule& module, int64_t* counts) {
-  Hasher hasher = HashComputations(module, Detail::kEverything, counts);
+Fingerprint FingerprintOf(const xla::HloModule& module, int64_t* counts, OwnHashes* own) {
+  Hasher hasher = HashComputations(module, Detail::kEverything, counts, own);
   AddConfig(module, hasher);
   return hasher.Finish();
 }
 
 Fingerprint StructureOf(const xla::HloModule& module) {
-  return HashComputations(module, Detail::kOpcodesAndEdges).Finish();
+  return HashComputations(module, Detail::kOpcodesAndEdges, nullptr, nullptr).Finish();
 }
 
 Fingerprint ContextOf(const xla::HloModule& module) {

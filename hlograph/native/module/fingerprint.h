@@ -3,7 +3,8 @@
 #define HLOGRAPH_NATIVE_MODULE_FINGERPRINT_H_
 
 #include <cstdint>
-#include <string>
+
+#include "hlograph/native/module/hasher.h"
 
 namespace xla {
 class HloModule;
@@ -11,14 +12,9 @@ class HloModule;
 
 namespace hlograph {
 
-// 128 bits.
-struct Fingerprint {
-  uint64_t low = 0;
-  uint64_t high = 0;
-  bool operator==(const Fingerprint& other) const { return low == other.low && high == other.high; }
-  bool operator!=(const Fingerprint& other) const { return !(*this == other); }
-  std::string ToHex() const;
-};
+class OwnHashes;
+
+using Fingerprint = Hash;
 
 // Hashes the program of a module: opcodes, shapes, layouts that are
 // not the default, attributes, literals, operand and control edges, calls,
@@ -26,9 +22,10 @@ struct Fingerprint {
 // ids, metadata, and of the order in which instructions and computations are
 // stored; equal for a module, its clone, its reparsed text and its proto round
 // trip, in every process.
-// With `counts`, adds the number of instructions of each opcode to counts[opcode], in the same
-// walk.
-Fingerprint FingerprintOf(const xla::HloModule& module, int64_t* counts = nullptr);
+// In the same walk, adds the number of instructions of each opcode to counts[opcode], and the hash
+// of each instruction by itself to `own`; either may be null.
+Fingerprint FingerprintOf(const xla::HloModule& module, int64_t* counts = nullptr,
+                          OwnHashes* own = nullptr);
 
 // Hashes opcodes and edges alone (operands with their positions, control
 // dependencies, calls): equal for modules that differ in shapes, element types,

@@ -28,6 +28,7 @@
 #include "hlograph/native/module/clone.h"
 #include "hlograph/native/module/cost.h"
 #include "hlograph/native/module/fingerprint.h"
+#include "hlograph/native/module/own_hashes.h"
 #include "hlograph/native/module/vocabulary.h"
 #include "hlograph/native/parsing/proto_check.h"
 #include "hlograph/native/parsing/text_check.h"
@@ -231,8 +232,13 @@ std::unique_ptr<Module> Module::Clone() const {
 }
 
 Fingerprint Module::LockedFingerprint() const {
-  if (!fingerprint_) fingerprint_ = FingerprintOf(Hlo());
+  if (!fingerprint_) LockedHash(nullptr);
   return *fingerprint_;
+}
+
+void Module::LockedHash(int64_t* counts) const {
+  own_hashes_.Clear();
+  fingerprint_ = FingerprintOf(Hlo(), counts, &own_hashes_);
 }
 
 Fingerprint Module::GetFingerprint() const {
@@ -246,7 +252,7 @@ State Module::LockedState() const {
   if (fingerprint_) {
     CountInto(hlo, counts.data());
   } else {
-    fingerprint_ = FingerprintOf(hlo, counts.data());
+    LockedHash(counts.data());
   }
   State state = {*fingerprint_, hlo.instruction_count(), {}};
   state.op_counts.reserve(counts.size());
@@ -317,6 +323,8 @@ absl::StatusOr<Step> Module::RunWithSnapshot(const Pass& pass) {
 
 absl::StatusOr<bool> Module::LockedRun(const Pass& pass) {
   Replay();
+  // Whatever the pass reports, it may give instructions other ids.
+  own_hashes_.Clear();
   if (!current_) current_ = CloneWhole(*base_);
   // Nothing below may throw between a change and its record.
   applied_.reserve(applied_.size() + 1);
@@ -362,6 +370,7 @@ void Module::SetBase(std::unique_ptr<xla::HloModule> base, Outcomes outcomes) {
   // What may throw comes first.
   auto shared = std::make_shared<SharedOutcomes>();
   shared->outcomes = std::move(outcomes);
+  own_hashes_.Clear();
   base_ = std::move(base);
   outcomes_ = std::move(shared);
   current_.reset();

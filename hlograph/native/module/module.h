@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "hlograph/native/module/cost.h"
 #include "hlograph/native/module/fingerprint.h"
+#include "hlograph/native/module/own_hashes.h"
 #include "hlograph/native/passes/registry.h"
 #include "hlograph/native/rewrites/outcomes.h"
 #include "hlograph/native/rewrites/rewrites.h"
@@ -105,6 +106,14 @@ class Module {
     std::lock_guard<std::mutex> lock(mutex_);
     return function(Hlo());
   }
+  // The same with the hashes of instructions that are known: all if a fingerprint was made of this
+  // state, and else none.
+  template <typename Function>
+  auto ReadWithHashes(Function function) const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const xla::HloModule& hlo = Hlo();
+    return function(hlo, own_hashes_);
+  }
 
  private:
   Module(std::shared_ptr<const xla::HloModule> base, std::vector<const Pass*> applied,
@@ -116,6 +125,9 @@ class Module {
   // The module now.
   const xla::HloModule& Hlo() const;
   Fingerprint LockedFingerprint() const;
+  // Makes the fingerprint, and the hashes of instructions on the way; see FingerprintOf for
+  // `counts`.
+  void LockedHash(int64_t* counts) const;
   State LockedState() const;
   absl::StatusOr<bool> LockedRun(const Pass& pass);
   std::vector<Rewrite> LockedRewrites(const std::vector<const Rule*>& rules);
@@ -137,6 +149,7 @@ class Module {
   // Null before the first pass, and after one that failed until it is needed again.
   mutable std::unique_ptr<xla::HloModule> current_;
   mutable std::optional<Fingerprint> fingerprint_;  // of Hlo(), once asked for
+  mutable OwnHashes own_hashes_;                    // of Hlo() itself: its copies have other ids
   std::shared_ptr<SharedOutcomes> outcomes_;        // of rewrites of base_
 };
 
