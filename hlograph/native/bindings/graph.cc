@@ -43,21 +43,21 @@ nb::list Strings(const std::vector<std::string>& values) {
   return list;
 }
 
-// Lets `write(const Graph&)` look at the graph of a module without the GIL.
-template <typename Write>
-void LookAt(const Module& module, Write write) {
+// Calls `read` with the arguments of BuildGraph for a module, without the GIL.
+template <typename Read>
+auto ReadGraph(const Module& module, Read read) {
   // Of this thread, which needs no lock then. Modules have most instructions in common.
   thread_local FactsTable table;
   nb::gil_scoped_release release;
-  module.ReadWithHashes([&](const xla::HloModule& hlo, const OwnHashes& own_hashes) {
-    write(BuildGraph(hlo, own_hashes, table));
+  auto result = module.ReadWithHashes([&](const xla::HloModule& hlo, const OwnHashes& own_hashes) {
+    return read(hlo, own_hashes, table);
   });
   table.Trim();
+  return result;
 }
 
 nb::typed<nb::dict, std::string, nb::object> Columns(const Module& module) {
-  GraphColumns columns;
-  LookAt(module, [&](const Graph& graph) { columns = ColumnsOf(graph); });
+  GraphColumns columns = ReadGraph(module, ColumnsOf);
   nb::dict result;
   result["node_type"] = ToNumpy(std::move(columns.node_type));
   result["opcode"] = ToNumpy(std::move(columns.opcode));
@@ -89,8 +89,9 @@ using FloatMatrix = nb::ndarray<nb::numpy, float, nb::shape<-1, -1>, nb::c_conti
 using LinkMatrix = nb::ndarray<nb::numpy, int64_t, nb::shape<-1, 2>>;
 
 std::tuple<FloatMatrix, FloatMatrix, LinkMatrix> Features(const Module& module) {
-  GraphFeatures features;
-  LookAt(module, [&](const Graph& graph) { features = FeaturesOf(graph); });
+  GraphFeatures features = ReadGraph(module, [](const auto& hlo, const auto& own, auto& table) {
+    return FeaturesOf(BuildGraph(hlo, own, table));
+  });
   const size_t edges = features.num_edges;
   return {
       ToNumpy<FloatMatrix>(std::move(features.nodes), {features.num_nodes, kNodeFeatures}),

@@ -1,5 +1,6 @@
 #include "hlograph/native/graph/attributes.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -7,14 +8,20 @@
 #include "absl/types/span.h"
 #include "hlograph/native/graph/columns.h"
 #include "hlograph/native/graph/instruction_attributes.h"
-#include "hlograph/native/graph/literals.h"
-#include "xla/hlo/ir/hlo_instruction.h"
 
 namespace hlograph {
 
-void AttributeColumns::AddInstruction(const xla::HloInstruction& instruction) {
-  VisitAttributes(instruction, *this);
-  VisitLiteral(instruction, *this);
+AttributeColumns::AttributeColumns(GraphColumns& columns, size_t nodes) : columns_(columns) {
+  columns_.attribute_offsets.reserve(nodes + 1);
+  columns_.attribute_key.reserve(nodes);
+  columns_.value_offsets.reserve(nodes);
+  columns_.attribute_values.reserve(2 * nodes);
+  columns_.attribute_offsets.push_back(0);
+  columns_.value_offsets.push_back(0);
+}
+
+void AttributeColumns::FinishNode() {
+  columns_.attribute_offsets.push_back(columns_.attribute_key.size());
 }
 
 void AttributeColumns::Ints(AttributeKey key, absl::Span<const int64_t> values) {

@@ -2,6 +2,7 @@
 #ifndef HLOGRAPH_NATIVE_GRAPH_ATTRIBUTES_H_
 #define HLOGRAPH_NATIVE_GRAPH_ATTRIBUTES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -11,18 +12,15 @@
 #include "hlograph/native/graph/columns.h"
 #include "hlograph/native/graph/instruction_attributes.h"
 
-namespace xla {
-class HloInstruction;
-}  // namespace xla
-
 namespace hlograph {
 
-// Appends the attributes of instructions to the columns of a graph.
+// Appends the attributes of nodes to the columns of a graph.
 class AttributeColumns : public AttributeSink {
  public:
-  explicit AttributeColumns(GraphColumns& columns) : columns_(columns) {}
+  AttributeColumns(GraphColumns& columns, size_t nodes);
 
-  void AddInstruction(const xla::HloInstruction& instruction);
+  // The attributes after this are those of the next node.
+  void FinishNode();
   void Ints(AttributeKey key, absl::Span<const int64_t> values) override;
   void Text(AttributeKey key, absl::string_view text) override;
 

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -12,6 +11,7 @@
 #include "hlograph/native/graph/node_facts.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
 #include "xla/layout.h"
 #include "xla/shape.h"
 
@@ -20,20 +20,18 @@ namespace {
 
 class ColumnBuilder {
  public:
-  explicit ColumnBuilder(const Graph& graph) : graph_(graph), attributes_(columns_) {}
+  ColumnBuilder(const Graph& graph, GraphColumns& columns) : graph_(graph), columns_(columns) {}
 
-  GraphColumns Build() && {
+  void Build() && {
     Reserve();
     for (const Node& node : graph_.nodes) AddNode(node);
     for (const xla::HloInstruction* instruction : graph_.instructions) {
-      attributes_.AddInstruction(*instruction);
       FinishNode(instruction->shape(), instruction->name());
     }
     for (const xla::HloComputation* computation : graph_.computations) {
       FinishNode(computation->root_instruction()->shape(), computation->name());
     }
     AddEdges();
-    return std::move(columns_);
   }
 
  private:
@@ -51,13 +49,8 @@ class ColumnBuilder {
     columns_.dim_size.reserve(2 * nodes);
     columns_.dim_layout.reserve(2 * nodes);
     columns_.dim_is_dynamic.reserve(2 * nodes);
-    columns_.attribute_key.reserve(nodes);
-    columns_.attribute_values.reserve(2 * nodes);
-    columns_.value_offsets.reserve(nodes);
-    columns_.value_offsets.push_back(0);
     columns_.name_text.reserve(20 * nodes);
-    for (std::vector<int64_t>* offsets :
-         {&columns_.dim_offsets, &columns_.attribute_offsets, &columns_.name_offsets}) {
+    for (std::vector<int64_t>* offsets : {&columns_.dim_offsets, &columns_.name_offsets}) {
       offsets->reserve(nodes + 1);
       offsets->push_back(0);
     }
@@ -80,7 +73,6 @@ class ColumnBuilder {
     if (shape.IsArray()) AddDims(shape);
     columns_.name_text.insert(columns_.name_text.end(), name.begin(), name.end());
     columns_.dim_offsets.push_back(columns_.dim_size.size());
-    columns_.attribute_offsets.push_back(columns_.attribute_key.size());
     columns_.name_offsets.push_back(columns_.name_text.size());
   }
 
@@ -112,12 +104,18 @@ class ColumnBuilder {
   }
 
   const Graph& graph_;
-  GraphColumns columns_;
-  AttributeColumns attributes_;
+  GraphColumns& columns_;
 };
 
 }  // namespace
 
-GraphColumns ColumnsOf(const Graph& graph) { return ColumnBuilder(graph).Build(); }
+GraphColumns ColumnsOf(const xla::HloModule& module, const OwnHashes& own_hashes,
+                       FactsTable& table) {
+  GraphColumns columns;
+  AttributeColumns attributes(columns, module.instruction_count() + module.computation_count());
+  const Graph graph = BuildGraph(module, own_hashes, table, &attributes);
+  ColumnBuilder(graph, columns).Build();
+  return columns;
+}
 
 }  // namespace hlograph

@@ -42,7 +42,9 @@ struct GraphColumns {
   std::vector<uint8_t> name_text;
 };
 
-GraphColumns ColumnsOf(const Graph& graph);
+// The arguments are those of BuildGraph.
+GraphColumns ColumnsOf(const xla::HloModule& module, const OwnHashes& own_hashes,
+                       FactsTable& table);
 
 }  // namespace hlograph
 

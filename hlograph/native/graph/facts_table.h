@@ -3,6 +3,7 @@
 #define HLOGRAPH_NATIVE_GRAPH_FACTS_TABLE_H_
 
 #include <cstddef>
+#include <deque>
 #include <memory>
 
 #include "absl/container/flat_hash_map.h"
@@ -22,12 +23,23 @@ class FactsTable {
   // Valid until the table forgets.
   const NodeFacts& Of(const xla::HloInstruction& instruction, const Hash& own_hash) {
     std::unique_ptr<NodeFacts>& facts = facts_[own_hash];
-    if (facts == nullptr) facts = std::make_unique<NodeFacts>(FactsOfInstruction(instruction));
+    if (facts == nullptr) {
+      facts = std::make_unique<NodeFacts>();
+      ReadFacts(instruction, *facts);
+    }
     return *facts;
   }
 
-  // Forgets all facts if there are too many.
+  // Place for facts that are not kept, valid until Trim.
+  NodeFacts& Fresh() {
+    if (used_ == fresh_.size()) fresh_.emplace_back();
+    return fresh_[used_++];
+  }
+
+  // Forgets facts that are not kept, and all others if there are too many.
   void Trim() {
+    used_ = 0;
+    if (fresh_.size() > kMost) fresh_.clear();
     if (facts_.size() > kMost) facts_.clear();
   }
 
@@ -39,6 +51,8 @@ class FactsTable {
   };
 
   absl::flat_hash_map<Hash, std::unique_ptr<NodeFacts>, Low> facts_;
+  std::deque<NodeFacts> fresh_;  // their memory serves the next graph
+  size_t used_ = 0;
 };
 
 }  // namespace hlograph

@@ -7,7 +7,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
+#include "hlograph/native/graph/attributes.h"
 #include "hlograph/native/graph/facts_table.h"
+#include "hlograph/native/graph/instruction_attributes.h"
+#include "hlograph/native/graph/literals.h"
 #include "hlograph/native/graph/node_facts.h"
 #include "hlograph/native/graph/prefetch.h"
 #include "hlograph/native/graph/redundancy.h"
@@ -23,8 +26,12 @@ namespace {
 
 class GraphBuilder {
  public:
-  GraphBuilder(const xla::HloModule& module, const OwnHashes& own_hashes, FactsTable& table)
-      : own_hashes_(own_hashes), table_(table), first_computation_(module.instruction_count()) {
+  GraphBuilder(const xla::HloModule& module, const OwnHashes& own_hashes, FactsTable& table,
+               AttributeColumns* attributes)
+      : own_hashes_(own_hashes),
+        table_(table),
+        attributes_(attributes),
+        first_computation_(module.instruction_count()) {
     graph_.computations = module.MakeComputationPostOrder();
   }
 
@@ -82,8 +89,16 @@ class GraphBuilder {
   const NodeFacts& FactsOf(const xla::HloInstruction& instruction) {
     constexpr Hash kUnknown;
     const size_t id = instruction.local_id();
-    if (id < own_.size() && own_[id] != kUnknown) return table_.Of(instruction, own_[id]);
-    return graph_.facts.emplace_back(FactsOfInstruction(instruction));
+    if (id >= own_.size() || own_[id] == kUnknown) {
+      NodeFacts& facts = table_.Fresh();
+      ReadFacts(instruction, facts, attributes_);
+      return facts;
+    }
+    if (attributes_ != nullptr) {
+      VisitAttributes(instruction, *attributes_);
+      VisitLiteral(instruction, *attributes_);
+    }
+    return table_.Of(instruction, own_[id]);
   }
 
   int32_t NodeOf(const xla::HloInstruction* instruction) const {
@@ -111,8 +126,9 @@ class GraphBuilder {
 
   void AddComputation(int32_t index) {
     const Node& root = graph_.nodes[roots_[index]];
-    AddNode(graph_.facts.emplace_back(FactsOfComputation(*root.facts)), index,
-            graph_.computations[index]->IsEntryComputation());
+    NodeFacts& facts = table_.Fresh();
+    facts = FactsOfComputation(*root.facts);
+    AddNode(facts, index, graph_.computations[index]->IsEntryComputation());
   }
 
   // Written in place: a node or edge that is copied is read before it was written whole, for which
@@ -125,6 +141,7 @@ class GraphBuilder {
     node.computation = computation;
     node.traits = facts.traits;
     node.is_entry = is_entry;
+    if (attributes_ != nullptr) attributes_->FinishNode();
   }
 
   void AddEdge(int32_t source, int32_t target, EdgeType type, int32_t position) {
@@ -137,6 +154,7 @@ class GraphBuilder {
 
   const OwnHashes& own_hashes_;
   FactsTable& table_;
+  AttributeColumns* const attributes_;
   const int32_t first_computation_;
   absl::flat_hash_map<const xla::HloComputation*, int32_t> computation_index_;
   std::vector<int32_t> roots_;  // by computation
@@ -149,8 +167,9 @@ class GraphBuilder {
 
 }  // namespace
 
-Graph BuildGraph(const xla::HloModule& module, const OwnHashes& own_hashes, FactsTable& table) {
-  return GraphBuilder(module, own_hashes, table).Build();
+Graph BuildGraph(const xla::HloModule& module, const OwnHashes& own_hashes, FactsTable& table,
+                 AttributeColumns* attributes) {
+  return GraphBuilder(module, own_hashes, table, attributes).Build();
 }
 
 }  // namespace hlograph

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "hlograph/native/graph/node_facts.h"
@@ -17,6 +16,7 @@ class HloModule;
 
 namespace hlograph {
 
+class AttributeColumns;
 class FactsTable;
 class OwnHashes;
 
@@ -48,7 +48,6 @@ struct Graph {
   std::vector<Edge> edges;
   std::vector<const xla::HloInstruction*> instructions;  // by node
   std::vector<xla::HloComputation*> computations;
-  std::deque<NodeFacts> facts;  // those that are in no table, at addresses that stay
 
   // Where the own edges of a node end.
   int32_t EndOfEdges(size_t node) const {
@@ -56,9 +55,10 @@ struct Graph {
   }
 };
 
-// Looks facts up by the hashes of instructions that are known. The graph is valid until the module
-// changes or the table forgets.
-Graph BuildGraph(const xla::HloModule& module, const OwnHashes& own_hashes, FactsTable& table);
+// Looks facts up by the hashes of instructions that are known. If there are `attributes`, those of
+// the nodes are added to them. The graph is valid until the module changes or the table forgets.
+Graph BuildGraph(const xla::HloModule& module, const OwnHashes& own_hashes, FactsTable& table,
+                 AttributeColumns* attributes = nullptr);
 
 }  // namespace hlograph
 

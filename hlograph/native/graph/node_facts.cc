@@ -65,9 +65,10 @@ Size SizeOfLeaves(const xla::Shape& shape) {
 // Adds what attributes tell to facts that have the shape.
 class FactsOfAttributes : public AttributeSink {
  public:
-  explicit FactsOfAttributes(NodeFacts& facts) : facts_(facts) {}
+  FactsOfAttributes(NodeFacts& facts, AttributeSink* also) : facts_(facts), also_(also) {}
 
   void Ints(AttributeKey key, absl::Span<const int64_t> values) override {
+    if (also_ != nullptr) also_->Ints(key, values);
     if (key == AttributeKey::kDimensions) facts_.dimensions.assign(values.begin(), values.end());
     facts_.traits |= TraitsOfInts(key, values);
     AddFeature(facts_.features, key, values);
@@ -79,6 +80,7 @@ class FactsOfAttributes : public AttributeSink {
   }
 
   void Text(AttributeKey key, absl::string_view text) override {
+    if (also_ != nullptr) also_->Text(key, text);
     facts_.traits |= TraitsOfText(key, text);
     facts_.hash = Mix(facts_.hash, static_cast<uint64_t>(key));
     facts_.hash = Mix(facts_.hash, tsl::Fingerprint64(text));
@@ -86,6 +88,7 @@ class FactsOfAttributes : public AttributeSink {
 
  private:
   NodeFacts& facts_;
+  AttributeSink* const also_;
 };
 
 // Adds the sizes of dimensions, the trait kDynamic, and their part of the hash.
@@ -101,10 +104,9 @@ void AddDims(const xla::Shape& shape, NodeFacts& facts) {
 
 }  // namespace
 
-NodeFacts FactsOfInstruction(const xla::HloInstruction& instruction) {
+void ReadFacts(const xla::HloInstruction& instruction, NodeFacts& facts, AttributeSink* also) {
   const xla::Shape& shape = instruction.shape();
   const Size size = SizeOfLeaves(shape);
-  NodeFacts facts;
   facts.type = TypeOf(instruction);
   facts.is_opaque = facts.type == NodeType::kConstant;
   facts.element_type = static_cast<uint8_t>(shape.element_type());
@@ -115,15 +117,16 @@ NodeFacts FactsOfInstruction(const xla::HloInstruction& instruction) {
   facts.bytes = size.bytes;
   facts.hash = Mix(facts.opcode, facts.element_type);
   facts.hash = Mix(facts.hash, facts.elements);
+  facts.dims.clear();
+  facts.dimensions.clear();
   if (shape.IsArray()) AddDims(shape, facts);
   facts.features = FirstFeaturesOf(facts);
-  FactsOfAttributes sink(facts);
+  FactsOfAttributes sink(facts, also);
   VisitAttributes(instruction, sink);
   VisitLiteral(instruction, sink);
   if (instruction.opcode() == xla::HloOpcode::kTranspose) {
     facts.traits |= TraitsOfTranspose(facts.dimensions, facts.dims);
   }
-  return facts;
 }
 
 NodeFacts FactsOfComputation(const NodeFacts& root) {

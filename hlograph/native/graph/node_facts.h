@@ -15,6 +15,8 @@ class HloInstruction;
 
 namespace hlograph {
 
+class AttributeSink;
+
 enum class NodeType : uint8_t { kInstruction, kParameter, kConstant, kComputation };
 
 // Number of dimensions with features of their own, counted from the last.
@@ -56,7 +58,9 @@ struct NodeFacts {
   FirstFeatures features = {};  // without those that take a look at other nodes
 };
 
-NodeFacts FactsOfInstruction(const xla::HloInstruction& instruction);
+// Replaces facts by those of an instruction. Tells `also` all attributes, if there is one.
+void ReadFacts(const xla::HloInstruction& instruction, NodeFacts& facts,
+               AttributeSink* also = nullptr);
 // Of a computation, which has the shape of its root.
 NodeFacts FactsOfComputation(const NodeFacts& root);
 

@@ -208,3 +208,18 @@ def test_features_of_a_model_are_those_of_its_saved_graph(corpus_module, tmp_pat
     graph.save(tmp_path / "g")
     assert np.array_equal(node_features(HloGraph.load(tmp_path / "g")), node_features(graph))
     assert len(NODE_FEATURES) == len(set(NODE_FEATURES))
+
+
+@pytest.mark.parametrize("text", [samples.REDUCE, samples.WHILE, samples.CONTROL])
+def test_what_is_known_of_a_module_changes_no_feature(text):
+    """A fingerprint leaves hashes of instructions, by which their facts are looked up."""
+    module = Module.from_text(text)
+    for name in ("", "algsimp", "dce", "call-inliner"):
+        if name:
+            module.run(name)
+        unknown, graph = module.features(), module.graph()
+        module.fingerprint()
+        for _ in range(2):
+            assert module.graph() == graph
+            for one, other in zip(module.features(), unknown, strict=True):
+                assert np.array_equal(one, other)
