@@ -40,13 +40,18 @@ def _calls(of: Subject) -> dict[str, Call]:
     graph = of.module.graph()
     changed = of.module.clone()
     changed.run(hlograph.pipelines["xla-simplify"])
+    seen = of.module.clone()
+    seen.snapshot()  # as environments take it before an observation
     return {
         "xla": Call(lambda _: Module.from_text(text)),
         "parse": Call(lambda _: hlograph.parse(text)),
         "jaxlib": Call(lambda _: parse_with_jaxlib(text)),
         "by hand": Call(lambda _: walk(parse_to_proto(text))),
         "graph": Call(lambda _: of.module.graph()),
-        "observation": Call(lambda _: of.module.features()),
+        "observation": Call(lambda _: seen.features()),
+        "first observation": Call(
+            lambda module: module.features(), prepare=lambda: Module.from_text(text)
+        ),
         "to_pyg": Call(lambda _: graph.to_pyg()),
         "to_networkx": Call(lambda _: graph.to_networkx()),
         "fingerprint": Call(
@@ -76,6 +81,7 @@ def _times(of: Subject, found: Timings) -> Iterator[Figure]:
     yield figure("module.graph()", "graph")
     limits = {1_000: Aim(0.3), 8_000: Aim(2.0)}
     yield figure("graph observation", "observation", limits.get(of.size))
+    yield figure("graph observation of an unknown module", "first observation")
     yield figure("graph.to_pyg()", "to_pyg", Aim(1.0) if of.size == 8_000 else None)
     yield figure("graph.to_networkx()", "to_networkx")
     yield figure("first fingerprint", "fingerprint")
