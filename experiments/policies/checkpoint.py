@@ -218,9 +218,9 @@ def training_cost(checkpoint: Checkpoint) -> str:
     """
     kept = checkpoint.steps if checkpoint.best is None else checkpoint.best.steps
     kind = KINDS[checkpoint.kind]
-    orders = f"imitating searched {kind.imitates} of {checkpoint.imitated or 0:,} modules, "
+    imitated = f"imitating {checkpoint.imitated or 0:,} searched {kind.imitates}, "
     return (
         f"{kind.label}, seed {checkpoint.config['seed']}: trained on {checkpoint.steps:,} "
-        f"{kind.step_noun}, kept after {kept:,}, {orders if kind.imitates else ''}"
+        f"{kind.step_noun}, kept after {kept:,}, {imitated if kind.imitates else ''}"
         f"on modules of at most {checkpoint.config['train_op_limit']:,} instructions."
     )

@@ -25,6 +25,7 @@ X = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
 LONG_ROWS = np.random.default_rng(0).standard_normal((4, 4096), np.float32)
 SHORT = Effort(pairs=4, block_seconds=0.001, max_seconds=1, thorough=False)
 LONG = Effort(pairs=10**9, block_seconds=0.001, max_seconds=60, thorough=False)
+STEADY = Effort(pairs=15, block_seconds=0.01, max_seconds=20, thorough=False)
 THOROUGH = Effort(pairs=4, block_seconds=0.001, max_seconds=1, thorough=True)
 NARROW = Plan(flags={"xla_cpu_prefer_vector_width": 128})
 WIDE = Plan(flags={"xla_cpu_prefer_vector_width": 256})
@@ -138,7 +139,7 @@ def test_a_plan_that_leads_must_compute_the_same_on_extreme_inputs():
     (found,) = module.rewrites(["heads-in-one-dot"])  # for finite values
     plan = Plan(steps=("call-inliner", found.place), numerics="close")
     with Measurer(job, workers=1) as measurer:
-        (outcome,) = measurer.measure([Trial(plan, SHORT)])
+        (outcome,) = measurer.measure([Trial(plan, STEADY)])  # on a busy machine, too
     assert outcome.measured is None
     assert outcome.error.startswith("outputs are different: on infinities inputs")
 
