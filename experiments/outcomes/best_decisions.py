@@ -84,15 +84,17 @@ def current(benchmarks: Sequence[str], path: Path = FILE) -> dict[str, BestDecis
     }
 
 
-def write(found: Iterable[BestDecisions], path: Path = FILE) -> None:
-    """Adds decisions that improve the known ones.
+def write(found: Iterable[BestDecisions], path: Path = FILE) -> int:
+    """Adds decisions that improve the known ones, and returns their number.
 
     Raises:
         OSError: The file cannot be written; what was there before is unchanged.
     """
-    known = read(path)
+    known, improved = read(path), 0
     for new in found:
         if new.improves(known.get(new.benchmark)):
             known[new.benchmark] = new
+            improved += 1
     lines = [json.dumps(asdict(known[name])) for name in sorted(known)]
     write_text_atomically(path, "".join(f"{line}\n" for line in lines))
+    return improved

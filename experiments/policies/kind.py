@@ -64,7 +64,7 @@ class PolicyKind(ABC, Generic[C]):
     table: ClassVar[Literal["op counts", "kernels", "times"]] = "op counts"
     """Quantity in the final table; see ``experiments.training.final_tables``."""
     imitates: ClassVar[Literal["orders", "decisions"] | None] = None
-    """What training begins with the imitation of; see ``experiments.training.teachers``."""
+    """Kind of record that training first imitates; see ``experiments.training.teachers``."""
     avoids_repeats: ClassVar[bool] = False
     """True if a greedy episode takes no action twice in one state.
 

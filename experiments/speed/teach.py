@@ -93,9 +93,8 @@ def _teach(config: TeachConfig) -> int:
                 bar.set_postfix_str(tasks[task])
                 if failure := task.exception():
                     tqdm.write(f"left out: {tasks[task]}: {failure}")
-                elif (new := task.result()) and new.improves(known.get(new.benchmark)):
-                    best_decisions.write([new], file)
-                    recorded += 1
+                elif new := task.result():
+                    recorded += best_decisions.write([new], file)
         finally:
             threads.shutdown(cancel_futures=True)
     print(f"recorded the decisions about {recorded} of {len(found)} programs in {file}")

@@ -79,16 +79,16 @@ def _rewards(view: NodeView, reward: Reward, node: PassNode, actions: Sequence[i
 def correct(
     runner: TaskRunner,
     kind: PolicyKind,
-    policy: ActorCritic,
     orders: Mapping[str, tuple[str, ...]],
+    policy: ActorCritic,
 ) -> RecordedSteps:
     """Records what a policy should have done where it went, in the runner's workers.
 
     Args:
         runner: Runs the tasks.
         kind: Kind of the policy.
-        policy: The policy.
         orders: By benchmark, the passes to follow.
+        policy: The policy.
     """
     trained = TrainedPolicy(kind.name, kind.config, parameters_of(policy))
     return record(

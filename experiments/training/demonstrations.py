@@ -9,6 +9,7 @@ import hlograph
 from envs.rewards import Reward, resolve_reward
 from experiments.outcomes import best_known
 from experiments.policies.config import PolicyName
+from experiments.policies.kind import PolicyKind
 from experiments.policies.pass_ordering import NUM_ACTIONS, PassOrderingKind
 from experiments.policies.states import State
 from experiments.search.node_view import NodeView
@@ -103,19 +104,19 @@ class Demonstrate(Task):
 
 
 def demonstrate(
-    runner: TaskRunner, kind: PolicyName, orders: Mapping[str, tuple[str, ...]], seed: int
+    runner: TaskRunner, kind: PolicyKind, orders: Mapping[str, tuple[str, ...]]
 ) -> RecordedSteps:
     """Records the experience of following pass orders, in the runner's workers.
 
     Args:
         runner: Runs the tasks.
-        kind: Kind of the policy that is to imitate them.
+        kind: Kind of the policy that is to imitate them; its seed is that of the passes that are
+            tried beside them.
         orders: By benchmark, the passes to imitate.
-        seed: Seed of the passes that are tried beside them.
     """
     return record(
         runner,
         orders,
-        lambda some: Demonstrate(kind=kind, orders=some, seed=seed),
-        f"demonstrations for {kind}",
+        lambda some: Demonstrate(kind=kind.name, orders=some, seed=kind.config.seed),
+        f"demonstrations for {kind.name}",
     )

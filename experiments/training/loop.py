@@ -19,7 +19,7 @@ from experiments.policies.config_json import to_json
 from experiments.policies.kind import PolicyKind
 from experiments.training.log import IterationReport, TrainingLog, flat_settings
 from experiments.training.recorded_steps import RecordedSteps
-from experiments.training.teachers import teacher_of
+from experiments.training.teachers import TEACHERS
 from experiments.workers.progress import phase_bar
 from experiments.workers.task_runner import TaskRunner
 from hlograph.errors import HloError
@@ -146,10 +146,11 @@ class Training:
 
     def _imitate(self) -> None:
         """Learns from what searches found on the training benchmarks, if anything."""
-        kind, cloning, teacher = self._kind, self._kind.cloning, teacher_of(self._kind)
+        kind, cloning = self._kind, self._kind.cloning
         self._imitated = 0
-        if teacher is None or cloning is None or not cloning.epochs:
+        if kind.imitates is None or cloning is None or not cloning.epochs:
             return
+        teacher = TEACHERS[kind.imitates]
         recorded = teacher.recorded(self._splits.train)
         self._imitated = len(recorded)
         if not recorded:
@@ -160,7 +161,7 @@ class Training:
         self._clone(shown, cloning, generator)
         again = replace(cloning, epochs=cloning.correction_epochs)
         for number in range(cloning.corrections):
-            shown.extend(teacher.correct(self._runner, kind, self._ppo.policy, recorded))
+            shown.extend(teacher.correct(self._runner, kind, recorded, self._ppo.policy))
             self._clone(shown, again, generator, cloning.epochs + number * again.epochs)
         self._validate()
         self._saved = self._take()

@@ -1,8 +1,7 @@
-"""What policies of each kind imitate before reinforcement learning."""
+"""Teachers of policies: they show what searches found, before reinforcement learning."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple
 
 from experiments.policies.kind import PolicyKind
 from experiments.training.corrections import correct
@@ -16,69 +15,24 @@ Recorded = Mapping[str, tuple[str, ...]]
 """Names of the steps to imitate, by benchmark."""
 
 
-class Teacher(ABC):
-    """Shows a policy what searches found."""
+class Teacher(NamedTuple):
+    """Functions that show a policy what searches found.
 
-    noun: ClassVar[str]
-    """What is imitated, in plural."""
+    Attributes:
+        noun: Name of what is imitated, in plural.
+        recorded: Returns what was recorded about benchmarks; those without a record are left out.
+        demonstrate: Returns the experience of following what was recorded.
+        correct: Returns what a policy should have done in the states that it leads to.
+    """
 
-    @abstractmethod
-    def recorded(self, benchmarks: Sequence[str]) -> Recorded:
-        """Returns what was recorded about benchmarks; those without a record are left out."""
-
-    @abstractmethod
-    def demonstrate(
-        self, runner: TaskRunner, kind: PolicyKind, recorded: Recorded
-    ) -> RecordedSteps:
-        """Returns the experience of following what was recorded."""
-
-    @abstractmethod
-    def correct(
-        self, runner: TaskRunner, kind: PolicyKind, policy: ActorCritic, recorded: Recorded
-    ) -> RecordedSteps:
-        """Returns what a policy should have done in the states that it leads to."""
+    noun: str
+    recorded: Callable[[Sequence[str]], Recorded]
+    demonstrate: Callable[[TaskRunner, PolicyKind, Recorded], RecordedSteps]
+    correct: Callable[[TaskRunner, PolicyKind, Recorded, ActorCritic], RecordedSteps]
 
 
-class _Orders(Teacher):
-    noun = "searched orders"
-
-    def recorded(self, benchmarks: Sequence[str]) -> Recorded:
-        return recorded_orders(benchmarks)
-
-    def demonstrate(
-        self, runner: TaskRunner, kind: PolicyKind, recorded: Recorded
-    ) -> RecordedSteps:
-        return demonstrate(runner, kind.name, recorded, kind.config.seed)
-
-    def correct(
-        self, runner: TaskRunner, kind: PolicyKind, policy: ActorCritic, recorded: Recorded
-    ) -> RecordedSteps:
-        return correct(runner, kind, policy, recorded)
-
-
-class _Decisions(Teacher):
-    noun = "decisions of measured plans"
-
-    def recorded(self, benchmarks: Sequence[str]) -> Recorded:
-        return recorded_decisions(benchmarks)
-
-    def demonstrate(
-        self, runner: TaskRunner, kind: PolicyKind, recorded: Recorded
-    ) -> RecordedSteps:
-        return show(runner, kind, recorded)
-
-    def correct(
-        self, runner: TaskRunner, kind: PolicyKind, policy: ActorCritic, recorded: Recorded
-    ) -> RecordedSteps:
-        return show(runner, kind, recorded, policy)
-
-
-def teacher_of(kind: PolicyKind) -> Teacher | None:
-    """Returns the teacher of a kind of policy; None if it imitates nothing."""
-    match kind.imitates:
-        case "orders":
-            return _Orders()
-        case "decisions":
-            return _Decisions()
-        case None:
-            return None
+TEACHERS: dict[Literal["orders", "decisions"], Teacher] = {
+    "orders": Teacher("searched orders", recorded_orders, demonstrate, correct),
+    "decisions": Teacher("decisions of measured plans", recorded_decisions, show, show),
+}
+"""Teachers by what they have policies imitate; see ``PolicyKind.imitates``."""
