@@ -16,8 +16,7 @@ from hlograph.isolation.pass_call import RUN
 def _bloat():
     hoard = []
     while True:
-        hoard.append(bytearray(256 << 20))
-        time.sleep(0.05)
+        hoard.append(bytearray(64 << 20))
 
 
 DEEDS = {
