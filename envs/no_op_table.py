@@ -24,13 +24,13 @@ class NoOpTable:
     """
 
     def __init__(self, num_actions: int, max_bytes: int = 32 << 20) -> None:
-        if max_bytes < num_actions + _STATE_BYTES:
+        state_bytes = _STATE_BYTES + num_actions // 7  # a Python int holds 30 bits in 4 bytes
+        if max_bytes < state_bytes:
             raise ValueError(
-                f"expected at least {num_actions + _STATE_BYTES} bytes, the size of one state, "
-                f"got {max_bytes}"
+                f"expected at least {state_bytes} bytes, the size of one state, got {max_bytes}"
             )
         self._num_actions = num_actions
-        self._capacity = max_bytes // (num_actions + _STATE_BYTES)
+        self._capacity = max_bytes // state_bytes
         # Numbers whose bit i is set if action i is a no-op: a bit is set far more often than a mask
         # is asked for.
         self._no_ops: OrderedDict[str, int] = OrderedDict()

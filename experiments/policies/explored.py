@@ -13,10 +13,11 @@ import torch
 from envs.benchmark_env import BenchmarkEnv
 from envs.benchmarks import NamedModule
 from experiments.policies.checkpoint import Checkpoint, policy_of, training_cost
+from experiments.policies.evaluator import PolicyEvaluator
 from experiments.policies.greedy import greedy_action
 from experiments.policies.kind import EnvRequest, PolicyKind
 from experiments.policies.shipped import checkpoint_location
-from experiments.policies.states import STOP, State, stacked
+from experiments.policies.states import STOP, State
 from hlograph.errors import HloError
 from hlograph.explorer.player import Attention, Move
 from hlograph.explorer.step_runs import Step
@@ -27,7 +28,6 @@ from models.attention_weights import attention_weights
 from models.candidate_encoder import CandidateEncoder
 from models.candidate_graphs import GraphAndCandidates
 from models.gat import GATEncoder
-from models.rollout import StateTable
 
 _BENCHMARK = "program"
 
@@ -44,7 +44,7 @@ class ExploredPolicy:
     def __init__(self, kind: PolicyKind, policy: ActorCritic, about: str) -> None:
         self.label, self.about = kind.label, about
         self._kind, self._policy = kind, policy
-        self._table = StateTable(policy)
+        self._evaluate = PolicyEvaluator(policy)
         self._env = lru_cache(1)(self._new_env)  # what is known of a program lasts
 
     def start(self, program: Module) -> Module:
@@ -91,14 +91,11 @@ class ExploredPolicy:
         request = EnvRequest([benchmark], Quarantine(), FlightRecorder(), fresh=True, learns=False)
         return self._kind.env_maker(request)()
 
-    @torch.inference_mode()
     def _scores(self, state: State) -> tuple[torch.Tensor, float]:
         """Returns the log-probabilities of the actions, float32 [A], and the value."""
         with _one_thread():
-            vectors = self._table.vectors(self._table.numbers([state.key], [state.item]))
-            context, mask = map(torch.from_numpy, stacked([state]))
-            log_probs, value = self._policy(vectors, context, mask)
-        return log_probs[0], float(value[0])
+            found = self._evaluate([state])
+        return found.log_probs[0], float(found.value[0])
 
     def _attention(self, state: State) -> Attention | None:
         encoder, graph = self._policy.encoder, state.item

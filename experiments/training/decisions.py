@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-import torch
 
 from envs import TuningEnv
 from experiments.outcomes import best_decisions
 from experiments.policies.config import PolicyName
+from experiments.policies.evaluator import PolicyEvaluator
 from experiments.policies.greedy import greedy_action
 from experiments.policies.kind import PolicyKind
 from experiments.policies.states import State
@@ -23,7 +23,6 @@ from experiments.training.recorded_steps import RecordedSteps, record, returns_o
 from experiments.workers.task_runner import TaskRunner, parameters_of
 from experiments.workers.worker import Parameters, RolloutWorker, Task
 from models.actor_critic import ActorCritic
-from models.rollout import StateTable
 
 Choose = Callable[[State, Sequence[int]], int]
 """Function that chooses an action in a state, given those that the record has left there."""
@@ -92,15 +91,11 @@ class _GreedyChoice:
     """Chooses what a policy prefers, as a greedy episode does."""
 
     def __init__(self, kind: PolicyKind, policy: ActorCritic) -> None:
-        self._kind, self._policy, self._table = kind, policy, StateTable(policy)
+        self._kind, self._evaluate = kind, PolicyEvaluator(policy)
 
-    @torch.no_grad()
     def __call__(self, state: State, left: Sequence[int]) -> int:
         """Returns the likeliest action."""
-        vectors = self._table.vectors(self._table.numbers([state.key], [state.item]))
-        context, mask = (torch.from_numpy(each)[None] for each in (state.context, state.mask))
-        log_probs, _ = self._policy(vectors, context, mask)
-        return greedy_action(self._kind, state, log_probs[0])
+        return greedy_action(self._kind, state, self._evaluate([state]).log_probs[0])
 
 
 def _show(

@@ -7,11 +7,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from experiments.policies.states import STOP, State, stacked
+from experiments.policies.evaluator import PolicyEvaluator
+from experiments.policies.states import STOP, State
 from experiments.workers.lockstep import Lockstep, Transition
 from experiments.workers.stopwatch import Stopwatch
 from models.actor_critic import ActorCritic, sample
-from models.rollout import Rollout, StateTable
+from models.rollout import Rollout
 
 
 @dataclass
@@ -94,7 +95,7 @@ def collect(
         clock: Adds up the seconds of `pass`, `featurisation` (the rest of stepping) and
             `inference`.
     """
-    iteration = _Iteration(envs, policy, deck, StateTable(policy), clock)
+    iteration = _Iteration(envs, policy, deck, clock)
     for step in range(steps):
         iteration.step(generator, last=step == steps - 1)
     return iteration.rollout(), iteration.stats
@@ -108,12 +109,10 @@ class _Iteration:
         envs: Lockstep,
         policy: ActorCritic,
         deck: Deck,
-        table: StateTable,
         clock: Stopwatch,
     ) -> None:
-        self._envs, self._policy, self._deck = envs, policy, deck
-        self._table, self._clock = table, clock
-        self._device = next(policy.parameters()).device
+        self._envs, self._deck, self._clock = envs, deck, clock
+        self._evaluate = PolicyEvaluator(policy)
         self._rows: list[dict[str, Tensor]] = []
         self._states: dict[int, State] = {}
         self._episodes: dict[int, Episode] = {}
@@ -142,8 +141,9 @@ class _Iteration:
 
     def rollout(self) -> Rollout:
         """Returns the experience."""
+        table = self._evaluate.table
         columns = {name: torch.stack([row[name] for row in self._rows]) for name in self._rows[0]}
-        return Rollout(states=self._table.states, keys=self._table.keys, **columns)
+        return Rollout(states=table.states, keys=table.keys, **columns)
 
     def _begin_episodes(self, numbers: Iterable[int]) -> None:
         benchmarks = {n: self._deck.deal() for n in numbers}
@@ -153,24 +153,17 @@ class _Iteration:
             self._states[n] = state
             self._episodes[n] = Episode(benchmarks[n], info["size"], info["size"])
 
-    @torch.no_grad()
     def _judge(self, states: Iterable[State]) -> tuple[dict[str, Tensor], Tensor]:
         """Returns state, context, mask and value of a row, and log-probabilities [N, A]."""
         with self._clock.section("inference"):
-            states = list(states)
-            numbers = self._table.numbers([s.key for s in states], [s.item for s in states])
-            context, mask = map(torch.from_numpy, stacked(states))
-            vectors = self._table.vectors(numbers)
-            log_probs, value = self._policy(
-                vectors, context.to(self._device), mask.to(self._device)
-            )
+            found = self._evaluate(list(states))
         row = {
-            "state": torch.tensor(numbers),
-            "context": context,
-            "mask": mask,
-            "value": value.cpu(),
+            "state": torch.tensor(found.numbers),
+            "context": found.context,
+            "mask": found.mask,
+            "value": found.value,
         }
-        return row, log_probs.cpu()
+        return row, found.log_probs
 
     def _fill_next_values(
         self, row: dict[str, Tensor], after: Mapping[int, Transition], last: bool

@@ -8,15 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from experiments.outcomes.evaluation import Outcome
+from experiments.policies.evaluator import PolicyEvaluator
 from experiments.policies.greedy import STOP_ABOVE, greedy_action
 from experiments.policies.played_episode import PlayedEpisode
-from experiments.policies.states import State, stacked
+from experiments.policies.states import State
 from experiments.workers.lockstep import Lockstep
 from models.actor_critic import ActorCritic, sample
-from models.rollout import StateTable
 
 Clock = Callable[[], float]
 """Function that returns seconds, such as ``time.monotonic``."""
@@ -132,16 +131,14 @@ class _Player:
         seconds: float | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
-        self._envs, self._policy, self._stop_above = envs, policy, stop_above
+        self._envs, self._stop_above = envs, stop_above
         self._patience = envs.kind.patience
-        self._table = StateTable(policy)
-        self._device = next(policy.parameters()).device
+        self._evaluate = PolicyEvaluator(policy)
         self._clock = clock
         self._deadline = math.inf if seconds is None else clock() + seconds
         self.out_of_time = False
         """True once the time limit ended an episode."""
 
-    @torch.no_grad()
     def play(
         self, benchmarks: Sequence[str], draws: Sequence[torch.Generator | None]
     ) -> list[PlayedEpisode]:
@@ -159,7 +156,7 @@ class _Player:
             if self._clock() > self._deadline:
                 self.out_of_time = True
                 break
-            log_probs = self._log_probs(list(running.values()))
+            log_probs = self._evaluate(list(running.values())).log_probs
             actions = {}
             for row, (n, state) in enumerate(running.items()):
                 generator = draws[n]
@@ -178,11 +175,3 @@ class _Player:
                 if after.terminated or after.truncated or given_up:
                     del running[n]
         return episodes
-
-    def _log_probs(self, states: Sequence[State]) -> Tensor:
-        """Returns the log-probabilities of the actions, float32 [N, A], on the CPU."""
-        numbers = self._table.numbers([s.key for s in states], [s.item for s in states])
-        context, mask = map(torch.from_numpy, stacked(states))
-        vectors = self._table.vectors(numbers)
-        log_probs, _ = self._policy(vectors, context.to(self._device), mask.to(self._device))
-        return log_probs.cpu()

@@ -5,20 +5,19 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from gymnasium.spaces import GraphInstance
 from numpy.typing import NDArray
 
 from envs import candidates as arrays
 from envs.candidates import Candidate
 from experiments.policies.config import RewriteTrainConfig
+from experiments.policies.evaluator import PolicyEvaluator
 from experiments.policies.greedy import likeliest
 from experiments.policies.rewriting import encode
 from experiments.policies.states import State
 from experiments.search.guide import TrainedPolicy
 from experiments.search.rewriting.space import RewriteNode, RewriteSpace
 from hlograph.graph.features import edge_features, node_features
-from models.rollout import StateTable
 
 
 @dataclass(frozen=True)
@@ -79,8 +78,7 @@ class RewriteGuide:
         """Rewrites of an episode, as in the policy's evaluations."""
         self.patience = config.patience
         """Rewrites without a better state after which an episode ends; None is no limit."""
-        _, self._policy = trained.build()
-        self._table = StateTable(self._policy)
+        self._evaluate = PolicyEvaluator(trained.build()[1])
         self._judged: dict[RewriteNode, tuple[int, Judgement]] = {}
 
     def judge(self, node: RewriteNode) -> Judgement:
@@ -119,14 +117,11 @@ class RewriteGuide:
             yield child
             node = child
 
-    @torch.no_grad()
     def _judge(self, node: RewriteNode) -> Judgement:
         found = self._space.rewrites(node)
         offered = arrays.offered(found, self._limit, sweeps=self._sweeps)
         state = self._state(node, offered, len(found))
-        vector = self._table.vectors(self._table.numbers([state.key], [state.item]))
-        context, mask = torch.from_numpy(state.context), torch.from_numpy(state.mask)
-        log_probs, _ = self._policy(vector, context[None], mask[None])
+        log_probs = self._evaluate([state]).log_probs
         return Judgement(
             offered,
             log_probs[0, : len(offered)].double().exp().numpy(),
