@@ -58,7 +58,7 @@ def _search_tiny(search):
     begun = time.process_time()
     with suppress(BudgetSpentError):
         search(space, np.random.default_rng(0))
-    assert time.process_time() - begun < 2
+    assert time.process_time() - begun < 60  # going round known states takes far longer
     return space
 
 
