@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from hlograph.tuning.knobs import DEFAULT, STAGES, Knob, Point, Stage
+from hlograph.tuning.knobs import DEFAULT, STAGES, Knob, Point, Stage, stage_of
 from hlograph.tuning.searcher import Result, Space
 from hlograph.tuning.searchers.gains import Gains
 from hlograph.tuning.searchers.knob_lists import KnobLists
@@ -14,6 +14,9 @@ from hlograph.tuning.searchers.memory import Memory, is_bad
 
 _HURTS = 0.97
 """A value hurts clearly if even the upper end of its interval is below this."""
+
+_HEAVY = 0.1
+"""A knob of less than this share of the time does not stand for its stage."""
 
 
 class _Move(NamedTuple):
@@ -28,8 +31,10 @@ class Coordinate:
     """Proposes the best point with one value changed, the largest expected gain first.
 
     The expected gain is the knob's share of the time, times a mean by kind of value that is updated
-    with each result (see ``Gains``). A point becomes the best one if it is clearly better. In a
-    first round each value of each knob is tried once, on whatever point is the best one then. Then
+    with each result (see ``Gains``). But first each stage has one value tried: a stage that brought
+    little in other programs may decide this one. A point becomes the best one if it is clearly
+    better. In a first round each value of each knob is tried once, on whatever point is the best
+    one then. Then
     values are tried again on a best point that they were not tried on, those that brought most
     first, except those that hurt clearly. Values that were set are also set back then.
 
@@ -85,24 +90,25 @@ class Coordinate:
 
     def _ranked(self, best: Point) -> Iterator[tuple[str, str]]:
         """Yields the values to try on a point, in order."""
-        values = best.values
-        first: list[tuple[float, str, str]] = []
-        again: list[tuple[float, str, str]] = []
+        values, seen = best.values, {stage_of(name) for name, _ in self._tried}
+        first: list[tuple[bool, float, str, str]] = []
+        again: list[tuple[bool, float, str, str]] = []
         for knob in self._lists.at(best):
+            opens = knob.stage not in seen and knob.share >= _HEAVY
             current = values.get(knob.name, DEFAULT)
             for value in (*knob.values, DEFAULT):
                 if value == current:
                     continue
                 expected = self._gains.expected(knob, value, current)
                 if value != DEFAULT and (knob.name, value) not in self._tried:
-                    first.append((expected, knob.name, value))
+                    first.append((opens, expected, knob.name, value))
                     continue
                 known = self._tried.get((knob.name, value), expected if value == DEFAULT else None)
                 if known is not None:
-                    again.append((known, knob.name, value))
+                    again.append((False, known, knob.name, value))
         for moves in (first, again):
             # Equal gains stay in the order of the knobs and their values.
-            for _, name, value in sorted(moves, key=lambda move: -move[0]):
+            for *_, name, value in sorted(moves, key=lambda move: (-move[0], -move[1])):
                 yield name, value
 
     def _move_to(self, point: Point) -> _Move | None:

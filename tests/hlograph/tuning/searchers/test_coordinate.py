@@ -35,6 +35,24 @@ def test_the_largest_share_comes_first_and_priors_change_the_order() -> None:
     assert Coordinate(space, gains=Gains(priors)).ask() == Point.of({"layout w": "{0,1}"})
 
 
+class Shared(Separable):
+    """Knobs with shares of the time that their names end with."""
+
+    def knobs(self, point: Point) -> list[Knob]:
+        return [Knob(name, tuple(v), float(name.split()[-1])) for name, v in self.effects.items()]
+
+
+def test_each_stage_has_a_value_tried_before_any_has_two() -> None:
+    names = [f"flags f{n} 1.0" for n in range(9)]
+    names += ["layout w 0.5", "layout v 0.4", "kernel k 0.2", "fusion f 0.05"]
+    space = Shared({name: {"x": 0.0} for name in names})
+    priors: dict[Kind, float] = {("flags", f"f{n} 1.0"): 0.3 for n in range(9)}
+    found = search(Coordinate(space, gains=Gains(priors, 0.01)), space, 13)
+    stages = [stage_of(name) for point in found.points for name, _ in point.items]
+    # The only fusion takes too little of the time to stand for its stage.
+    assert stages == ["flags", "layout", "kernel", *["flags"] * 8, "layout", "fusion"]
+
+
 def test_kinds_of_values_that_hurt_are_tried_last() -> None:
     space = Equal(KINDS)
     searcher = Coordinate(space)
