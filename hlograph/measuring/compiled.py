@@ -62,7 +62,8 @@ class Shares(NamedTuple):
     Attributes:
         kinds: Share in the kernels that contain each kind of instruction: opcodes, and opcodes with
             the number of their elements (see ``kinds_of``). The share of a fusion counts for all of
-            its instructions, so the shares add up to more than 1.
+            its instructions, so the shares add up to more than 1. A loop counts with all that it
+            runs; of several, the one that takes longest.
         instructions: Share of each instruction of the final module, by name. What an instruction
             calls, such as the body of a loop, is a part of its time.
     """
@@ -96,14 +97,21 @@ class Shares(NamedTuple):
             program: The program; kernels that are not part of it are left out.
         """
         known = {name: share for name, share in own.items() if name in program.instructions}
-        return cls(_by_kind(known, program), _by_name(known, program))
+        by_name = _by_name(known, program)
+        return cls(_by_kind(known, by_name, program), by_name)
 
 
-def _by_kind(own: Mapping[str, float], program: OptimizedModule) -> dict[str, float]:
+def _by_kind(
+    own: Mapping[str, float], by_name: Mapping[str, float], program: OptimizedModule
+) -> dict[str, float]:
     shares: dict[str, float] = defaultdict(float)
     for name, share in own.items():
         for kind in _contained(name, program, own):
             shares[kind] += share
+    for name, one in program.instructions.items():
+        if one.opcode == "while":
+            for kind in kinds_of(one.opcode, one.shape):
+                shares[kind] = max(shares[kind], by_name[name])
     return dict(shares)
 
 

@@ -61,11 +61,10 @@ def flag_knobs(
 
 
 def _share(opcodes: frozenset[str], hot: Mapping[str, float] | None) -> float:
-    """Returns the share of the time that a flag is about; loops are as hot as what they run."""
-    if hot is None:
+    """Returns the share of the time that a flag is about."""
+    if hot is None or not opcodes:
         return 1.0
-    found = sum(1.0 if name == "while" else hot.get(name, 0.0) for name in opcodes)
-    return min(found, 1.0) if opcodes else 1.0
+    return min(sum(hot.get(name, 0.0) for name in opcodes), 1.0)
 
 
 def flag_values() -> tuple[tuple[str, str], ...]:

@@ -116,6 +116,7 @@ PROGRAMS: dict[str, Program] = {
     ),
     "experiments.policies.ship": Program(reason=_NOT_OURS, bare=False),
     "experiments.report": Program(reason="tests/experiments/report runs it on known studies"),
+    "experiments.plan_times.effects": Program(_flags("--splits validation"), quick=True),
     "experiments.plan_times": Program(
         _flags("--plans 2 --out OUT/times --pack OUT/packed"),
         part=_flags("--programs pairwise-distance/broadcast/* loss/fenchel-young/grad"),

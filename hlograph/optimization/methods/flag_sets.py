@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from hlograph.graph.vocabulary import OPCODES
-from hlograph.optimization.methods.protocol import Listed, Method
-from hlograph.plans import NUMERICS, Numerics, Plan
+from hlograph.measuring.trial import Outcome
+from hlograph.optimization.methods.protocol import COLD, Method
+from hlograph.plans import Numerics, Plan
 from hlograph.plans.flags import CONVOLUTIONS, DOTS, REDUCTIONS, FlagValue
 from hlograph.programs import Program
 
@@ -61,49 +62,76 @@ FLAG_SETS: tuple[FlagSet, ...] = (
         frozenset({"dot", "convolution", "reduce", "reduce-window"}),
     ),
     FlagSet(
-        "oneDNN",
-        {"xla_cpu_experimental_onednn_fusion_type": DOTS, _LIBRARIES: ""},
-        frozenset({"dot", "convolution"}),
-    ),
-    FlagSet(
         "dots on one thread",
         {"xla_cpu_multi_thread_eigen": False},
         frozenset({"dot", "convolution"}),
     ),
     FlagSet("multi-output fusion", {"xla_cpu_use_multi_output_fusion": True}),
     FlagSet("512-bit vectors", {"xla_cpu_prefer_vector_width": 512}),
-    FlagSet("128-bit vectors", {"xla_cpu_prefer_vector_width": 128}),
-    FlagSet("older fusion emitters", {"xla_cpu_disable_new_fusion_emitters": True}),
     FlagSet("no tiled emitter", {"xla_cpu_disable_tiled_emitter": True}),
-    FlagSet("tiling propagation", {"xla_cpu_experimental_enable_tiling_propagation": True}),
-    FlagSet("optimized for size", {"xla_cpu_optimize_for_size": True}),
     FlagSet("no unrolling", {"xla_cpu_disable_loop_unrolling": True}),
+    FlagSet("older fusion emitters", {"xla_cpu_disable_new_fusion_emitters": True}),
     FlagSet(
         "concurrent schedule",
         {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_CONCURRENCY_OPTIMIZED"},
     ),
+    FlagSet("tiling propagation", {"xla_cpu_experimental_enable_tiling_propagation": True}),
+    FlagSet(
+        "oneDNN",
+        {"xla_cpu_experimental_onednn_fusion_type": DOTS, _LIBRARIES: ""},
+        frozenset({"dot", "convolution"}),
+    ),
+    FlagSet("128-bit vectors", {"xla_cpu_prefer_vector_width": 128}),
+    FlagSet("optimized for size", {"xla_cpu_optimize_for_size": True}),
     FlagSet("fast math", _FAST_MATH, numerics="fast"),
 )
-"""The flag sets, the most promising first; measured in docs/speed.md."""
+"""The flag sets. Those come first that bring most, by ``experiments.plan_times.effects``."""
+
+
+class FlagSets:
+    """Proposes the flag sets that may matter to a program, those about cold instructions last.
+
+    Args:
+        program: The program.
+        numerics: Class of the results.
+    """
+
+    def __init__(self, program: Program, numerics: Numerics) -> None:
+        self._program, self._numerics = program, numerics
+        present = {OPCODES[number] for number in np.flatnonzero(program.module().op_counts())}
+        self._waiting = [
+            one
+            for one in FLAG_SETS
+            if (not one.opcodes or one.opcodes & present)
+            and (one.numerics == "close" or numerics == "fast")
+        ]
+        self._hot: Mapping[str, float] | None = None
+
+    def ask(self) -> Plan | None:
+        """Returns the plan of the next set; None if there is no other."""
+        if not self._waiting:
+            return None
+        chosen = min(self._waiting, key=self._is_cold)  # the first of those that are equal
+        self._waiting.remove(chosen)
+        return Plan(
+            program=self._program.name,
+            fingerprint=self._program.fingerprint,
+            flags=chosen.flags,
+            numerics=self._numerics,
+            method=f"flags: {chosen.name}",
+        )
+
+    def tell(self, outcome: Outcome) -> None:
+        """Takes note of where the default spends its time."""
+        if outcome.hot is not None:
+            self._hot = outcome.hot
+
+    def _is_cold(self, one: FlagSet) -> bool:
+        if self._hot is None or not one.opcodes:
+            return False
+        return sum(self._hot.get(opcode, 0.0) for opcode in one.opcodes) < COLD
 
 
 def flag_sets(program: Program, numerics: Numerics) -> Method:
     """Returns the method that tries the flag sets that may matter to a program."""
-    return Listed(_plans(program, numerics))
-
-
-def _plans(program: Program, numerics: Numerics) -> Iterator[Plan]:
-    counts = program.module().op_counts()
-    present = {OPCODES[number] for number in np.flatnonzero(counts)}
-    for chosen in FLAG_SETS:
-        allowed = NUMERICS.index(chosen.numerics) <= max(
-            NUMERICS.index(numerics), NUMERICS.index("close")
-        )
-        if allowed and (not chosen.opcodes or chosen.opcodes & present):
-            yield Plan(
-                program=program.name,
-                fingerprint=program.fingerprint,
-                flags=chosen.flags,
-                numerics=numerics,
-                method=f"flags: {chosen.name}",
-            )
+    return FlagSets(program, numerics)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hlograph.measuring.trial import Outcome
-from hlograph.optimization.methods.protocol import HELPS, Method
+from hlograph.optimization.methods.protocol import COLD, HELPS, Method
 from hlograph.optimization.methods.sweeps import Choice, Sweeps
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
@@ -15,10 +15,6 @@ from hlograph.transforms.rules import rules
 # together that alone have at least these ratios.
 _TOGETHER = (0.97, 0.5)
 _MOST_GROUPS = 8
-
-# A rule cannot help where the default spends less than this share of its time; predictions below
-# it say little.
-_COLD = 0.02
 
 _PREDICTED = Choice()
 
@@ -80,12 +76,12 @@ class Forms:
         Predictions know little of how fast a kernel is at its shape. So a rule that is predicted to
         save little promises more where the default spends more of its time.
         """
-        saved = choice.saved if choice.saved >= _COLD * self._default_seconds else 0.0
+        saved = choice.saved if choice.saved >= COLD * self._default_seconds else 0.0
         return choice == _PREDICTED, not choice.group, saved, max(self._shares(choice), default=0.0)
 
     def _is_cold(self, choice: Choice) -> bool:
         """Returns True if all instructions of a choice are known to take hardly any time."""
-        return max(self._shares(choice), default=1.0) < _COLD
+        return max(self._shares(choice), default=1.0) < COLD
 
     def _shares(self, choice: Choice) -> list[float]:
         """Returns the known shares of the default's time, of the instructions of a choice."""

@@ -12,6 +12,9 @@ from hlograph.programs import Program
 HELPS = 1.03
 """Ratio of a plan that helps; below it, plans are within the noise of a screening."""
 
+COLD = 0.02
+"""Share of the default's time below which what a plan is about can hardly make it faster."""
+
 
 class Method(Protocol):
     """Proposes plans for one program, and is told what was measured.

@@ -129,6 +129,18 @@ def test_changes_of_the_final_module_and_where_the_default_spends_its_time():
     assert 0 < outcome.hot["tanh"] < outcome.hot["sort"]
 
 
+def test_a_loop_takes_the_time_of_all_that_it_runs():
+    def function(x):
+        return jax.lax.fori_loop(0, 20, lambda _, c: jnp.sort(jnp.sin(c)), x)
+
+    job = Job(Program.of(jax.jit(function).lower(LONG_ROWS)), [LONG_ROWS])
+    with Measurer(job, workers=1) as measurer:
+        (outcome,) = measurer.measure([Trial(Plan(), SHORT, profiled=True)])
+    assert outcome.hot is not None
+    assert outcome.hot["while"] > 0.9
+    assert outcome.hot["while"] >= outcome.hot["sort"] > 0.5
+
+
 def test_a_plan_that_leads_must_compute_the_same_on_extreme_inputs():
     row = np.random.default_rng(0).uniform(0, 1, (1, 1, 32, 64)).astype(np.float32)
     cache = np.broadcast_to(row, (1, 1024, 32, 64)).copy()

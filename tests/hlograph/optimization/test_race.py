@@ -262,6 +262,31 @@ def test_flag_sets_fit_the_program():
     assert "fast math" in tried(jnp.sin, "fast")
 
 
+def test_flag_sets_about_cold_instructions_come_last():
+    def loop(x):
+        return jax.lax.fori_loop(0, 3, lambda _, c: c @ c, x).sum(0)
+
+    method = flag_sets(_job(loop).program, "close")
+    assert [_name(method.ask()) for _ in range(2)] == [
+        "loops as one kernel",
+        "reductions without library",
+    ]
+    profiled = replace(_outcome(Plan(flags={}), ratio=1.0), hot={"while": 0.01, "dot": 0.9})
+    method.tell(profiled)
+    rest = [_name(plan) for plan in iter(method.ask, None)]
+    assert rest[0] == "no library"
+
+    method = flag_sets(_job(loop).program, "close")
+    method.tell(profiled)
+    names = [_name(plan) for plan in iter(method.ask, None)]
+    assert names[0] == "no library"
+    assert names[-2:] == ["loops as one kernel", "reductions without library"]
+
+
+def _name(plan):
+    return plan.method.partition(": ")[2]
+
+
 def test_names_of_methods():
     assert names()[:4] == ["forms", "flags", "passes", "greedy"]
     assert list(methods(["policy", "decisions-greedy"])) == ["policy", "decisions-greedy"]

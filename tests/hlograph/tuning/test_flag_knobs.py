@@ -9,7 +9,7 @@ from hlograph.plans.flags import FLAGS
 from hlograph.tuning.flag_knobs import flag_knobs, flags_of, values_of
 
 EVERYTHING = ("while", "dot", "convolution", "reduce")
-HOT = {"dot": 0.5, "reduce": 0.2}
+HOT = {"dot": 0.5, "reduce": 0.2, "while": 0.6}
 
 
 def names(opcodes, numerics="close"):
@@ -36,5 +36,5 @@ def test_a_flag_about_libraries_is_about_what_they_compute():
     shares = {knob.name: knob.share for knob in flag_knobs(EVERYTHING, HOT, "close")}
     assert shares["flags xla_cpu_experimental_ynn_fusion_type"] == pytest.approx(0.7)
     assert shares["flags xla_cpu_experimental_onednn_fusion_type"] == 0.5
-    assert shares["flags xla_cpu_small_while_loop_byte_threshold"] == 1.0
+    assert shares["flags xla_cpu_small_while_loop_byte_threshold"] == 0.6
     assert shares["flags xla_cpu_prefer_vector_width"] == 1.0
