@@ -34,7 +34,8 @@ class JointSearch:
     """Coordinate search and evolution in turns, which both know all results.
 
     Coordinate search finds what helps alone; evolution finds what helps together, and gains too
-    small to be seen one by one. Evolution changes the knobs of the fastest point's version only: to
+    small to be seen one by one. It draws nothing around the default first: of a few plans, as many
+    as there are seconds for, each is to be better than the fastest one. Evolution changes the knobs of the fastest point's version only: to
     list those of each parent's version would take a compilation and a profile.
 
     Args:
@@ -45,7 +46,10 @@ class JointSearch:
     def __init__(self, space: Space, seed: int = 0) -> None:
         self._space, self._fastest, self._ratio = space, Point(), 1.0
         self._searchers: deque[Searcher] = deque(
-            [Coordinate(space, seed, gains=Gains(_PRIORS, _OTHERS)), Evolution(self, seed)]
+            [
+                Coordinate(space, seed, gains=Gains(_PRIORS, _OTHERS)),
+                Evolution(self, seed, initial=1),
+            ]
         )
 
     def knobs(self, point: Point) -> Sequence[Knob]:

@@ -13,9 +13,6 @@ from hlograph.tuning.searchers.memory import Memory
 from hlograph.tuning.searchers.mutation import mutated
 from hlograph.tuning.searchers.random import TRIES
 
-_INITIAL = 8
-"""Size of the population below which points are drawn around the start."""
-
 _FRESH, _CROSSOVER = 0.05, 0.3
 """Probabilities of a point around the start, and of a child of two parents; else one mutates."""
 
@@ -36,6 +33,7 @@ class Evolution:
         stages: Stages whose knobs are changed. Points that differ from the start in others are no
             parents.
         population: Number of points that may be parents.
+        initial: Number of parents below which points are drawn around the start.
     """
 
     def __init__(
@@ -46,11 +44,12 @@ class Evolution:
         start: Point = Point(),  # noqa: B008 (points are frozen)
         stages: Collection[Stage] = STAGES,
         population: int = 16,
+        initial: int = 8,
     ) -> None:
         self._start, self._stages = start, frozenset(stages)
         self._lists = KnobLists(space, stages)
         self._random = np.random.default_rng(seed)
-        self._population = population
+        self._population, self._initial = population, initial
         self._memory = Memory()
 
     def ask(self) -> Point | None:
@@ -80,7 +79,7 @@ class Evolution:
 
     def _child(self, parents: list[Point]) -> Point:
         kind = self._random.random()
-        if len(parents) < _INITIAL or kind < _FRESH:
+        if len(parents) < self._initial or kind < _FRESH:
             return self._mutant(self._start)
         if kind < _FRESH + _CROSSOVER and len(parents) > 1:
             first, second = self._drawn(parents, 2)

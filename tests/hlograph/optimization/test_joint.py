@@ -5,6 +5,7 @@ from __future__ import annotations
 from hlograph.optimization.methods.joint import JointSearch
 from hlograph.tuning.knobs import Knob, Point
 from hlograph.tuning.searcher import Result
+from tests.hlograph.tuning.searchers.spaces import Large
 
 LOOP = Knob("kernel aaaaaaaaaaaa", ("one-kernel",), 0.5)
 SUM = Knob("kernel bbbbbbbbbbbb", ("library none",), 0.4)
@@ -61,3 +62,14 @@ def test_knobs_are_listed_for_the_fastest_version_only():
     while (point := search.ask()) is not None:
         search.tell(point, Result(0.0))
     assert {version.values.get(WIDTH.name) for version in space.versions} == {"512"}
+
+
+def test_evolution_changes_the_fastest_points_from_the_first_turn():
+    space = Large()
+    search = JointSearch(space)
+    first = search.ask()
+    assert first is not None
+    search.tell(first, Result(3.0, 2.9, 3.1))
+    proposed = [search.ask() for _ in range(10)][::2]  # those in between change one value
+    kept = [point for point in proposed if point and set(first.items) <= set(point.items)]
+    assert len(kept) >= 3  # of points around the default, hardly any has the value
