@@ -23,7 +23,7 @@ LEAST_GAIN = 1e-6  # seconds
 # Among plans that are this close to the best one, the one with the fewest decisions comes first.
 _NEAR = 0.97
 
-# Finalists are measured in a fresh process until one of them keeps its lead.
+# Finalists are measured in fresh processes until one of them keeps its lead.
 _FINALISTS, _CONFIRMATIONS = 3, 2
 
 # The final takes this: seconds to start processes, multiples of a compilation (on two processes,
@@ -142,7 +142,10 @@ class Race:
 
     def _final(self) -> Outcome | None:
         """Measures the best plans again in fresh processes, until one keeps its lead."""
-        for finalist in self._finalists():
+        finalists = self._finalists()
+        if not finalists and self._elapsed() + self._final_seconds() < self.budget:
+            finalists = self._finalists(doubtful=True)
+        for finalist in finalists:
             winner = self._confirmed(finalist.plan)
             if winner is not None:
                 return winner
@@ -169,8 +172,15 @@ class Race:
         """The effort in one process of the final."""
         return replace(FINAL, max_seconds=min(FINAL.max_seconds, _TIMING * self.budget))
 
-    def _finalists(self) -> Sequence[Outcome]:
+    def _finalists(self, doubtful: bool = False) -> Sequence[Outcome]:
+        """Returns the plans that lead, those that are to be measured again first.
+
+        Args:
+            doubtful: True returns those whose interval reaches below 1. Hardly one of ten of them
+                keeps its lead, so they are not worth ending a search for.
+        """
         ahead = [o for o in self.outcomes if not o.thorough and o.ratio >= LEAST_LEAD]
+        ahead = [o for o in ahead if doubtful == (_safe_ratio(o) <= 1)]
         ahead = [outcome for outcome in ahead if not self._has_lost(outcome.plan)]
         best = max(map(_safe_ratio, ahead), default=0.0)
 
@@ -206,14 +216,14 @@ class Race:
         trial = statistics.median([o.seconds for o in self.outcomes if not o.thorough] or [0.0])
         # Without a plan that leads there is no final.
         final = self._final_seconds() if self._finalists() else 0.0
-        needed = trial + min(final, _MOST_FINAL * self.budget)
-        return self._elapsed() + needed < self.budget or self._asked < 1
+        return self._elapsed() + trial + final < self.budget or self._asked < 1
 
     def _final_seconds(self) -> float:
-        """Returns an estimate of how long the final takes."""
+        """Returns how much of the budget is kept for the final: what it takes, if that is there."""
+        most = _MOST_FINAL * self.budget
         timed = [o for o in self.outcomes if o.measured is not None]
         if not timed:
-            return _START + _CONFIRMATIONS * self._effort.max_seconds
+            return min(_START + _CONFIRMATIONS * self._effort.max_seconds, most)
         # Others, such as loops unrolled too far, may compile longer, and are not in the final.
         first = heapq.nlargest(_FINALISTS, timed, key=lambda outcome: outcome.ratio)
         likely = [o.compile_seconds for o in first if o.ratio >= 1]
@@ -221,7 +231,7 @@ class Race:
         # One of many earlier measurements may have been on a busy machine.
         run = statistics.median(o.measured.default_seconds for o in timed if o.measured)
         timing = _CONFIRMATIONS * self._effort.max_seconds
-        return _START + _COMPILATIONS * compile_seconds + timing + _COMPARED * run
+        return min(_START + _COMPILATIONS * compile_seconds + timing + _COMPARED * run, most)
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._begun

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -13,6 +14,9 @@ from hlograph.optimization.methods.protocol import COLD, Method
 from hlograph.plans import Numerics, Plan
 from hlograph.plans.flags import CONVOLUTIONS, DOTS, REDUCTIONS, FlagValue
 from hlograph.programs import Program
+
+# Types of the values that a loop carries are before its opcode.
+_FLOATS_IN_LOOP = re.compile(r"^.*\bb?f\d+\[.*\) while\(", re.M)
 
 _LIBRARIES = "xla_cpu_experimental_ynn_fusion_type"
 _FAST_MATH = {
@@ -91,6 +95,9 @@ FLAG_SETS: tuple[FlagSet, ...] = (
 class FlagSets:
     """Proposes the flag sets that may matter to a program, those about cold instructions last.
 
+    Until a profile says which ones are cold, loops are that carry no floating-point values: most of
+    them draw random numbers.
+
     Args:
         program: The program.
         numerics: Class of the results.
@@ -98,14 +105,17 @@ class FlagSets:
 
     def __init__(self, program: Program, numerics: Numerics) -> None:
         self._program, self._numerics = program, numerics
-        present = {OPCODES[number] for number in np.flatnonzero(program.module().op_counts())}
+        module = program.module()
+        present = {OPCODES[number] for number in np.flatnonzero(module.op_counts())}
         self._waiting = [
             one
             for one in FLAG_SETS
             if (not one.opcodes or one.opcodes & present)
             and (one.numerics == "close" or numerics == "fast")
         ]
-        self._hot: Mapping[str, float] | None = None
+        self._hot = dict.fromkeys(present, 1.0)
+        if not _FLOATS_IN_LOOP.search(module.to_text()):
+            self._hot["while"] = 0.0
 
     def ask(self) -> Plan | None:
         """Returns the plan of the next set; None if there is no other."""
@@ -124,12 +134,11 @@ class FlagSets:
     def tell(self, outcome: Outcome) -> None:
         """Takes note of where the default spends its time."""
         if outcome.hot is not None:
-            self._hot = outcome.hot
+            self._hot = dict(outcome.hot)
 
     def _is_cold(self, one: FlagSet) -> bool:
-        if self._hot is None or not one.opcodes:
-            return False
-        return sum(self._hot.get(opcode, 0.0) for opcode in one.opcodes) < COLD
+        hot = sum(self._hot.get(opcode, 0.0) for opcode in one.opcodes)
+        return bool(one.opcodes) and hot < COLD
 
 
 def flag_sets(program: Program, numerics: Numerics) -> Method:

@@ -35,8 +35,9 @@ class JointSearch:
 
     Coordinate search finds what helps alone; evolution finds what helps together, and gains too
     small to be seen one by one. It draws nothing around the default first: of a few plans, as many
-    as there are seconds for, each is to be better than the fastest one. Evolution changes the knobs of the fastest point's version only: to
-    list those of each parent's version would take a compilation and a profile.
+    as there are seconds for, each is to be better than the fastest one. Evolution changes the knobs
+    of the fastest point's version only: to list those of each parent's version would take a
+    compilation and a profile.
 
     Args:
         space: The space.

@@ -181,6 +181,18 @@ def test_a_plan_that_has_lost_twice_is_not_in_the_final_again(cache):
     assert report.before == len(report.outcomes) == 3
 
 
+@pytest.mark.parametrize(
+    ("low", "budget", "measured_again"),
+    [(1.1, 60, 2), (1.1, 1e-4, 2), (0.99, 60, 2), (0.99, 1e-4, 0)],
+)
+def test_a_doubtful_lead_is_measured_again_only_if_there_is_time(
+    low, budget, measured_again, cache
+):
+    Measurements(key_of(_job())).add(_outcome(_PLAN, low=low, thorough=False, seconds=0.1))
+    report = hlograph.optimize(_function, X, budget=budget, methods=[]).report
+    assert sum(outcome.thorough for outcome in report.outcomes) == measured_again
+
+
 def test_plans_far_behind_the_fastest_are_timed_briefly(cache):
     measurements = Measurements(key_of(_job()))
     fastest = _outcome(_PLAN, ratio=1000.0, low=999.0, thorough=False, seconds=1e-6)
@@ -281,6 +293,19 @@ def test_flag_sets_about_cold_instructions_come_last():
     names = [_name(plan) for plan in iter(method.ask, None)]
     assert names[0] == "no library"
     assert names[-2:] == ["loops as one kernel", "reductions without library"]
+
+
+def test_loops_that_draw_random_numbers_are_cold_until_a_profile_says_otherwise():
+    def function(x):
+        return x @ x + jax.random.normal(jax.random.key(0), x.shape)
+
+    names = [_name(plan) for plan in iter(flag_sets(_job(function).program, "close").ask, None)]
+    assert names[0] == "no library"
+    assert names[-1] == "loops as one kernel"
+
+    method = flag_sets(_job(function).program, "close")
+    method.tell(replace(_outcome(Plan(), ratio=1.0), hot={"while": 0.5, "dot": 0.5}))
+    assert _name(method.ask()) == "loops as one kernel"
 
 
 def _name(plan):
