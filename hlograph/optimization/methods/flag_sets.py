@@ -95,8 +95,8 @@ FLAG_SETS: tuple[FlagSet, ...] = (
 class FlagSets:
     """Proposes the flag sets that may matter to a program, those about cold instructions last.
 
-    Until a profile says which ones are cold, loops are that carry no floating-point values: most of
-    them draw random numbers.
+    Until there is a profile, loops that carry no floating-point values count as cold: most of them
+    draw random numbers.
 
     Args:
         program: The program.
@@ -104,7 +104,8 @@ class FlagSets:
     """
 
     def __init__(self, program: Program, numerics: Numerics) -> None:
-        self._program, self._numerics = program, numerics
+        self._program = program
+        self._numerics: Numerics = numerics
         module = program.module()
         present = {OPCODES[number] for number in np.flatnonzero(module.op_counts())}
         self._waiting = [
