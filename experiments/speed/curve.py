@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from experiments.speed.results import CurvePoint
 from hlograph.measuring.trial import Outcome
-from hlograph.optimization.race import Watch, leads, unwatched
+from hlograph.optimization.leading import leads
+from hlograph.optimization.race import Watch, unwatched
 
 
 class Curve:

@@ -44,7 +44,7 @@ class Apply(SourceCommand):
 
     def run(self) -> Answer:
         """Carries the plan out; see the class."""
-        from hlograph.optimization.race import leads
+        from hlograph.optimization.leading import leads
         from hlograph.plans import Plan, PlanError
 
         check_suffix(self.out)

@@ -12,11 +12,11 @@ from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, Job, Outcome, Trial
+from hlograph.optimization.leading import leads
 from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.methods import MakeMethod
 from hlograph.optimization.methods import methods as methods_by_name
 from hlograph.optimization.progress import RaceBar
-from hlograph.optimization.race import leads
 from hlograph.optimization.report import Report
 from hlograph.optimization.searching import plan_of, search
 from hlograph.optimization.store import Store, key_of

@@ -11,17 +11,11 @@ from dataclasses import dataclass, field, replace
 from hlograph.isolation import start_server
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, SCREEN, Effort, Job, Outcome, Trial
+from hlograph.optimization.leading import finalists, leads, safe_ratio
 from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.methods import MakeMethod
 from hlograph.optimization.proposers import Proposers
 from hlograph.plans import Plan
-
-# Below this a lead is not worth the risk that it does not hold tomorrow.
-LEAST_LEAD = 1.03
-LEAST_GAIN = 1e-6  # seconds
-
-# Among plans that are this close to the best one, the one with the fewest decisions comes first.
-_NEAR = 0.97
 
 # Finalists are measured in fresh processes until one of them keeps its lead.
 _FINALISTS, _CONFIRMATIONS = 3, 2
@@ -136,16 +130,16 @@ class Race:
             if plan is None:
                 return
             self._asked += 1
-            best = _safe_ratio(self._best) if self._best else 0.0
+            best = safe_ratio(self._best) if self._best else 0.0
             yield Trial(plan, SCREEN, not self._profiled, best)
             self._profiled = True
 
     def _final(self) -> Outcome | None:
         """Measures the best plans again in fresh processes, until one keeps its lead."""
-        finalists = self._finalists()
-        if not finalists and self._elapsed() + self._final_seconds() < self.budget:
-            finalists = self._finalists(doubtful=True)
-        for finalist in finalists:
+        chosen = self._finalists()
+        if not chosen and self._elapsed() + self._final_seconds() < self.budget:
+            chosen = self._finalists(doubtful=True)
+        for finalist in chosen:
             winner = self._confirmed(finalist.plan)
             if winner is not None:
                 return winner
@@ -173,28 +167,8 @@ class Race:
         return replace(FINAL, max_seconds=min(FINAL.max_seconds, _TIMING * self.budget))
 
     def _finalists(self, doubtful: bool = False) -> Sequence[Outcome]:
-        """Returns the plans that lead, those that are to be measured again first.
-
-        Args:
-            doubtful: True returns those whose interval reaches below 1. Hardly one of ten of them
-                keeps its lead, so they are not worth ending a search for.
-        """
-        ahead = [o for o in self.outcomes if not o.thorough and o.ratio >= LEAST_LEAD]
-        ahead = [o for o in ahead if doubtful == (_safe_ratio(o) <= 1)]
-        ahead = [outcome for outcome in ahead if not self._has_lost(outcome.plan)]
-        best = max(map(_safe_ratio, ahead), default=0.0)
-
-        def rank(outcome: Outcome) -> tuple[bool, float, float]:
-            near = _safe_ratio(outcome) >= _NEAR * best
-            return not near, outcome.plan.num_decisions if near else 0, -_safe_ratio(outcome)
-
-        return sorted(ahead, key=rank)[:_FINALISTS]
-
-    def _has_lost(self, plan: Plan) -> bool:
-        def finals(outcomes: Sequence[Outcome]) -> list[Outcome]:
-            return [o for o in outcomes if o.thorough and o.plan.digest == plan.digest]
-
-        return has_lost(finals(self.outcomes[: self.before]), finals(self.outcomes[self.before :]))
+        before, now = self.outcomes[: self.before], self.outcomes[self.before :]
+        return finalists(before, now, doubtful)[:_FINALISTS]
 
     def _take(self, outcome: Outcome, new: bool = True) -> None:
         if new:
@@ -235,37 +209,3 @@ class Race:
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._begun
-
-
-def leads(outcome: Outcome) -> bool:
-    """Returns True if a thorough measurement keeps a plan ahead of the default.
-
-    The whole interval must lie above 1, and further from it than the ratio of the default to
-    itself, in whichever direction that is off; the median must lie above ``LEAST_LEAD``. A gain of
-    less than a microsecond is lost to the call of another function.
-    """
-    measured = outcome.measured
-    if measured is None or not outcome.thorough:
-        return False
-    noise = max(measured.control, 1 / measured.control)
-    gained = measured.default_seconds - measured.seconds
-    return measured.low > noise and measured.ratio >= LEAST_LEAD and gained >= LEAST_GAIN
-
-
-def has_lost(before: Sequence[Outcome], now: Sequence[Outcome]) -> bool:
-    """Returns True if a plan need not be in the final again.
-
-    It has lost its lead in this race, or twice in a row; or its outputs were refused.
-
-    Args:
-        before: Thorough outcomes of the plan in earlier races, from old to new.
-        now: Its thorough outcomes in this race.
-    """
-    finals = [*before, *now]
-    if any(outcome.measured is None for outcome in finals) or not all(map(leads, now)):
-        return True
-    return len(finals) > 1 and not any(map(leads, finals[-2:]))
-
-
-def _safe_ratio(outcome: Outcome) -> float:
-    return outcome.measured.low if outcome.measured else 0.0

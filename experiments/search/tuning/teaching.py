@@ -10,7 +10,7 @@ from experiments.search.tuning.following import Decisions, Followed, Follower
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, SCREEN, Job, Trial
 from hlograph.measuring.worker import UNCHANGED
-from hlograph.optimization.race import leads
+from hlograph.optimization.leading import leads
 from hlograph.plans import Measured
 
 # A decision is needed if the program is slower without it by more than this: less is noise.

@@ -19,7 +19,7 @@ from hlograph.optimization.methods.flag_sets import flag_sets
 from hlograph.optimization.methods.greedy import Greedy
 from hlograph.optimization.optimizing import fitting
 from hlograph.optimization.proposers import Proposers
-from hlograph.optimization.race import Race, has_lost, leads
+from hlograph.optimization.race import Race
 from hlograph.optimization.report import changes_text
 from hlograph.optimization.searching import plan_of
 from hlograph.optimization.store import key_of
@@ -150,27 +150,7 @@ def test_measure_again_measures_again(cache):
 
 
 _PLAN = proposals.WIDTHS[0]
-_LEADS, _LOSES = _outcome(_PLAN), _outcome(_PLAN, ratio=1.0, low=0.9)
-_REFUSED = Outcome(_PLAN, thorough=True, error="outputs are different")
-
-
-@pytest.mark.parametrize(
-    ("before", "now", "lost"),
-    [
-        ([], [], False),
-        ([_LOSES], [], False),
-        ([_LOSES, _LOSES], [], True),
-        ([_LOSES, _LEADS, _LOSES], [], False),
-        ([_LEADS, _LOSES, _LOSES], [], True),
-        ([_LOSES, _LOSES, _LEADS], [], False),
-        ([_REFUSED], [], True),
-        ([], [_LEADS, _LEADS], False),
-        ([], [_LEADS, _LOSES], True),
-        ([_LEADS], [_LOSES, _LEADS], True),
-    ],
-)
-def test_plans_that_have_lost(before, now, lost):
-    assert has_lost(before, now) is lost
+_LOSES = _outcome(_PLAN, ratio=1.0, low=0.9)
 
 
 def test_a_plan_that_has_lost_twice_is_not_in_the_final_again(cache):
@@ -220,23 +200,6 @@ def test_keys():
     assert key != key_of(_job(jnp.sin))
     donating = jax.jit(_function, donate_argnums=0).lower(X)
     assert key != key_of(Job(Program.of(donating)))
-
-
-@pytest.mark.parametrize(
-    ("changed", "ahead"),
-    [
-        ({}, True),
-        ({"thorough": False}, False),
-        ({"low": 0.99}, False),
-        ({"ratio": 1.02, "low": 1.01}, False),
-        ({"control": 1.15}, False),
-        ({"control": 0.85}, False),
-        ({"seconds": 1e-6}, False),  # 0.2 us: less than a call costs
-    ],
-)
-def test_leads(changed, ahead):
-    assert leads(_outcome(proposals.WIDTHS[0], **changed)) is ahead
-    assert not leads(Outcome(proposals.WIDTHS[0], thorough=True, error="lost"))
 
 
 def test_greedy_merges_what_helped():

@@ -1,0 +1,87 @@
+"""Plans that lead, and those of them that are measured again first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hlograph.measuring.trial import Outcome
+
+# Below this a lead is not worth the risk that it does not hold tomorrow.
+LEAST_LEAD = 1.03
+LEAST_GAIN = 1e-6  # seconds
+
+# Among plans that are this close to the best one, the one with the fewest decisions comes first.
+_NEAR = 0.97
+
+
+def leads(outcome: Outcome) -> bool:
+    """Returns True if a thorough measurement keeps a plan ahead of the default.
+
+    The whole interval must lie above 1, and further from it than the ratio of the default to
+    itself, in whichever direction that is off; the median must lie above ``LEAST_LEAD``. A gain of
+    less than a microsecond is lost to the call of another function.
+    """
+    measured = outcome.measured
+    if measured is None or not outcome.thorough:
+        return False
+    noise = max(measured.control, 1 / measured.control)
+    gained = measured.default_seconds - measured.seconds
+    return measured.low > noise and measured.ratio >= LEAST_LEAD and gained >= LEAST_GAIN
+
+
+def has_lost(before: Sequence[Outcome], now: Sequence[Outcome]) -> bool:
+    """Returns True if a plan need not be in the final again.
+
+    It has lost its lead in this race, or twice in a row; or its outputs were refused.
+
+    Args:
+        before: Thorough outcomes of the plan in earlier races, from old to new.
+        now: Its thorough outcomes in this race.
+    """
+    finals = [*before, *now]
+    if any(outcome.measured is None for outcome in finals) or not all(map(leads, now)):
+        return True
+    return len(finals) > 1 and not any(map(leads, finals[-2:]))
+
+
+def finalists(
+    before: Sequence[Outcome], now: Sequence[Outcome], doubtful: bool = False
+) -> list[Outcome]:
+    """Returns the plans that lead in their screening, those that are to be measured again first.
+
+    Args:
+        before: Outcomes of earlier races, from old to new.
+        now: Outcomes of this race.
+        doubtful: True returns those whose interval reaches below 1. Hardly one of ten of them keeps
+            its lead, so they are not worth ending a search for.
+    """
+    earlier, later = _finals(before), _finals(now)
+
+    def lost(outcome: Outcome) -> bool:
+        digest = outcome.plan.digest
+        return has_lost(earlier.get(digest, ()), later.get(digest, ()))
+
+    screened = [one for one in (*before, *now) if not one.thorough]
+    ahead = [one for one in screened if one.ratio >= LEAST_LEAD]
+    ahead = [one for one in ahead if doubtful == (safe_ratio(one) <= 1) and not lost(one)]
+    best = max(map(safe_ratio, ahead), default=0.0)
+
+    def rank(outcome: Outcome) -> tuple[bool, float, float]:
+        near = safe_ratio(outcome) >= _NEAR * best
+        return not near, outcome.plan.num_decisions if near else 0, -safe_ratio(outcome)
+
+    return sorted(ahead, key=rank)
+
+
+def safe_ratio(outcome: Outcome) -> float:
+    """Returns the lower end of the interval of a plan's ratio; 0 if it was not timed."""
+    return outcome.measured.low if outcome.measured else 0.0
+
+
+def _finals(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+    """Returns the thorough outcomes by the digest of their plan."""
+    found: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        if outcome.thorough:
+            found.setdefault(outcome.plan.digest, []).append(outcome)
+    return found

@@ -1,0 +1,76 @@
+"""Which plans lead, which have lost, and which are measured again."""
+
+import pytest
+
+from hlograph.measuring.trial import Outcome
+from hlograph.measuring.verification import Checks
+from hlograph.optimization.leading import finalists, has_lost, leads
+from hlograph.plans import Measured, Plan
+
+
+def _outcome(plan, ratio=1.2, low=1.1, control=1.0, thorough=True, seconds=1.0):
+    measured = Measured(ratio * seconds, seconds, ratio, low, ratio + 0.1, control, 60)
+    return Outcome(plan, thorough, measured, Checks(True, "equal", "same", ("given",)))
+
+
+_PLAN = Plan(flags={"xla_cpu_prefer_vector_width": 512})
+_LEADS, _LOSES = _outcome(_PLAN), _outcome(_PLAN, ratio=1.0, low=0.9)
+_REFUSED = Outcome(_PLAN, thorough=True, error="outputs are different")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "lost"),
+    [
+        ([], [], False),
+        ([_LOSES], [], False),
+        ([_LOSES, _LOSES], [], True),
+        ([_LOSES, _LEADS, _LOSES], [], False),
+        ([_LEADS, _LOSES, _LOSES], [], True),
+        ([_LOSES, _LOSES, _LEADS], [], False),
+        ([_REFUSED], [], True),
+        ([], [_LEADS, _LEADS], False),
+        ([], [_LEADS, _LOSES], True),
+        ([_LEADS], [_LOSES, _LEADS], True),
+    ],
+)
+def test_plans_that_have_lost(before, now, lost):
+    assert has_lost(before, now) is lost
+
+
+@pytest.mark.parametrize(
+    ("changed", "ahead"),
+    [
+        ({}, True),
+        ({"thorough": False}, False),
+        ({"low": 0.99}, False),
+        ({"ratio": 1.02, "low": 1.01}, False),
+        ({"control": 1.15}, False),
+        ({"control": 0.85}, False),
+        ({"seconds": 1e-6}, False),  # 0.2 us: less than a call costs
+    ],
+)
+def test_leads(changed, ahead):
+    assert leads(_outcome(_PLAN, **changed)) is ahead
+    assert not leads(Outcome(_PLAN, thorough=True, error="lost"))
+
+
+def _screened(name, ratio, low, decisions=1):
+    flags = {"xla_cpu_prefer_vector_width": 512, "xla_cpu_disable_loop_unrolling": True}
+    plan = Plan(name, flags=dict(list(flags.items())[:decisions]))
+    return _outcome(plan, ratio, low, thorough=False)
+
+
+def test_finalists_lead_with_their_whole_interval_and_the_simplest_of_the_fastest_is_first():
+    fast, simple = _screened("a", 1.5, 1.45, decisions=2), _screened("b", 1.47, 1.42)
+    slower, doubtful = _screened("c", 1.2, 1.1), _screened("d", 1.6, 0.99)
+    level = _screened("e", 1.02, 1.01)
+    found = [slower, doubtful, fast, level, simple]
+    assert finalists([], found) == [simple, fast, slower]
+    assert finalists(found[:2], found[2:], doubtful=True) == [doubtful]
+
+
+def test_a_plan_that_has_lost_is_no_finalist():
+    found = _screened("a", 1.5, 1.4)
+    lost = _outcome(found.plan, ratio=1.0, low=0.9)
+    assert finalists([found, lost], []) == [found]  # once, in an earlier race
+    assert finalists([found, lost], [lost]) == []
