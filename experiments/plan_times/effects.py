@@ -19,6 +19,7 @@ import tyro
 from hlograph.corpus import plan_times
 from hlograph.corpus.plan_times import PlanTime, Split
 from hlograph.tuning.knobs import stage_of
+from hlograph.tuning.searchers.gains import kind_of
 
 _LEAST_LOG_RATIO = -0.7
 """Plans that are slower than half as fast count as this: how slow they are decides nothing."""
@@ -95,7 +96,7 @@ def _coefficients(plans: Sequence[PlanTime], config: EffectsConfig) -> dict[str,
 def _words(plan: PlanTime) -> set[str]:
     flags = {f"{name}={value}" for name, value in plan.flags.items()}
     others = {
-        f"{stage_of(name)} {value.partition(' ')[0]}"
+        " ".join(kind_of(name, value))
         for name, value in plan.decisions.items()
         if stage_of(name) not in ("flags", "steps")
     }

@@ -57,11 +57,16 @@ def flag_knobs(
         allowed = numerics == "fast" or not FLAGS[one.flag].fast
         if allowed and (not one.opcodes or one.opcodes & present):
             values = tuple(json.dumps(value) for value in one.values)
-            yield Knob(f"flags {one.flag}", values, _share(one.opcodes, hot), about="the program")
+            yield Knob(f"flags {one.flag}", values, share_of(one.opcodes, hot), about="the program")
 
 
-def _share(opcodes: frozenset[str], hot: Mapping[str, float] | None) -> float:
-    """Returns the share of the time that a flag is about."""
+def share_of(opcodes: frozenset[str], hot: Mapping[str, float] | None) -> float:
+    """Returns the share of the time that a flag is about.
+
+    Args:
+        opcodes: The opcodes that it can matter to; empty for all.
+        hot: See ``flag_knobs``.
+    """
     if hot is None or not opcodes:
         return 1.0
     return min(sum(hot.get(name, 0.0) for name in opcodes), 1.0)

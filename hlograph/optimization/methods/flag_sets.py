@@ -14,9 +14,9 @@ from hlograph.optimization.methods.protocol import COLD, Method
 from hlograph.plans import Numerics, Plan
 from hlograph.plans.flags import CONVOLUTIONS, DOTS, REDUCTIONS, FlagValue
 from hlograph.programs import Program
+from hlograph.tuning.flag_knobs import share_of
 
-# Types of the values that a loop carries are before its opcode.
-_FLOATS_IN_LOOP = re.compile(r"^.*\bb?f\d+\[.*\) while\(", re.M)
+_FLOATS = re.compile(r"\bb?f\d+\[")
 
 _LIBRARIES = "xla_cpu_experimental_ynn_fusion_type"
 _FAST_MATH = {
@@ -115,14 +115,15 @@ class FlagSets:
             and (one.numerics == "close" or numerics == "fast")
         ]
         self._hot = dict.fromkeys(present, 1.0)
-        if not _FLOATS_IN_LOOP.search(module.to_text()):
+        if "while" in present and not _loops_carry_floats(module.to_text()):
             self._hot["while"] = 0.0
 
     def ask(self) -> Plan | None:
         """Returns the plan of the next set; None if there is no other."""
         if not self._waiting:
             return None
-        chosen = min(self._waiting, key=self._is_cold)  # the first of those that are equal
+        # The first of those that are equal.
+        chosen = min(self._waiting, key=lambda one: share_of(one.opcodes, self._hot) < COLD)
         self._waiting.remove(chosen)
         return Plan(
             program=self._program.name,
@@ -137,9 +138,11 @@ class FlagSets:
         if outcome.hot is not None:
             self._hot = dict(outcome.hot)
 
-    def _is_cold(self, one: FlagSet) -> bool:
-        hot = sum(self._hot.get(opcode, 0.0) for opcode in one.opcodes)
-        return bool(one.opcodes) and hot < COLD
+
+def _loops_carry_floats(text: str) -> bool:
+    """Returns True if a loop of a module's text carries a floating-point value."""
+    loops = (line.partition(") while(") for line in text.splitlines())
+    return any(mark and _FLOATS.search(types) for types, mark, _ in loops)
 
 
 def flag_sets(program: Program, numerics: Numerics) -> Method:

@@ -91,8 +91,8 @@ class Coordinate:
     def _ranked(self, best: Point) -> Iterator[tuple[str, str]]:
         """Yields the values to try on a point, in order."""
         values, seen = best.values, {stage_of(name) for name, _ in self._tried}
-        first: list[tuple[bool, float, str, str]] = []
-        again: list[tuple[bool, float, str, str]] = []
+        first: list[tuple[tuple[float, ...], str, str]] = []
+        again: list[tuple[tuple[float, ...], str, str]] = []
         for knob in self._lists.at(best):
             opens = knob.stage not in seen and knob.share >= _HEAVY
             current = values.get(knob.name, DEFAULT)
@@ -101,14 +101,14 @@ class Coordinate:
                     continue
                 expected = self._gains.expected(knob, value, current)
                 if value != DEFAULT and (knob.name, value) not in self._tried:
-                    first.append((opens, expected, knob.name, value))
+                    first.append(((opens, expected), knob.name, value))
                     continue
                 known = self._tried.get((knob.name, value), expected if value == DEFAULT else None)
                 if known is not None:
-                    again.append((False, known, knob.name, value))
+                    again.append(((known,), knob.name, value))
         for moves in (first, again):
             # Equal gains stay in the order of the knobs and their values.
-            for *_, name, value in sorted(moves, key=lambda move: (-move[0], -move[1])):
+            for _, name, value in sorted(moves, key=lambda move: move[0], reverse=True):
                 yield name, value
 
     def _move_to(self, point: Point) -> _Move | None:

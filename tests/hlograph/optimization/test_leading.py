@@ -3,18 +3,12 @@
 import pytest
 
 from hlograph.measuring.trial import Outcome
-from hlograph.measuring.verification import Checks
 from hlograph.optimization.leading import finalists, has_lost, leads
-from hlograph.plans import Measured, Plan
-
-
-def _outcome(plan, ratio=1.2, low=1.1, control=1.0, thorough=True, seconds=1.0):
-    measured = Measured(ratio * seconds, seconds, ratio, low, ratio + 0.1, control, 60)
-    return Outcome(plan, thorough, measured, Checks(True, "equal", "same", ("given",)))
-
+from hlograph.plans import Plan
+from tests.hlograph.optimization.outcomes import made_outcome
 
 _PLAN = Plan(flags={"xla_cpu_prefer_vector_width": 512})
-_LEADS, _LOSES = _outcome(_PLAN), _outcome(_PLAN, ratio=1.0, low=0.9)
+_LEADS, _LOSES = made_outcome(_PLAN), made_outcome(_PLAN, ratio=1.0, low=0.9)
 _REFUSED = Outcome(_PLAN, thorough=True, error="outputs are different")
 
 
@@ -50,14 +44,14 @@ def test_plans_that_have_lost(before, now, lost):
     ],
 )
 def test_leads(changed, ahead):
-    assert leads(_outcome(_PLAN, **changed)) is ahead
+    assert leads(made_outcome(_PLAN, **changed)) is ahead
     assert not leads(Outcome(_PLAN, thorough=True, error="lost"))
 
 
 def _screened(name, ratio, low, decisions=1):
     flags = {"xla_cpu_prefer_vector_width": 512, "xla_cpu_disable_loop_unrolling": True}
     plan = Plan(name, flags=dict(list(flags.items())[:decisions]))
-    return _outcome(plan, ratio, low, thorough=False)
+    return made_outcome(plan, ratio, low, thorough=False)
 
 
 def test_finalists_lead_with_their_whole_interval_and_the_simplest_of_the_fastest_is_first():
@@ -71,6 +65,6 @@ def test_finalists_lead_with_their_whole_interval_and_the_simplest_of_the_fastes
 
 def test_a_plan_that_has_lost_is_no_finalist():
     found = _screened("a", 1.5, 1.4)
-    lost = _outcome(found.plan, ratio=1.0, low=0.9)
+    lost = made_outcome(found.plan, ratio=1.0, low=0.9)
     assert finalists([found, lost], []) == [found]  # once, in an earlier race
     assert finalists([found, lost], [lost]) == []

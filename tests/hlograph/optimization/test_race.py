@@ -10,7 +10,6 @@ import pytest
 
 import hlograph
 from hlograph.measuring.trial import SCREEN, Job, Outcome
-from hlograph.measuring.verification import Checks
 from hlograph.measuring.worker import UNCHANGED
 from hlograph.optimization import Store, race
 from hlograph.optimization.measurements import Measurements
@@ -23,9 +22,10 @@ from hlograph.optimization.race import Race
 from hlograph.optimization.report import changes_text
 from hlograph.optimization.searching import plan_of
 from hlograph.optimization.store import key_of
-from hlograph.plans import Measured, Placement, Plan, PlanError
+from hlograph.plans import Placement, Plan, PlanError
 from hlograph.programs import Program
 from tests.hlograph.optimization import proposals
+from tests.hlograph.optimization.outcomes import made_outcome
 
 X = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
 HERE = "tests.hlograph.optimization.proposals"
@@ -37,11 +37,6 @@ def _function(x):
 
 def _job(function=_function, numerics="close"):
     return Job(Program.of(jax.jit(function).lower(X)), [X], numerics)
-
-
-def _outcome(plan, ratio=1.2, low=1.1, control=1.0, thorough=True, seconds=1.0):
-    measured = Measured(ratio * seconds, seconds, ratio, low, ratio + 0.1, control, 60)
-    return Outcome(plan, thorough, measured, Checks(True, "equal", "same", ("given",)))
 
 
 def test_a_search_and_what_the_store_has_of_it(cache):
@@ -110,7 +105,7 @@ def test_a_search_without_any_time_is_not_stored(cache):
 
 def test_a_search_goes_on_with_what_was_measured(cache):
     job = _job()
-    known = _outcome(proposals.WIDTHS[0], ratio=0.9, low=0.8, thorough=False)
+    known = made_outcome(proposals.WIDTHS[0], ratio=0.9, low=0.8, thorough=False)
     lost = Outcome(proposals.WIDTHS[1], error="worker lost", accident=True)
     measurements = Measurements(key_of(job))
     measurements.add(known)
@@ -137,7 +132,7 @@ def test_more_methods_measure_new_plans_alone(cache):
 def test_measure_again_measures_again(cache):
     job = _job()
     for plan in proposals.WIDTHS:
-        Measurements(key_of(job)).add(_outcome(plan, ratio=100.0, thorough=False))
+        Measurements(key_of(job)).add(made_outcome(plan, ratio=100.0, thorough=False))
     report = hlograph.optimize(
         _function, X, budget=60, methods=[f"{HERE}:widths"], measure_again=True
     ).report
@@ -150,12 +145,12 @@ def test_measure_again_measures_again(cache):
 
 
 _PLAN = proposals.WIDTHS[0]
-_LOSES = _outcome(_PLAN, ratio=1.0, low=0.9)
+_LOSES = made_outcome(_PLAN, ratio=1.0, low=0.9)
 
 
 def test_a_plan_that_has_lost_twice_is_not_in_the_final_again(cache):
     measurements = Measurements(key_of(_job()))
-    for outcome in (_outcome(_PLAN, thorough=False), _LOSES, _LOSES):
+    for outcome in (made_outcome(_PLAN, thorough=False), _LOSES, _LOSES):
         measurements.add(outcome)
     report = hlograph.optimize(_function, X, budget=60, methods=[]).report
     assert report.before == len(report.outcomes) == 3
@@ -168,15 +163,15 @@ def test_a_plan_that_has_lost_twice_is_not_in_the_final_again(cache):
 def test_a_doubtful_lead_is_measured_again_only_if_there_is_time(
     low, budget, measured_again, cache
 ):
-    Measurements(key_of(_job())).add(_outcome(_PLAN, low=low, thorough=False, seconds=0.1))
+    Measurements(key_of(_job())).add(made_outcome(_PLAN, low=low, thorough=False, seconds=0.1))
     report = hlograph.optimize(_function, X, budget=budget, methods=[]).report
     assert sum(outcome.thorough for outcome in report.outcomes) == measured_again
 
 
 def test_plans_far_behind_the_fastest_are_timed_briefly(cache):
     measurements = Measurements(key_of(_job()))
-    fastest = _outcome(_PLAN, ratio=1000.0, low=999.0, thorough=False, seconds=1e-6)
-    lost = _outcome(_PLAN, ratio=1.0, low=0.9, seconds=1e-3)
+    fastest = made_outcome(_PLAN, ratio=1000.0, low=999.0, thorough=False, seconds=1e-6)
+    lost = made_outcome(_PLAN, ratio=1.0, low=0.9, seconds=1e-3)
     for outcome in (fastest, lost, lost):
         measurements.add(outcome)
     report = hlograph.optimize(_function, X, budget=60, methods=[f"{HERE}:widths"]).report
@@ -208,16 +203,16 @@ def test_greedy_merges_what_helped():
     narrow = Plan(flags={"xla_cpu_prefer_vector_width": 128})
     greedy = Greedy()
     assert greedy.ask() is None
-    greedy.tell(_outcome(loops, ratio=2.0))
+    greedy.tell(made_outcome(loops, ratio=2.0))
     assert greedy.ask() is None
-    greedy.tell(_outcome(wide, ratio=0.9))
+    greedy.tell(made_outcome(wide, ratio=0.9))
     assert greedy.ask() is None
-    greedy.tell(_outcome(narrow, ratio=1.1))
+    greedy.tell(made_outcome(narrow, ratio=1.1))
     merged = greedy.ask()
     assert merged is not None
     assert merged.flags == {**loops.flags, **narrow.flags}
     assert greedy.ask() is None
-    greedy.tell(_outcome(loops, ratio=1.0))  # its lead did not last
+    greedy.tell(made_outcome(loops, ratio=1.0))  # its lead did not last
     assert greedy.ask() is None
 
 
@@ -246,7 +241,7 @@ def test_flag_sets_about_cold_instructions_come_last():
         "loops as one kernel",
         "reductions without library",
     ]
-    profiled = replace(_outcome(Plan(flags={}), ratio=1.0), hot={"while": 0.01, "dot": 0.9})
+    profiled = replace(made_outcome(Plan(flags={}), ratio=1.0), hot={"while": 0.01, "dot": 0.9})
     method.tell(profiled)
     rest = [_name(plan) for plan in iter(method.ask, None)]
     assert rest[0] == "no library"
@@ -267,7 +262,7 @@ def test_loops_that_draw_random_numbers_are_cold_until_a_profile_says_otherwise(
     assert names[-1] == "loops as one kernel"
 
     method = flag_sets(_job(function).program, "close")
-    method.tell(replace(_outcome(Plan(), ratio=1.0), hot={"while": 0.5, "dot": 0.5}))
+    method.tell(replace(made_outcome(Plan(), ratio=1.0), hot={"while": 0.5, "dot": 0.5}))
     assert _name(method.ask()) == "loops as one kernel"
 
 
@@ -295,10 +290,10 @@ def test_methods_that_fail_repeat_or_ask_too_much():
         proposers = Proposers(_job(), makers)
     assert [proposers.ask() for _ in range(4)] == [*proposals.WIDTHS, None]
     with pytest.warns(UserWarning, match="does not listen"):
-        proposers.tell(_outcome(proposals.WIDTHS[0]))
+        proposers.tell(made_outcome(proposals.WIDTHS[0]))
     many = Proposers(_job(), methods([f"{HERE}:endless"]))
     for plan in iter(proposals.endless(None, "close").ask, proposals.LEVELS[0]):
-        many.tell(_outcome(plan))
+        many.tell(made_outcome(plan))
     assert many.ask() == proposals.LEVELS[0]
     fast = Proposers(_job(numerics="fast"), methods([f"{HERE}:fast_math"]))
     assert fast.ask() is not None
@@ -307,7 +302,7 @@ def test_methods_that_fail_repeat_or_ask_too_much():
 def test_the_plan_of_a_winner_is_the_one_that_was_measured():
     fused = tuple(Placement("one", "fuse", user) for user in ("two", "three"))
     plan = Plan(placements=fused, placed="0" * 32, method="joint: fuse")
-    found = plan_of(_job(), _outcome(plan))
+    found = plan_of(_job(), made_outcome(plan))
     assert found.placements == fused
     assert found.digest == plan.digest
     assert found.fingerprint == _job().program.fingerprint
@@ -349,7 +344,7 @@ def test_a_method_may_wait_for_outcomes_of_others():
     plans = []
     for _ in range(4):
         plans.append(proposers.ask())
-        proposers.tell(_outcome(plans[-1], thorough=False))
+        proposers.tell(made_outcome(plans[-1], thorough=False))
     assert plans[:2] == list(proposals.WIDTHS[:2])
     assert plans[2:] == [proposals.LEVELS[0], proposals.WIDTHS[2]]
     alone = Proposers(_job(), methods([waiting]))
