@@ -19,7 +19,7 @@ PassPolicy = Literal["gnn", "op_counts"]
 LEARNERS: dict[PassPolicy, str] = {"gnn": "GNN", "op_counts": "op counts"}
 """Name of each policy in tables."""
 SECTIONS = ("pass", "featurisation", "inference", "other collecting", "update")
-"""Where the time of an iteration goes. Featurisation is all of stepping but the pass; other
+"""Parts of an iteration's time. Featurisation is all of stepping but the pass; other
 collecting is what the workers' clocks do not see: sending, joining, waiting for the last."""
 
 

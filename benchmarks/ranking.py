@@ -52,7 +52,7 @@ class RankingConfig:
     rates: Literal["machine", "default"] = "machine"
     """The rates measured here, if any, or those that come with hlograph."""
     worst: int = 10
-    """How many programs to list whose predictions are furthest off."""
+    """Number of programs to list, those whose predictions are furthest off."""
     fit: Path | None = None
     """Fit rates first, which takes minutes, and write them to this file."""
 

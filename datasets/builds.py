@@ -1,4 +1,4 @@
-"""What differs between the sets that `build_corpus.py` builds: places, splits and sizes."""
+"""Places, splits and sizes of the sets that `build_corpus.py` builds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which graphs of the sources are shipped: a family has a share of the repository's size.
+"""Chooses the graphs that are shipped: a family has a share of the repository's size.
 
 The sources offer more than a repository should hold. `python datasets/shipping.py`, after
 `build_corpus.py --all`, names in `not_shipped.txt` what goes beyond the shares; the next

@@ -1,4 +1,4 @@
-"""Which split a program of the set `speed` belongs to: whole families, by the table below.
+"""The split that a program of the set `speed` belongs to: whole families, by the table below.
 
 Kinds are for the balance of the splits: each kind occurs in `train` and in `test`.
 """

@@ -1,4 +1,4 @@
-"""Which set and which split a benchmark belongs to.
+"""The set and the split that a benchmark belongs to.
 
 `test-unseen` holds whole families (`HELD_OUT`). The other families are divided by configuration,
 `family/model`: all programs of a configuration are in one split, and so are all configurations that

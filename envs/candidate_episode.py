@@ -1,4 +1,4 @@
-"""What episodes share whose actions are candidates: the mask, and the observation."""
+"""Mask and observation of episodes whose actions are candidates."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from hlograph.transforms.rules import rules
 from hlograph.transforms.sweeping import Sweep, sweeps_of
 
 Candidate = Rewrite | Sweep
-"""What an action of ``RewriteEnv`` applies."""
+"""The rewrite or sweep that an action of ``RewriteEnv`` applies."""
 
 CANDIDATE_FEATURES: tuple[str, ...] = (
     "rule",

@@ -51,7 +51,7 @@ class Row:
     planned_over_eager: Spread | None = None
     """The same over that of eager PyTorch."""
     decisions: str = ""
-    """What the plan does."""
+    """The plan in words."""
 
 
 def measure(model: Model, settings: Settings, plan: Plan | None = None) -> Row:

@@ -1,4 +1,4 @@
-"""How well predictions rank the plans of a program."""
+"""Metrics of predictions that rank the plans of a program."""
 
 from collections.abc import Sequence
 from statistics import median

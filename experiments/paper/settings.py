@@ -34,7 +34,7 @@ class ExperimentConfig:
     seeds: tuple[int, ...] = (0, 1, 2)
     """Seeds of the methods that draw at random."""
     workers: Workers = "processes"
-    """Where the work is done: in processes of this machine, in actors of a Ray cluster, or, to
+    """Place of the work: in processes of this machine, in actors of a Ray cluster, or, to
     debug, in this process."""
     num_workers: int | None = None
     """Number of workers; None is one a core."""

@@ -42,7 +42,7 @@ class EffectsConfig:
 
 
 class Effect(NamedTuple):
-    """What a value brings.
+    """Effect of a value on the run time.
 
     Attributes:
         value: The flag and its value, or the stage and the first word of the value.

@@ -1,1 +1,1 @@
-"""How much faster ``hlograph.optimize`` makes the programs of the corpus' speed set."""
+"""Measures how much faster ``hlograph.optimize`` makes the programs of the speed set."""

@@ -49,7 +49,7 @@ class TuneConfig:
     numerics: Literal["exact", "close", "fast"] = "close"
     """Class that results must belong to."""
     workers: Literal["processes", "ray"] = "processes"
-    """Where races run: one at a time in processes of this machine, or one on each node of a Ray
+    """Place of the races: one at a time in processes of this machine, or one on each node of a Ray
     cluster."""
     ray_address: str | None = None
     """Ray cluster to join: host:port, or auto for this machine's; None starts one of its own."""

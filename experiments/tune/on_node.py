@@ -1,4 +1,4 @@
-"""What a node of a cluster does: a race, or the second measurement of a winner."""
+"""The work of a node of a cluster: a race, or the second measurement of a winner."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +26,7 @@ class Task:
     subject: Subject
     rules: Rules
     files: Files
-    """What was measured in the race before; for a second measurement, the plan."""
+    """Measurements of the race so far; for a second measurement, the plan."""
     result: SpeedResult | None = None
     """Result to measure again; None is a race."""
 

@@ -17,7 +17,7 @@ OptionalFile = Annotated[Path | None, tyro.conf.arg(metavar="PATH", help_behavio
 
 @dataclass(frozen=True)
 class Answer:
-    """What a subcommand prints on stdout.
+    """Output of a subcommand on stdout.
 
     Attributes:
         text: The answer for people.

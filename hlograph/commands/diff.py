@@ -28,7 +28,7 @@ class Diff(SourceCommand):
     first: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="A")]
     """A plan, a file with HLO or StableHLO, or package.module:function."""
     second: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="B")]
-    """What to compare it with."""
+    """Plan or module to compare it with."""
     run_both: Annotated[bool, tyro.conf.arg(name="run", help_behavior_hint="")] = False
     """Run both modules on random inputs, and compare the results."""
     limit: int = 40

@@ -1,4 +1,4 @@
-"""Which instruction of one state of a module is which one of the next state."""
+"""Matches the instructions of one state of a module with those of the next."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Attention:
-    """Where the encoder of a policy looks in a module's graph of N nodes.
+    """Attention of a policy's encoder in a module's graph of N nodes.
 
     Attributes:
         nodes: float32 ``[N]``, weight of each node in the vector of the graph; sums to 1.

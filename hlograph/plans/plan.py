@@ -74,7 +74,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is done to one program. The empty plan is jaxlib's default.
+    """Decisions about one program. The empty plan is jaxlib's default.
 
     Attributes:
         program: Name of the program's module.

@@ -1,4 +1,4 @@
-"""Where a program compiled by the user's jaxlib spends its time, for XLA:CPU.
+"""Profiles programs that the user's jaxlib compiled for XLA:CPU.
 
     from hlograph.profiling import measured_peaks, profile_executable
 

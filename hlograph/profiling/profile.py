@@ -1,4 +1,4 @@
-"""Where a program spends its time, what memory it needs, and how fast it could be."""
+"""Profile of a program: times of its kernels, memory, and a bound on its speed."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _WITHOUT_EFFECT = ("--xla_dump",)
 
 @dataclass(frozen=True)
 class Machine:
-    """What decides how fast a program of jaxlib runs; two results compare if theirs are equal.
+    """CPU, cores and jaxlib; run times compare only where they are equal.
 
     Attributes:
         cpu: The CPU's name, which may be as vague as ``AMD EPYC``.

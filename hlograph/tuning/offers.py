@@ -1,4 +1,4 @@
-"""What a state of tuning offers: values of knobs, and rules wherever they apply."""
+"""Offers of a state of tuning: values of knobs, and rules wherever they apply."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class PlaceKnobs:
 
     @property
     def decided(self) -> Mapping[str, Mapping[str, Decided]]:
-        """What can be decided, by the name of the knob and the value."""
+        """Decisions by the name of the knob and the value."""
         return self._decided
 
     def knobs(self, shares: Mapping[str, float] | None) -> Iterator[Knob]:

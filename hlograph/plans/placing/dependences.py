@@ -1,4 +1,4 @@
-"""What may run before what, and which buffers are written again, in one computation.
+"""Order that instructions of a computation must keep, and buffers that are written again.
 
 XLA inserts the copies that values need before this stage. An instruction that is moved to a later
 reader must not find its operand overwritten there.

@@ -1,4 +1,4 @@
-"""What was found about heavy places, and which of it can hold together."""
+"""Composes the values that were found for heavy places to plans."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hlograph.tuning.cutting.timing import CutTime
 
 @dataclass
 class TunedPlace:
-    """What was found about a place.
+    """Values that were found for a place.
 
     Attributes:
         place: The place.

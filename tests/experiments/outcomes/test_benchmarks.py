@@ -1,4 +1,4 @@
-"""Which benchmarks patterns choose, and what the references make of them."""
+"""Tests of the benchmarks that patterns choose, and of the results of the references."""
 
 import fsspec
 import pytest

@@ -1,4 +1,4 @@
-"""What single values bring, out of plans that set several."""
+"""Tests of the effects of single values, from plans that set several."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which plans lead, which have lost, and which are measured again."""
+"""Tests of the plans that lead, that have lost, and that are measured again."""
 
 import pytest
 

@@ -51,7 +51,7 @@ def _plan_measured_on(where):
 
 @pytest.fixture
 def elsewhere(request, monkeypatch):
-    """What a store has of a search on another machine."""
+    """The measurements that a store has of a search on another machine."""
     other = replace(machine(), **request.param)
     plan = _plan_measured_on(other)
     with monkeypatch.context() as patch:
