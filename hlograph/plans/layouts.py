@@ -13,7 +13,8 @@ from typing import Any
 from hlograph.plans import jaxlib_modules
 from hlograph.plans.errors import PlanError
 from hlograph.plans.literals import literals, with_literals
-from hlograph.plans.placing.hlo_text import Computation, Instruction, ModuleText
+from hlograph.plans.placing.hlo_text import Computation, ModuleText
+from hlograph.plans.placing.instruction_text import Instruction
 from hlograph.plans.placing.shapes import array_shape, numbers
 from hlograph.programs import mlir_modules
 

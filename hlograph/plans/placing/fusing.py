@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hlograph.plans.errors import PlanError
 from hlograph.plans.placing.dependences import check_read_later
-from hlograph.plans.placing.hlo_text import Computation, Instruction, ModuleText
+from hlograph.plans.placing.hlo_text import Computation, ModuleText
+from hlograph.plans.placing.instruction_text import Instruction
 from hlograph.plans.placing.kinds import ELEMENTWISE, LOOP, is_loop_fusion
 from hlograph.plans.placing.shapes import array_shape
 

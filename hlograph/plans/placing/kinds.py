@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hlograph.plans.placing.hlo_text import Computation, Instruction
+from hlograph.plans.placing.hlo_text import Computation
+from hlograph.plans.placing.instruction_text import Instruction
 
 ELEMENTWISE = frozenset(
     [

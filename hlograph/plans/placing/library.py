@@ -6,7 +6,8 @@ import re
 
 from hlograph.plans.errors import PlanError
 from hlograph.plans.placing.configs import set_library
-from hlograph.plans.placing.hlo_text import Computation, Instruction, ModuleText
+from hlograph.plans.placing.hlo_text import Computation, ModuleText
+from hlograph.plans.placing.instruction_text import Instruction
 from hlograph.plans.placing.kernels import check_no_kernel_around
 from hlograph.plans.placing.kinds import (
     ELEMENTWISE,

@@ -8,7 +8,8 @@ from hlograph.plans import jaxlib_modules
 from hlograph.plans.errors import PlanError
 from hlograph.plans.placement import Placement
 from hlograph.plans.placing.fusing import check_fuse
-from hlograph.plans.placing.hlo_text import Computation, Instruction, ModuleText
+from hlograph.plans.placing.hlo_text import Computation, ModuleText
+from hlograph.plans.placing.instruction_text import Instruction
 from hlograph.plans.placing.kernels import check_one_kernel
 from hlograph.plans.placing.kinds import ELEMENTWISE, is_library_fusion, is_loop_fusion
 from hlograph.plans.placing.library import check_library, check_no_library

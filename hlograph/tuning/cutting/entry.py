@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 
 from hlograph.errors import HloError
 from hlograph.plans.placing.brackets import split
-from hlograph.plans.placing.hlo_text import Computation, Instruction, ModuleText
+from hlograph.plans.placing.hlo_text import Computation, ModuleText
+from hlograph.plans.placing.instruction_text import Instruction
 from hlograph.plans.placing.shapes import array_shape
 from hlograph.tuning.cutting.writing import written_operands
 
