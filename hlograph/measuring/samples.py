@@ -15,7 +15,8 @@ from hlograph.programs import Program
 
 # Factors for all floats; in 16-bit types the squares of the first are still finite.
 _LARGE, _TINY = 128.0, 1e-12
-_SHARE_INFINITE = 0.01
+# Share of the elements that are infinite, of each sign, in arrays of at least so many.
+_SHARE_INFINITE, _LEAST_SIZE = 0.01, 8
 
 _Change = Callable[[Array, np.random.Generator], Array]
 
@@ -83,7 +84,17 @@ class Samples:
 
 
 def _with_infinities(array: Array, rng: np.random.Generator) -> Array:
-    return np.where(rng.random(array.shape) < _SHARE_INFINITE, np.inf, array)
+    """Returns an array with some elements infinite; a small one is as it was.
+
+    One of few elements, such as a rate of learning, would make all of the outputs infinite.
+    """
+    if array.size < _LEAST_SIZE:
+        return array
+    changed = array.flatten()
+    number = max(int(_SHARE_INFINITE * array.size), 1)
+    changed[rng.integers(array.size, size=number)] = -np.inf
+    changed[rng.integers(array.size, size=number)] = np.inf
+    return changed.reshape(array.shape)
 
 
 _CHANGES: dict[str, _Change] = {

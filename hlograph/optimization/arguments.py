@@ -40,10 +40,17 @@ def check_arguments(lowered: Any, args: Any, kwargs: Any) -> None:
     """Checks that a lowered function takes all of its arguments when it is called.
 
     Raises:
-        HloError: Some are static. A compiled function of jax is called without them.
+        HloError: Some are static, and a compiled function of jax is called without them; or they
+            are being traced, and have no values.
     """
     import jax
+    from jax.core import Tracer
 
+    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((args, kwargs))):
+        raise HloError(
+            "expected arrays or jax.ShapeDtypeStruct, got arguments that jax is tracing: call "
+            "hlograph.optimize outside of jit, grad, vmap and other transformations"
+        )
     taken = jax.tree.structure((args, kwargs))
     if lowered.in_tree != taken:
         raise HloError(

@@ -75,6 +75,8 @@ class OptimizedFunction:
             return compiled(*args, **kwargs)
         except (TypeError, ValueError) as error:
             # jax raises them for other shapes, types, pytrees and tracers, before anything runs.
+            if _any_deleted((args, kwargs)):
+                raise
             return self._otherwise(error, args, kwargs)
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -117,10 +119,11 @@ class OptimizedFunction:
     def fail(self, error: HloError) -> None:
         """Notes that a search in the background has failed, which is said once."""
         words = f"the search in the background failed: {error}"
+        before = repr(self)
         with self._lock:
             self.error = error
             self.report = replace(self.report, conclusion=f"{self.report.conclusion}; {words}")
-        warnings.warn(f"{words}. {self!r} stays as it is", stacklevel=2)
+        warnings.warn(f"{words}. It stays as it is: {before}", stacklevel=2)
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """Lowers the original function, as ``jax.jit(f).lower`` does."""
@@ -147,3 +150,12 @@ class OptimizedFunction:
     def __repr__(self) -> str:
         name = getattr(self, "__name__", "function")
         return f"<hlograph.OptimizedFunction {name}: {self.report.conclusion}>"
+
+
+def _any_deleted(arguments: Any) -> bool:
+    """Returns True if a buffer among the arguments was deleted, as by a donation."""
+    import jax
+    from jax.core import Tracer
+
+    arrays = (leaf for leaf in jax.tree.leaves(arguments) if isinstance(leaf, jax.Array))
+    return any(not isinstance(one, Tracer) and one.is_deleted() for one in arrays)

@@ -79,6 +79,11 @@ class Measurements:
         """
         return without_old(self.read())
 
+    def refuse(self, plan: Plan) -> bool:
+        """Returns True if a plan's outputs were refused when it was last compared."""
+        checks = [o.checks for o in self.read() if o.checks and o.plan.digest == plan.digest]
+        return bool(checks) and not checks[-1].accepted
+
     def add(self, outcome: Outcome) -> None:
         """Appends an outcome, and waits until it is on the disk.
 

@@ -18,6 +18,7 @@ from hlograph.programs import Program
 
 def optimize(
     function: Callable[..., Any] | Any,
+    /,
     *args: Any,
     budget: float = 60.0,
     numerics: Numerics = "close",
@@ -46,7 +47,7 @@ def optimize(
         numerics: Class of results: ``exact`` (equal bits), ``close`` (rounding alone) or ``fast``
             (fast math allowed).
         plan: Plan, or file of a plan, to apply instead of a search.
-        methods: Names of the methods that propose plans; None takes all.
+        methods: Names of the methods that propose plans, or one; None takes all.
         store: Store of plans, or its folder or URL; None is that of the user.
         measure_again: True searches again although the store has a plan, which takes part in the
             search, and uses no earlier measurements. It also measures a ``plan`` that was made on
@@ -57,14 +58,15 @@ def optimize(
             has found a plan, the function runs by the plan of the store, or as ``jax.jit`` compiles
             it; see ``OptimizedFunction.wait`` and ``close``. No progress is shown.
         progress: True shows a progress bar; None shows one on a terminal.
-        **kwargs: Example keyword arguments.
+        **kwargs: Example keyword arguments. Those that are named like one of the above are passed
+            by position, or bound first by ``functools.partial``.
 
     Returns:
         The function, with ``plan`` and ``report``.
 
     Raises:
         HloError: The function has static arguments, calls back into Python, or runs on several
-            devices.
+            devices; or the call is inside a transformation of jax.
         PlanError: The given plan cannot be read or carried out.
         PlanRefusedError: It is for another program, jaxlib, CPU or number of cores, or its results
             are of a looser class.
@@ -85,7 +87,7 @@ def optimize(
         return OptimizedFunction(jit, compile_plan(report.plan), report)
     asked: dict[str, Any] = {
         "budget": budget,
-        "methods": None if methods is None else tuple(methods),
+        "methods": (methods,) if isinstance(methods, str) else methods and tuple(methods),
         "store": store if isinstance(store, Store) else Store(store),
         "measure_again": measure_again,
         "search_further": search_further,

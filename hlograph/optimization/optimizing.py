@@ -86,7 +86,9 @@ def optimize_program(
     if report.plan.is_empty and stored is not None and _is_unbeaten(stored, new):
         return replace(report, plan=stored, conclusion=_found(stored))
     timed = any(outcome.measured is not None for outcome in new)
-    if not report.plan.is_empty or (timed and not report.interrupted):
+    # A plan that was refused on these inputs may be right on others.
+    keeps = report.plan.is_empty and stored is None and fitting(job, store.get(key)) is not None
+    if not keeps and (not report.plan.is_empty or (timed and not report.interrupted)):
         _put(store, key, job, report.plan, recipe=not report.interrupted)
     return report
 
@@ -100,16 +102,27 @@ def check_search(job: Job, budget: float, names: Iterable[str] | None) -> dict[s
     Raises:
         HloError: The numerics class or the budget is none, or there is no such method.
     """
-    if job.numerics not in NUMERICS:
-        raise PlanError(f"expected numerics of {', '.join(NUMERICS)}, got {job.numerics!r}")
+    _check_numerics(job.numerics)
     if isinstance(budget, bool) or not isinstance(budget, int | float) or not budget > 0:
         raise HloError(f"expected a budget above 0 seconds, got {budget!r}")
     return methods_by_name(names)
 
 
-def unmeasured(job: Job, plan: Plan) -> Report:
-    """Returns the report of a plan that was stored or given, and is not measured now."""
-    return Report(job.program.name, plan, _found(plan), job.numerics, from_store=True)
+def unmeasured(job: Job, plan: Plan, conclusion: str = "") -> Report:
+    """Returns the report of a plan that is not measured now.
+
+    Args:
+        job: The job.
+        plan: The plan.
+        conclusion: See ``Report``; empty for a plan of the store.
+    """
+    conclusion = conclusion or _found(plan)
+    return Report(job.program.name, plan, conclusion, job.numerics, from_store=True)
+
+
+def _check_numerics(numerics: str) -> None:
+    if numerics not in NUMERICS:
+        raise PlanError(f"expected numerics of {', '.join(NUMERICS)}, got {numerics!r}")
 
 
 def _is_unbeaten(stored: Plan, new: Sequence[Outcome]) -> bool:
@@ -127,6 +140,7 @@ def report_of_given(
         PlanError: The file cannot be read.
         PlanRefusedError: The plan is for another program, machine or numerics class.
     """
+    _check_numerics(job.numerics)
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
     plan.check(job.program.fingerprint, here=not measure_again)
     needs: Numerics = "fast" if allows_fast_math(plan.flags) else plan.numerics
@@ -136,7 +150,7 @@ def report_of_given(
             f"call hlograph.optimize with numerics={needs!r}"
         )
     if not measure_again:
-        return unmeasured(job, plan)
+        return unmeasured(job, plan, f"{plan.measured or 'not measured'}, by the given plan")
     with Measurer(job, workers=1) as measurer:
         (outcome,) = measurer.measure([Trial(plan, FINAL)])
     Measurements(key_of(job), given=job.given).add(outcome)
@@ -150,8 +164,15 @@ def report_of_given(
 
 
 def stored_plan(job: Job, store: Store) -> Plan | None:
-    """Returns the plan that a store has for a job; None if it has none."""
-    return fitting(job, store.get(key_of(job)))
+    """Returns the plan that a store has for a job.
+
+    Returns:
+        The plan; None if there is none, or if its outputs were once refused on the job's inputs.
+    """
+    key = key_of(job)
+    plan = fitting(job, store.get(key))
+    refused = plan is not None and Measurements(key, given=job.given).refuse(plan)
+    return None if refused else plan
 
 
 def fitting(job: Job, plan: Plan | None) -> Plan | None:

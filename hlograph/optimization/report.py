@@ -76,14 +76,14 @@ class Report:
     def _tried(self) -> list[str]:
         if not self.outcomes:
             return []
-        plans = {outcome.plan.digest for outcome in self.outcomes}
-        timed = {outcome.plan.digest for outcome in self.outcomes if outcome.measured}
+        new = self.outcomes[self.before :]
+        plans = {outcome.plan.digest for outcome in new}
+        timed = {outcome.plan.digest for outcome in new if outcome.measured}
+        earlier = f", beside {self.before} measured earlier" if self.before else ""
         lines = [
             f"  tried {len(plans)} plans in {self.seconds:.0f} s, {len(plans - timed)} of them "
-            "without a time; those measured again in fresh processes come first:"
+            f"without a time{earlier}; those measured again in fresh processes come first:"
         ]
-        if self.before:
-            lines += [f"  {self.before} of {len(self.outcomes)} outcomes are of earlier searches"]
         ranked = sorted(self.outcomes, key=lambda outcome: (-outcome.thorough, -outcome.ratio))
         for outcome in ranked[:_ROWS]:
             found = outcome.measured

@@ -8,6 +8,8 @@ from __future__ import annotations
 import io
 from typing import Any
 
+from hlograph.errors import HloParseError
+
 MAIN = "main"
 """Name of the function that XLA compiles as the entry computation."""
 
@@ -21,15 +23,23 @@ _ENTRY_LAYOUTS = tuple(
     for what in ("parameter_layouts", "parameter_tiles", "result_layout", "result_tiles")
 )
 _LAYOUT_MODE = "mhlo.layout_mode"
+_MESH = "sdy.mesh"
 
 
 def parse(data: bytes) -> Any:
-    """Returns the ``ir.Module`` of StableHLO text or bytecode, in a context of its own."""
+    """Returns the ``ir.Module`` of StableHLO text or bytecode, in a context of its own.
+
+    Raises:
+        HloParseError: jaxlib does not read it.
+    """
     from jax._src.interpreters.mlir import make_ir_context
     from jaxlib.mlir import ir
 
     with make_ir_context():
-        return ir.Module.parse(data)
+        try:
+            return ir.Module.parse(data)
+        except ir.MLIRError as error:
+            raise HloParseError(f"jaxlib does not read this StableHLO: {error}") from error
 
 
 def to_bytecode(module: Any) -> bytes:
@@ -88,6 +98,7 @@ def copy_signature(source: Any, target: Any) -> None:
             f"expected an entry function of type {str(old.type)[:300]}, got {str(new.type)[:300]}"
         )
     with target.context:
+        _copy_meshes(source, target)
         new.operation.attributes["arg_attrs"] = ir.Attribute.parse(str(old.arg_attrs))
         new.operation.attributes["res_attrs"] = ir.Attribute.parse(str(old.result_attrs))
         attributes = target.operation.attributes
@@ -100,6 +111,16 @@ def copy_signature(source: Any, target: Any) -> None:
             if name in source.operation.attributes:
                 text = str(source.operation.attributes[name])
                 attributes[name] = ir.Attribute.parse(text)
+
+
+def _copy_meshes(source: Any, target: Any) -> None:
+    """Gives a module the meshes of devices of another one, which shardings name."""
+    from jaxlib.mlir import ir
+
+    for operation in source.body.operations:
+        if operation.operation.name == _MESH:
+            mesh = ir.Operation.parse(str(operation), context=target.context)
+            ir.InsertionPoint.at_block_begin(target.body).insert(mesh)
 
 
 def set_layout(module: Any, is_result: bool, number: int, layout: str) -> None:

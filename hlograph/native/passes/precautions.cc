@@ -11,6 +11,7 @@
 #include "hlograph/native/passes/registry.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape.h"
 #include "xla/shape_util.h"
 
 namespace hlograph {
@@ -52,6 +53,15 @@ bool FoldsToDynamicConstant(const xla::HloInstruction& instruction) {
   return true;
 }
 
+bool HasUnboundedDimension(const xla::HloInstruction& instruction) {
+  bool found = false;
+  xla::ShapeUtil::ForEachSubshape(
+      instruction.shape(), [&](const xla::Shape& part, const xla::ShapeIndex&) {
+        found = found || (part.IsArray() && part.is_unbounded_dynamic());
+      });
+  return found;
+}
+
 void AddPrecautions(std::vector<Pass>& passes) {
   for (Pass& pass : passes) {
     if (absl::StartsWith(pass.name, "algsimp")) {
@@ -63,6 +73,9 @@ void AddPrecautions(std::vector<Pass>& passes) {
       pass.precautions.push_back({IsScalarSlice, "dynamic-index-splitter"});
       pass.precautions.push_back(
           {FoldsToDynamicConstant, "", "does not fold constants of dynamic size"});
+    }
+    if (pass.name == "dynamic_padder") {
+      pass.precautions.push_back({HasUnboundedDimension, "", "needs a bound of each dimension"});
     }
   }
 }

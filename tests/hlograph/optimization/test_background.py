@@ -182,7 +182,7 @@ def test_wrong_arguments_are_errors_at_once(monkeypatch):
     wrong: tuple[tuple[dict[str, Any], type[HloError], str], ...] = (
         ({"budget": 0}, HloError, "budget"),
         ({"numerics": "nearly"}, PlanError, "numerics"),
-        ({"methods": ["flgs"]}, UnknownNameError, "did you mean flags"),
+        ({"methods": ["flgs"]}, UnknownNameError, "did you mean 'flags"),
         ({"methods": ["own"]}, HloError, "package.module:function"),
     )
     for more, error, words in wrong:

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import hlograph
 from hlograph.errors import HloError
@@ -97,6 +98,48 @@ def test_other_calls_run_as_jit_and_a_warning_says_so_once():
         np.testing.assert_allclose(jax.jit(fast)(X), jnp.sin(X).sum(), rtol=1e-6)
         hlograph.optimize(lambda x: fast(x) + 1, X, plan=NARROW)(X)
     assert ["said once" in str(warning.message) for warning in found] == [True]
+
+
+def _placed(how):
+    device = jax.devices()[0]
+    whole = NamedSharding(Mesh([device], "a"), PartitionSpec())
+    return {
+        "committed": (jax.jit(jnp.sin), jax.device_put(X, device)),
+        "named sharding": (jax.jit(jnp.sin), jax.device_put(X, whole)),
+        "sharding of jit": (jax.jit(jnp.sin, in_shardings=whole), X),
+        "key": (jax.jit(jax.random.normal), jax.device_put(jax.random.key(0), device)),
+    }[how]
+
+
+@pytest.mark.parametrize("how", ["committed", "named sharding", "sharding of jit", "key"])
+def test_arguments_that_are_bound_to_the_device(how):
+    """Their shardings name a mesh, which a module after passes must have, too."""
+    function, argument = _placed(how)
+    fast = hlograph.optimize(function, argument, plan=Plan(steps=("dce",)))
+    _assert_same(fast(argument), function(argument))
+
+
+def test_deleted_arguments_are_no_other_arguments():
+    fast = hlograph.optimize(jax.jit(lambda x: x + 1, donate_argnums=0), X, plan=NARROW)
+    given = jnp.array(X)
+    fast(given)
+    assert given.is_deleted()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises((ValueError, RuntimeError), match="deleted"):
+            fast(given)
+
+
+def test_a_call_under_a_transformation_of_jax_is_refused():
+    with pytest.raises(HloError, match="that jax is tracing"):
+        jax.jit(lambda x: hlograph.optimize(jnp.sin, x, plan=NARROW)(x))(X)
+
+
+def test_reports_of_given_plans():
+    assert "by the given plan" in str(_with_plan(jnp.sin, X).report)
+    assert "store" not in str(hlograph.optimize(jnp.sin, X, plan=Plan()).report)
+    with pytest.raises(PlanError, match="expected numerics of exact"):
+        _with_plan(jnp.sin, X, numerics="bitwise")
 
 
 def test_the_empty_plan_is_jit():

@@ -10,6 +10,7 @@ import pytest
 
 import hlograph
 from hlograph.measuring.trial import SCREEN, Job, Outcome
+from hlograph.measuring.verification import Checks
 from hlograph.measuring.worker import UNCHANGED
 from hlograph.optimization import Store, race
 from hlograph.optimization.measurements import Measurements
@@ -89,6 +90,22 @@ def test_a_stored_plan_that_does_not_fit_is_no_obstacle(cache):
     assert store.get(key_of(job)) is None
 
 
+def test_a_stored_plan_that_was_refused_on_these_inputs_is_not_used_with_them(cache):
+    job = _job()
+    plan = Plan(
+        job.program.name, job.program.fingerprint, flags={"xla_cpu_prefer_vector_width": 128}
+    )
+    Store().put(key_of(job), plan)
+    checks = Checks(False, "different", "on given inputs", ("given",))
+    refused = Outcome(plan, True, checks=checks, error="outputs are different")
+    Measurements(key_of(job), given=job.given).add(refused)
+    fast = hlograph.optimize(_function, X, budget=0.1, methods=f"{HERE}:silent")
+    assert fast.plan.is_empty
+    assert not fast.report.from_store
+    other = hlograph.optimize(_function, X + 1, budget=0.1, methods=f"{HERE}:silent")
+    assert other.plan == plan
+
+
 def test_a_store_that_cannot_be_written_costs_the_store_alone(cache):
     cache.write_text("a file where a folder should be")
     with pytest.warns(UserWarning, match="cannot") as found:
@@ -113,7 +130,7 @@ def test_a_search_goes_on_with_what_was_measured(cache):
     report = hlograph.optimize(_function, X, budget=1, methods=[f"{HERE}:widths"]).report
     assert report.outcomes[0] == known
     assert report.before == 1
-    assert "1 of " in str(report)
+    assert "beside 1 measured earlier" in str(report)
     plans = [outcome.plan.digest for outcome in report.outcomes if not outcome.thorough]
     assert len(plans) == len(set(plans)) >= 2
     assert measurements.read() == [known, lost, *report.outcomes[1:]]
@@ -275,7 +292,7 @@ def test_names_of_methods():
     assert list(methods(["policy", "decisions-greedy"])) == ["policy", "decisions-greedy"]
     assert not {"policy", "decisions-greedy"} & set(names())  # they import torch
     assert list(methods([f"{HERE}:widths"]).values()) == [proposals.widths]
-    with pytest.raises(hlograph.UnknownNameError, match="did you mean flags"):
+    with pytest.raises(hlograph.UnknownNameError, match="did you mean 'flags"):
         methods(["flgs"])
     for name in ("no.such:thing", f"{HERE}:nothing"):
         with pytest.raises(hlograph.HloError, match="cannot be imported"):

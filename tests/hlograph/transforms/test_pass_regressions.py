@@ -336,6 +336,22 @@ ENTRY main {
 """
 
 
+def test_dynamic_padder_refuses_dimensions_without_a_bound():
+    """XLA takes their size, the least number of 64 bits, for that of a static dimension."""
+    text = """
+HloModule exported_with_symbolic_sizes
+ENTRY main {
+  x = f32[?,2] parameter(0)
+  ROOT y = f32[?,2] negate(x)
+}
+"""
+    module = Module.from_text(text)
+    for steps in ("dynamic_padder", "xla-cpu"):
+        with pytest.raises(PassError, match="needs a bound of each dimension, such as x"):
+            module.run(steps)
+        assert module.fingerprint(cached=False) == Module.from_text(text).fingerprint()
+
+
 def test_constant_folding_refuses_arrays_of_dynamic_size():
     """XLA's pass makes a constant of unknown size, which ends the process when it is printed."""
     module = Module.from_text(DYNAMIC_CONSTANT)

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -63,9 +64,10 @@ class PowerAsRoots : public FormRule {
 
   Instruction* Build(Instruction* power) const override {
     const Builder builder(power);
-    Instruction* const base = power->mutable_operand(0);
     const int64_t quarters = *Quarters(power->operand(1));
-    return Expanded(builder, base, quarters);
+    const bool has_roots = quarters % 4 != 0;
+    Instruction* const base = power->mutable_operand(0);
+    return Expanded(builder, has_roots ? Magnitude(builder, base) : base, quarters);
   }
 
  private:
@@ -81,6 +83,18 @@ class PowerAsRoots : public FormRule {
       if (quarters == known) return std::nullopt;
     }
     return quarters;
+  }
+
+  // The base of a power that is no integer: pow(-0, y) is pow(0, y), pow(-inf, y) is pow(inf, y),
+  // and that of other negative numbers is NaN.
+  static Instruction* Magnitude(const Builder& builder, Instruction* base) {
+    using Direction = xla::ComparisonDirection;
+    const auto uniform = [&](double value) { return builder.Uniform(base->shape(), value); };
+    Instruction* const has_none = builder.Binary(
+        Opcode::kAnd, builder.Compare(base, uniform(0), Direction::kLt),
+        builder.Compare(base, uniform(-std::numeric_limits<double>::infinity()), Direction::kGt));
+    return builder.Select(has_none, uniform(std::numeric_limits<double>::quiet_NaN()),
+                          builder.Unary(Opcode::kAbs, base));
   }
 
   static Instruction* Expanded(const Builder& builder, Instruction* base, int64_t quarters) {

@@ -1,10 +1,12 @@
 """Rules for time: each applies to its pattern, and the result is equivalent."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hlograph
+from hlograph.execution.executable import Executable
 from hlograph.transforms.rewriting import find_rewrites
 from tests.hlograph.transforms.forms import (
     attention_dots,
@@ -100,3 +102,27 @@ def test_a_rule_refuses_what_lacks_one_detail(case):
     rule, text = REFUSED[case]
     module = hlograph.Module.from_text(text())
     assert not module.rewrites([rule])
+
+
+@pytest.mark.parametrize("exponent", [-1.5, -1.25, -0.5, 0.25, 0.75, 1.5, 2.5, 5.0])
+def test_powers_of_every_sign_and_of_infinities(exponent):
+    numbers = [-np.inf, -3.5, -1.0, -0.0, 0.0, 1e-30, 0.25, 2.0, np.inf, np.nan]
+    x = np.array(numbers, np.float32)
+    module = hlograph.Module.from_text(f"""
+HloModule powers
+ENTRY main {{
+  x = f32[{len(x)}] parameter(0)
+  exponent = f32[] constant({exponent})
+  exponents = f32[{len(x)}] broadcast(exponent), dimensions={{}}
+  ROOT y = f32[{len(x)}] power(x, exponents)
+}}
+""")
+    (rewrite,) = module.rewrites("power-as-roots")
+    rewritten = module.clone()
+    rewritten.apply(rewrite)
+    one, other = (
+        np.frombuffer(Executable(each).run([x])[0], np.float32) for each in (module, rewritten)
+    )
+    np.testing.assert_allclose(other, one, rtol=1e-5)
+    known = ~np.isnan(one)
+    np.testing.assert_array_equal(np.signbit(other)[known], np.signbit(one)[known])
