@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -66,12 +66,16 @@ class BenchmarkChoice:
     def named(self, name: str) -> NamedModule:
         """Returns the benchmark of that name.
 
+        Args:
+            name: Its name; for a file also another path of it.
+
         Raises:
             UnknownNameError: There is none.
         """
-        if name not in self._by_name:
+        known = self._by_name.get(name) or self._by_name.get(str(Path(name).absolute()))
+        if known is None:
             raise UnknownNameError.of("benchmark", name, self._by_name)
-        return self._by_name[name]
+        return known
 
     def draw(self, generator: np.random.Generator) -> NamedModule:
         """Returns the next benchmark.
@@ -97,10 +101,11 @@ def resolve_benchmarks(
     Raises:
         UnknownNameError: A string is neither a file nor a URL nor a name of the corpus.
         ValueError: There are none.
+        TypeError: One is of another type.
     """
     if sources is None:
         sources = list(corpus.load(split="train"))
-    elif isinstance(sources, str | os.PathLike | Module | corpus.Benchmark | NamedModule):
+    elif not isinstance(sources, Iterable) or isinstance(sources, str):
         sources = [sources]
     if not sources:
         raise ValueError("expected at least one benchmark, got an empty sequence")
@@ -110,6 +115,17 @@ def resolve_benchmarks(
 def _resolve(source: BenchmarkSource) -> NamedModule:
     if isinstance(source, NamedModule):
         return source
+    if not isinstance(source, str | os.PathLike | Module | corpus.Benchmark):
+        raise TypeError(
+            "expected a name of the corpus, a path or URL, a Benchmark or an hlograph.Module, got "
+            f"{type(source).__qualname__}: hlograph.Module.read makes a module of what "
+            "hlograph.parse takes"
+        )
+    if isinstance(source, str) and "\n" in source:
+        raise ValueError(
+            "expected the name or the path of a benchmark, got text: hlograph.Module.from_text "
+            "makes a module of HLO text"
+        )
     if isinstance(source, Module):
         # A clone, so that later passes on the user's module change no episode.
         frozen = source.clone()

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.settings import listed
 from hlograph.errors import UnknownNameError
 from hlograph.graph.hlo_graph import HloGraph
 from hlograph.tuning.offers import Offer, offer_kinds
@@ -23,20 +24,21 @@ ROLES: tuple[str, ...] = ("touched",)
 _MOST_SAVED = 4.0
 
 
-def kind_numbers(kinds: Sequence[str] | None = None) -> dict[str, int]:
+def kind_numbers(kinds: Sequence[str] | str | None = None) -> dict[str, int]:
     """Returns the numbers of kinds of offers.
 
     Args:
-        kinds: Names of the kinds, in the order of their numbers; None is ``offer_kinds()``.
+        kinds: Names of the kinds, in the order of their numbers, or one; None is ``offer_kinds()``.
 
     Raises:
         UnknownNameError: A name is not in ``offer_kinds()``.
     """
     known = offer_kinds()
-    for kind in kinds or ():
+    several = known if kinds is None else listed(kinds)
+    for kind in several:
         if kind not in known:
             raise UnknownNameError.of("kind of decision", kind, known)
-    return {kind: number for number, kind in enumerate(known if kinds is None else kinds)}
+    return {kind: number for number, kind in enumerate(several)}
 
 
 def chosen(found: Sequence[Offer], limit: int) -> list[Offer]:

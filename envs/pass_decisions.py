@@ -15,7 +15,7 @@ from envs.fusion_episode import KEPT, FusionEpisode
 from envs.fusion_walk import FUSION_PASSES
 from envs.observations import ObservationKind, observation_of_kind
 from envs.rewards import Reward
-from envs.settings import EnvSettings
+from envs.settings import EnvSettings, listed
 from envs.step_result import STOP, StepResult
 from envs.trajectory import check_replay
 from hlograph import Place
@@ -99,17 +99,18 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
         self,
         benchmarks: Sequence[BenchmarkSource] | BenchmarkSource | None = None,
         *,
-        passes: Sequence[Passes] = FUSION_PASSES,
+        passes: Sequence[Passes] | Passes = FUSION_PASSES,
         observation: ObservationKind = "graph",
         reward: str | Reward = "op-count-drop",
         horizon: int = 1000,
         **settings: Unpack[EnvSettings],
     ) -> None:
-        for name in passes:
+        chosen = listed(passes)
+        for name in chosen:
             if name not in FUSION_PASSES:
                 raise UnknownNameError.of("fusion pass", name, FUSION_PASSES)
         super().__init__(benchmarks, 2, stops=False, reward=reward, horizon=horizon, **settings)
-        self.passes = tuple(passes)
+        self.passes = tuple(chosen)
         self._shows_graph = observation == "graph"
         self._observation = observation_of_kind(observation, num_actions=2)
         self.observation_space = spaces.Dict(

@@ -13,7 +13,7 @@ from envs.observations import ObservationKind, observation_of_kind
 from envs.pass_episode import PassEpisode
 from envs.pass_runner import PassRunner
 from envs.rewards import Reward
-from envs.settings import EnvSettings
+from envs.settings import EnvSettings, listed
 from envs.step_result import StepResult
 from hlograph.errors import UnknownNameError
 from hlograph.transforms.registry import Pass, passes
@@ -80,8 +80,8 @@ class PassOrderingEnv(BenchmarkEnv[PassEpisode]):
         share_observations: True if observations of the same state share their arrays, which saves
             copying a graph after each step that changes nothing; the caller must not write to
             them.
-        actions: Names of the passes to choose from; None: all. With ``hlograph.passes.exact`` the
-            outputs of the module stay bitwise equal.
+        actions: Names of the passes to choose from, or one; None: all. With
+            ``hlograph.passes.exact`` the outputs of the module stay bitwise equal.
         no_op_bytes: Memory for the no-ops that masks are made of.
         known: Table of passes that are not run because they are known to change nothing; by
             default all environments of the process share a table of 8 MiB. None runs every pass
@@ -100,14 +100,14 @@ class PassOrderingEnv(BenchmarkEnv[PassEpisode]):
         reward: str | Reward = "op-count-drop",
         horizon: int = 40,
         share_observations: bool = False,
-        actions: Sequence[str] | None = None,
+        actions: Sequence[str] | str | None = None,
         no_op_bytes: int = 32 << 20,
         known: KnownNoOps | None = KNOWN_NO_OPS,
         known_steps: KnownSteps | None = KNOWN_STEPS,
         **settings: Unpack[EnvSettings],
     ) -> None:
         self.passes: tuple[Pass, ...] = (
-            tuple(passes) if actions is None else tuple(passes[name] for name in actions)
+            tuple(passes) if actions is None else tuple(passes[name] for name in listed(actions))
         )
         num_actions = len(self.passes) + 1
         super().__init__(

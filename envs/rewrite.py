@@ -13,7 +13,7 @@ from envs.rewards import Reward
 from envs.rewrite_episode import RewriteEpisode
 from envs.rewrite_runner import RewriteRunner
 from envs.rule_choice import RuleChoice, chosen_rules, preparation
-from envs.settings import EnvSettings
+from envs.settings import EnvSettings, listed
 from envs.step_result import StepResult
 from hlograph.errors import UnknownNameError
 from hlograph.transforms.registry import passes
@@ -101,7 +101,7 @@ class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
         benchmarks: Sequence[BenchmarkSource] | BenchmarkSource | None = None,
         *,
         rules: Sequence[RuleChoice] | str | None = None,
-        prepare: Sequence[str] | None = None,
+        prepare: Sequence[str] | str | None = None,
         predict: bool = False,
         sweeps: bool = False,
         max_candidates: int = 64,
@@ -155,5 +155,5 @@ class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
         return {"num_applicable": episode.num_applicable}
 
 
-def _passes(names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(passes[name].name for name in names)
+def _passes(names: Sequence[str] | str) -> tuple[str, ...]:
+    return tuple(passes[name].name for name in listed(names))

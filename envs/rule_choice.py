@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
+from envs.settings import listed
 from hlograph.errors import UnknownNameError
 from hlograph.transforms.rules import Rule, rules
 from hlograph.transforms.sweeping import PREPARATION
@@ -26,7 +27,7 @@ def chosen_rules(chosen: Sequence[RuleChoice] | str | None) -> tuple[Rule, ...]:
     """
     if chosen is None:
         return rules.general
-    several = [chosen] if isinstance(chosen, str) else chosen
+    several = listed(chosen)
     return tuple(dict.fromkeys(rule for one in several for rule in _named(one)))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from collections.abc import Sequence
+from typing import Any, TypedDict
 
 from envs.benchmarks import Selection
 from envs.run_times import RunTimes
@@ -36,3 +37,8 @@ class EnvSettings(TypedDict, total=False):
     quarantine: Quarantine | None
     recorder: FlightRecorder | None
     render_mode: str | None
+
+
+def listed(names: Sequence[Any] | str) -> Sequence[Any]:
+    """Returns names as a sequence, also a single one that is given by itself."""
+    return [names] if isinstance(names, str) else names

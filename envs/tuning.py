@@ -112,7 +112,7 @@ class TuningEnv(BenchmarkEnv[TuningEpisode]):
         numerics: Numerics = "close",
         predict: PredictTime | None = None,
         max_offers: int = 96,
-        kinds: Sequence[str] | None = None,
+        kinds: Sequence[str] | str | None = None,
         reward: str | Reward = "log-drop",
         horizon: int = 24,
         process: DecisionProcess | None = None,

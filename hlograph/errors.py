@@ -64,7 +64,7 @@ class UnknownNameError(HloError, KeyError):
         """
         message = f"no {kind} is called {name!r}; "
         if similar := difflib.get_close_matches(name, known, n=3):
-            return cls(f"{message}did you mean {', '.join(similar)}?")
+            return cls(f"{message}did you mean {', '.join(map(repr, similar))}?")
         listed = ", ".join(list(known)[:_LISTED_NAMES])
         rest = len(known) - _LISTED_NAMES
         return cls(f"{message}known: {listed}" + (f" and {rest} more" if rest > 0 else ""))

@@ -6,10 +6,12 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+from hlograph.errors import HloParseError
 from hlograph.reading import parsers
+from hlograph.reading.compression import compress, uncompressed
 from hlograph.reading.device_counts import serialize
-from hlograph.reading.sources import Source, read_source
-from hlograph.storage.locations import as_location
+from hlograph.reading.sources import Source, file_of, read_source
+from hlograph.storage.locations import as_location, write_bytes
 from hlograph.transforms.transformable_module import TransformableModule
 
 if TYPE_CHECKING:
@@ -91,10 +93,33 @@ class Module(TransformableModule):
         """Reads a module from any source that ``hlograph.parse`` takes, except a module.
 
         Raises:
-            HloParseError: The source holds no HLO module.
+            HloParseError: The source holds no HLO module; of a file, the message names it.
             ImportError: The source is StableHLO and jaxlib is not installed.
         """
-        return cls._parse(*read_source(source))
+        kind, data = read_source(source)
+        try:
+            return cls._parse(kind, data)
+        except HloParseError as error:
+            if (file := file_of(source)) is None:
+                raise
+            raise HloParseError(f"in {file}: {error}") from error
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the module to a file that ``load`` reads.
+
+        It is a proto if the name ends with ``.pb``, otherwise HLO text; with ``.gz`` or ``.zst``
+        behind that it is compressed.
+
+        Args:
+            path: A path, or a URL that fsspec writes. A missing folder is made.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        location = as_location(path)
+        is_proto = uncompressed(str(location)).endswith(".pb")
+        data = self.to_proto() if is_proto else self.to_text().encode()
+        write_bytes(location, compress(data, str(location)))
 
     def clone(self) -> Self:
         """Returns an independent copy. Copying a module without changes costs nothing."""

@@ -61,14 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         0; 1 after an error or a refusal; 130 after Ctrl-C. A wrong command line exits with 2.
     """
-    command: Command = tyro.cli(  # pyright: ignore[reportAssignmentType]
-        _COMMANDS,  # pyright: ignore[reportArgumentType]
-        args=arguments,
-        prog="hlograph",
-        description=_DESCRIPTION,
-        config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
-    )
+    command: Command | None = None
     try:
+        command = _parsed(arguments)
         # What a user's function prints is not part of the answer.
         with redirect_stdout(sys.stderr):
             answer = command.run()
@@ -80,11 +75,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except (HloError, OSError) as error:
-        if command.debug or os.environ.get("HLOGRAPH_DEBUG", "0") not in ("", "0"):
+        if (command is not None and command.debug) or os.environ.get("HLOGRAPH_DEBUG", "0") not in (
+            "",
+            "0",
+        ):
             raise
         print(f"error: {one_line(error)}", file=sys.stderr)
         return 1
     return answer.status
+
+
+def _parsed(arguments: Sequence[str] | None) -> Command:
+    return tyro.cli(  # pyright: ignore[reportReturnType]
+        _COMMANDS,  # pyright: ignore[reportArgumentType]
+        args=arguments,
+        prog="hlograph",
+        description=_DESCRIPTION,
+        config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
+    )
 
 
 def _print(answer: Answer, *, as_json: bool) -> None:

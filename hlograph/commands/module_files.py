@@ -37,14 +37,12 @@ def write_module(module: Module, path: Path) -> None:
         OSError: The file cannot be written.
     """
     check_suffix(path)
-    if path.suffix in TEXT:
-        data = module.to_text().encode()
-    elif path.suffix == ".pb":
-        data = module.to_proto()
-    else:
-        from hlograph.programs.program import to_stablehlo
+    if path.suffix not in STABLEHLO:
+        module.save(path)
+        return
+    from hlograph.programs.program import to_stablehlo
 
-        data = stablehlo_text(to_stablehlo(module.to_proto())).encode()
+    data = stablehlo_text(to_stablehlo(module.to_proto())).encode()
     write_bytes_atomically(path, data)
 
 

@@ -68,7 +68,8 @@ class Optimize(SourceCommand):
 
         if not self.budget > 0:
             raise HloError(f"expected a --budget above 0 seconds, got {self.budget:g}")
-        methods(self.methods or None)  # a wrong name is found before the work
+        methods(self.methods or None)  # wrong names are found before the work
+        self._check_out()
         with noted_interrupts() as interrupts:
             if Path(self.source).is_dir():
                 return self._folder(interrupts)
@@ -78,6 +79,14 @@ class Optimize(SourceCommand):
             status = INTERRUPTED if interrupts else 0
             said = f"written to {file}" if file else f"nothing was found, {named} is not written"
             return Answer(f"{report.table()}\n  {said}", _content(report, file), status)
+
+    def _check_out(self) -> None:
+        many = Path(self.source).is_dir()
+        if self.out is not None and self.out.exists() and self.out.is_dir() != many:
+            raise HloError(
+                f"--out: expected {'a folder' if many else 'a file'}, as the source is "
+                f"{'a folder' if many else 'one program'}, got {str(self.out)!r}"
+            )
 
     def _report(self, job: Job) -> Report:
         from hlograph.optimization import optimize_program
@@ -128,12 +137,10 @@ class Optimize(SourceCommand):
 def _benchmarks(folder: str) -> BenchmarkSet:
     from hlograph import corpus
 
-    try:
-        return corpus.from_folder(folder)
-    except HloParseError as error:
-        left_out = f"warning: files that cannot be read are left out: {one_line(error)}"
-        print(left_out, file=sys.stderr)
-        return corpus.from_folder(folder, skip_unreadable=True)
+    def left_out(error: HloParseError) -> None:
+        print(f"warning: left out: {one_line(error)}", file=sys.stderr)
+
+    return corpus.from_folder(folder, skip_unreadable=left_out)
 
 
 def _saved(report: Report, file: Path, interrupts: list[int]) -> Path | None:

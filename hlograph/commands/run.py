@@ -14,7 +14,6 @@ from hlograph.commands.module_facts import counts_of, counts_table, facts_of, fa
 from hlograph.commands.module_files import check_suffix, write_module
 from hlograph.commands.sources import SourceCommand, SourceName
 from hlograph.commands.text_tables import duration, table
-from hlograph.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from hlograph.module import Module
@@ -66,19 +65,12 @@ class Run(SourceCommand):
 
 def _step(module: Module, name: str) -> dict[str, Any]:
     """Runs a step, and returns what came of it."""
-    from hlograph.transforms.pipelines import pipelines
-    from hlograph.transforms.registry import passes
-    from hlograph.transforms.steps import is_place, take_step
+    from hlograph.transforms.steps import take_step
 
     name = name.strip()
-    if not is_place(name) and name not in passes and name not in pipelines:
-        raise UnknownNameError.of("pass or pipeline", name, [*passes.names, *pipelines])
     fingerprint = module.fingerprint()
     begun = time.perf_counter()
-    if name in pipelines:
-        module.run(pipelines[name])
-    else:
-        take_step(module, name)
+    take_step(module, name)
     seconds = time.perf_counter() - begun
     # Some passes report a change that is none.
     changed = module.fingerprint(cached=False) != fingerprint

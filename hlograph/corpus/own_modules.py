@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,10 @@ _DUMPED_FIRST = re.compile(r"\.before_optimizations\.(txt|hlo\.pb)(\.gz|\.zst)?$
 
 
 def from_folder(
-    folder: str | os.PathLike[str], *, split: str = "train", skip_unreadable: bool = False
+    folder: str | os.PathLike[str],
+    *,
+    split: str = "train",
+    skip_unreadable: bool | Callable[[HloParseError], None] = False,
 ) -> BenchmarkSet:
     """Returns the modules in a folder and its subfolders as benchmarks.
 
@@ -41,7 +44,7 @@ def from_folder(
             in the folder, without the suffix.
         split: Value of ``Benchmark.split``.
         skip_unreadable: True skips files that the linked XLA cannot read, instead of raising an
-            error.
+            error. A function does so, too, and is told of each.
 
     Raises:
         HloError: The folder does not exist, or has no modules.
@@ -49,15 +52,18 @@ def from_folder(
     """
     base = as_location(folder)
     if isinstance(base, Path) and not base.is_dir():
-        raise HloError(f"expected a folder with HLO modules, got {str(folder)!r}: no such folder")
+        what = "a file" if base.exists() else "no such folder"
+        raise HloError(f"expected a folder with HLO modules, got {str(folder)!r}: {what}")
     found: dict[str, Benchmark] = {}
     names: set[str] = set()
     for path, name in _module_files(base):
         try:
             benchmark = _benchmark(_unique(name, names), _load(path), path, split)
-        except HloParseError:
+        except HloParseError as error:
             if not skip_unreadable:
                 raise
+            if callable(skip_unreadable):
+                skip_unreadable(error)
             continue
         names.add(benchmark.name)
         found.setdefault(benchmark.fingerprint, benchmark)

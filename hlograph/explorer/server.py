@@ -50,7 +50,7 @@ def serve(contents: Contents, *, port: int = 0, ready: Callable[[str], None] = p
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((HOST, port))
-        except OSError as error:
+        except (OSError, OverflowError) as error:
             raise HloError(f"cannot listen on port {port}: {error}; choose another one") from error
         port = listening.getsockname()[1]
         config = uvicorn.Config(

@@ -6,9 +6,14 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hlograph.errors import PassError, RewriteError, UnknownNameError
+from hlograph.errors import PassError, RewriteError
 from hlograph.module import Module
-from hlograph.transforms.pipelines import FIXED_POINT_LIMIT, FixedPoint, pipelines
+from hlograph.transforms.pipelines import (
+    FIXED_POINT_LIMIT,
+    FixedPoint,
+    pass_or_pipeline,
+    pipelines,
+)
 from hlograph.transforms.registry import passes
 from hlograph.transforms.steps import is_place
 
@@ -39,8 +44,8 @@ def check_names(names: Sequence[str]) -> None:
         UnknownNameError: There is no such pass or pipeline.
     """
     for name in names:
-        if not is_place(name) and name not in passes and name not in pipelines:
-            raise UnknownNameError.of("pass or pipeline", name, [*passes.names, *pipelines])
+        if not is_place(name):
+            pass_or_pipeline(name)
 
 
 def run_steps(module: Module, names: Sequence[str]) -> Iterator[Step]:

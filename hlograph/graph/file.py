@@ -14,7 +14,6 @@ import json
 import os
 import struct
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 
 from hlograph.errors import HloError
 from hlograph.graph.columns import COLUMNS, VOCABULARIES, Columns, check, translate
-from hlograph.storage.atomic_write import write_bytes_atomically
+from hlograph.storage.locations import as_location, read_bytes, write_bytes
 
 if TYPE_CHECKING:
     from hlograph.graph.hlo_graph import HloGraph
@@ -41,7 +40,7 @@ def save(graph: HloGraph, path: str | os.PathLike[str]) -> None:
 
     Args:
         graph: The graph.
-        path: The file; its directory exists.
+        path: A path, or a URL that fsspec writes. A missing folder is made.
 
     Raises:
         OSError: It cannot be written.
@@ -59,7 +58,7 @@ def save(graph: HloGraph, path: str | os.PathLike[str]) -> None:
         body.extend(values.astype(f"<{column.dtype}", copy=False).tobytes())
     compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
     data = MAGIC + struct.pack("<I", VERSION) + compressor.compress(bytes(body))
-    write_bytes_atomically(Path(path), data, make_folder=False)
+    write_bytes(as_location(path), data)
 
 
 def load(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -72,7 +71,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
         FileNotFoundError: There is no such file.
         HloError: The file is something else, of a later version, or damaged.
     """
-    data = Path(path).read_bytes()
+    data = read_bytes(as_location(path))
     if not data.startswith(MAGIC) or len(data) < len(MAGIC) + 4:
         raise HloError(
             f"{path} is not a saved HloGraph: it starts with {data[:8]!r}, not {MAGIC!r}. "

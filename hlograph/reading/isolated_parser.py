@@ -80,6 +80,9 @@ class IsolatedParser:
                 except (OSError, EOFError):
                     self._stop()
                     continue
+                except BaseException:  # by a signal: the answer would be that to the next request
+                    self._stop()
+                    raise
                 if what == b"p":
                     return answer
                 raise HloParseError(answer.decode("utf-8", "replace"))
@@ -156,6 +159,14 @@ def read_exactly(stream: IO[bytes], size: int) -> bytes:
 
 
 _parser = IsolatedParser()
+
+
+def _forget_other_threads() -> None:
+    """Frees the lock in a child, which has no copy of the thread that may have held it."""
+    _parser._lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget_other_threads)
 
 
 def use_parser(parser: IsolatedParser) -> None:

@@ -44,9 +44,12 @@ def serve() -> None:
         if kind == _MLIR:
             _mlir()  # imported here, for this child and those to come
         what, answer = _parse_in_child(kind, data, seconds)
-        responses.write(RESPONSE.pack(what, len(answer)))
-        responses.write(answer)
-        responses.flush()
+        try:
+            responses.write(RESPONSE.pack(what, len(answer)))
+            responses.write(answer)
+            responses.flush()
+        except BrokenPipeError:  # the client has ended, and would have closed stdin
+            os._exit(0)
 
 
 def _parse_in_child(kind: bytes, data: bytes, seconds: float) -> tuple[bytes, bytes]:

@@ -7,10 +7,10 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from hlograph.errors import HloParseError
-from hlograph.reading.decompression import decompress
+from hlograph.reading.compression import decompress
 from hlograph.reading.parsers import Kind
 from hlograph.reading.stablehlo import from_lowered, from_stablehlo
-from hlograph.storage.locations import as_location, read_bytes
+from hlograph.storage.locations import as_location, is_url, read_bytes
 
 if TYPE_CHECKING:
     from jax.stages import Lowered
@@ -51,6 +51,13 @@ class HloFileNotFoundError(HloParseError, FileNotFoundError):
     """Raised when there is no file at the path given as a source."""
 
 
+def file_of(source: object) -> str | None:
+    """Returns the path or URL that a source names; None for text, data and objects."""
+    if isinstance(source, str):
+        return None if "\n" in source or "{" in source else source
+    return os.fspath(source) if isinstance(source, os.PathLike) else None
+
+
 def read_source(source: object) -> tuple[Kind, bytes]:
     """Reads a source of a module, without parsing HLO.
 
@@ -68,24 +75,23 @@ def read_source(source: object) -> tuple[Kind, bytes]:
     if isinstance(source, str):
         if not source or source.isspace():
             raise HloParseError(f"expected {_ACCEPTED}; got an empty str")
-        if "\n" in source or "{" in source:
+        if file_of(source) is None:
             return _read_bytes(source.encode("utf-8", "surrogateescape"), "the given text")
-        return _read_file(source)
     if isinstance(source, bytes | bytearray | memoryview):
         return _read_bytes(bytes(source), "the given data")
-    if isinstance(source, os.PathLike):
-        return _read_file(os.fspath(source))
-    return _read_object(source)
+    path = file_of(source)
+    if path is None:
+        return _read_object(source)
+    is_word = isinstance(source, str) and not is_url(source)
+    return _read_file(path, " (a str without a line break or brace is taken as a path)" * is_word)
 
 
-def _read_file(path: str) -> tuple[Kind, bytes]:
+def _read_file(path: str, hint: str) -> tuple[Kind, bytes]:
     name = repr(path if len(path) <= _LONGEST_SHOWN_PATH else path[:_LONGEST_SHOWN_PATH] + "...")
     try:
         data = read_bytes(as_location(path))
     except FileNotFoundError as error:
-        raise HloFileNotFoundError(
-            f"there is no file {name} (a str without a line break or brace is taken as a path)"
-        ) from error
+        raise HloFileNotFoundError(f"there is no file {name}{hint}") from error
     except IsADirectoryError as error:
         raise HloParseError(f"{name} is a directory; expected a file with one module") from error
     except (OSError, ValueError) as error:
@@ -148,6 +154,10 @@ def _read_object(source: object) -> tuple[Kind, bytes]:
     if is_from_jax and type(source).__name__ == "Lowered":
         return from_lowered(source)
     hint = ""
-    if is_from_jax or callable(source):
+    if is_from_jax and hasattr(source, "as_text"):
+        hint = ": give the Lowered that it was made of, or its as_text()"
+    elif is_from_jax and hasattr(source, "mlir_module"):
+        hint = ": give its mlir_module()"
+    elif is_from_jax or callable(source):
         hint = ". Lower a jax function first: jax.jit(f).lower(*arguments)"
     raise HloParseError(f"expected {_ACCEPTED}; got {type(source).__qualname__}{hint}")

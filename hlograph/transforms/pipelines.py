@@ -193,3 +193,16 @@ pipelines = Pipelines(
     _XLA_CPU, _XLA_CPU_UNEXPANDED, _XLA_SIMPLIFY, Pipeline("none", "leaves the module as it is", ())
 )
 """The reference pipelines by name."""
+
+
+def pass_or_pipeline(name: str) -> Pass | Pipeline:
+    """Returns the pass or the pipeline of a name.
+
+    Raises:
+        UnknownNameError: There is none.
+    """
+    if name in pipelines:
+        return pipelines[name]
+    if name not in passes.names:
+        raise UnknownNameError.of("pass or pipeline", name, [*passes.names, *pipelines])
+    return passes[name]

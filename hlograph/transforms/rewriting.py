@@ -105,7 +105,7 @@ class Rewrite(Place):
 
 def find_rewrites(
     module: _xla.Module,
-    chosen: Iterable[Rule | str] | None,
+    chosen: Iterable[Rule | str] | Rule | str | None,
     *,
     reuse: bool = True,
     shared_copies: bool = True,
@@ -114,7 +114,7 @@ def find_rewrites(
 
     Args:
         module: The module.
-        chosen: Rules or their names; None means all except those for the target.
+        chosen: Rules or their names, or one; None means all except those for the target.
         reuse: False tries every place again, without the outcomes known from earlier listings.
         shared_copies: False tries every place again and each on a copy of its own. This is slow
             and serves as a reference for tests.
@@ -142,15 +142,15 @@ def find_rewrites(
     ]
 
 
-def find_places(module: _xla.Module, chosen: Iterable[Rule | str]) -> list[Place]:
+def find_places(module: _xla.Module, chosen: Iterable[Rule | str] | Rule | str) -> list[Place]:
     """Returns the places that ``find_rewrites`` tries, without trying them.
 
     This takes a small fraction of the time.
 
     Args:
         module: The module.
-        chosen: Rules or their names. A rule for the target applies at each of its places; another
-            rule may not apply.
+        chosen: Rules or their names, or one. A rule for the target applies at each of its places;
+            another rule may not apply.
 
     Raises:
         UnknownNameError: No rule has one of the names.
@@ -161,9 +161,11 @@ def find_places(module: _xla.Module, chosen: Iterable[Rule | str]) -> list[Place
     ]
 
 
-def _pick(chosen: Iterable[Rule | str] | None) -> list[_xla.Rule]:
+def _pick(chosen: Iterable[Rule | str] | Rule | str | None) -> list[_xla.Rule]:
     if chosen is None:
         return [rule._native for rule in rules.general]
+    if isinstance(chosen, Rule | str):
+        chosen = [chosen]
     return [(rules[rule] if isinstance(rule, str) else rule)._native for rule in chosen]
 
 
@@ -182,12 +184,13 @@ def apply_rewrite(module: _xla.Module, rewrite: Place | str) -> None:
     place = rewrite if isinstance(rewrite, str) else rewrite.place
     name, instruction, other = _parts(place)
     if instruction in (EVERYWHERE, FEWER):
-        applied = sweep_module(module, name, fewer=instruction == FEWER) > 0
-    else:
-        try:
-            applied = native().apply(module, rules[name]._native, instruction, other)
-        except PassError as error:
-            raise RewriteError(f"{place} failed: {error}") from error
+        if not sweep_module(module, name, fewer=instruction == FEWER):
+            raise RewriteError(f"{place} applies nowhere in the module in its present state")
+        return
+    try:
+        applied = native().apply(module, rules[name]._native, instruction, other)
+    except PassError as error:
+        raise RewriteError(f"{place} failed: {error}") from error
     if not applied:
         raise RewriteError(
             f"{place} does not apply to the module in its present state; call rewrites() again"

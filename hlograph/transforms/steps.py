@@ -15,19 +15,19 @@ def is_place(step: str) -> bool:
 
 
 def take_step(module: Module, step: str) -> bool:
-    """Runs a pass on a module, or applies a rewrite.
+    """Runs a pass or pipeline on a module, or applies a rewrite.
 
     Args:
         module: The module; it is changed in place.
-        step: Name of the pass, or place of the rewrite.
+        step: Name of the pass or pipeline, or place of the rewrite.
 
     Returns:
         True if XLA reports that the step changed the module.
 
     Raises:
-        PassError: The pass returned an error; the module is as before.
+        PassError: A pass returned an error; the module is as before.
         RewriteError: The rewrite does not apply, or returned an error; the module is as before.
-        UnknownNameError: There is no such pass or rule.
+        UnknownNameError: There is no such pass, pipeline or rule.
     """
     if not is_place(step):
         return module.run(step)

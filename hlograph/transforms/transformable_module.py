@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hlograph.inspection.module_view import ModuleView, Snapshot
 from hlograph.transforms.pipelines import Pipeline
-from hlograph.transforms.registry import Pass, passes
+from hlograph.transforms.pipelines import pass_or_pipeline as named
+from hlograph.transforms.registry import Pass
 from hlograph.transforms.rewriting import (
     Place,
     Rewrite,
@@ -55,12 +56,12 @@ class TransformableModule(ModuleView):
         # would lose what another thread did to the old handle in the meantime.
         self._lock = threading.Lock()
 
-    def run(self, pass_or_pipeline: Pass | Pipeline | str) -> bool:
+    def run(self, entry: Pass | Pipeline | str) -> bool:
         """Runs one pass, or a pipeline, on the module.
 
         Args:
-            pass_or_pipeline: An entry of ``hlograph.passes`` or its name, or a pipeline of
-                ``hlograph.pipelines``.
+            entry: An entry of ``hlograph.passes``, a pipeline of
+                ``hlograph.pipelines``, or the name of one of them.
 
         Returns:
             True if XLA reports that it changed the module.
@@ -68,14 +69,18 @@ class TransformableModule(ModuleView):
         Raises:
             PassError: XLA's pass returned an error. The module is as before the call, also if a
                 pipeline failed at a later pass.
-            UnknownNameError: No pass has that name.
+            UnknownNameError: No pass or pipeline has that name.
+            TypeError: The argument is of another type.
         """
-        if isinstance(pass_or_pipeline, str):
-            pass_or_pipeline = passes[pass_or_pipeline]
+        chosen = named(entry) if isinstance(entry, str) else entry
+        if not isinstance(chosen, Pass | Pipeline):
+            raise TypeError(
+                f"expected a pass, a pipeline or its name, got {type(chosen).__qualname__}"
+            )
         with self._lock:
-            if isinstance(pass_or_pipeline, Pipeline):
-                return self._run_pipeline(pass_or_pipeline)
-            return self._native.run(pass_or_pipeline._native)
+            if isinstance(chosen, Pipeline):
+                return self._run_pipeline(chosen)
+            return self._native.run(chosen._native)
 
     def run_with_snapshot(self, entry: Pass) -> PassRun:
         """Runs one pass and returns a snapshot of the module if its state changed.
@@ -90,12 +95,12 @@ class TransformableModule(ModuleView):
             reported, seconds, state = self._native.run_and_look(entry._native)
         return PassRun(reported, seconds, None if state is None else Snapshot(*state))
 
-    def rewrites(self, chosen: Iterable[Rule | str] | None = None) -> list[Rewrite]:
+    def rewrites(self, chosen: Iterable[Rule | str] | Rule | str | None = None) -> list[Rewrite]:
         """Lists the rewrites that apply to the module now.
 
         Args:
-            chosen: Rules of ``hlograph.rules`` or their names. None means all rules except those
-                for the target, which fuse instructions (``xla_cpu.before_fusion``).
+            chosen: Rules of ``hlograph.rules`` or their names, or one. None means all rules except
+                those for the target, which fuse instructions (``xla_cpu.before_fusion``).
 
         Returns:
             The rewrites in the order of the rules, then of the computations (callees first) and
@@ -106,11 +111,11 @@ class TransformableModule(ModuleView):
         """
         return find_rewrites(self._native, chosen)
 
-    def places(self, chosen: Iterable[Rule | str]) -> list[Place]:
+    def places(self, chosen: Iterable[Rule | str] | Rule | str) -> list[Place]:
         """Lists the places where rules may apply, without trying them as ``rewrites`` does.
 
         Args:
-            chosen: Rules of ``hlograph.rules`` or their names.
+            chosen: Rules of ``hlograph.rules`` or their names, or one.
 
         Returns:
             The places that ``rewrites`` tries, in its order. Fusion rules apply at every one of

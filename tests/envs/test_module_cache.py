@@ -37,3 +37,12 @@ def test_one_module_is_kept_whatever_the_limit(tmp_path, limit):
     cache.read(a)
     kept = cache.read(b)
     assert cache.read(b) is kept
+
+
+def test_a_file_that_has_changed_is_read_again(tmp_path):
+    (path,) = _sources(tmp_path, 1)
+    cache = ModuleCache()
+    first = cache.read(path)
+    path.write_text(TINY.replace("HloModule tiny", "HloModule another"))
+    assert cache.read(path).name == "another" != first.name
+    assert cache.size == 1024 * first.op_count

@@ -148,7 +148,7 @@ def test_the_same_actions_give_the_same_module_in_another_process(diamond):
 
 
 def test_names_that_do_not_exist_are_named(diamond):
-    with pytest.raises(UnknownNameError, match="did you mean fusion"):
+    with pytest.raises(UnknownNameError, match="did you mean 'fusion"):
         PassDecisionsEnv(diamond, passes=["fuson"])  # pyright: ignore[reportArgumentType]
     with pytest.raises(UnknownNameError, match="observation"):
         PassDecisionsEnv(diamond, observation="text")  # pyright: ignore[reportArgumentType]

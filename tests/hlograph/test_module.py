@@ -46,6 +46,9 @@ def test_run_takes_an_entry_a_name_and_a_pipeline(module):
     by_entry.run(hlograph.passes["cse"])
     by_name.run("cse")
     assert by_entry.fingerprint() == by_name.fingerprint()
+    assert by_name.run("xla-simplify")
+    with pytest.raises(TypeError, match="expected a pass, a pipeline or its name, got list"):
+        module.run(["cse"])
     assert module.run(hlograph.pipelines["xla-simplify"])
     assert module.op_count == 4
     assert not module.run(hlograph.pipelines["none"])
@@ -96,7 +99,7 @@ def test_context_fingerprint_covers_what_the_fingerprint_leaves_out(module):
 
 
 def test_unknown_pass_suggests_near_names(module):
-    with pytest.raises(UnknownNameError, match=r"'algsim'; did you mean algsimp"):
+    with pytest.raises(UnknownNameError, match=r"'algsim'; did you mean 'algsimp"):
         module.run("algsim")
 
 
@@ -125,6 +128,12 @@ def test_cost_by_hand(module):
     assert transcendentals == 8
     assert flops == 12
     assert bytes_accessed > 0
+
+
+@pytest.mark.parametrize("name", ["m.hlo", "m.pb", "m.txt.gz", "new/m.pb.zst"])
+def test_a_saved_module_is_loaded_again(module, name, tmp_path):
+    module.save(tmp_path / name)
+    assert Module.load(tmp_path / name).fingerprint() == module.fingerprint()
 
 
 def test_round_trips(module):

@@ -65,9 +65,9 @@ def test_gpt2_training_steps_are_found_and_open():
 
 
 def test_unknown_names():
-    with pytest.raises(UnknownNameError, match="did you mean gpt2-train"):
+    with pytest.raises(UnknownNameError, match="did you mean 'gpt2-train"):
         corpus.load("gpt2-trai")  # type: ignore[arg-type]
-    with pytest.raises(UnknownNameError, match="did you mean test-unseen"):
+    with pytest.raises(UnknownNameError, match="did you mean 'test-unseen"):
         corpus.load(split="test-unsen")  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="no benchmark is called"):
         corpus.benchmark("gpt2")

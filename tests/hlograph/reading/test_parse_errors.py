@@ -102,9 +102,33 @@ def test_functions_that_are_not_lowered():
     import jax
 
     function = jax.jit(lambda x: x + 1)
-    for source in (function, lambda x: x, function.lower(1.0).compile()):
+    for source in (function, lambda x: x):
         with pytest.raises(HloParseError, match=r"Lower a jax function first"):
             hlograph.parse(source)
+
+
+def test_what_comes_after_lowering():
+    import jax
+    from jax import export
+
+    function = jax.jit(lambda x: x + 1)
+    with pytest.raises(HloParseError, match=r"give the Lowered"):
+        hlograph.parse(function.lower(1.0).compile())
+    exported = export.export(function)(1.0)
+    with pytest.raises(HloParseError, match=r"give its mlir_module\(\)"):
+        hlograph.parse(exported)
+    assert hlograph.parse(exported.mlir_module()).num_nodes > 1
+
+
+def test_a_message_names_the_file(tmp_path):
+    path = tmp_path / "step.hlo"
+    path.write_text("HloModule m\nENTRY e {\n  broken\n}\n")
+    with pytest.raises(HloParseError, match=rf"in {path}: ") as caught:
+        hlograph.parse(path)
+    with pytest.raises(HloParseError) as of_text:
+        hlograph.parse(path.read_text())
+    assert (caught.value.line, caught.value.column) == (of_text.value.line, of_text.value.column)
+    assert caught.value.line is not None
 
 
 @pytest.mark.parametrize("length", [1, 2, 10, len(_PROTO) // 2, len(_PROTO) - 1])

@@ -1,7 +1,8 @@
-"""Decompression of gzip and zstd data up to a size limit."""
+"""Compression with gzip and zstd, and decompression up to a size limit."""
 
 from __future__ import annotations
 
+import gzip
 import zlib
 from collections.abc import Callable
 from typing import TypeAlias
@@ -21,6 +22,18 @@ MAX_BYTES = 2**31 - 1
 """Largest content of a source, also after decompression.
 
 XLA's lexer matches with RE2, and protos are read by protobuf; neither takes more."""
+
+
+def uncompressed(name: str) -> str:
+    """Returns the name of a file without the ending of compressed data."""
+    return name.removesuffix(".gz").removesuffix(".zst")
+
+
+def compress(data: bytes, name: str) -> bytes:
+    """Returns the content of a file, compressed as the ending of its name says."""
+    if name.endswith(".gz"):
+        return gzip.compress(data, mtime=0)
+    return zstandard.compress(data) if name.endswith(".zst") else data
 
 
 def decompress(data: bytes, name: str) -> bytes:
