@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from experiments.outcomes.study import Study
     from experiments.policies.checkpoint import Checkpoint
 
-REFUSED = 2
+REFUSED, INTERRUPTED = 2, 130
 _OP_LIMIT, _COUNT = 3_000, 36
 
 
@@ -96,8 +96,13 @@ class EvaluateConfig:
             )
         if not 0 < self.stop_above <= 1:
             raise ValueError(
-                f"--stop-above: expected a probability above 0, got {self.stop_above:g}"
+                f"--stop-above: expected a probability above 0 and at most 1, got "
+                f"{self.stop_above:g}"
             )
+        for name in ("seed", "checks", "count"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise ValueError(f"--{name}: expected 0 or more, got {value}")
         if self.seconds is not None and self.seconds <= 0:
             raise ValueError(f"--seconds: expected a time above 0, got {self.seconds:g}")
         self._check_that_flags_choose()
@@ -141,6 +146,7 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
     from experiments.workers.player import player
 
     checkpoint = Checkpoint.load(checkpoint_location(config.checkpoint))
+    following = [Checkpoint.load(checkpoint_location(name)) for name in config.then]
     names, group = _benchmarks(config, checkpoint)
     pool = (config.num_workers, config.workers)
     with player(checkpoint, folder, config.checks, *pool) as play:
@@ -155,11 +161,8 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
         else:
             trial = beam_trial(play, group, left, config.beam)
         left_out += play.left_out
-    costs = [training_cost(checkpoint)]
-    for name in config.then:
-        following = Checkpoint.load(checkpoint_location(name))
-        costs.append(training_cost(following))
-        with player(following, folder, config.checks, *pool) as play:
+    for one in following:
+        with player(one, folder, config.checks, *pool) as play:
             left = [outcome.benchmark for outcome in trial.outcomes]
             trial = play.trial(group, left, *how, keep_losses=True, before=trial)
             left_out += play.left_out
@@ -173,7 +176,7 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
         references=played,
         trials=[trial],
         best_known=known_of(played),
-        notes=[*costs, *left_out],
+        notes=[*map(training_cost, [checkpoint, *following]), *left_out],
     )
 
 
@@ -236,12 +239,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         prepare_process("cpu", config.deterministic)
         with ExitStack() as stack:
+            if config.out is not None:
+                config.out.mkdir(parents=True, exist_ok=True)  # not only when all is done
             folder = config.out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
             study = evaluate(config, folder)
             print(table(study))
             if config.out is not None:
                 study.save(config.out)
                 print(f"study.json is in {config.out}")
+    except KeyboardInterrupt:
+        print("\nInterrupted", file=sys.stderr)
+        return INTERRUPTED
     except (HloError, OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return REFUSED

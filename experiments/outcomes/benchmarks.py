@@ -114,7 +114,12 @@ def spread_over_families(benchmarks: Iterable[corpus.Benchmark], count: int | No
     Args:
         benchmarks: Benchmarks to choose from.
         count: Largest number; None is all.
+
+    Raises:
+        ValueError: The number is negative.
     """
+    if count is not None and count < 0:
+        raise ValueError(f"expected 0 or more benchmarks, got {count}")
     by_family = defaultdict(list)
     for benchmark in sorted(benchmarks, key=lambda b: (b.op_count, b.name)):
         by_family[benchmark.family].append(benchmark.name)

@@ -264,11 +264,19 @@ class TuningTrainConfig(CandidateTrainConfig):
     --cloning.epochs 0 skips it."""
     op_counts: OpCountConfig = field(default_factory=OpCountConfig)
     """Encoder of the policy on op counts."""
+    baseline: str | None = None
+    """Checkpoint of a policy on op counts to compare with, instead of training one: a path or URL,
+    or the name of one that comes with the project."""
     budget: float = 2.0
     """Seconds in which each plan is measured beside the default."""
     measure_validation: bool = True
     """True if the plans on validation benchmarks are measured, and the policy is kept whose plans
     are fastest. The same seed may then keep another policy. Otherwise predicted times choose."""
+
+    @property
+    def given_policies(self) -> Mapping[PolicyName, str]:
+        """The baseline, if there is one."""
+        return {} if self.baseline is None else {"tuning_counts": self.baseline}
 
     def with_choices(self, choices: Sequence[str]) -> Self:
         """See ``TrainConfig.with_choices``. Kinds of decisions that are newer are not offered."""

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -14,9 +15,11 @@ from experiments.outcomes.metrics import geometric_mean
 from experiments.policies.config import PolicyName, TrainConfig
 from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import State
+from hlograph.errors import PassError, RewriteError
 from hlograph.explorer.player import Choice
 from hlograph.isolation import FlightRecorder, Quarantine
 from hlograph.module import Module
+from hlograph.transforms.steps import take_step
 from models.actor_critic import ActorCritic
 from models.config import CloningConfig, PPOConfig
 
@@ -118,6 +121,20 @@ class PolicyKind(ABC, Generic[C]):
 
     def starting_module(self, module: Module) -> Module:
         """Returns the module in which episodes on a benchmark begin."""
+        return module
+
+    def rebuilt(self, module: Module, steps: Sequence[str]) -> Module | None:
+        """Returns the module of a state; None if its steps are neither passes nor rewrites.
+
+        Args:
+            module: The benchmark; it may be changed.
+            steps: Names of the passes, or places of the rewrites, that led to the state.
+        """
+        module = self.starting_module(module)
+        for name in steps:
+            # A step may have failed in the episode too, and left the module unchanged.
+            with suppress(PassError, RewriteError):
+                take_step(module, name)
         return module
 
     def offered(self, env: gymnasium.Env[Any, Any]) -> dict[int, Choice]:

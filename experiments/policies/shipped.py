@@ -16,6 +16,7 @@ _KINDS = {
     ("rewrites", "log-drop", None, True): "sweeps",
     ("rewrites", "cost-drop", None, None): "rewrites-cost",
     ("tuning", None, 0.2, None): "tuning",
+    ("tuning_counts", None, 0.2, None): "tuning-op-counts",
 }
 KINDS = tuple(_KINDS.values())
 """First parts of the names of policies."""

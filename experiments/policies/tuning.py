@@ -2,7 +2,7 @@
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, cast
 
@@ -28,6 +28,7 @@ from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import STOP, State
 from hlograph.explorer.player import Choice
 from hlograph.graph.vocabulary import OPCODES
+from hlograph.module import Module
 from hlograph.tuning.kernel_seconds import PredictTime, RatedKernels
 from hlograph.tuning.offers import Offer
 from models.actor_critic import ActorCritic
@@ -83,6 +84,10 @@ class DecisionsKind(PolicyKind[TuningTrainConfig]):
     def outcome(self, episode: PlayedEpisode) -> Outcome:
         """Returns the result of an episode: the state that the settings say."""
         return last_state(episode) if self.config.result == "last" else least_state(episode)
+
+    def rebuilt(self, module: Module, steps: Sequence[str]) -> None:
+        """Returns None: decisions are carried out by jaxlib, not by passes on a module."""
+        del module, steps
 
     @abstractmethod
     def item(self, observation: Any, info: Mapping[str, Any], offered: NDArray[np.float32]) -> Any:

@@ -42,7 +42,7 @@ def run_program(
     try:
         return program(config)
     except KeyboardInterrupt:
-        print("\nInterrupted; the results so far are kept", file=sys.stderr)
+        print("\nInterrupted; what was written so far is kept", file=sys.stderr)
         return INTERRUPTED
     except (HloError, RunFolderError, OSError, ValueError) as error:
         print(error, file=sys.stderr)

@@ -78,6 +78,9 @@ def _run(config: TrainConfig, folder: Path, command: str, make_worker: "MakeWork
         return INTERRUPTED
     except (HloError, OSError) as error:
         print(f"\n{type(error).__name__}: {error}", file=sys.stderr)
+        if config.resume is None and not any(folder.glob("*/checkpoint.pt")):
+            (folder / CONFIG).unlink(missing_ok=True)  # the corrected command may begin here
+            return REFUSED
         print(f"What is in {folder} is whole; to continue: {command}", file=sys.stderr)
         return FAILED
     finally:

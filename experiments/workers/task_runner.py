@@ -260,7 +260,7 @@ class TaskRunner:
             if isinstance(module, str):
                 described = (error.kind, str(error), error.output, error.seconds)
                 return Reproducer(call, *described, module).save(self._folder / QUARANTINE)
-            if module.to_blame:
+            if module is None or module.to_blame:
                 break
         return None
 

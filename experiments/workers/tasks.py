@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import torch
@@ -19,7 +18,6 @@ from experiments.workers.lockstep import lockstep
 from experiments.workers.playing import play_greedily, play_samples
 from experiments.workers.stopwatch import Stopwatch
 from experiments.workers.worker import Parameters, RolloutWorker, Task
-from hlograph.errors import RewriteError
 from hlograph.transforms.steps import take_step
 from models.rollout import Rollout
 
@@ -178,13 +176,9 @@ class Rebuild(Task):
     passes: Sequence[str]
     """Names of passes, or places of rewrites."""
 
-    def do(self, worker: RolloutWorker) -> str:
-        """Returns the state as HLO text."""
+    def do(self, worker: RolloutWorker) -> str | None:
+        """Returns the state as HLO text; None if no passes or rewrites lead to it."""
         module = load(self.benchmark)
         worker.recorder.begin(f"passes that were run before, on {self.benchmark}".encode())
-        module = worker.kind(self.kind).starting_module(module)
-        for name in self.passes:
-            # A step may have failed in the episode too, and left the module unchanged.
-            with suppress(hlograph.PassError, RewriteError):
-                take_step(module, name)
-        return module.to_text()
+        state = worker.kind(self.kind).rebuilt(module, self.passes)
+        return None if state is None else state.to_text()

@@ -85,7 +85,7 @@ def test_an_episode_may_stop_early(checkpoint, names, tmp_path):
     # No policy is that sure that it should go on.
     assert [outcome.calls for outcome in early.outcomes] == [0] * len(names)
     assert sum(outcome.calls for outcome in whole.outcomes) > 0
-    with pytest.raises(ValueError, match="expected a probability above 0, got 0"):
+    with pytest.raises(ValueError, match="expected a probability above 0 and at most 1, got 0"):
         _config(checkpoint, names, stop_above=0.0)
 
 
@@ -181,6 +181,7 @@ def test_the_program_saves_a_study(checkpoint, names, tmp_path, capsys):
             "no benchmark that 'nowhere/*' matches of corpus test-unseen has at most 3,000 ",
         ),
         (["CHECKPOINT", "--benchmarks", "no-such-file"], "'no-such-file' is no benchmark, no glob"),
+        (["CHECKPOINT", "--then", "nobody"], "got 'nobody'"),
     ],
 )
 def test_what_cannot_be_evaluated_is_told(arguments, message, checkpoint, capsys):
@@ -196,6 +197,9 @@ def test_what_cannot_be_evaluated_is_told(arguments, message, checkpoint, capsys
         (["--beam", "9", "--samples", "2"], "got 9, 2 and ()"),
         (["--beam", "9", "--then", "sweeps"], "no --samples or --then"),
         (["--beam", "0"], "at least 1 pass call"),
+        (["--count", "-1"], "--count: expected 0 or more, got -1"),
+        (["--checks", "-1"], "--checks: expected 0 or more, got -1"),
+        (["--stop-above", "1.5"], "above 0 and at most 1, got 1.5"),
         (
             ["--benchmarks", "a/b/c", "--split", "train", "--count", "3"],
             "--split, --count: expected a glob",
@@ -207,6 +211,15 @@ def test_settings_that_mean_nothing_are_refused(arguments, message, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["gnn", *arguments])
     assert message in " ".join(capsys.readouterr().err.replace("\u2502", "").split())
+
+
+def test_ctrl_c_is_told_in_a_line(checkpoint, monkeypatch, capsys):
+    def interrupted(config, folder):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(evaluate_program, "evaluate", interrupted)
+    assert main([str(checkpoint)]) == evaluate_program.INTERRUPTED
+    assert capsys.readouterr().err.split() == ["Interrupted"]
 
 
 def test_globs_choose_in_the_split_and_names_are_taken_as_they_are():

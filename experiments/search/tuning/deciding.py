@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from experiments.policies.shipped import FOLDER
+from experiments.policies.shipped import FOLDER, file_name
 from hlograph.errors import HloError, WorkerLostError
 from hlograph.isolation import Limits, OneWorker
 from hlograph.measuring.trial import Outcome
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from hlograph.tuning.knobs import Point
     from hlograph.tuning.searcher import Result
 
-SHIPPED = FOLDER / "tuning-seed0.checkpoint"
-"""The policy that comes with the project."""
+POLICY, OP_COUNTS = "tuning", "tuning-op-counts"
+"""Kinds of policies that come with the project: on graphs, and on op counts."""
 
 _SECONDS, _MEMORY = 300.0, 16 << 30
 
@@ -38,6 +38,16 @@ _MOST_KNOWN = 16
 How = Literal["policy", "greedy"]
 
 
+def shipped(kind: str, seed: int = 0) -> Location:
+    """Returns the location of a policy that comes with the project.
+
+    Args:
+        kind: ``POLICY`` or ``OP_COUNTS``.
+        seed: Seed of its training.
+    """
+    return FOLDER / file_name(kind, seed)
+
+
 class Decisions:
     """Decisions of a greedy episode, then those of sampled ones.
 
@@ -48,7 +58,7 @@ class Decisions:
         numerics: Class of the results.
         how: ``policy`` plays a trained policy; ``greedy`` takes the decision that is predicted to
             save most, and samples nothing.
-        checkpoint: The policy; None takes the one that comes with the project.
+        checkpoint: The policy; None takes the one of seed 0 that comes with the project.
         seconds: Time of an episode; see ``PlayedPolicy``.
     """
 
@@ -60,7 +70,7 @@ class Decisions:
         checkpoint: Location | None = None,
         seconds: float | None = _EPISODE_SECONDS,
     ) -> None:
-        make = _MakeDecider(program, numerics, how, checkpoint or SHIPPED, seconds)
+        make = _MakeDecider(program, numerics, how, checkpoint or shipped(POLICY), seconds)
         self._how = how
         self._worker = OneWorker(make, Limits(seconds=_SECONDS, memory=_MEMORY), _PRELOADED)
         self._episodes, self._lost = 0, False
@@ -161,20 +171,32 @@ class DecidingSearcher:
         self._decisions.close()
 
 
-def deciding(name: str, how: How) -> MakeMethod:
-    """Returns the function that makes a method of ``hlograph.optimize``."""
+def playing(name: str, kind: str) -> MakeMethod:
+    """Returns the function that makes the method which plays a policy of the project.
 
-    def make(program: Program, numerics: Numerics) -> Method:
-        return DecidingMethod(name, Decisions(program, numerics, how))
+    The seed of a method is that of the policy's training.
+
+    Args:
+        name: Name of the method in reports.
+        kind: See ``shipped``.
+    """
+
+    def make(program: Program, numerics: Numerics, seed: int = 0) -> Method:
+        return DecidingMethod(name, Decisions(program, numerics, "policy", shipped(kind, seed)))
 
     return make
 
 
-policy = deciding("policy", "policy")
-"""Makes the method that plays the policy which comes with the project."""
+policy = playing("policy", POLICY)
+"""Makes the method that plays the policy on graphs."""
 
-greedy = deciding("decisions-greedy", "greedy")
-"""Makes the method that takes the decisions which are predicted to save most."""
+op_counts = playing("policy-op-counts", OP_COUNTS)
+"""Makes the method that plays the policy on op counts."""
+
+
+def greedy(program: Program, numerics: Numerics) -> Method:
+    """Returns the method that takes the decisions which are predicted to save most."""
+    return DecidingMethod("decisions-greedy", Decisions(program, numerics, "greedy"))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from experiments.search.tuning.deciding import greedy, policy
+from experiments.search.tuning.deciding import greedy, op_counts, policy
 from experiments.search.tuning.nevergrad_searchers import Annealing, OnePlusOne
 from experiments.search.tuning.optuna_searchers import NSGA2, TPE
 from hlograph.optimization.methods import register
@@ -39,6 +39,7 @@ METHODS: Mapping[str, MakeMethod] = MappingProxyType(
         **{f"knobs-{name}": tuned(f"knobs-{name}", make) for name, make in SEARCHERS.items()},
         "knobs-cut": cut,
         "policy": policy,
+        "policy-op-counts": op_counts,
         "decisions-greedy": greedy,
     }
 )

@@ -12,6 +12,8 @@ def test_names_say_what_a_policy_was_trained_for():
     assert kind_of("rewrites", {"reward": "log-drop", "sweeps": False}) == "rewrites"
     assert kind_of("rewrites", {"reward": "log-drop", "sweeps": True}) == "sweeps"
     assert kind_of("rewrites", {"reward": "cost-drop"}) == "rewrites-cost"
+    assert kind_of("tuning", {"call_cost": 0.2}) == "tuning"
+    assert kind_of("tuning_counts", {"call_cost": 0.2}) == "tuning-op-counts"
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,20 @@ def test_the_plans_on_validation_are_measured_while_training(finished):
     assert len(tags) == 3
 
 
+def test_a_baseline_takes_the_place_of_the_policy_on_op_counts(finished, tmp_path):
+    baseline, folder = finished / "tuning_counts" / "checkpoint.pt", tmp_path / "run"
+    config = tiny_tuning_config(out=folder, decisions=SAFE, total_steps=0, baseline=str(baseline))
+    assert train(config, "train_tuning") == 0
+    assert (folder / "tuning").exists()
+    assert not (folder / "tuning_counts").exists()
+    rows, before = (
+        read_checked_json(run / "results.json", "tuning results", 2)["programs"]
+        for run in (folder, finished)
+    )
+    assert rows[1]["policy"] == "tuning_counts"
+    assert rows[1]["decisions"] == before[1]["decisions"]
+
+
 def test_same_seed_same_policies(finished, tmp_path):
     again = tmp_path / "again"
     assert train(tiny_tuning_config(out=again, decisions=SAFE), "train_tuning") == 0

@@ -85,7 +85,7 @@ def test_ctrl_c_keeps_what_was_done(program, tmp_path, capsys):
         ((), "expected programs"),
         (("no-such-program",), "no program of the speed set matches no-such-program"),
         (("nothing/*", "--split", "test"), "no program of split test matches"),
-        (("n-body/forces/n512", "--methods", "flgs"), "did you mean flags"),
+        (("n-body/forces/n512", "--methods", "flgs"), "did you mean 'flags"),
     ],
 )
 def test_wrong_command_lines(words, message, tmp_path, capsys):

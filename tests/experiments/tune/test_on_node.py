@@ -86,5 +86,5 @@ def test_a_plan_is_measured_again(reports, subject, tmp_path):
 
 
 def test_what_a_race_raises_comes_through(subject):
-    with pytest.raises(HloError, match="did you mean flags"):
+    with pytest.raises(HloError, match="did you mean 'flags"):
         list(work(Task(subject, replace(RULES, methods=["flgs"]), {})))

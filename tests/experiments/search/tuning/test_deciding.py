@@ -7,8 +7,18 @@ import pytest
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.checkpoint_files import CheckpointFiles
 from experiments.policies.kinds import policy_kind
-from experiments.search.tuning.deciding import DecidingMethod, DecidingSearcher, Decisions
+from experiments.search.tuning import deciding
+from experiments.search.tuning.deciding import (
+    OP_COUNTS,
+    POLICY,
+    DecidingMethod,
+    DecidingSearcher,
+    Decisions,
+    shipped,
+)
 from experiments.search.tuning.episodes import Decided, PlayedPolicy, descended
+from experiments.search.tuning.searchers import register_all
+from experiments.speed.trials import Rules
 from hlograph import HloError, Module, corpus
 from hlograph.errors import WorkerLostError
 from hlograph.isolation import Quarantine
@@ -53,6 +63,19 @@ def test_a_policy_proposes_its_greedy_plan_and_then_others(program, checkpoint):
     assert {plan.method for plan in plans} == {"policy"}
     for plan in plans:
         plan.check(program.fingerprint, here=False)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("policy", POLICY), ("policy-op-counts", OP_COUNTS)])
+def test_the_seed_of_a_method_is_that_of_its_policy(name, kind, program, monkeypatch):
+    register_all()
+    played = []
+    monkeypatch.setattr(deciding, "Decisions", lambda *about: played.append(about[-1]))
+    monkeypatch.setattr(deciding, "DecidingMethod", lambda name, decisions: name)
+    for seed in (0, 2):
+        (make,) = Rules(1.0, methods=[name], seed=seed).makers().values()
+        assert make(program, "close") == name
+    assert played == [shipped(kind, 0), shipped(kind, 2)]
+    assert played[0].exists()
 
 
 def test_a_searcher_proposes_the_points_of_the_same_episodes(program, checkpoint):
