@@ -17,7 +17,7 @@ from hlograph.commands.command import Answer, Command, one_line
 from hlograph.commands.corpus import ExportBenchmarks, ListBenchmarks, ShowBenchmark
 from hlograph.commands.diff import Diff
 from hlograph.commands.explore import Explore
-from hlograph.commands.interrupts import INTERRUPTED
+from hlograph.commands.interrupts import INTERRUPTED, handled_interrupts
 from hlograph.commands.optimize import Optimize
 from hlograph.commands.parse import Parse
 from hlograph.commands.passes import Passes
@@ -61,11 +61,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         0; 1 after an error or a refusal; 130 after Ctrl-C. A wrong command line exits with 2.
     """
+    given = sys.argv[1:] if arguments is None else arguments
+    if list(given) == ["--version"]:
+        from hlograph import __version__
+
+        print(f"hlograph {__version__}")
+        return 0
     command: Command | None = None
     try:
-        command = _parsed(arguments)
+        command = _parsed(given)
         # What a user's function prints is not part of the answer.
-        with redirect_stdout(sys.stderr):
+        with redirect_stdout(sys.stderr), handled_interrupts():
             answer = command.run()
         _print(answer, as_json=command.json)
     except BrokenPipeError:  # the reader, such as head, has closed the pipe
@@ -85,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return answer.status
 
 
-def _parsed(arguments: Sequence[str] | None) -> Command:
+def _parsed(arguments: Sequence[str]) -> Command:
     return tyro.cli(  # pyright: ignore[reportReturnType]
         _COMMANDS,  # pyright: ignore[reportArgumentType]
         args=arguments,

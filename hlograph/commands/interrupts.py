@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -12,6 +14,37 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C: that of a shell, 128 and the number of the signal."""
 
 _SAID = "interrupted: the best plans so far are measured again; Ctrl-C once more ends at once"
+
+
+# The garbage collector calls it, and drops what is raised in it.
+_DROPS = "_xla_gc_callback"
+_LATER = 0.02  # seconds
+
+
+def interrupt(number: int, frame: FrameType | None) -> None:
+    """Raises ``KeyboardInterrupt``, as a handler of SIGINT.
+
+    Where jax runs as the garbage collector does, Python would drop it: there the signal comes again
+    a little later.
+    """
+    if frame is not None and frame.f_code.co_name == _DROPS:
+        threading.Timer(_LATER, os.kill, (os.getpid(), number)).start()
+        return
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def handled_interrupts() -> Iterator[None]:
+    """Handles each Ctrl-C by ``interrupt``; does nothing outside of the main thread."""
+    try:
+        before = signal.signal(signal.SIGINT, interrupt)
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -25,11 +58,13 @@ def noted_interrupts() -> Iterator[list[int]]:
     noted: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
-        del frame
-        if not noted:
-            print(_SAID, file=sys.stderr)
-        noted.append(number)
-        raise KeyboardInterrupt
+        try:
+            interrupt(number, frame)
+        except KeyboardInterrupt:
+            if not noted:
+                print(_SAID, file=sys.stderr)
+            noted.append(number)
+            raise
 
     try:
         before = signal.signal(signal.SIGINT, note)

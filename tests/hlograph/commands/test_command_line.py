@@ -12,6 +12,7 @@ from typing import get_args
 
 import pytest
 
+import hlograph
 from hlograph.commands import optimize
 from hlograph.commands.command import Answer
 from hlograph.commands.command_line import main
@@ -28,6 +29,11 @@ def program(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "hlograph", *arguments], capture_output=True, text=True
     )
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"hlograph {hlograph.__version__}\n"
 
 
 def test_help_names_each_command_and_loads_nothing_heavy():

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import signal
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hlograph import Module, Plan
-from hlograph.commands.interrupts import noted_interrupts
+from hlograph.commands.interrupts import handled_interrupts, noted_interrupts
 from hlograph.measuring.trial import Job
 from hlograph.optimization import Report
 from hlograph.optimization.store import Store, key_of
@@ -156,4 +158,21 @@ def test_interrupts_are_noted_and_raised(capsys):
             signal.raise_signal(signal.SIGINT)
         assert noted == [signal.SIGINT]
     assert "Ctrl-C once more" in capsys.readouterr().err
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_an_interrupt_that_would_be_dropped_comes_again():
+    def _xla_gc_callback(phase, info):
+        if phase == "start":
+            signal.raise_signal(signal.SIGINT)
+
+    with handled_interrupts():
+        gc.callbacks.append(_xla_gc_callback)
+        try:
+            gc.collect()  # an exception in a callback is printed, and lost
+        finally:
+            gc.callbacks.remove(_xla_gc_callback)
+        with pytest.raises(KeyboardInterrupt):
+            time.sleep(10)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
