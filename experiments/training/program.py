@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from experiments.outcomes.run_folder import (
     CONFIG,
@@ -71,16 +71,18 @@ def _run(config: TrainConfig, folder: Path, command: str, make_worker: "MakeWork
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         prepare_process(config.device, config.deterministic)
+        try:
+            inputs = _inputs(config)
+        except (HloError, ValueError) as error:  # a corrected command may begin in this folder
+            print(f"\n{type(error).__name__}: {error}", file=sys.stderr)
+            return REFUSED
         _write_config(config, folder)
-        _train_and_compare(config, folder, make_worker)
+        _train_and_compare(config, inputs, folder, make_worker)
     except KeyboardInterrupt:
         print(f"\nInterrupted; to continue: {command}", file=sys.stderr)
         return INTERRUPTED
     except (HloError, OSError) as error:
         print(f"\n{type(error).__name__}: {error}", file=sys.stderr)
-        if config.resume is None and not any(folder.glob("*/checkpoint.pt")):
-            (folder / CONFIG).unlink(missing_ok=True)  # the corrected command may begin here
-            return REFUSED
         print(f"What is in {folder} is whole; to continue: {command}", file=sys.stderr)
         return FAILED
     finally:
@@ -89,7 +91,27 @@ def _run(config: TrainConfig, folder: Path, command: str, make_worker: "MakeWork
     return 0
 
 
-def _train_and_compare(config: TrainConfig, folder: Path, make_worker: "MakeWorker | None") -> None:
+class _Inputs(NamedTuple):
+    """Policies and benchmarks that the settings of a run name."""
+
+    given: "dict[PolicyName, ActorCritic]"
+    start: "Checkpoint | None"
+    splits: "Splits"
+
+
+def _inputs(config: TrainConfig) -> _Inputs:
+    """Reads what the settings of a run name.
+
+    Raises:
+        HloError: A policy cannot be read, or is of another kind.
+        ValueError: There are no such benchmarks.
+    """
+    return _Inputs(_given(config), _start(config), _splits(config))
+
+
+def _train_and_compare(
+    config: TrainConfig, inputs: _Inputs, folder: Path, make_worker: "MakeWorker | None"
+) -> None:
     """Trains every policy of the run, then evaluates, checks, shows and saves."""
     # These import torch, the engine and the environments: seconds that --help does not have.
     from experiments.policies.kinds import policy_kind
@@ -99,11 +121,11 @@ def _train_and_compare(config: TrainConfig, folder: Path, make_worker: "MakeWork
     from experiments.workers.task_runner import TaskRunner
     from experiments.workers.worker import make_rollout_worker
 
-    given, start = _given(config), _start(config)
+    given, start, splits = inputs
     if start is not None:
         config = config.with_choices(start.choices)
     kinds = [policy_kind(name, config) for name in config.kinds]
-    table, splits = _table(kinds), _splits(config)
+    table = _table(kinds)
     with pool_of(config, make_worker or make_rollout_worker) as pool:
         runner = TaskRunner(config, pool, folder)
         splits = table.prepare(splits, runner)

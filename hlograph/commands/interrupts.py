@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -16,21 +17,26 @@ INTERRUPTED = 130
 _SAID = "interrupted: the best plans so far are measured again; Ctrl-C once more ends at once"
 
 
-# The garbage collector calls it, and drops what is raised in it.
-_DROPS = "_xla_gc_callback"
 _LATER = 0.02  # seconds
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
     """Raises ``KeyboardInterrupt``, as a handler of SIGINT.
 
-    Where jax runs as the garbage collector does, Python would drop it: there the signal comes again
-    a little later.
+    Python drops what is raised in a callback of its garbage collector, such as that of jax: there
+    the signal comes again a little later.
     """
-    if frame is not None and frame.f_code.co_name == _DROPS:
+    callbacks = {getattr(one, "__code__", None) for one in gc.callbacks}
+    if any(one.f_code in callbacks for one in _callers(frame)):
         threading.Timer(_LATER, os.kill, (os.getpid(), number)).start()
         return
     raise KeyboardInterrupt
+
+
+def _callers(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
 
 
 @contextmanager

@@ -23,7 +23,7 @@ def optimize(
     budget: float = 60.0,
     numerics: Numerics = "close",
     plan: Plan | str | os.PathLike[str] | None = None,
-    methods: Iterable[str] | None = None,
+    methods: Iterable[str] | str | None = None,
     store: StoreLike = None,
     measure_again: bool = False,
     search_further: bool = False,
@@ -85,9 +85,10 @@ def optimize(
     if plan is not None:
         report = report_of_given(job, plan, measure_again=measure_again)
         return OptimizedFunction(jit, compile_plan(report.plan), report)
+    methods = [methods] if isinstance(methods, str) else methods
     asked: dict[str, Any] = {
         "budget": budget,
-        "methods": (methods,) if isinstance(methods, str) else methods and tuple(methods),
+        "methods": None if methods is None else tuple(methods),
         "store": store if isinstance(store, Store) else Store(store),
         "measure_again": measure_again,
         "search_further": search_further,

@@ -11,7 +11,7 @@ from hlograph.errors import HloParseError, UnknownNameError, WorkerTimedOutError
 
 def test_an_unknown_name_suggests_similar_names():
     error = UnknownNameError.of("pass", "algsim", ["dce", "algsimp", "cse"])
-    assert str(error) == "no pass is called 'algsim'; did you mean algsimp?"
+    assert str(error) == "no pass is called 'algsim'; did you mean 'algsimp'?"
 
 
 @pytest.mark.parametrize(

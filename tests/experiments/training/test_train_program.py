@@ -130,17 +130,19 @@ def test_ctrl_c_does_not_forget_the_policy_to_improve_on(finished, tiny, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("start", "refusal"),
+    ("start", "refusal", "status"),
     [
-        ("rewrites", "expected a policy gnn"),
-        ("no-policy", "no-policy"),
-        ("gnn", "another shape"),  # The tiny networks are smaller.
+        ("rewrites", "expected a policy gnn", 2),
+        ("no-policy", "no-policy", 2),
+        ("gnn", "another shape", 3),  # The tiny networks are smaller.
     ],
 )
-def test_a_policy_that_cannot_be_trained_further(start, refusal, tiny, tmp_path, capsys):
+def test_a_policy_that_cannot_be_trained_further(start, refusal, status, tiny, tmp_path, capsys):
     config = replace(tiny, baseline="op-counts", start=start, out=tmp_path / "run")
-    assert train_module.train(config, "train_gnn") == 3
+    assert train_module.train(config, "train_gnn") == status
     assert refusal in capsys.readouterr().err
+    # A run that was not begun leaves nothing to be continued in its folder.
+    assert (config.out / "config.json").exists() == (status == 3)
 
 
 def test_policy_of_a_checkpoint(finished):

@@ -94,7 +94,7 @@ def test_run_applies_rewrites_and_refuses_unknown_names(call):
     assert call("run", f"{place},dce", "tiny.hlo")[0] == 0
     status, _, err = call("run", "callinliner", "tiny.hlo")
     assert status == 1
-    assert "did you mean call-inliner" in err
+    assert "did you mean 'call-inliner'" in err
     assert call("run", "dce", "tiny.hlo", "--out", "result.svg")[0] == 1
 
 

@@ -93,8 +93,10 @@ def test_save_replaces_the_file(graph, tmp_path):
     path.write_bytes(b"before")
     graph.save(str(path))
     assert HloGraph.load(str(path)) == graph
-    with pytest.raises(FileNotFoundError):
-        graph.save(tmp_path / "no such directory" / "g")
+    graph.save(tmp_path / "new folder" / "g")
+    assert HloGraph.load(tmp_path / "new folder" / "g") == graph
+    graph.save("memory://graphs/g")
+    assert HloGraph.load("memory://graphs/g") == graph
 
 
 def test_load_of_other_files(graph, tmp_path):

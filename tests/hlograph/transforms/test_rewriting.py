@@ -252,7 +252,7 @@ def test_a_rewrite_that_does_not_apply_any_more_is_refused(two_zeros):
 
 
 def test_rules_that_do_not_exist_are_named(two_zeros):
-    with pytest.raises(UnknownNameError, match="did you mean merge"):
+    with pytest.raises(UnknownNameError, match="did you mean 'merge'"):
         two_zeros.rewrites(["merg"])
     with pytest.raises(UnknownNameError, match="no rule is called"):
         two_zeros.apply(replace(two_zeros.rewrites(["merge"])[0], rule="no-such-rule"))
