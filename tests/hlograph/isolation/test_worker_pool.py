@@ -198,7 +198,7 @@ def test_a_worker_that_is_still_beginning_ends_with_the_pool():
 def test_a_task_that_another_thread_waits_for_is_lost_with_the_pool():
     pool = WorkerPool(make_doer, 1)
     with ThreadPoolExecutor(1) as thread:
-        waiting = thread.submit(lambda: list(pool.map([LONG])))
+        waiting = thread.submit(lambda: list(pool.map(["hang"])))
         while not pool.pids:
             time.sleep(0.01)
         pool.close()
