@@ -117,6 +117,21 @@ class TrainConfig:
 
 
 @dataclass(frozen=True)
+class ComparedTrainConfig(TrainConfig):
+    """Settings of runs that train a policy on graphs, and then one on op counts."""
+
+    baseline: str | None = None
+    """Checkpoint of a policy on op counts to compare with, instead of training one: a path or URL,
+    or the name of one that comes with the project."""
+
+    @property
+    def given_policies(self) -> Mapping[PolicyName, str]:
+        """The baseline, if there is one."""
+        _, on_counts = self.kinds
+        return {} if self.baseline is None else {on_counts: self.baseline}
+
+
+@dataclass(frozen=True)
 class PassTrainConfig(TrainConfig):
     """Settings of all policies that order passes."""
 
@@ -156,7 +171,7 @@ class OpCountTrainConfig(PassTrainConfig):
 
 
 @dataclass(frozen=True)
-class GNNTrainConfig(OpCountTrainConfig):
+class GNNTrainConfig(OpCountTrainConfig, ComparedTrainConfig):
     """Settings of `train_gnn`, which also trains an op-count policy to compare with."""
 
     kinds = ("gnn", "op_counts")
@@ -164,14 +179,6 @@ class GNNTrainConfig(OpCountTrainConfig):
     """Encoder of the GNN policy."""
     gat_ppo: PPOConfig = field(default_factory=PPOConfig)
     """PPO of the GNN policy."""
-    baseline: str | None = None
-    """Checkpoint of an op-count policy to compare with, instead of training one: a path or URL, or
-    the name of one that comes with the project."""
-
-    @property
-    def given_policies(self) -> Mapping[PolicyName, str]:
-        """The baseline, if there is one."""
-        return {} if self.baseline is None else {"op_counts": self.baseline}
 
 
 @dataclass(frozen=True)
@@ -232,7 +239,7 @@ class FusionTrainConfig(CandidateTrainConfig):
 
 
 @dataclass(frozen=True)
-class TuningTrainConfig(CandidateTrainConfig):
+class TuningTrainConfig(CandidateTrainConfig, ComparedTrainConfig):
     """Settings of `train_tuning`, which also trains a policy on op counts to compare with."""
 
     kinds = ("tuning", "tuning_counts")
@@ -264,19 +271,11 @@ class TuningTrainConfig(CandidateTrainConfig):
     --cloning.epochs 0 skips it."""
     op_counts: OpCountConfig = field(default_factory=OpCountConfig)
     """Encoder of the policy on op counts."""
-    baseline: str | None = None
-    """Checkpoint of a policy on op counts to compare with, instead of training one: a path or URL,
-    or the name of one that comes with the project."""
     budget: float = 2.0
     """Seconds in which each plan is measured beside the default."""
     measure_validation: bool = True
     """True if the plans on validation benchmarks are measured, and the policy is kept whose plans
     are fastest. The same seed may then keep another policy. Otherwise predicted times choose."""
-
-    @property
-    def given_policies(self) -> Mapping[PolicyName, str]:
-        """The baseline, if there is one."""
-        return {} if self.baseline is None else {"tuning_counts": self.baseline}
 
     def with_choices(self, choices: Sequence[str]) -> Self:
         """See ``TrainConfig.with_choices``. Kinds of decisions that are newer are not offered."""

@@ -81,10 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except (HloError, OSError) as error:
-        if (command is not None and command.debug) or os.environ.get("HLOGRAPH_DEBUG", "0") not in (
-            "",
-            "0",
-        ):
+        asked = command is not None and command.debug
+        if asked or os.environ.get("HLOGRAPH_DEBUG", "0") not in ("", "0"):
             raise
         print(f"error: {one_line(error)}", file=sys.stderr)
         return 1

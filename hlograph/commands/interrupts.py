@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -15,9 +15,10 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C: that of a shell, 128 and the number of the signal."""
 
 _SAID = "interrupted: the best plans so far are measured again; Ctrl-C once more ends at once"
-
-
 _LATER = 0.02  # seconds
+
+Handler = Callable[[int, FrameType | None], None]
+"""Handler of a signal."""
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
@@ -40,10 +41,10 @@ def _callers(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 @contextmanager
-def handled_interrupts() -> Iterator[None]:
-    """Handles each Ctrl-C by ``interrupt``; does nothing outside of the main thread."""
+def handled_interrupts(handler: Handler = interrupt) -> Iterator[None]:
+    """Handles each Ctrl-C by a function; does nothing outside of the main thread."""
     try:
-        before = signal.signal(signal.SIGINT, interrupt)
+        before = signal.signal(signal.SIGINT, handler)
     except ValueError:  # not the main thread
         yield
         return
@@ -72,12 +73,5 @@ def noted_interrupts() -> Iterator[list[int]]:
             noted.append(number)
             raise
 
-    try:
-        before = signal.signal(signal.SIGINT, note)
-    except ValueError:  # not the main thread
+    with handled_interrupts(note):
         yield noted
-        return
-    try:
-        yield noted
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -8,12 +8,7 @@ from dataclasses import dataclass
 
 from hlograph.errors import PassError, RewriteError
 from hlograph.module import Module
-from hlograph.transforms.pipelines import (
-    FIXED_POINT_LIMIT,
-    FixedPoint,
-    pass_or_pipeline,
-    pipelines,
-)
+from hlograph.transforms.pipelines import FIXED_POINT_LIMIT, FixedPoint, by_name, pipelines
 from hlograph.transforms.registry import passes
 from hlograph.transforms.steps import is_place
 
@@ -45,7 +40,7 @@ def check_names(names: Sequence[str]) -> None:
     """
     for name in names:
         if not is_place(name):
-            pass_or_pipeline(name)
+            by_name(name)
 
 
 def run_steps(module: Module, names: Sequence[str]) -> Iterator[Step]:

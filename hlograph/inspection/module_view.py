@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hlograph._native import native
 from hlograph.graph.features import GraphFeatures
 from hlograph.graph.hlo_graph import HloGraph
+from hlograph.graph.vocabulary import OPCODES
 from hlograph.kernel_times import current_rates
 
 if TYPE_CHECKING:
@@ -73,6 +74,10 @@ class ModuleView:
             int64 ``[len(hlograph.OPCODES)]``; sums to ``op_count``.
         """
         return self._native.op_counts()
+
+    def opcodes(self) -> list[str]:
+        """Returns the opcodes of the instructions, each once."""
+        return [OPCODES[number] for number in np.flatnonzero(self.op_counts())]
 
     def to_text(self, *, metadata: bool = False) -> str:
         """Returns the HLO text with all constants in full; ``Module.from_text`` reads it back.

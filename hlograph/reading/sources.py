@@ -40,6 +40,7 @@ _COMMENTS = re.compile(rb"(?:\s+|//[^\n]*\n|/\*.*?\*/)*", re.DOTALL)
 _MLIR_START = re.compile(rb"(?:builtin\.)?module\b|func\.func\b|#\w+\s*=|#loc|\"builtin\.module\"")
 _SNIFFED_BYTES = 4096
 _LONGEST_SHOWN_PATH = 200
+_HINT = " (a str without a line break or brace is taken as a path)"
 
 _ACCEPTED = (
     "HLO text, a serialized HloModuleProto, a path or URL of either (also .gz or .zst), StableHLO "
@@ -72,18 +73,15 @@ def read_source(source: object) -> tuple[Kind, bytes]:
             HLO itself are left to XLA's parser.
         ImportError: The source is StableHLO and jaxlib is not installed.
     """
+    if isinstance(source, str) and (not source or source.isspace()):
+        raise HloParseError(f"expected {_ACCEPTED}; got an empty str")
+    if (path := file_of(source)) is not None:
+        return _read_file(path, _HINT if isinstance(source, str) and not is_url(source) else "")
     if isinstance(source, str):
-        if not source or source.isspace():
-            raise HloParseError(f"expected {_ACCEPTED}; got an empty str")
-        if file_of(source) is None:
-            return _read_bytes(source.encode("utf-8", "surrogateescape"), "the given text")
+        return _read_bytes(source.encode("utf-8", "surrogateescape"), "the given text")
     if isinstance(source, bytes | bytearray | memoryview):
         return _read_bytes(bytes(source), "the given data")
-    path = file_of(source)
-    if path is None:
-        return _read_object(source)
-    is_word = isinstance(source, str) and not is_url(source)
-    return _read_file(path, " (a str without a line break or brace is taken as a path)" * is_word)
+    return _read_object(source)
 
 
 def _read_file(path: str, hint: str) -> tuple[Kind, bytes]:

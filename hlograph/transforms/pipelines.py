@@ -195,7 +195,7 @@ pipelines = Pipelines(
 """The reference pipelines by name."""
 
 
-def pass_or_pipeline(name: str) -> Pass | Pipeline:
+def by_name(name: str) -> Pass | Pipeline:
     """Returns the pass or the pipeline of a name.
 
     Raises:

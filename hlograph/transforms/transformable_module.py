@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlograph.inspection.module_view import ModuleView, Snapshot
-from hlograph.transforms.pipelines import Pipeline
-from hlograph.transforms.pipelines import pass_or_pipeline as named
+from hlograph.transforms.pipelines import Pipeline, by_name
 from hlograph.transforms.registry import Pass
 from hlograph.transforms.rewriting import (
     Place,
@@ -56,11 +55,11 @@ class TransformableModule(ModuleView):
         # would lose what another thread did to the old handle in the meantime.
         self._lock = threading.Lock()
 
-    def run(self, entry: Pass | Pipeline | str) -> bool:
+    def run(self, pass_or_pipeline: Pass | Pipeline | str) -> bool:
         """Runs one pass, or a pipeline, on the module.
 
         Args:
-            entry: An entry of ``hlograph.passes``, a pipeline of
+            pass_or_pipeline: An entry of ``hlograph.passes``, a pipeline of
                 ``hlograph.pipelines``, or the name of one of them.
 
         Returns:
@@ -72,15 +71,17 @@ class TransformableModule(ModuleView):
             UnknownNameError: No pass or pipeline has that name.
             TypeError: The argument is of another type.
         """
-        chosen = named(entry) if isinstance(entry, str) else entry
-        if not isinstance(chosen, Pass | Pipeline):
+        if isinstance(pass_or_pipeline, str):
+            pass_or_pipeline = by_name(pass_or_pipeline)
+        if not isinstance(pass_or_pipeline, Pass | Pipeline):
             raise TypeError(
-                f"expected a pass, a pipeline or its name, got {type(chosen).__qualname__}"
+                "expected a pass, a pipeline or its name, got "
+                f"{type(pass_or_pipeline).__qualname__}"
             )
         with self._lock:
-            if isinstance(chosen, Pipeline):
-                return self._run_pipeline(chosen)
-            return self._native.run(chosen._native)
+            if isinstance(pass_or_pipeline, Pipeline):
+                return self._run_pipeline(pass_or_pipeline)
+            return self._native.run(pass_or_pipeline._native)
 
     def run_with_snapshot(self, entry: Pass) -> PassRun:
         """Runs one pass and returns a snapshot of the module if its state changed.

@@ -6,10 +6,7 @@ import json
 from dataclasses import replace
 from functools import cached_property, lru_cache
 
-import numpy as np
-
 from hlograph.errors import HloError
-from hlograph.graph.vocabulary import OPCODES
 from hlograph.module import Module
 from hlograph.plans import Numerics, Plan
 from hlograph.plans.optimized import optimized_module
@@ -67,8 +64,7 @@ class Versions:
     @cached_property
     def opcodes(self) -> list[str]:
         """The opcodes of the program."""
-        counts = self.program.module().op_counts()
-        return [OPCODES[number] for number in np.flatnonzero(counts)]
+        return self.program.module().opcodes()
 
     @property
     def rules(self) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ import sys
 sys.path[:0] = {path!r}
 import gymnasium, hlograph.envs
 from hlograph.experiments.policies.shipped import available
-from hlograph.experiments.search.tuning.deciding import POLICY, shipped
+from hlograph.experiments.policies.shipped import checkpoint_location
 from hlograph.experiments.search.tuning.episodes import PlayedPolicy
 from hlograph.optimization.methods import methods
 from hlograph.programs import Program
@@ -90,7 +90,7 @@ ENTRY e {{
 module = hlograph.Module.read(text)
 env = gymnasium.make("hlograph/Tuning-v0", benchmarks=[module])
 assert type(env.unwrapped).__module__ == "hlograph.envs.tuning"
-plan = PlayedPolicy(Program.of(module), "close", shipped(POLICY)).decided(0).plan
+plan = PlayedPolicy(Program.of(module), "close", checkpoint_location("tuning")).decided(0).plan
 print(plan.fingerprint == Program.of(module).fingerprint, *methods(["policy"]))
 print(*available())
 print(*sorted({packages!r} & set(sys.modules)))

@@ -207,27 +207,6 @@ def test_actions_that_do_not_exist_are_named(name):
     assert env.trajectory.passes == ()
 
 
-def test_the_path_that_was_given_names_a_file(tmp_path, monkeypatch):
-    (tmp_path / "step.hlo").write_text(TINY)
-    monkeypatch.chdir(tmp_path)
-    env = PassOrderingEnv(["step.hlo"])
-    _, info = env.reset(options={"benchmark": "step.hlo"})
-    assert info["benchmark"] == str(tmp_path / "step.hlo")
-
-
-@pytest.mark.parametrize(
-    ("given", "error", "words"),
-    [
-        (TINY, ValueError, "Module.from_text"),
-        ([object()], TypeError, "expected a name of the corpus"),
-        (3, TypeError, "got int"),
-    ],
-)
-def test_what_is_no_benchmark(given, error, words):
-    with pytest.raises(error, match=words):
-        PassOrderingEnv(given)
-
-
 def test_one_name_is_as_good_as_a_list_of_one():
     one = PassOrderingEnv(Module.from_text(TINY), actions="cse")
     assert [each.name for each in one.passes] == ["cse"]

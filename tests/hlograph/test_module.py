@@ -30,6 +30,11 @@ def test_counts_by_hand(module):
     assert module.op_counts().dtype == np.int64
 
 
+def test_opcodes_are_those_with_a_count(module):
+    counts = dict(zip(hlograph.OPCODES, module.op_counts(), strict=True))
+    assert module.opcodes() == [opcode for opcode, count in counts.items() if count]
+
+
 def test_passes_change_what_they_should(module):
     assert module.run("dce")
     assert module.op_count == 7

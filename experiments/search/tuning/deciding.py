@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from experiments.policies.shipped import FOLDER, file_name
+from experiments.policies.shipped import checkpoint_location
 from hlograph.errors import HloError, WorkerLostError
 from hlograph.isolation import Limits, OneWorker
 from hlograph.measuring.trial import Outcome
@@ -38,16 +38,6 @@ _MOST_KNOWN = 16
 How = Literal["policy", "greedy"]
 
 
-def shipped(kind: str, seed: int = 0) -> Location:
-    """Returns the location of a policy that comes with the project.
-
-    Args:
-        kind: ``POLICY`` or ``OP_COUNTS``.
-        seed: Seed of its training.
-    """
-    return FOLDER / file_name(kind, seed)
-
-
 class Decisions:
     """Decisions of a greedy episode, then those of sampled ones.
 
@@ -70,7 +60,9 @@ class Decisions:
         checkpoint: Location | None = None,
         seconds: float | None = _EPISODE_SECONDS,
     ) -> None:
-        make = _MakeDecider(program, numerics, how, checkpoint or shipped(POLICY), seconds)
+        make = _MakeDecider(
+            program, numerics, how, checkpoint or checkpoint_location(POLICY), seconds
+        )
         self._how = how
         self._worker = OneWorker(make, Limits(seconds=_SECONDS, memory=_MEMORY), _PRELOADED)
         self._episodes, self._lost = 0, False
@@ -178,11 +170,12 @@ def playing(name: str, kind: str) -> MakeMethod:
 
     Args:
         name: Name of the method in reports.
-        kind: See ``shipped``.
+        kind: ``POLICY`` or ``OP_COUNTS``.
     """
 
     def make(program: Program, numerics: Numerics, seed: int = 0) -> Method:
-        return DecidingMethod(name, Decisions(program, numerics, "policy", shipped(kind, seed)))
+        checkpoint = checkpoint_location(f"{kind}-seed{seed}")
+        return DecidingMethod(name, Decisions(program, numerics, "policy", checkpoint))
 
     return make
 

@@ -6,9 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import numpy as np
-
-from hlograph.graph.vocabulary import OPCODES
 from hlograph.measuring.trial import Outcome
 from hlograph.optimization.methods.protocol import COLD, Method
 from hlograph.plans import Numerics, Plan
@@ -107,7 +104,7 @@ class FlagSets:
         self._program = program
         self._numerics: Numerics = numerics
         module = program.module()
-        present = {OPCODES[number] for number in np.flatnonzero(module.op_counts())}
+        present = frozenset(module.opcodes())
         self._waiting = [
             one
             for one in FLAG_SETS

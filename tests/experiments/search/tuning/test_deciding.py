@@ -4,6 +4,7 @@ from threading import Event
 
 import pytest
 
+from experiments.policies import shipped
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.checkpoint_files import CheckpointFiles
 from experiments.policies.kinds import policy_kind
@@ -14,7 +15,6 @@ from experiments.search.tuning.deciding import (
     DecidingMethod,
     DecidingSearcher,
     Decisions,
-    shipped,
 )
 from experiments.search.tuning.episodes import Decided, PlayedPolicy, descended
 from experiments.search.tuning.searchers import register_all
@@ -74,7 +74,7 @@ def test_the_seed_of_a_method_is_that_of_its_policy(name, kind, program, monkeyp
     for seed in (0, 2):
         (make,) = Rules(1.0, methods=[name], seed=seed).makers().values()
         assert make(program, "close") == name
-    assert played == [shipped(kind, 0), shipped(kind, 2)]
+    assert played == [shipped.FOLDER / shipped.file_name(kind, seed) for seed in (0, 2)]
     assert played[0].exists()
 
 
