@@ -19,6 +19,7 @@ from hlograph.isolation.worker_process import MakeWorker, serve
 
 _GRACE = 2.0  # seconds in which an idle worker has to end by itself
 _OUTPUT_SHOWN = 2000
+_QUIET_END = "hlograph.isolation.quiet_end"
 
 
 class Slot:
@@ -212,7 +213,7 @@ class Slot:
 
 def preload(modules: Sequence[str]) -> None:
     """Makes new workers start with modules already imported, unless a worker has started before."""
-    get_context("forkserver").set_forkserver_preload(list(modules))
+    get_context("forkserver").set_forkserver_preload([_QUIET_END, *modules])
 
 
 def start_server(modules: Sequence[str]) -> None:
