@@ -273,6 +273,9 @@ class TuningTrainConfig(CandidateTrainConfig, ComparedTrainConfig):
     """Encoder of the policy on op counts."""
     budget: float = 2.0
     """Seconds in which each plan is measured beside the default."""
+    returns: Literal["predicted", "measured"] = "predicted"
+    """What the rewards of an episode sum to: the drop of the predicted time, or, with the last
+    decision, that of the measured one. To measure takes about a minute an iteration."""
     measure_validation: bool = True
     """True if the plans on validation benchmarks are measured, and the policy is kept whose plans
     are fastest. The same seed may then keep another policy. Otherwise predicted times choose."""

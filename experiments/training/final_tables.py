@@ -9,7 +9,7 @@ from experiments.outcomes.evaluation import Measure, Outcome
 from experiments.outcomes.results import Result, save, table_text
 from experiments.policies.kind import PolicyKind
 from experiments.training.loop import Judgement, Splits
-from experiments.workers.task_runner import TaskRunner
+from experiments.workers.task_runner import Iteration, TaskRunner
 from hlograph.errors import HloError
 
 
@@ -30,6 +30,19 @@ class FinalTable(ABC):
         Returns:
             The benchmarks without those that cannot be measured.
         """
+
+    def correct(self, iteration: Iteration, runner: TaskRunner) -> Mapping[str, float]:
+        """Adds to the rewards of an iteration what the environments could not measure.
+
+        Args:
+            iteration: Experience of an iteration; its rewards may be changed.
+            runner: Runs the tasks.
+
+        Returns:
+            Figures for the log, by tag. Here nothing is added, and there are none.
+        """
+        del iteration, runner
+        return {}
 
     def judge(self, outcomes: Sequence[Outcome], runner: TaskRunner) -> Judgement | None:
         """Measures results on the validation benchmarks, to choose the policy to keep.

@@ -32,7 +32,7 @@ class IterationReport:
     worker_seconds: Mapping[str, float]
     """Seconds by section (pass, featurisation, inference), added up over the workers."""
     rollout_seconds: float
-    """Wall time while the workers played."""
+    """Wall time while the workers played, and measured what was played."""
     update_seconds: float
     """Wall time while the policy learned."""
     lost_workers: Mapping[str, int]
@@ -106,8 +106,8 @@ class TrainingLog:
         self._speedup(outcomes, "validation", steps)
         return ratios
 
-    def judgement(self, scalars: Mapping[str, float], steps: int) -> None:
-        """Writes measurements of results on the validation benchmarks."""
+    def measurements(self, scalars: Mapping[str, float], steps: int) -> None:
+        """Writes measurements that were made while training."""
         self._write(scalars, steps)
 
     def test(self, outcomes: Sequence[Outcome], steps: int, settings: Mapping[str, Any]) -> None:

@@ -21,7 +21,7 @@ from experiments.training.log import IterationReport, TrainingLog, flat_settings
 from experiments.training.recorded_steps import RecordedSteps
 from experiments.training.teachers import TEACHERS
 from experiments.workers.progress import phase_bar
-from experiments.workers.task_runner import TaskRunner
+from experiments.workers.task_runner import Iteration, TaskRunner
 from hlograph.errors import HloError
 from models.cloning import clone_behaviour
 from models.config import CloningConfig
@@ -50,8 +50,13 @@ class Judgement(NamedTuple):
     """Figures for the log, by tag."""
 
 
-Judge = Callable[[Sequence[Outcome]], Judgement | None]
-"""Measures results on the validation benchmarks; None if it measures nothing."""
+class Hooks(NamedTuple):
+    """Measurements while training; each has None for nothing to measure."""
+
+    correct: Callable[[Iteration], Mapping[str, float]] | None = None
+    """Changes the rewards of an iteration, and returns figures for the log, by tag."""
+    judge: Callable[[Sequence[Outcome]], Judgement | None] | None = None
+    """Measures results on the validation benchmarks, in place of the kind's score."""
 
 
 class Training:
@@ -63,7 +68,7 @@ class Training:
         splits: The benchmarks.
         measure: Quantity by which logs compare results with references.
         runner: Runs the tasks of the workers.
-        judge: Measures results on the validation benchmarks, in place of the kind's score.
+        hooks: Measurements while training.
         start: Checkpoint whose policy is trained further, if it is of this kind.
 
     Raises:
@@ -79,11 +84,11 @@ class Training:
         splits: Splits,
         measure: Measure,
         runner: TaskRunner,
-        judge: Judge | None = None,
+        hooks: Hooks = Hooks(),  # noqa: B008 (a constant)
         start: Checkpoint | None = None,
     ) -> None:
         self._kind, self._config, self._runner = kind, kind.config, runner
-        self._splits, self._judge = splits, judge
+        self._splits, self._hooks = splits, hooks
         self._imitated: int | None = None
         self._best: Best | None = None
         self._ppo = PPO(kind.new_policy(), kind.ppo, self._config.threads)
@@ -194,6 +199,7 @@ class Training:
         seed = [self._config.seed, self._iteration]
         policy = self._ppo.policy
         collected = self._runner.collect(self._kind.name, policy, self._splits.train, seed)
+        figures = self._hooks.correct(collected) if self._hooks.correct else {}
         rollout_seconds = time.perf_counter() - start
         update_seed = int(np.random.SeedSequence([*seed, 1]).generate_state(1)[0])
         update = self._ppo.update(
@@ -204,6 +210,7 @@ class Training:
         rollout = collected.rollout
         self._iteration += 1
         self._steps += rollout.action.numel()
+        self._log.measurements(figures, self._steps)
         return self._log.iteration(
             IterationReport(
                 steps=self._steps,
@@ -239,9 +246,9 @@ class Training:
         outcomes = self._runner.play(name, policy, self._splits.validation, what)
         ratios = self._log.validation(outcomes, self._steps)
         value = self._kind.score(outcomes, list(ratios.values()))
-        judged = self._judge(outcomes) if self._judge else None
+        judged = self._hooks.judge(outcomes) if self._hooks.judge else None
         if judged is not None:
-            self._log.judgement(judged.scalars, self._steps)
+            self._log.measurements(judged.scalars, self._steps)
             value = judged.score
         if math.isnan(value):
             return

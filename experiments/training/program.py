@@ -116,7 +116,7 @@ def _train_and_compare(
     # These import torch, the engine and the environments: seconds that --help does not have.
     from experiments.policies.kinds import policy_kind
     from experiments.training.log import write_text
-    from experiments.training.loop import Training
+    from experiments.training.loop import Hooks, Training
     from experiments.workers.pools import pool_of
     from experiments.workers.task_runner import TaskRunner
     from experiments.workers.worker import make_rollout_worker
@@ -125,21 +125,21 @@ def _train_and_compare(
     if start is not None:
         config = config.with_choices(start.choices)
     kinds = [policy_kind(name, config) for name in config.kinds]
-    table = _table(kinds)
+    table = _table(kinds, folder)
     with pool_of(config, make_worker or make_rollout_worker) as pool:
         runner = TaskRunner(config, pool, folder)
         splits = table.prepare(splits, runner)
         sizes = f"{len(splits.train)} benchmarks to train on, {len(splits.test)} held out"
         print(f"{sizes}; run in {folder}")
         outcomes: dict[str, list[Outcome]] = {}
+        hooks = Hooks(partial(table.correct, runner=runner), partial(table.judge, runner=runner))
         for kind in kinds:
             if kind.name in given:
                 what = f"{kind.name}: test"
                 outcomes[kind.name] = runner.play(kind.name, given[kind.name], splits.test, what)
             else:
-                judge = partial(table.judge, runner=runner)
                 training = Training(
-                    kind, folder / kind.name, splits, table.measure, runner, judge, start
+                    kind, folder / kind.name, splits, table.measure, runner, hooks, start
                 )
                 outcomes[kind.name] = training.run()
         text = table.finish(outcomes, runner, folder)
@@ -187,7 +187,7 @@ def _start(config: TrainConfig) -> "Checkpoint | None":
     return found
 
 
-def _table(kinds: "Sequence[PolicyKind]") -> "FinalTable":
+def _table(kinds: "Sequence[PolicyKind]", folder: Path) -> "FinalTable":
     """Returns the final table of a run."""
     from experiments.training.final_tables import OpCountTable
     from experiments.training.kernel_table import KernelTable
@@ -197,7 +197,7 @@ def _table(kinds: "Sequence[PolicyKind]") -> "FinalTable":
         case "kernels":
             return KernelTable()
         case "times":
-            return TimeTable(kinds)
+            return TimeTable(kinds, folder)
         case "op counts":
             return OpCountTable(kinds)
 

@@ -13,9 +13,10 @@ from experiments.policies.config import TuningTrainConfig
 from experiments.policies.kind import PolicyKind
 from experiments.training.final_tables import FinalTable, without
 from experiments.training.loop import Judgement, Splits
-from experiments.workers.task_runner import TaskRunner
-from experiments.workers.tuning_tasks import DEFAULT, MeasuredPlan, MeasurePlan, PredictTimes
-from hlograph.errors import WorkerLostError
+from experiments.training.measured_plans import MeasuredPlans
+from experiments.training.measured_returns import end_in_measurements
+from experiments.workers.task_runner import Iteration, TaskRunner
+from experiments.workers.tuning_tasks import DEFAULT, MeasuredPlan, PredictTimes
 from hlograph.measuring.worker import UNCHANGED
 from hlograph.storage.atomic_write import write_text_atomically
 from hlograph.storage.checked_file import write_checked_json
@@ -29,11 +30,15 @@ class TimeTable(FinalTable):
 
     Args:
         kinds: Kinds of policy that are trained.
+        folder: Folder of the run.
+
+    Raises:
+        DamagedFileError: The file with the measurements of the run so far is damaged.
     """
 
-    def __init__(self, kinds: Sequence[PolicyKind]) -> None:
+    def __init__(self, kinds: Sequence[PolicyKind], folder: Path) -> None:
         self._labels = {kind.name: kind.label for kind in kinds}
-        self._measured: dict[Decisions, MeasuredPlan] = {}
+        self._plans = MeasuredPlans(folder)
 
     def prepare(self, splits: Splits, runner: TaskRunner) -> Splits:
         """See ``FinalTable.prepare``. Leaves out what jaxlib does not compile."""
@@ -50,13 +55,21 @@ class TimeTable(FinalTable):
         self.measure = Measure("predicted_time", times)
         return without(splits, times)
 
+    def correct(self, iteration: Iteration, runner: TaskRunner) -> Mapping[str, float]:
+        """See ``FinalTable.correct``. Measures the plans, if the settings say so."""
+        config = runner.config
+        assert isinstance(config, TuningTrainConfig)
+        if config.returns == "predicted":
+            return {}
+        return end_in_measurements(iteration, self._plans, runner)
+
     def judge(self, outcomes: Sequence[Outcome], runner: TaskRunner) -> Judgement | None:
         """See ``FinalTable.judge``. Measures the plans, unless the settings say otherwise."""
         config = runner.config
         assert isinstance(config, TuningTrainConfig)
         if not config.measure_validation:
             return None
-        measured = self._times(outcomes, runner)
+        measured = self._plans.of(outcomes, runner)
         timed = [
             (one.ratio, _predicted(outcome, self.measure))
             for outcome, one in zip(outcomes, measured, strict=True)
@@ -75,10 +88,10 @@ class TimeTable(FinalTable):
         self, outcomes: Mapping[str, Sequence[Outcome]], runner: TaskRunner, folder: Path
     ) -> str:
         """See ``FinalTable.finish``."""
-        self._times([one for several in outcomes.values() for one in several], runner)
+        self._plans.of((one for several in outcomes.values() for one in several), runner)
         content, texts = [], []
         for name, several in outcomes.items():
-            times = self._times(several, runner)
+            times = self._plans.of(several, runner)
             texts.append(f"{self._labels[name]}\n\n{table_text(several, times, self.measure)}")
             content += [
                 {"policy": name, "benchmark": outcome.benchmark, "decisions": list(outcome.passes)}
@@ -89,25 +102,6 @@ class TimeTable(FinalTable):
         text = "\n\n".join(texts)
         write_text_atomically(folder / "table.txt", text + "\n")
         return text
-
-    def _times(self, outcomes: Sequence[Outcome], runner: TaskRunner) -> list[MeasuredPlan]:
-        """Measures the plans of outcomes; plans that were found before are measured once."""
-        new = {_decisions(one): one for one in outcomes if _decisions(one) not in self._measured}
-        what = "measuring the plans"
-        tasks = [MeasurePlan(outcome=outcome) for outcome in new.values()]
-        found = runner.run(tasks, what, give_up=True, progress=what) if tasks else []
-        for key, one in zip(new, found, strict=True):
-            lost = isinstance(one, WorkerLostError)
-            self._measured[key] = MeasuredPlan.lost(str(one)) if lost else one
-        return [self._measured[_decisions(outcome)] for outcome in outcomes]
-
-
-Decisions = tuple[str, tuple[str, ...]]
-"""A benchmark, and the decisions on it."""
-
-
-def _decisions(outcome: Outcome) -> Decisions:
-    return outcome.benchmark, tuple(outcome.passes)
 
 
 def _predicted(outcome: Outcome, measure: Measure) -> float:

@@ -1,7 +1,7 @@
 """Collects one iteration of experience from environments in lockstep."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -22,8 +22,14 @@ class Episode:
     benchmark: str
     start_op_count: int
     op_count: int
+    env: int
+    """Number of its environment: its column in the rollout."""
     reward: float = 0.0
     steps: int = 0
+    changes: list[str] = field(default_factory=list)
+    """Names of the steps that changed the module."""
+    last: int = 0
+    """Row of its last step in the rollout."""
 
 
 @dataclass
@@ -37,9 +43,14 @@ class RolloutStats:
     errors: int = 0
     """Number of steps that XLA refused."""
 
-    def add(self, other: "RolloutStats") -> None:
-        """Adds the statistics of another part of the same iteration."""
-        self.episodes += other.episodes
+    def add(self, other: "RolloutStats", first: int) -> None:
+        """Adds the statistics of another part of the same iteration.
+
+        Args:
+            other: The statistics.
+            first: Number of the first environment of that part.
+        """
+        self.episodes += [replace(each, env=first + each.env) for each in other.episodes]
         self.unchanged += other.unchanged
         self.errors += other.errors
 
@@ -151,7 +162,7 @@ class _Iteration:
             begun = self._envs.reset(benchmarks)
         for n, (state, info) in begun.items():
             self._states[n] = state
-            self._episodes[n] = Episode(benchmarks[n], info["size"], info["size"])
+            self._episodes[n] = Episode(benchmarks[n], info["size"], info["size"], n)
 
     def _judge(self, states: Iterable[State]) -> tuple[dict[str, Tensor], Tensor]:
         """Returns state, context, mask and value of a row, and log-probabilities [N, A]."""
@@ -196,7 +207,10 @@ class _Iteration:
         episode.op_count = info["size"]
         episode.steps += 1
         if info["step_name"] != STOP:
+            if info["changed"]:
+                episode.changes.append(info["step_name"])
             self.stats.unchanged += not info["changed"]
             self.stats.errors += info["error"] is not None
         if transition.terminated or transition.truncated:
+            episode.last = len(self._rows) - 1
             self.stats.episodes.append(episode)

@@ -279,7 +279,9 @@ def _joined(parts: Sequence[Collected]) -> Iteration:
     """Joins the parts of one iteration in the order of its tasks."""
     stats = RolloutStats()
     seconds: Counter[str] = Counter()
+    first = 0
     for part in parts:
-        stats.add(part.stats)
+        stats.add(part.stats, first)
+        first += part.rollout.reward.shape[1]
         seconds.update(part.seconds)
     return Iteration(merged([part.rollout for part in parts]), stats, dict(seconds))

@@ -75,6 +75,15 @@ class MeasuredPlan(NamedTuple):
         """Returns the fields as a JSON object."""
         return {**self._asdict(), "plan": self.plan.to_json()}
 
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "MeasuredPlan":
+        """Returns the result that ``to_json`` wrote.
+
+        Raises:
+            PlanError: The plan is of another version.
+        """
+        return cls(**{**content, "plan": Plan.from_json(content["plan"])})
+
 
 @dataclass(frozen=True)
 class MeasurePlan(Task):

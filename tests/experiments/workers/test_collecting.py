@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.workers.collecting import Deck, collect
+from experiments.workers.collecting import Deck, RolloutStats, collect
 from experiments.workers.lockstep import lockstep
 from experiments.workers.stopwatch import Stopwatch
 from models.op_count_mlp import CountVectors
@@ -91,8 +91,24 @@ def test_books_of_episodes(play):
         assert episode.start_op_count == int(episode.benchmark)
         assert episode.reward == episode.start_op_count - episode.op_count
         assert 1 <= episode.steps <= 6
+        assert len(episode.changes) == episode.reward
+        rows = slice(episode.last + 1 - episode.steps, episode.last + 1)
+        assert rollout.reward[rows, episode.env].sum() == episode.reward
+        assert _ended(rollout)[rows, episode.env].tolist() == [False] * (episode.steps - 1) + [True]
     stops = int((rollout.action == 2).sum())
     assert stats.unchanged == rollout.action.numel() - stops - int(rollout.reward.sum())
+
+
+def test_books_of_parts_of_an_iteration(play):
+    parts = [play(num_envs=size, seed=size)[1] for size in (3, 2)]
+    both = RolloutStats()
+    both.add(parts[0], 0)
+    both.add(parts[1], 3)
+    assert [e.env for e in both.episodes] == [
+        *(e.env for e in parts[0].episodes),
+        *(3 + e.env for e in parts[1].episodes),
+    ]
+    assert both.unchanged == sum(part.unchanged for part in parts)
 
 
 def test_rollouts_side_by_side(play):
