@@ -73,11 +73,12 @@ def optimize(
     """
     jit = None if is_lowered(function) else jitted(function)
     lowering: Any = function if jit is None else jit.lower(*args, **kwargs)
+    program = Program.of(lowering)
     inputs = None
     if jit is not None or args or kwargs:
         check_arguments(lowering, args, kwargs)
         inputs = inputs_of(lowering, args, kwargs)
-    job = Job(Program.of(lowering), inputs, numerics)
+    job = Job(program, inputs, numerics)
 
     def compile_plan(plan: Plan) -> Callable[..., Any] | None:
         return None if plan.is_empty and jit is not None else compile_lowered(lowering, plan)

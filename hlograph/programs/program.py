@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from hlograph.errors import HloError
@@ -46,10 +48,11 @@ class Program:
 
         Raises:
             HloParseError: The source holds no HLO module.
-            ProgramError: The program is for several devices.
+            ProgramError: The program is for several devices, or jaxlib is too old.
         """
         if type(source).__name__ == "Lowered" and type(source).__module__.startswith("jax"):
             return cls.of_lowered(source)
+        _check_jaxlib()
         module = source if isinstance(source, Module) else Module.read(source)
         return cls(module.name, "hlo", module.to_proto())
 
@@ -58,8 +61,10 @@ class Program:
         """Returns the program of a ``jax.stages.Lowered``.
 
         Raises:
-            ProgramError: The program is for several devices, or calls back into Python.
+            ProgramError: The program is for several devices, or calls back into Python; or jaxlib
+                is too old.
         """
+        _check_jaxlib()
         module = lowered.compiler_ir("stablehlo")
         arguments = lowered._lowering.compile_args
         if arguments["num_devices"] != 1:
@@ -114,6 +119,18 @@ class Program:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+
+
+def _check_jaxlib() -> None:
+    # What is private in jaxlib differs between versions; this module is the newest that is used.
+    try:
+        importlib.import_module("jaxlib._hlo")
+    except ImportError as error:
+        raise ProgramError(
+            "plans, hlograph.optimize and kernel times need jaxlib 0.10.2, and "
+            f"{version('jaxlib')} is installed: pip install 'jax>=0.10.2,<0.11'. Graphs, modules "
+            "and passes work with jax from 0.6.2 on"
+        ) from error
 
 
 def to_stablehlo(proto: bytes) -> bytes:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import pickle
+import sys
 
 import jax
 import jax.numpy as jnp
 import pytest
 
-from hlograph import HloError, Module
+from hlograph import HloError, Module, parse
 from hlograph.plans import compile_program
 from hlograph.programs import Program
+from hlograph.programs.program import ProgramError
 from tests.hlograph.plans import functions as f
 from tests.tiny_module import TINY
 
@@ -46,3 +48,15 @@ def test_a_function_that_calls_back_is_refused() -> None:
 
     with pytest.raises(HloError, match="callbacks"):
         Program.of(jax.jit(function).lower(jnp.ones(3)))
+
+
+def test_an_older_jaxlib_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    lowered = jax.jit(f.step).lower(*f.step_arguments())
+    monkeypatch.setitem(sys.modules, "jaxlib._hlo", None)  # importing it raises ImportError
+    with pytest.raises(
+        ProgramError, match=r"need jaxlib 0\.10\.2, and .* is installed: pip install"
+    ):
+        Program.of(lowered)
+    with pytest.raises(ProgramError, match="jaxlib"):
+        Program.of(Module.from_text(TINY))
+    assert parse(lowered).num_nodes > 0
