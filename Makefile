@@ -1,3 +1,4 @@
+# make install set up and build, nothing more
 # make train   set up, build, and run the main job on the shipped corpus
 # make test    set up, build, and run the test suite
 # make check   lint, format, types, import directions
@@ -25,7 +26,9 @@ BUILT := $(VENV)/.built
 
 EXPERIMENTS := figure2 figure3 figure4 runtime search ablations generalisation rewriting win
 
-.PHONY: train test check docs explorer wheel sdist results format stub clean
+.PHONY: install train test check docs explorer wheel sdist results format stub clean
+
+install: $(BUILT)
 
 train: $(BUILT)
 	$(BIN)/python -m experiments.train_gnn $(ARGS)

@@ -56,7 +56,7 @@ class Optimize(SourceCommand):
     methods: Annotated[
         tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")
     ] = ()
-    """Names of the methods that propose plans; all by default."""
+    """Names of the methods that propose plans; by default all but policy and decisions-greedy."""
     measure_again: Flag = False
     """Search again although the store has a plan, without earlier measurements."""
     search_further: Flag = False
