@@ -20,6 +20,7 @@ from experiments.report import (
     win,
 )
 from experiments.report.section import Chapter, Section, Summary
+from experiments.report.training_seeds import together
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Kind:
     question: str
     sections: Callable[[Study], list[Section]]
     summary: Callable[[Study], Summary] = summary.of_counts
+    joins_training_seeds: bool = False
+    """True to show policies that differ in the seed of their training as one method."""
 
 
 KINDS = {
@@ -63,6 +66,7 @@ KINDS = {
         "in the same time?",
         search.sections,
         search.summary,
+        joins_training_seeds=True,
     ),
     "ablations": Kind(
         "Ablations",
@@ -111,6 +115,7 @@ def chapters(studies: Sequence[tuple[str, Study]]) -> list[Chapter]:
         seen[key] += 1
         if seen[key] > 1:
             key += f"-{seen[key]}"
+        shown = together(study) if kind.joins_training_seeds else study
         title = f"{kind.title} ({study.preset})"
         if title in (chapter.title for chapter in found):
             title += f": {key}"
@@ -119,10 +124,10 @@ def chapters(studies: Sequence[tuple[str, Study]]) -> list[Chapter]:
                 key,
                 title,
                 kind.question,
-                kind.summary(study),
+                kind.summary(shown),
                 made_with(study),
                 study.notes,
-                kind.sections(study),
+                kind.sections(shown),
             )
         )
     return found

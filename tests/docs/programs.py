@@ -202,6 +202,7 @@ OTHER = {
     "export": "of the shell",
     "python3.11 -m venv": "of Python",
     "ray": "of the package ray",
+    "source .venv/bin/activate": "of the shell",
     "tensorboard": "of the package tensorboard",
 }
 """Commands that are not the project's, by how they begin; they are not checked."""
