@@ -84,7 +84,7 @@ class Report:
             f"  tried {len(plans)} plans in {self.seconds:.0f} s, {len(plans - timed)} of them "
             f"without a time{earlier}; those measured again in fresh processes come first:"
         ]
-        ranked = sorted(self.outcomes, key=lambda outcome: (-outcome.thorough, -outcome.ratio))
+        ranked = self._ranked()
         for outcome in ranked[:_ROWS]:
             found = outcome.measured
             speed = (
@@ -96,6 +96,14 @@ class Report:
         if len(ranked) > _ROWS:
             lines.append(f"  and {len(ranked) - _ROWS} slower ones")
         return lines
+
+    def _ranked(self) -> list[Outcome]:
+        """Returns finals, then each plan that was screened, once; the fastest first."""
+        found: dict[str | int, Outcome] = {}
+        for number, outcome in enumerate(self.outcomes):
+            # Methods come to one plan in several ways; its measurement is that of the first.
+            found.setdefault(number if outcome.thorough else outcome.plan.digest, outcome)
+        return sorted(found.values(), key=lambda one: (-one.thorough, -one.ratio))
 
     def to_json(self) -> str:
         """Returns the report as indented JSON."""
