@@ -1,5 +1,6 @@
 """Code shared by experiments that play the policies of checkpoints."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import cycle
@@ -70,6 +71,9 @@ def opened(config: CheckpointsConfig) -> "list[Checkpoint]":
     return [checkpoint for _, checkpoint in found.values()]
 
 
+_TRAINING_SEED = re.compile(r" \(training seed \d+\)")
+
+
 def labelled(given: Sequence[str]) -> "dict[str, tuple[str, Checkpoint]]":
     """Returns checkpoints as given, by a name for tables that no two of them share.
 
@@ -93,6 +97,11 @@ def labelled(given: Sequence[str]) -> "dict[str, tuple[str, Checkpoint]]":
             label, number = f"{kind} (training seed {seed}{suffix})", number + 1
         found[label] = name, checkpoint
     return found
+
+
+def without_training_seed(name: str) -> str:
+    """Returns a name of ``labelled``, or of a method with it, without the seed of the training."""
+    return _TRAINING_SEED.sub("", name)
 
 
 def play_greedily_or_best(samples: int) -> "Play":

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from experiments.outcomes.evaluation import Outcome
+from experiments.outcomes.metrics import geometric_mean
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.tuning_tasks import MeasuredPlan, MeasurePlan
 from hlograph.errors import WorkerLostError
@@ -62,6 +63,21 @@ class MeasuredPlans:
             self._known[_decisions(outcome)] = MeasuredPlan.lost(str(one)) if lost else one
         content = [[*key, one.to_json()] for key, one in self._known.items()]
         write_checked_json(self._path, _KIND, _VERSION, {"plans": content})
+
+
+def measured_scalars(
+    tag: str, measured: Sequence[float], predicted: Sequence[float]
+) -> dict[str, float]:
+    """Returns figures for the log: what plans came to, and how far predictions are off.
+
+    Args:
+        tag: Part of the log.
+        measured: Measured ratios of the default's time over the plans'.
+        predicted: The predicted ones.
+    """
+    plans = geometric_mean(measured)
+    off = geometric_mean(predicted) / plans
+    return {f"{tag}/plans": plans, f"{tag}/predicted_over_measured": off}
 
 
 def _decisions(outcome: Outcome) -> Decisions:

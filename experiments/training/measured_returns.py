@@ -1,17 +1,14 @@
 """Rewards that end in what was measured."""
 
 import math
-from collections.abc import Sequence
 
+from envs.rewards import LogDrop
 from experiments.outcomes.evaluation import Outcome
-from experiments.outcomes.metrics import geometric_mean
-from experiments.training.measured_plans import MeasuredPlans
+from experiments.training.measured_plans import MeasuredPlans, measured_scalars
 from experiments.workers.collecting import Episode
 from experiments.workers.task_runner import Iteration, TaskRunner
 
-SCALE = 100.0
-"""Reward for a plan that takes a factor e less time; that of ``envs.rewards.LogDrop``."""
-
+_SCALE = LogDrop().scale  # of the rewards that are corrected
 LARGEST = 150.0
 """Bound of what is added, so that a plan many times slower than predicted is no outlier."""
 
@@ -41,21 +38,14 @@ def end_in_measurements(
     measured = [one.ratio or 1.0 for one in plans.of(map(_outcome, episodes), runner)]
     predicted = [episode.start_op_count / episode.op_count for episode in episodes]
     for episode, real, said in zip(episodes, measured, predicted, strict=True):
-        added = SCALE * math.log(real / said)
+        added = _SCALE * math.log(real / said)
         added = min(max(added, -LARGEST), LARGEST)
         iteration.rollout.reward[episode.last, episode.env] += added
         episode.reward += added
-    return {
-        "measured_train/plans": geometric_mean(measured),
-        "measured_train/predicted_over_measured": _over(predicted, measured),
-        "measured_train/new": (len(plans) - known) / len(episodes),
-    }
+    scalars = measured_scalars("measured_train", measured, predicted)
+    return scalars | {"measured_train/new": (len(plans) - known) / len(episodes)}
 
 
 def _outcome(episode: Episode) -> Outcome:
     sizes = episode.start_op_count, episode.op_count
     return Outcome(episode.benchmark, *sizes, tuple(episode.changes), episode.steps)
-
-
-def _over(predicted: Sequence[float], measured: Sequence[float]) -> float:
-    return geometric_mean(predicted) / geometric_mean(measured)

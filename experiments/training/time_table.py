@@ -13,7 +13,7 @@ from experiments.policies.config import TuningTrainConfig
 from experiments.policies.kind import PolicyKind
 from experiments.training.final_tables import FinalTable, without
 from experiments.training.loop import Judgement, Splits
-from experiments.training.measured_plans import MeasuredPlans
+from experiments.training.measured_plans import MeasuredPlans, measured_scalars
 from experiments.training.measured_returns import end_in_measurements
 from experiments.workers.task_runner import Iteration, TaskRunner
 from experiments.workers.tuning_tasks import DEFAULT, MeasuredPlan, PredictTimes
@@ -77,11 +77,7 @@ class TimeTable(FinalTable):
         ]
         scalars = {"measured_validation/kept": geometric_mean([_kept(one) for one in measured])}
         if timed:
-            ratios, predicted = (geometric_mean(column) for column in zip(*timed, strict=True))
-            scalars |= {
-                "measured_validation/plans": ratios,
-                "measured_validation/predicted_over_measured": predicted / ratios,
-            }
+            scalars |= measured_scalars("measured_validation", *zip(*timed, strict=True))
         return Judgement(scalars["measured_validation/kept"], scalars)
 
     def finish(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from multiprocessing import spawn
 from pickle import UnpicklingError
+from traceback import walk_tb
 from types import TracebackType
 
 _before = sys.excepthook
@@ -14,10 +15,8 @@ def _report(
     kind: type[BaseException], error: BaseException, traceback: TracebackType | None
 ) -> None:
     """Reports an error of a new worker, unless it is that nobody is left to say what to do."""
-    last = traceback
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    reading = last is not None and last.tb_frame.f_code is spawn._main.__code__  # pyright: ignore[reportAttributeAccessIssue]
+    frames = [frame for frame, _ in walk_tb(traceback)]
+    reading = bool(frames) and frames[-1].f_code is spawn._main.__code__  # pyright: ignore[reportAttributeAccessIssue]
     if not (reading and isinstance(error, EOFError | UnpicklingError)):
         _before(kind, error, traceback)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from experiments.paper.checkpoints import labelled, without_training_seed
 from experiments.report.training_seeds import together
 from tests.experiments.report.known_study import GROUP, known_study
 
@@ -22,3 +23,9 @@ def test_policies_of_all_seeds_are_one_method():
         (1, second.outcomes),
     ]
     assert [t.seed for t in joined.of("op counts", GROUP)] == [0]
+
+
+def test_names_of_checkpoints_lose_the_seed_of_their_training():
+    names = labelled(["gnn-seed0", "gnn-seed1", "op-counts-seed1"])
+    assert len(names) == 3
+    assert {without_training_seed(name) for name in names} == {"GNN", "op counts"}
