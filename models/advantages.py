@@ -23,7 +23,7 @@ def generalized_advantages(
     Args:
         reward: float32 [T, N].
         value: float32 [T, N], values of the states acted in.
-        next_value: float32 [T, N], values of the states that incremental, before any reset.
+        next_value: float32 [T, N], values of the states that followed, before any reset.
         terminated: bool [T, N].
         truncated: bool [T, N].
         gamma: Discount.

@@ -1,91 +1,75 @@
-"""Applies a GATv2 layer to one round of distinct neighbourhoods."""
+"""Applies a residual layer of GATv2 to one round of distinct neighbourhoods, on a CPU."""
 
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from hlograph.kernels import attention
-from hlograph.kernels.attention import AttentionInput
+from hlograph.kernels.attention import AttentionInput, AttentionOutput
+from models.gatv2 import GATv2
 from models.refined_graphs import Round
 
 
-def attend(layer: Any, nodes: Tensor, part: Round, labels: Tensor) -> Tensor:
-    """Applies a `models.gatv2.GATv2`.
+def fits_kernel(layer: GATv2, nodes: Tensor) -> bool:
+    """Returns True if there is a kernel for a layer's widths and for its input's device."""
+    is_plain = nodes.device.type == "cpu" and nodes.dtype == torch.float32
+    is_residual = layer.in_channels == layer.heads * layer.out_channels
+    return is_plain and is_residual and layer.out_channels in attention.HEAD_WIDTHS
 
-    On a CPU by fused kernels with the layer's parameters, elsewhere by torch-geometric: the
-    same function, with other rounding.
+
+def project(layer: GATv2, nodes: Tensor) -> Tensor:
+    """Projects nodes as sources and as targets, float32 [N, 2 * width], in one product."""
+    left, right = layer.lin_l, layer.lin_r
+    weight = torch.cat([left.weight, right.weight])
+    return nn.functional.linear(nodes, weight, torch.cat([left.bias, right.bias]))
+
+
+def attend(layer: GATv2, nodes: Tensor, projected: Tensor, part: Round, labels: Tensor) -> Tensor:
+    """Returns own + gelu(layer(own, neighbours)) for the colours of a round, with a kernel.
 
     Args:
-        layer: The layer.
+        layer: A layer that `fits_kernel`.
         nodes: float32 [C', width], vectors of the round before.
+        projected: float32 [C', 2 * width], `project` of what the layer sees of them.
         part: The round, C colours with M edges.
         labels: float32 [2 * edge_labels, edge_width], features of an edge by its label.
 
     Returns:
-        float32 [C, heads * head_width].
+        float32 [C, width].
     """
-    if fits_kernel(layer, nodes):
-        # Projected before they are repeated: there are fewer colours in the round before.
-        target = layer.lin_r(nodes).index_select(0, part.own)
-        return attend_projected(layer, layer.lin_l(nodes), target, part, labels)
-    edge_index = torch.stack([part.source.long(), part.rows()])
-    return layer((nodes, nodes.index_select(0, part.own)), edge_index, labels[part.label])
-
-
-def fits_kernel(layer: Any, nodes: Tensor) -> bool:
-    """Returns True if there is a kernel for a layer's head width and for its input's device."""
-    is_plain = nodes.device.type == "cpu" and nodes.dtype == torch.float32
-    return is_plain and layer.out_channels in attention.HEAD_WIDTHS
-
-
-def attend_projected(
-    layer: Any, source: Tensor, target: Tensor, part: Round, labels: Tensor
-) -> Tensor:
-    """Applies the layer to nodes that it has already projected, on a CPU.
-
-    Args:
-        layer: A layer that `fits_kernel`.
-        source: float32 [C', heads * head_width], `layer.lin_l` of the round before.
-        target: float32 [C, heads * head_width], `layer.lin_r` of the colours themselves there.
-        part: The round.
-        labels: As in `attend`.
-    """
-    attended = _Fused.apply(
-        source,
-        target,
+    return _Fused.apply(
+        nodes,
+        projected,
         layer.lin_edge(labels),
         layer.att.squeeze(0),
+        layer.bias,
         part,
         layer.negative_slope,
     )
-    return attended + layer.bias
 
 
-def attention_shares(layer: Any, nodes: Tensor, part: Round, labels: Tensor) -> Tensor:
+def attention_shares(
+    layer: GATv2, nodes: Tensor, projected: Tensor, part: Round, labels: Tensor
+) -> Tensor:
     """Returns the weights of a round's edges, float32 [M, heads], without gradients.
 
-    For each colour and head, the weights of the colour's edges sum to 1.
-
-    Args:
-        layer: A layer that `fits_kernel`.
-        nodes: float32 [C', width], vectors of the round before.
-        part: The round.
-        labels: As in `attend`.
+    For each colour and head, the weights of the colour's edges sum to 1. The arguments are those
+    of `attend`.
     """
-    target = layer.lin_r(nodes).index_select(0, part.own)
-    columns = (layer.lin_l(nodes), target, layer.lin_edge(labels), layer.att.squeeze(0))
-    _, shares = attention.forward(
-        _kernel_input(*columns, part), layer.negative_slope, torch.get_num_threads()
-    )
-    return torch.from_numpy(shares)
+    columns = (nodes, projected, layer.lin_edge(labels), layer.att.squeeze(0), layer.bias)
+    return torch.from_numpy(_run(_kernel_input(*columns, part), layer.negative_slope).shares)
 
 
 def _kernel_input(
-    source: Tensor, target: Tensor, label: Tensor, weight: Tensor, part: Round
+    nodes: Tensor, projected: Tensor, label: Tensor, weight: Tensor, bias: Tensor, part: Round
 ) -> AttentionInput:
-    columns = (source, target, label, weight, part.offsets, part.source, part.label)
+    columns = (nodes, projected, label, weight, bias, *part)
     return AttentionInput(*(x.detach().contiguous().numpy() for x in columns))
+
+
+def _run(given: AttentionInput, negative_slope: float) -> AttentionOutput:
+    return attention.forward(given, negative_slope, torch.get_num_threads())
 
 
 class _Fused(torch.autograd.Function):
@@ -94,26 +78,25 @@ class _Fused(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
-        source: Tensor,
-        target: Tensor,
+        nodes: Tensor,
+        projected: Tensor,
         label: Tensor,
         weight: Tensor,
+        bias: Tensor,
         part: Round,
         negative_slope: float,
     ) -> Tensor:
-        ctx.given = _kernel_input(source, target, label, weight, part)
+        ctx.given = _kernel_input(nodes, projected, label, weight, bias, part)
         ctx.negative_slope = negative_slope
-        out, ctx.shares = attention.forward(ctx.given, negative_slope, torch.get_num_threads())
-        ctx.out = out
-        return torch.from_numpy(out)
+        ctx.output = _run(ctx.given, negative_slope)
+        return torch.from_numpy(ctx.output.out)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         (gradient,) = gradients
         found = attention.backward(
             ctx.given,
-            ctx.out,
-            ctx.shares,
+            ctx.output,
             gradient.contiguous().numpy(),
             ctx.negative_slope,
             torch.get_num_threads(),

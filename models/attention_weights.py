@@ -56,8 +56,10 @@ def attention_weights(encoder: GATEncoder, graph: GraphArrays) -> AttentionWeigh
     if not isinstance(last, GATBlock) or not fits_kernel(last.attention, nodes):
         return None
     part = block.rounds[-1]
-    shares = attention_shares(last.attention, last.norm(nodes), part, labels)
-    pooled = encoder.pooling.weights(last(nodes, part, labels)).index_select(0, place)
+    sources = last.sources(nodes)
+    shares = attention_shares(last.attention, nodes, sources, part, labels)
+    after = last.onward(nodes, sources, part, labels)
+    pooled = encoder.pooling.weights(after).index_select(0, place)
     links, edge_labels = encoder.view.labelled_edges(graph)
     found = _ByEdge(part, shares.mean(1))
     source, target = torch.from_numpy(links).unbind(1)

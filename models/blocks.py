@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+import torch
 from torch import Tensor, nn
 
-from models.attention import attend, attend_projected, fits_kernel
+from models.attention import attend, fits_kernel, project
 from models.config import GATConfig
 from models.gatv2 import GATv2
 from models.message_passing import GAT, GIN, SAGE, MessagePassing
@@ -21,7 +22,7 @@ class GraphBlock(nn.Module, ABC):
     """Layer that works on one round of distinct neighbourhoods.
 
     It has two halves: `sources` depends on a node alone, so an incremental encoder keeps it;
-    `gathered` depends on the neighbourhood.
+    `onward` depends on the neighbourhood.
     """
 
     def __init__(self, width: int) -> None:
@@ -38,29 +39,13 @@ class GraphBlock(nn.Module, ABC):
         """
         return self.onward(nodes, self.sources(nodes), part, labels)
 
-    def onward(self, nodes: Tensor, sources: Tensor, part: Round, labels: Tensor) -> Tensor:
-        """Runs the second half of `forward`, with the `sources` of the same nodes."""
-        own = nodes.index_select(0, part.own)
-        return self.after(own, self.gathered(own, sources, part, labels))
-
-    def after(self, own: Tensor, gathered: Tensor) -> Tensor:
-        """Returns the residual sum."""
-        return own + nn.functional.gelu(gathered)
-
     @abstractmethod
     def sources(self, nodes: Tensor) -> Tensor:
         """Runs the first half, which depends on each node alone: [C', width] to float32 [C', P]."""
 
     @abstractmethod
-    def gathered(self, own: Tensor, sources: Tensor, part: Round, labels: Tensor) -> Tensor:
-        """Aggregates over the neighbours: float32 [C, width].
-
-        Args:
-            own: float32 [C, width], vectors of the colours themselves in the round before.
-            sources: float32 [C', P], of all colours there.
-            part: The round.
-            labels: As in `forward`.
-        """
+    def onward(self, nodes: Tensor, sources: Tensor, part: Round, labels: Tensor) -> Tensor:
+        """Runs the second half of `forward`, with the `sources` of the same nodes."""
 
     def keeps_sources(self, nodes: Tensor) -> bool:
         """Returns True if the halves can be computed separately on the nodes' device."""
@@ -75,18 +60,24 @@ class GATBlock(GraphBlock):
         self.attention = GATv2(config.width, config.head_width, config.heads, config.edge_width)
 
     def forward(self, nodes: Tensor, part: Round, labels: Tensor) -> Tensor:
-        """Runs the layer on any device, with a kernel or without one."""
-        attended = attend(self.attention, self.norm(nodes), part, labels)
-        return self.after(nodes.index_select(0, part.own), attended)
+        """Runs the layer by a kernel, or elsewhere by torch-geometric.
+
+        Both compute the same function, with other rounding.
+        """
+        if self.keeps_sources(nodes):
+            return super().forward(nodes, part, labels)
+        normed = self.norm(nodes)
+        ends = torch.stack([part.source.long(), part.rows()])
+        between = (normed, normed.index_select(0, part.own))
+        return _residual(nodes, part, self.attention(between, ends, labels[part.label]))
 
     def sources(self, nodes: Tensor) -> Tensor:
-        """Projects nodes as sources of attention."""
-        return self.attention.lin_l(self.norm(nodes))
+        """Projects nodes as sources and as targets of attention."""
+        return project(self.attention, self.norm(nodes))
 
-    def gathered(self, own: Tensor, sources: Tensor, part: Round, labels: Tensor) -> Tensor:
+    def onward(self, nodes: Tensor, sources: Tensor, part: Round, labels: Tensor) -> Tensor:
         """Aggregates by attention, with a kernel."""
-        target = self.attention.lin_r(self.norm(own))
-        return attend_projected(self.attention, sources, target, part, labels)
+        return attend(self.attention, nodes, sources, part, labels)
 
     def keeps_sources(self, nodes: Tensor) -> bool:
         """Returns True if there is a kernel."""
@@ -104,9 +95,9 @@ class MessageBlock(GraphBlock):
         """Computes the per-node inputs of the messages."""
         return self.messages.sources(self.norm(nodes))
 
-    def gathered(self, own: Tensor, sources: Tensor, part: Round, labels: Tensor) -> Tensor:
+    def onward(self, nodes: Tensor, sources: Tensor, part: Round, labels: Tensor) -> Tensor:
         """Computes and aggregates the messages."""
-        return self.messages(sources, part, labels)
+        return _residual(nodes, part, self.messages(sources, part, labels))
 
 
 class NodeBlock(GraphBlock):
@@ -121,9 +112,14 @@ class NodeBlock(GraphBlock):
         """Computes what each node adds to itself."""
         return self.mlp(self.norm(nodes))
 
-    def gathered(self, own: Tensor, sources: Tensor, part: Round, labels: Tensor) -> Tensor:
+    def onward(self, nodes: Tensor, sources: Tensor, part: Round, labels: Tensor) -> Tensor:
         """Selects the colours of this round."""
-        return sources.index_select(0, part.own)
+        return _residual(nodes, part, sources.index_select(0, part.own))
+
+
+def _residual(nodes: Tensor, part: Round, gathered: Tensor) -> Tensor:
+    """Adds what a round's colours have gathered to their own vectors, float32 [C, width]."""
+    return nodes.index_select(0, part.own) + nn.functional.gelu(gathered)
 
 
 def blocks_of(config: GATConfig) -> list[GraphBlock]:

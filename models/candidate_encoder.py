@@ -22,7 +22,7 @@ from models.incremental_gat import IncrementalGATEncoder
 class CandidateEncoder(Encoder):
     """Encodes a graph by attention, and each candidate by the nodes that it touches.
 
-    The vector of a state is the graph's, incremental by one for each of `slots` candidates; zeros
+    The vector of a state is the graph's, followed by one for each of `slots` candidates; zeros
     where there are fewer.
 
     Args:

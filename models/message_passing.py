@@ -115,7 +115,7 @@ class SAGE(MessagePassing):
 
 
 class GIN(MessagePassing):
-    """Sum over neighbours, incremental by an MLP (Xu et al. 2019, arXiv:1810.00826).
+    """Sum over neighbours, followed by an MLP (Xu et al. 2019, arXiv:1810.00826).
 
     With a term for the edge's label before a ReLU (Hu et al. 2020, arXiv:1905.12265), as
     `GINEConv` with epsilon 0.

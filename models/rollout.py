@@ -61,7 +61,7 @@ class Rollout:
     """Experience of T steps of N environments in lockstep, over S distinct states.
 
     Tensors are on the CPU. `context`, `mask` and `value` describe the state in which
-    `action` was taken, the rest what incremental.
+    `action` was taken, the rest what followed.
     """
 
     states: StateStore
