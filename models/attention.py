@@ -1,5 +1,6 @@
 """Applies a residual layer of GATv2 to one round of distinct neighbourhoods, on a CPU."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -38,15 +39,10 @@ def attend(layer: GATv2, nodes: Tensor, projected: Tensor, part: Round, labels: 
     Returns:
         float32 [C, width].
     """
-    return _Fused.apply(
-        nodes,
-        projected,
-        layer.lin_edge(labels),
-        layer.att.squeeze(0),
-        layer.bias,
-        part,
-        layer.negative_slope,
-    )
+    columns = _columns(layer, nodes, projected, labels)
+    if torch.is_grad_enabled():
+        return _Fused.apply(*columns, part, layer.negative_slope)
+    return torch.from_numpy(_run(_kernel_input(columns, part), layer.negative_slope).out)
 
 
 def attention_shares(
@@ -57,15 +53,16 @@ def attention_shares(
     For each colour and head, the weights of the colour's edges sum to 1. The arguments are those
     of `attend`.
     """
-    columns = (nodes, projected, layer.lin_edge(labels), layer.att.squeeze(0), layer.bias)
-    return torch.from_numpy(_run(_kernel_input(*columns, part), layer.negative_slope).shares)
+    columns = _columns(layer, nodes, projected, labels)
+    return torch.from_numpy(_run(_kernel_input(columns, part), layer.negative_slope).shares)
 
 
-def _kernel_input(
-    nodes: Tensor, projected: Tensor, label: Tensor, weight: Tensor, bias: Tensor, part: Round
-) -> AttentionInput:
-    columns = (nodes, projected, label, weight, bias, *part)
-    return AttentionInput(*(x.detach().contiguous().numpy() for x in columns))
+def _columns(layer: GATv2, nodes: Tensor, projected: Tensor, labels: Tensor) -> tuple[Tensor, ...]:
+    return nodes, projected, layer.lin_edge(labels), layer.att.squeeze(0), layer.bias
+
+
+def _kernel_input(columns: Sequence[Tensor], part: Round) -> AttentionInput:
+    return AttentionInput(*(x.detach().contiguous().numpy() for x in (*columns, *part)))
 
 
 def _run(given: AttentionInput, negative_slope: float) -> AttentionOutput:
@@ -86,7 +83,7 @@ class _Fused(torch.autograd.Function):
         part: Round,
         negative_slope: float,
     ) -> Tensor:
-        ctx.given = _kernel_input(nodes, projected, label, weight, bias, part)
+        ctx.given = _kernel_input((nodes, projected, label, weight, bias), part)
         ctx.negative_slope = negative_slope
         ctx.output = _run(ctx.given, negative_slope)
         return torch.from_numpy(ctx.output.out)

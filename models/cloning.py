@@ -85,7 +85,6 @@ def clone_behaviour(
     device = next(policy.parameters()).device
     context, mask = shown.context.to(device), shown.mask.to(device)
     state, action, returns = (t.to(device) for t in (shown.state, shown.action, shown.returns))
-    shown.states.prepare(device)
     gradients = MinibatchGradients(policy, threads, ppo.minibatch_parts, ppo.node_budget)
     optimizer = torch.optim.Adam(gradients.parameters, config.learning_rate, fused=True)
 

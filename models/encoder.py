@@ -29,10 +29,6 @@ class StateStore(ABC):
         """Adds states of another store of its kind, by their numbers there."""
 
     @abstractmethod
-    def prepare(self, device: torch.device) -> None:
-        """Moves shared tables to a device, before several threads encode states there."""
-
-    @abstractmethod
     def groups(self, numbers: Sequence[int], budget: int) -> list[tuple[list[int], int]]:
         """Splits states into groups that are encoded within a budget, which bounds memory.
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from models.blocks import GraphBlock
 from models.encoder import Encoder, IncrementalEncoder
+from models.members import Members
 from models.pooling import Pooling
 from models.refined_graphs import RefinedGraphs
 
@@ -45,18 +47,17 @@ class IncrementalGATEncoder(IncrementalEncoder):
         self._sources = [_Rows() for _ in encoder.blocks()]
         self._nodes = [_Rows() for _ in range(len(self._sources) + 1)]
         self._summands = _Rows()
+        with torch.inference_mode():
+            self._labels = encoder.edge_labels()
 
     @torch.inference_mode()
     def new_vectors(self) -> Tensor:
         """Encodes the states added since the last call, float32 [G, width]."""
         self._encode_new_colours()
-        pooling = self._gat.pooling
-        sums = [
-            torch.from_numpy(counts).float() @ self._summands.all[torch.from_numpy(colours).long()]
-            for colours, counts in self._graphs.members(self._done)
-        ]
-        self._done += len(sums)
-        return pooling.finish(torch.stack(sums))
+        states = self._graphs.members(self._done)
+        self._done += len(states)
+        members = Members.of(states, np.concatenate([colours for colours, _ in states]))
+        return self._gat.pooling.finish(members.sum(self._summands.all))
 
     @property
     def nodes(self) -> Tensor:
@@ -66,14 +67,13 @@ class IncrementalGATEncoder(IncrementalEncoder):
     def _encode_new_colours(self) -> None:
         """Encodes new colours, round by round."""
         refinement, gat = self._graphs.refinement, self._gat
-        labels = gat.edge_labels()
         rows = torch.from_numpy(refinement.rows(len(self._nodes[0])))
         new = self._nodes[0].extend(gat.embed(rows))
         for number, layer in enumerate(gat.blocks()):
             before, sources = self._nodes[number], self._sources[number]
             sources.extend(layer.sources(new))
             part = self._graphs.round(number + 1, len(self._nodes[number + 1]))
-            after = layer.onward(before.all, sources.all, part, labels)
+            after = layer.onward(before.all, sources.all, part, self._labels)
             new = self._nodes[number + 1].extend(after)
         self._summands.extend(gat.pooling.summands(new))
 

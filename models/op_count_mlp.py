@@ -27,9 +27,6 @@ class CountVectors(StateStore):
         """Adds count vectors of another store."""
         self._vectors += [other._vectors[number] for number in numbers]
 
-    def prepare(self, device: torch.device) -> None:
-        """Does nothing: count vectors share nothing."""
-
     def groups(self, numbers: Sequence[int], budget: int) -> list[tuple[list[int], int]]:
         """Splits states into groups; each state counts as one node."""
         if budget <= 0:

@@ -1,15 +1,21 @@
 """Pools the vectors of a graph's nodes into one of the graph."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
+from hlograph.kernels import pooling
+from hlograph.kernels.pooling import PoolingShape
 from models.config import LOG_COUNT_SCALE, GATConfig
-from models.refined_graphs import Members
+from models.members import Members
 
 SHARPNESS = 2.0
 """Standard deviation of the logits of a new pooling layer."""
 LOGIT_LIMIT = 10.0
 """Bound of the logits of attention, so that no exponential overflows."""
+COLUMNS = 16
+"""Columns are filled up to a multiple of this."""
 
 
 class Pooling(nn.Module):
@@ -34,6 +40,12 @@ class Pooling(nn.Module):
         self.value = nn.Linear(config.width, config.width)
         self.kind = nn.Linear(config.width, config.counted_kinds)
         self.width = config.width + config.counted_kinds + 1
+        self._shape = PoolingShape(
+            config.heads, config.head_width, config.counted_kinds, LOGIT_LIMIT
+        )
+        # A further gate, which is 0, counts nodes; columns in whole vectors make a quick product.
+        columns = config.width + config.counted_kinds + config.heads + 1
+        self._further = -columns % COLUMNS + 1
         # With torch's usual small weights every kind would begin as half of every node, and
         # every head as the plain average: the same few numbers for all graphs. Wide ones
         # make them sharp, so that counts and averages tell graphs apart from the start.
@@ -54,28 +66,59 @@ class Pooling(nn.Module):
         return self.finish(members.sum(self.summands(nodes)))
 
     def summands(self, nodes: Tensor) -> Tensor:
-        """Returns the per-node terms of the sums, float32 [C, width + heads + kinds + 1]."""
-        nodes = self.norm(nodes)
-        weight = self._weights(nodes)
-        value = self.value(nodes).view(len(nodes), self.heads, self.values // self.heads)
-        weighted = (weight.unsqueeze(-1) * value).flatten(1)
-        return torch.cat(
-            [weighted, weight, self.kind(nodes).sigmoid(), torch.ones_like(weight[:, :1])], dim=1
-        )
+        """Returns the per-node terms of the sums, float32 [C, columns].
+
+        The columns are weighted values, kinds, the weights of the heads, and ones.
+        """
+        layers = (self.value, self.kind, self.gate)
+        zeros = nodes.new_zeros(self._further, self.values)
+        weight = torch.cat([*(layer.weight for layer in layers), zeros])
+        bias = torch.cat([*(layer.bias for layer in layers), zeros[:, 0]])
+        projected = nn.functional.linear(self.norm(nodes), weight, bias)
+        if nodes.device.type == "cpu" and pooling.fits(self._shape):
+            return _Terms.apply(projected, self._shape)
+        return self._terms(projected)
+
+    def _terms(self, projected: Tensor) -> Tensor:
+        """Computes the terms on any device."""
+        value, kind, gate = projected.split(self._columns, dim=1)
+        weight = _weights(gate)
+        by_head = value.unflatten(1, (self.heads, -1)) * weight[:, : self.heads].unsqueeze(-1)
+        return torch.cat([by_head.flatten(1), kind.sigmoid(), weight], dim=1)
+
+    @property
+    def _columns(self) -> list[int]:
+        """Numbers of columns of values, kinds and gates."""
+        return [self.values, self._shape.kinds, self.heads + self._further]
 
     def weights(self, nodes: Tensor) -> Tensor:
         """Returns the weights of nodes in the average of each head, float32 [C, heads]."""
-        return self._weights(self.norm(nodes))
-
-    def _weights(self, normed: Tensor) -> Tensor:
-        return (LOGIT_LIMIT * (self.gate(normed) / LOGIT_LIMIT).tanh()).exp()
+        return _weights(self.gate(self.norm(nodes)))
 
     def finish(self, sums: Tensor) -> Tensor:
         """Computes vectors of graphs, float32 [G, self.width], from the sums over their nodes."""
-        weighted, weight, counts = sums.split(
-            [self.values, self.heads, self.width - self.values], dim=1
-        )
-        average = weighted.view(
-            len(sums), self.heads, self.values // self.heads
-        ) / weight.unsqueeze(-1)
+        weighted, kinds, weight = sums.split(self._columns, dim=1)
+        average = weighted.unflatten(1, (self.heads, -1)) / weight[:, : self.heads].unsqueeze(-1)
+        counts = torch.cat([kinds, weight[:, self.heads : self.heads + 1]], dim=1)
         return torch.cat([average.flatten(1), counts.log1p() * LOG_COUNT_SCALE], dim=1)
+
+
+def _weights(gate: Tensor) -> Tensor:
+    return (LOGIT_LIMIT * (gate / LOGIT_LIMIT).tanh()).exp()
+
+
+class _Terms(torch.autograd.Function):
+    """Differentiable torch function of the kernels."""
+
+    @staticmethod
+    def forward(ctx: Any, projected: Tensor, shape: PoolingShape) -> Tensor:
+        ctx.given, ctx.shape = projected.detach().contiguous().numpy(), shape
+        ctx.terms = pooling.forward(ctx.given, shape, torch.get_num_threads())
+        return torch.from_numpy(ctx.terms)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        (gradient,) = gradients
+        given = gradient.contiguous().numpy()
+        found = pooling.backward(ctx.given, ctx.shape, ctx.terms, given, torch.get_num_threads())
+        return torch.from_numpy(found), None

@@ -94,7 +94,6 @@ class PPO:
         """
         config = self.config
         batch = _transitions(rollout, config).to(next(self.policy.parameters()).device)
-        rollout.states.prepare(batch.state.device)
         rate = self._set_learning_rate(progress)
         # Annealed like the learning rate; constant by default, as in [H].
         entropy_weight = config.entropy_weight * _linear(progress, config.final_entropy)

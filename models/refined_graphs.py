@@ -8,17 +8,17 @@ that leave it under a label of their own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from hlograph.kernels.refinement import Refinement
+from hlograph.kernels.refinement import RefinedRound, Refinement, distinct
 from models.encoder import StateStore
 from models.graph_view import GraphArrays, GraphView
+from models.members import Members
 
 
 class Round(NamedTuple):
@@ -36,6 +36,11 @@ class Round(NamedTuple):
     source: Tensor
     label: Tensor
 
+    @classmethod
+    def of(cls, refined: RefinedRound) -> Round:
+        """Returns a round as tensors, which share its memory."""
+        return cls(*map(torch.from_numpy, refined))
+
     def to(self, device: torch.device) -> Round:
         """Returns the same round on another device."""
         return Round(*(column.to(device) for column in self))
@@ -44,41 +49,6 @@ class Round(NamedTuple):
         """Returns the target colour of each edge, int64 [M], ascending."""
         rows = torch.arange(len(self.own), device=self.own.device)
         return rows.repeat_interleave(self.offsets.diff(), output_size=len(self.source))
-
-    def labelled_below(self, limit: int) -> Round:
-        """Returns the same colours with only the edges whose label is below a limit."""
-        is_kept = self.label < limit
-        kept = torch.nn.functional.pad(is_kept.cumsum(0), (1, 0))
-        return Round(self.own, kept[self.offsets], self.source[is_kept], self.label[is_kept])
-
-
-class Members(NamedTuple):
-    """Number of nodes of each state with each of the last colours.
-
-    Attributes:
-        state: int64 [P], ascending.
-        place: int64 [P], of a colour among the last ones.
-        multiplicity: float32 [P], how many nodes of the state have that colour.
-        num_states: Number of states.
-    """
-
-    state: Tensor
-    place: Tensor
-    multiplicity: Tensor
-    num_states: int
-
-    def sum(self, values: Tensor) -> Tensor:
-        """Sums over the nodes of each state: [C, W] by colour to float32 [num_states, W]."""
-        if values.device.type != "cpu":
-            rows = self.multiplicity.unsqueeze(1) * values.index_select(0, self.place)
-            return values.new_zeros(self.num_states, values.shape[1]).index_add(0, self.state, rows)
-        # A row for each pair of state and colour would take most of the update's memory.
-        pairs = torch.stack([self.state, self.place])
-        shape = (self.num_states, len(values))
-        matrix = torch.sparse_coo_tensor(
-            pairs, self.multiplicity, shape, is_coalesced=True, check_invariants=False
-        )
-        return torch.sparse.mm(matrix, values)
 
 
 class Block(NamedTuple):
@@ -96,6 +66,11 @@ class Block(NamedTuple):
     members: Members
     colours: Tensor
 
+    def to(self, device: torch.device) -> Block:
+        """Returns the same block on another device."""
+        rounds = [part.to(device) for part in self.rounds]
+        return Block(self.rows.to(device), rounds, self.members.to(device), self.colours.to(device))
+
 
 class RefinedGraphs(StateStore):
     """Store of graphs, refined as far as the encoder's layers can distinguish nodes.
@@ -109,7 +84,6 @@ class RefinedGraphs(StateStore):
         self.view = view
         self.refinement = Refinement(rounds, len(view.columns), view.schema.edge_labels)
         self._members: list[tuple[np.ndarray, np.ndarray]] = []
-        self._tables: dict[torch.device, Tables] = {}
 
     def __len__(self) -> int:
         return len(self._members)
@@ -180,30 +154,22 @@ class RefinedGraphs(StateStore):
 
         Args:
             numbers: At least one state.
-            device: Where to; the store's tables are moved there once, however often asked.
+            device: Where to.
         """
         if not numbers:
             raise ValueError("a batch needs at least one graph, got none")
-        tables = self._tables_on(device)
-        members = [self._members[number] for number in numbers]
-        lengths = [len(colours) for colours, _ in members]
-        colours = torch.from_numpy(np.concatenate([colours for colours, _ in members])).to(device)
-        counts = torch.from_numpy(np.concatenate([counts for _, counts in members])).to(device)
-        state = torch.arange(len(numbers)).repeat_interleave(torch.tensor(lengths)).to(device)
-        chosen, place = _numbered(colours, self.refinement.size(self.refinement.rounds))
+        states = [self._members[number] for number in numbers]
+        refinement, last = self.refinement, self.refinement.rounds
+        colours = np.concatenate([colours for colours, _ in states])
+        chosen, place = distinct(colours, refinement.size(last))
         rounds: list[Round] = []
         wanted = chosen
-        for number in range(self.refinement.rounds, 0, -1):
-            part, wanted = _selected(
-                tables.rounds[number - 1], wanted, self.refinement.size(number - 1)
-            )
-            rounds.insert(0, part)
-        return Block(
-            tables.rows[wanted],
-            rounds,
-            Members(state, place[colours], counts.float(), len(numbers)),
-            chosen,
-        )
+        for number in range(last, 0, -1):
+            refined, wanted = refinement.select(number, wanted, self._labels)
+            rounds.insert(0, Round.of(refined))
+        rows = torch.from_numpy(refinement.select_rows(wanted))
+        members = Members.of(states, place)
+        return Block(rows, rounds, members, torch.from_numpy(chosen).long()).to(device)
 
     def round(self, number: int, first: int = 0) -> Round:
         """Returns a round, from 1 on, with its colours from `first` on and their visible edges.
@@ -211,78 +177,9 @@ class RefinedGraphs(StateStore):
         Colours are told apart by edges from both ends. Where an encoder sees one end, some of
         them are the same to it: more to compute, but nothing else.
         """
-        part = _round_of(self.refinement, number, first)
-        if self.view.edge_directions == 1:
-            return part.labelled_below(self.view.schema.edge_labels)
-        return part
-
-    def prepare(self, device: torch.device) -> None:
-        """Moves the tables to a device."""
-        self._tables_on(device)
-
-    def _tables_on(self, device: torch.device) -> Tables:
-        known = self._tables.get(device)
-        size = [self.refinement.size(number) for number in range(self.refinement.rounds + 1)]
-        if known is None or known.size != size:
-            known = self._tables[device] = Tables.of(self).to(device)
-        return known
-
-    def __getstate__(self) -> Mapping[str, object]:
-        return vars(self) | {"_tables": {}}
-
-
-@dataclass(frozen=True)
-class Tables:
-    """Holds all colours of a refinement as tensors."""
-
-    rows: Tensor
-    """float32 [C0, F]"""
-    rounds: list[Round]
-
-    @classmethod
-    def of(cls, graphs: RefinedGraphs) -> Tables:
-        """Returns the present tables of a store, on the CPU."""
-        refinement = graphs.refinement
-        return cls(
-            torch.from_numpy(refinement.rows()),
-            [graphs.round(number) for number in range(1, refinement.rounds + 1)],
-        )
+        return Round.of(self.refinement.round(number, first, self._labels))
 
     @property
-    def size(self) -> list[int]:
-        """Number of colours in each round."""
-        return [len(self.rows), *(len(part.own) for part in self.rounds)]
-
-    def to(self, device: torch.device) -> Tables:
-        """Returns the same tables on another device."""
-        return Tables(self.rows.to(device), [part.to(device) for part in self.rounds])
-
-
-def _round_of(refinement: Refinement, number: int, first: int) -> Round:
-    """Returns the colours of a round as tensors, from `first` on."""
-    refined = refinement.round(number, first)
-    return Round(
-        own=torch.from_numpy(refined.own).long(),
-        offsets=torch.from_numpy(refined.offsets),
-        source=torch.from_numpy(refined.source),
-        label=torch.from_numpy(refined.label),
-    )
-
-
-def _numbered(colours: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """Returns the distinct colours, ascending, and by colour its index among them."""
-    is_there = torch.zeros(size, dtype=torch.bool, device=colours.device)
-    is_there[colours.long()] = True
-    return is_there.nonzero().squeeze(1), is_there.cumsum(0) - 1
-
-
-def _selected(table: Round, chosen: Tensor, size_before: int) -> tuple[Round, Tensor]:
-    """Selects colours of a round, and the colours of the round before that they need."""
-    begin = table.offsets[chosen]
-    lengths = table.offsets[chosen + 1] - begin
-    offsets = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
-    edges = (begin - offsets[:-1]).repeat_interleave(lengths)
-    edges += torch.arange(len(edges), device=edges.device)
-    own, source = table.own[chosen], table.source[edges]
-    wanted, place = _numbered(torch.cat([own, source.long()]), size_before)
-    return Round(place[own], offsets, place[source].int(), table.label[edges]), wanted
+    def _labels(self) -> int:
+        """Number of edge labels that the encoder sees; those of reverse edges are the highest."""
+        return self.view.edge_directions * self.view.schema.edge_labels

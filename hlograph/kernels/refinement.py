@@ -17,21 +17,19 @@ from numpy.typing import NDArray
 
 from hlograph._native import graphs
 
-_COLOUR_BITS = np.uint64(32)
-
 
 class RefinedRound(NamedTuple):
     """Definitions of the colours of one round by colours of the round before.
 
     Attributes:
-        own: int32 ``[C]``, colour of the node itself in the round before.
+        own: int64 ``[C]``, colour of the node itself in the round before.
         offsets: int64 ``[C + 1]``; colour c has the neighbours ``offsets[c]`` to
             ``offsets[c + 1]``.
         source: int32 ``[M]``, colour of a neighbour in the round before.
         label: int32 ``[M]``, label of the edge to the neighbour.
     """
 
-    own: NDArray[np.int32]
+    own: NDArray[np.int64]
     offsets: NDArray[np.int64]
     source: NDArray[np.int32]
     label: NDArray[np.int32]
@@ -115,18 +113,47 @@ class Refinement:
         width = _words_a_row(self.columns)
         return words.view(np.float32).reshape(-1, 2 * width)[:, : self.columns]
 
-    def round(self, number: int, first: int = 0) -> RefinedRound:
-        """Returns the colours of a round from 1 on, starting with colour ``first``."""
-        offsets, words = self._table.words(number, first)
-        is_edge = np.ones(len(words), dtype=bool)
-        is_edge[offsets[:-1]] = False
-        edges = words[is_edge]
-        return RefinedRound(
-            own=words[offsets[:-1]].astype(np.int32),
-            offsets=offsets - np.arange(len(offsets)),
-            source=edges.astype(np.uint32).view(np.int32),
-            label=(edges >> _COLOUR_BITS).astype(np.int32),
-        )
+    def round(self, number: int, first: int = 0, labels: int | None = None) -> RefinedRound:
+        """Returns the colours of a round from 1 on, starting with colour ``first``.
+
+        Args:
+            number: The round.
+            first: The first colour.
+            labels: Edges with this label or a higher one are left out; None keeps all edges.
+        """
+        return RefinedRound(*self._table.round(number, first, self._limit(labels)))
+
+    def select(
+        self, number: int, chosen: NDArray[np.int32], labels: int | None = None
+    ) -> tuple[RefinedRound, NDArray[np.int32]]:
+        """Returns some colours of a round from 1 on, and what they are made of.
+
+        Args:
+            number: The round.
+            chosen: int32 ``[C]``, the colours.
+            labels: As for ``round``.
+
+        Returns:
+            The colours, whose ``own`` and ``source`` are places in the second result: the colours
+            of the round before that they are made of, int32, ascending.
+
+        Raises:
+            IndexError: There is no such colour.
+        """
+        refined, before = self._table.select(number, chosen, self._limit(labels))
+        return RefinedRound(*refined), before
+
+    def select_rows(self, chosen: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Returns the rows of some colours of round 0, float32 ``[len(chosen), columns]``.
+
+        Raises:
+            IndexError: There is no such colour.
+        """
+        words = self._table.select_rows(chosen, _words_a_row(self.columns))
+        return words.view(np.float32)[:, : self.columns]
+
+    def _limit(self, labels: int | None) -> int:
+        return 2 * self.labels if labels is None else labels
 
     @property
     def _described(self) -> tuple[int, int, int]:
@@ -156,3 +183,21 @@ class Refinement:
 
 def _words_a_row(columns: int) -> int:
     return (columns + 1) // 2
+
+
+def distinct(numbers: NDArray[np.int32], limit: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Returns the distinct ones of numbers below a limit, and the place of each among them.
+
+    The same as ``numpy.unique`` with ``return_inverse``, in linear time.
+
+    Args:
+        numbers: int32 ``[N]``, from 0 to ``limit`` - 1.
+        limit: The limit.
+
+    Returns:
+        int32, ascending; int32 ``[N]``.
+
+    Raises:
+        IndexError: A number is negative, or not below the limit.
+    """
+    return graphs().distinct(numbers, limit)

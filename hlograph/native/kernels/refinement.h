@@ -52,6 +52,23 @@ inline uint64_t PackEdge(int32_t label, int32_t colour) {
   return static_cast<uint64_t>(label) << 32 | static_cast<uint32_t>(colour);
 }
 
+// Distinct numbers, ascending, and by entry the place of its number among them.
+struct Numbered {
+  std::vector<int32_t> distinct;
+  std::vector<int32_t> place;
+};
+
+// Throws std::out_of_range if a number is negative or not below `limit`.
+Numbered NumberDistinct(const int32_t* numbers, int64_t count, int64_t limit);
+
+// Colours of a round, defined by the round before.
+struct RoundColours {
+  std::vector<int64_t> own;      // [colours]: what the node itself was
+  std::vector<int64_t> offsets;  // [colours + 1]: colour c has edges offsets[c] .. offsets[c + 1]
+  std::vector<int32_t> source;   // [edges]: what the neighbour was
+  std::vector<int32_t> label;    // [edges]
+};
+
 // Colours of round 0 are distinct rows; a colour of round r is the node's own
 // colour in round r - 1 with the multiset of labels and colours around it.
 // Sequences are compared in full, not by hash: equal colours mean equal
@@ -73,6 +90,16 @@ class Refinement {
   // round; `known` translates its colours of the round before.
   std::vector<int32_t> AddForeign(int round, const int64_t* offsets, const uint64_t* words,
                                   int64_t count, const int32_t* known, int64_t known_count);
+  // Returns the colours of a round from `first` on, with their edges whose label is below `labels`.
+  RoundColours Round(int round, int64_t first, int32_t labels) const;
+  // Returns some colours of a round, with their edges whose label is below `labels`. What they are
+  // made of is numbered anew: those colours of the round before are written to `before`, ascending.
+  // Throws std::out_of_range if there is no such colour.
+  RoundColours Select(int round, const int32_t* chosen, int64_t count, int32_t labels,
+                      std::vector<int32_t>* before) const;
+  // Returns rows of `row_words` words each, by their colours in round 0.
+  // Throws std::out_of_range if there is no such colour.
+  std::vector<uint64_t> SelectRows(const int32_t* chosen, int64_t count, size_t row_words) const;
 
  private:
   std::vector<WordTable> tables_;

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hlograph.kernels.refinement import Refinement
+from hlograph.kernels.refinement import Refinement, distinct
 
 LABELS = 3
 
@@ -91,6 +91,55 @@ def test_rounds_say_what_colours_are_made_of():
     later = refinement.round(1, first=1)
     assert later.own.tolist() == [1, 0]
     assert later.offsets.tolist() == [0, 2, 3]
+
+
+@given(st.lists(graphs(), min_size=1, max_size=3), st.data())
+@settings(max_examples=100, deadline=None)
+def test_selected_colours_are_those_of_the_whole_round(several, data):
+    refinement = Refinement(2, 1, LABELS)
+    for graph in several:
+        _added(refinement, *graph)
+    colour = st.integers(0, refinement.size(2) - 1)
+    chosen = np.array(data.draw(st.lists(colour, min_size=1, max_size=5)), np.int32)
+    labels = data.draw(st.integers(0, 2 * LABELS))
+    whole = refinement.round(2, labels=labels)
+    part, before = refinement.select(2, chosen, labels=labels)
+    np.testing.assert_array_equal(before[part.own], whole.own[chosen])
+    for number, c in enumerate(chosen):
+        here = slice(*part.offsets[number : number + 2])
+        there = slice(*whole.offsets[c : c + 2])
+        np.testing.assert_array_equal(before[part.source[here]], whole.source[there])
+        np.testing.assert_array_equal(part.label[here], whole.label[there])
+        assert (part.label[here] < labels).all()
+    assert set(before) == {*before[part.own], *before[part.source]}
+    assert (np.diff(before) > 0).all()
+
+
+@given(st.lists(st.integers(0, 9)))
+def test_distinct_is_unique(numbers):
+    given = np.array(numbers, np.int32)
+    found, place = distinct(given, 10)
+    expected, inverse = np.unique(given, return_inverse=True)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(place, inverse)
+
+
+def test_colours_that_there_are_not_are_refused():
+    refinement = Refinement(1, 3, LABELS)
+    _added(refinement, [[1, 2, 3], [4, 5, 6]], [(0, 1)], [0])
+    rows = refinement.select_rows(np.array([1, 0, 1], np.int32))
+    assert rows.tolist() == [[4, 5, 6], [1, 2, 3], [4, 5, 6]]
+    for wrong in (np.array([-1], np.int32), np.array([2], np.int32)):
+        with pytest.raises(IndexError, match="there is no such colour"):
+            refinement.select_rows(wrong)
+        with pytest.raises(IndexError, match="there is no such colour"):
+            refinement.select(1, wrong)
+        with pytest.raises(IndexError, match="there is no such colour"):
+            distinct(wrong, 2)
+    with pytest.raises(ValueError, match="there is no such round"):
+        refinement.select(2, np.array([0], np.int32))
+    with pytest.raises(ValueError, match="there is no such colour"):
+        refinement.round(1, first=3)
 
 
 def test_additions_never_change_a_number():
