@@ -97,7 +97,7 @@ void AttentionBackward(const AttentionShape& shape, const AttentionInput& input,
                        const AttentionTrace& trace, const float* gradient,
                        const AttentionGradients& gradients) {
   SetToZero(shape, gradients);
-  ForRanges(shape.heads, threads, [&](int64_t begin, int64_t end) {
+  ForRanges(shape.heads, shape.rows + shape.edges, threads, [&](int64_t begin, int64_t end) {
     const int64_t row_width = shape.heads * shape.width;
     std::vector<float> of_row(2 * row_width);
     ForWidth(shape.width, [&](auto width) {

@@ -94,7 +94,7 @@ bool AttentionSupports(int64_t width) {
 
 void AttentionForward(const AttentionShape& shape, const AttentionInput& input, int threads,
                       const AttentionOutput& output) {
-  ForRanges(shape.rows, threads, [&](int64_t begin, int64_t end) {
+  ForRanges(shape.rows, shape.rows + shape.edges, threads, [&](int64_t begin, int64_t end) {
     ForWidth(shape.width, [&](auto width) {
       ForwardRows<decltype(width)::value>(shape, input, begin, end, output);
     });

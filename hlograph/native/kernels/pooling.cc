@@ -64,13 +64,13 @@ bool PoolingSupports(const PoolingShape& shape) {
 }
 
 void PoolingTerms(const PoolingShape& shape, const float* projected, int threads, float* terms) {
-  ForRanges(shape.rows, threads,
+  ForRanges(shape.rows, shape.rows, threads,
             [&](int64_t begin, int64_t end) { TermsOfRows(shape, projected, begin, end, terms); });
 }
 
 void PoolingBackward(const PoolingShape& shape, const float* projected, const float* terms,
                      const float* gradient, int threads, float* to_projected) {
-  ForRanges(shape.rows, threads, [&](int64_t begin, int64_t end) {
+  ForRanges(shape.rows, shape.rows, threads, [&](int64_t begin, int64_t end) {
     BackwardRows(shape, projected, terms, gradient, begin, end, to_projected);
   });
 }

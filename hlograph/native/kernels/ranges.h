@@ -11,9 +11,12 @@
 namespace hlograph {
 
 // Calls work(begin, end) for ranges that are together 0 .. count, each on a thread of its own.
+// `rows` are the rows of floats that all of the work visits; few are not worth a thread.
 template <typename Work>
-void ForRanges(int64_t count, int64_t threads, const Work& work) {
-  const int64_t ranges = std::clamp<int64_t>(threads, 1, std::max<int64_t>(count, 1));
+void ForRanges(int64_t count, int64_t rows, int64_t threads, const Work& work) {
+  constexpr int64_t kWorthAThread = 4096;
+  const int64_t most = rows < kWorthAThread ? 1 : threads;
+  const int64_t ranges = std::clamp<int64_t>(most, 1, std::max<int64_t>(count, 1));
   const auto begin_of = [&](int64_t range) { return range * count / ranges; };
   std::vector<std::thread> others;
   int64_t started = 0;

@@ -43,7 +43,7 @@ HLOGRAPH_FOR_EACH_PROCESSOR void BackwardColumns(const WeightedEntries& entries,
 
 void WeightedSums(const WeightedEntries& entries, const float* values, int64_t columns, int threads,
                   float* out) {
-  ForRanges(entries.sums, threads, [&](int64_t begin, int64_t end) {
+  ForRanges(entries.sums, entries.offsets[entries.sums], threads, [&](int64_t begin, int64_t end) {
     SumRange(entries, values, columns, begin, end, out);
   });
 }
@@ -53,7 +53,8 @@ void WeightedSumsBackward(const WeightedEntries& entries, const float* gradient,
   std::fill_n(to_values, rows * columns, 0.0f);
   // Threads have columns of their own: several sums add to one row.
   constexpr int64_t kTogether = 16;
-  ForRanges((columns + kTogether - 1) / kTogether, threads, [&](int64_t begin, int64_t end) {
+  const int64_t groups = (columns + kTogether - 1) / kTogether;
+  ForRanges(groups, entries.offsets[entries.sums], threads, [&](int64_t begin, int64_t end) {
     BackwardColumns(entries, gradient, columns, begin * kTogether,
                     std::min(end * kTogether, columns), to_values);
   });

@@ -11,7 +11,8 @@ COLUMNS = 24 + 16 + 8
 
 
 def _projected() -> np.ndarray:
-    return np.random.default_rng(0).normal(scale=4, size=(20, COLUMNS)).astype(np.float32)
+    # Enough rows for several threads.
+    return np.random.default_rng(0).normal(scale=4, size=(5_000, COLUMNS)).astype(np.float32)
 
 
 def _expected(projected: np.ndarray) -> np.ndarray:

@@ -34,6 +34,15 @@ def test_sums_and_their_gradient_are_products(columns):
     np.testing.assert_allclose(found, matrix @ values, rtol=1e-5, atol=1e-5)
     back = weighted_sums.backward(gradient, entries, 30)
     np.testing.assert_allclose(back, matrix.T @ gradient, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("columns", [0, 1, 8, 21, 112])
+def test_number_of_threads_changes_no_bit(columns):
+    entries, rng = _entries(count=6_000), np.random.default_rng(1)
+    values = rng.normal(size=(30, columns)).astype(np.float32)
+    gradient = rng.normal(size=(7, columns)).astype(np.float32)
+    found = weighted_sums.forward(values, entries)
+    back = weighted_sums.backward(gradient, entries, 30)
     for threads in (2, 5):
         np.testing.assert_array_equal(weighted_sums.forward(values, entries, threads), found)
         again = weighted_sums.backward(gradient, entries, 30, threads)
