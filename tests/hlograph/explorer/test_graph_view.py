@@ -97,8 +97,9 @@ def test_the_view_shows_the_module(visit: Visit, site: Path, any_module: Module)
     found = [i for i in range(count) if wanted in f"{names[i]} {opcodes[i]}"]
     page.keyboard.press("/")
     page.keyboard.type(wanted)
-    page.locator(".sidebar .note", has_text="found").wait_for()
-    assert numbers_in(page.locator(".sidebar .note").text_content())[0] == len(found)
+    # On a busy machine, what the first letters find is shown on the way.
+    answer = re.compile(rf"^{len(found):,} instructions? found")
+    page.locator(".sidebar .note", has_text=answer).wait_for()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     settled(page)
