@@ -7,6 +7,7 @@ from benchmarks.speed_rules import (
     carried_loops,
     contraction_parts,
     convolutions,
+    depthwise_convolutions,
     distances,
     dots,
     gathers,
@@ -24,6 +25,7 @@ from benchmarks.speed_rules import (
 from benchmarks.speed_rules.case import Case
 
 CASES: tuple[Case, ...] = (
+    *depthwise_convolutions.CASES,
     *convolutions.CASES,
     *sorting.CASES,
     *distances.CASES,

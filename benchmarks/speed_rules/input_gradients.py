@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.speed_rules.case import Case, floats
-from benchmarks.speed_rules.convolutions import convolved, input_gradient
+from benchmarks.speed_rules.convolution_case import convolved, input_gradient
 
 
 def _case(

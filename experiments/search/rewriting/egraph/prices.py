@@ -8,7 +8,8 @@ from itertools import count
 from envs.rewards import CostDrop, ModuleState
 from experiments.search.rewriting.egraph.hlo_text import Instruction, Shape
 from experiments.search.rewriting.egraph.saturation import EGraph
-from experiments.search.rewriting.egraph.terms import Terms, written
+from experiments.search.rewriting.egraph.terms import Terms
+from experiments.search.rewriting.egraph.written_terms import written
 from experiments.search.rewriting.space import Objective
 from hlograph.module import Module
 

@@ -1,4 +1,4 @@
-"""Converts a program to terms of the e-graph, and terms to instructions.
+"""Converts a program to terms of the e-graph; `written_terms` converts them back.
 
 Products, pointwise operations, concatenations, slices of one dimension, broadcasts, transposes and
 reshapes of arrays are terms of their own. Everything else is opaque: an operation with operands
@@ -263,65 +263,3 @@ def _without_lists(attributes: str) -> str:
 def vector(numbers: Sequence[int]) -> str:
     """Writes numbers as an egglog vector."""
     return f"(vec-of {' '.join(map(str, numbers))})" if numbers else "(vec-empty)"
-
-
-def written(
-    terms: Terms,
-    op: str,
-    values: Sequence[object],
-    shape: Shape | None,
-    shapes: Sequence[Shape | None],
-) -> Instruction:
-    """Returns a node of the e-graph as an instruction with operands `0`, `1`, ….
-
-    Args:
-        terms: Terms of the program.
-        op: Constructor of the node.
-        values: Arguments other than terms: numbers, strings and tuples of numbers.
-        shape: Shape of the result.
-        shapes: Shapes of the operands.
-    """
-    names = tuple(str(number) for number in range(len(shapes)))
-    if op == "Op":
-        (number,) = values
-        assert isinstance(number, int)
-        one = terms.opaque[number]
-        return Instruction("", one.shape, one.opcode, names, one.payload, one.attributes)
-    opcode, attributes = _opcode_and_attributes(terms, op, values, shapes)
-    assert shape is not None
-    return Instruction("", str(shape), opcode, names, "", attributes)
-
-
-def _opcode_and_attributes(
-    terms: Terms, op: str, values: Sequence[object], shapes: Sequence[Shape | None]
-) -> tuple[str, str]:
-    if op in ("Bin", "Un"):
-        return str(values[0]), ""
-    if op == "Reshape":
-        return "reshape", ""
-    if op == "Bcast":
-        return "broadcast", f"dimensions={_braced(values[0])}"
-    if op == "Transp":
-        return "transpose", f"dimensions={_braced(values[0])}"
-    if op == "Concat":
-        return "concatenate", f"dimensions={{{values[0]}}}"
-    if op == "Slice":
-        (operand,) = shapes
-        assert operand is not None
-        bounds = [(0, size) for size in operand.dims]
-        dim, begin, end = (value for value in values if isinstance(value, int))
-        bounds[dim] = (begin, end)
-        return "slice", f"slice={{{', '.join(f'[{a}:{b}]' for a, b in bounds)}}}"
-    (attributes,) = values
-    assert isinstance(attributes, tuple)
-    kind, *numbers = attributes
-    if kind == "Plain":
-        lhs, rhs, _ = numbers
-        return "dot", f"lhs_contracting_dims={{{lhs}}}, rhs_contracting_dims={{{rhs}}}"
-    text = terms.products[numbers[0]]
-    return ("convolution" if "dim_labels" in text else "dot"), text
-
-
-def _braced(values: object) -> str:
-    assert isinstance(values, tuple)
-    return f"{{{','.join(map(str, values))}}}"
