@@ -10,12 +10,14 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any
 
 from hlograph.plans import flags as flag_list
 from hlograph.plans.errors import PlanError, PlanRefusedError
 from hlograph.plans.flags import FlagValue
 from hlograph.plans.layouts import check as check_layouts
+from hlograph.plans.measured import Measured
+from hlograph.plans.numerics import NUMERICS, Numerics, looser
 from hlograph.plans.placement import Placement
 from hlograph.storage.atomic_write import write_text_atomically
 from hlograph.storage.locations import as_location, read_bytes
@@ -23,53 +25,11 @@ from hlograph.storage.machine import Machine, machine
 
 KIND, VERSION = "hlograph plan", 1
 
-Numerics = Literal["exact", "close", "fast"]
-"""Class of a plan's results.
-
-``exact``: every bit is that of the default. ``close``: results differ by rounding only, within the
-tolerance of ``hlograph.execution.equivalence.judgement``. ``fast``: flags for fast math are
-allowed, with which infinities and NaNs may differ.
-"""
-
-NUMERICS: tuple[Numerics, ...] = get_args(Numerics)
-"""The classes, from strict to loose."""
-
 # Between the names of the methods of a merged plan.
 _JOINT = " + "
 
 
-def looser(first: Numerics, second: Numerics) -> Numerics:
-    """Returns the looser of two classes."""
-    return first if NUMERICS.index(first) >= NUMERICS.index(second) else second
-
-
 _NONE: Mapping[str, Any] = MappingProxyType({})
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Speed of a plan, measured in turns with jaxlib's default.
-
-    Attributes:
-        default_seconds: Median time of one run of the default.
-        seconds: Median time of one run with the plan.
-        ratio: Median of the ratios default / plan, pair by pair: above 1, the plan is faster.
-        low: Lower end of the 95 % bootstrap interval of that median.
-        high: Upper end.
-        control: Same ratio of the default and the default compiled again.
-        pairs: Number of pairs.
-    """
-
-    default_seconds: float
-    seconds: float
-    ratio: float
-    low: float
-    high: float
-    control: float
-    pairs: int
-
-    def __str__(self) -> str:
-        return f"{self.ratio:.3f} times as fast ({self.low:.3f} to {self.high:.3f})"
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from hlograph.commands.interrupts import handled_interrupts, noted_interrupts
 from hlograph.measuring.trial import Job
 from hlograph.optimization import Report
 from hlograph.optimization.store import Store, key_of
-from hlograph.plans.plan import Measured
+from hlograph.plans.measured import Measured
 from hlograph.programs import Program
 from tests.tiny_module import TINY
 

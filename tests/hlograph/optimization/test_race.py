@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.measuring.trial import SCREEN, Job, Outcome
+from hlograph.measuring.trial import SCREEN, Outcome
 from hlograph.measuring.worker import UNCHANGED
 from hlograph.optimization import race
 from hlograph.optimization.measurements import Measurements
@@ -22,25 +22,14 @@ from hlograph.optimization.report import changes_text
 from hlograph.optimization.searching import plan_of
 from hlograph.optimization.store import key_of
 from hlograph.plans import Placement, Plan, PlanError
-from hlograph.programs import Program
 from tests.hlograph.optimization import proposals
 from tests.hlograph.optimization.outcomes import made_outcome
-
-X = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
-HERE = "tests.hlograph.optimization.proposals"
-
-
-def _function(x):
-    return jnp.tanh(x @ x)
-
-
-def _job(function=_function, numerics="close"):
-    return Job(Program.of(jax.jit(function).lower(X)), [X], numerics)
+from tests.hlograph.optimization.small_job import HERE, X, small_function, small_job
 
 
 def test_a_search_and_what_the_store_has_of_it(cache):
-    fast = hlograph.optimize(_function, X, budget=1, methods=[f"{HERE}:widths"])
-    np.testing.assert_allclose(fast(X), jax.jit(_function)(X), rtol=1e-5)
+    fast = hlograph.optimize(small_function, X, budget=1, methods=[f"{HERE}:widths"])
+    np.testing.assert_allclose(fast(X), jax.jit(small_function)(X), rtol=1e-5)
     report = fast.report
     assert not report.from_store
     assert 1 <= len({outcome.plan.digest for outcome in report.outcomes}) <= 3
@@ -49,20 +38,20 @@ def test_a_search_and_what_the_store_has_of_it(cache):
     assert "tried" in str(report)
     assert len(list((cache / "plans").iterdir())) == 1
     (kept,) = (cache / "measurements").iterdir()
-    assert kept.name == f"{key_of(_job())}.jsonl"
-    again = hlograph.optimize(_function, X, budget=1000)
+    assert kept.name == f"{key_of(small_job())}.jsonl"
+    again = hlograph.optimize(small_function, X, budget=1000)
     assert again.report.from_store
     assert again.plan.digest == fast.plan.digest
 
 
 def test_a_search_goes_on_with_what_was_measured(cache):
-    job = _job()
+    job = small_job()
     known = made_outcome(proposals.WIDTHS[0], ratio=0.9, low=0.8, thorough=False)
     lost = Outcome(proposals.WIDTHS[1], error="worker lost", accident=True)
     measurements = Measurements(key_of(job))
     measurements.add(known)
     measurements.add(lost)
-    report = hlograph.optimize(_function, X, budget=1, methods=[f"{HERE}:widths"]).report
+    report = hlograph.optimize(small_function, X, budget=1, methods=[f"{HERE}:widths"]).report
     assert report.outcomes[0] == known
     assert report.before == 1
     assert "beside 1 measured earlier" in str(report)
@@ -72,21 +61,23 @@ def test_a_search_goes_on_with_what_was_measured(cache):
 
 
 def test_more_methods_measure_new_plans_alone(cache):
-    hlograph.optimize(_function, X, budget=60, methods=[f"{HERE}:widths"])
-    before = Measurements(key_of(_job())).known()
+    hlograph.optimize(small_function, X, budget=60, methods=[f"{HERE}:widths"])
+    before = Measurements(key_of(small_job())).known()
     methods = [f"{HERE}:widths", f"{HERE}:sizes"]
-    report = hlograph.optimize(_function, X, budget=60, methods=methods, search_further=True).report
+    report = hlograph.optimize(
+        small_function, X, budget=60, methods=methods, search_further=True
+    ).report
     assert list(report.outcomes[: report.before]) == before
     new = [o.plan for o in report.outcomes[report.before :] if not o.thorough]
     assert new == list(proposals.SIZES)
 
 
 def test_measure_again_measures_again(cache):
-    job = _job()
+    job = small_job()
     for plan in proposals.WIDTHS:
         Measurements(key_of(job)).add(made_outcome(plan, ratio=100.0, thorough=False))
     report = hlograph.optimize(
-        _function, X, budget=60, methods=[f"{HERE}:widths"], measure_again=True
+        small_function, X, budget=60, methods=[f"{HERE}:widths"], measure_again=True
     ).report
     assert report.before == 0
     assert all(outcome.ratio != 100 for outcome in report.outcomes)
@@ -101,10 +92,10 @@ _LOSES = made_outcome(_PLAN, ratio=1.0, low=0.9)
 
 
 def test_a_plan_that_has_lost_twice_is_not_in_the_final_again(cache):
-    measurements = Measurements(key_of(_job()))
+    measurements = Measurements(key_of(small_job()))
     for outcome in (made_outcome(_PLAN, thorough=False), _LOSES, _LOSES):
         measurements.add(outcome)
-    report = hlograph.optimize(_function, X, budget=60, methods=[]).report
+    report = hlograph.optimize(small_function, X, budget=60, methods=[]).report
     assert report.before == len(report.outcomes) == 3
 
 
@@ -115,18 +106,18 @@ def test_a_plan_that_has_lost_twice_is_not_in_the_final_again(cache):
 def test_a_doubtful_lead_is_measured_again_only_if_there_is_time(
     low, budget, measured_again, cache
 ):
-    Measurements(key_of(_job())).add(made_outcome(_PLAN, low=low, thorough=False, seconds=0.1))
-    report = hlograph.optimize(_function, X, budget=budget, methods=[]).report
+    Measurements(key_of(small_job())).add(made_outcome(_PLAN, low=low, thorough=False, seconds=0.1))
+    report = hlograph.optimize(small_function, X, budget=budget, methods=[]).report
     assert sum(outcome.thorough for outcome in report.outcomes) == measured_again
 
 
 def test_plans_far_behind_the_fastest_are_timed_briefly(cache):
-    measurements = Measurements(key_of(_job()))
+    measurements = Measurements(key_of(small_job()))
     fastest = made_outcome(_PLAN, ratio=1000.0, low=999.0, thorough=False, seconds=1e-6)
     lost = made_outcome(_PLAN, ratio=1.0, low=0.9, seconds=1e-3)
     for outcome in (fastest, lost, lost):
         measurements.add(outcome)
-    report = hlograph.optimize(_function, X, budget=60, methods=[f"{HERE}:widths"]).report
+    report = hlograph.optimize(small_function, X, budget=60, methods=[f"{HERE}:widths"]).report
     new = [o for o in report.outcomes[report.before :] if not o.thorough]
     assert len(new) == 2
     assert {o.measured.pairs for o in new if o.measured} == {SCREEN.least}
@@ -136,7 +127,7 @@ def test_as_long_as_no_plan_leads_no_time_is_kept_for_a_final(cache, monkeypatch
     # A final would take longer than the budget, and may have all of it.
     monkeypatch.setattr(race, "FINAL", replace(race.FINAL, max_seconds=1000.0))
     monkeypatch.setattr(race, "_MOST_FINAL", 1.0)
-    report = hlograph.optimize(_function, X, budget=60, methods=[f"{HERE}:undone"]).report
+    report = hlograph.optimize(small_function, X, budget=60, methods=[f"{HERE}:undone"]).report
     assert [outcome.error for outcome in report.outcomes] == [UNCHANGED] * 3
 
 
@@ -161,7 +152,7 @@ def test_greedy_merges_what_helped():
 
 def test_flag_sets_fit_the_program():
     def tried(function, numerics="close"):
-        method = flag_sets(_job(function).program, numerics)
+        method = flag_sets(small_job(function).program, numerics)
         return {plan.method.partition(": ")[2] for plan in iter(method.ask, None)}
 
     def loop(x):
@@ -169,8 +160,8 @@ def test_flag_sets_fit_the_program():
 
     assert "loops as one kernel" in tried(loop)
     assert "loops as one kernel" not in tried(jnp.sin)
-    assert "convolutions without library" not in tried(_function)
-    assert "oneDNN" in tried(_function)
+    assert "convolutions without library" not in tried(small_function)
+    assert "oneDNN" in tried(small_function)
     assert "fast math" not in tried(jnp.sin)
     assert "fast math" in tried(jnp.sin, "fast")
 
@@ -179,7 +170,7 @@ def test_flag_sets_about_cold_instructions_come_last():
     def loop(x):
         return jax.lax.fori_loop(0, 3, lambda _, c: c @ c, x).sum(0)
 
-    method = flag_sets(_job(loop).program, "close")
+    method = flag_sets(small_job(loop).program, "close")
     assert [_name(method.ask()) for _ in range(2)] == [
         "loops as one kernel",
         "reductions without library",
@@ -189,7 +180,7 @@ def test_flag_sets_about_cold_instructions_come_last():
     rest = [_name(plan) for plan in iter(method.ask, None)]
     assert rest[0] == "no library"
 
-    method = flag_sets(_job(loop).program, "close")
+    method = flag_sets(small_job(loop).program, "close")
     method.tell(profiled)
     names = [_name(plan) for plan in iter(method.ask, None)]
     assert names[0] == "no library"
@@ -200,11 +191,13 @@ def test_loops_that_draw_random_numbers_are_cold_until_a_profile_says_otherwise(
     def function(x):
         return x @ x + jax.random.normal(jax.random.key(0), x.shape)
 
-    names = [_name(plan) for plan in iter(flag_sets(_job(function).program, "close").ask, None)]
+    names = [
+        _name(plan) for plan in iter(flag_sets(small_job(function).program, "close").ask, None)
+    ]
     assert names[0] == "no library"
     assert names[-1] == "loops as one kernel"
 
-    method = flag_sets(_job(function).program, "close")
+    method = flag_sets(small_job(function).program, "close")
     method.tell(replace(made_outcome(Plan(), ratio=1.0), hot={"while": 0.5, "dot": 0.5}))
     assert _name(method.ask()) == "loops as one kernel"
 
@@ -230,30 +223,30 @@ def test_names_of_methods():
 def test_methods_that_fail_repeat_or_ask_too_much():
     makers = methods(f"{HERE}:{name}" for name in ("broken", "repeated", "fast_math", "widths"))
     with pytest.warns(UserWarning, match="left out"):
-        proposers = Proposers(_job(), makers)
+        proposers = Proposers(small_job(), makers)
     assert [proposers.ask() for _ in range(4)] == [*proposals.WIDTHS, None]
     with pytest.warns(UserWarning, match="does not listen"):
         proposers.tell(made_outcome(proposals.WIDTHS[0]))
-    many = Proposers(_job(), methods([f"{HERE}:endless"]))
+    many = Proposers(small_job(), methods([f"{HERE}:endless"]))
     for plan in iter(proposals.endless(None, "close").ask, proposals.LEVELS[0]):
         many.tell(made_outcome(plan))
     assert many.ask() == proposals.LEVELS[0]
-    fast = Proposers(_job(numerics="fast"), methods([f"{HERE}:fast_math"]))
+    fast = Proposers(small_job(numerics="fast"), methods([f"{HERE}:fast_math"]))
     assert fast.ask() is not None
 
 
 def test_the_plan_of_a_winner_is_the_one_that_was_measured():
     fused = tuple(Placement("one", "fuse", user) for user in ("two", "three"))
     plan = Plan(placements=fused, placed="0" * 32, method="joint: fuse")
-    found = plan_of(_job(), made_outcome(plan))
+    found = plan_of(small_job(), made_outcome(plan))
     assert found.placements == fused
     assert found.digest == plan.digest
-    assert found.fingerprint == _job().program.fingerprint
+    assert found.fingerprint == small_job().program.fingerprint
     assert (plan | plan).digest == plan.digest
 
 
 def test_methods_are_closed_after_the_search(cache):
-    job, closed = _job(), []
+    job, closed = small_job(), []
 
     class Closing(Listed):
         def close(self):
@@ -264,7 +257,7 @@ def test_methods_are_closed_after_the_search(cache):
 
 
 def test_ctrl_c_while_an_outcome_is_written_does_not_lose_it(cache, monkeypatch):
-    job = _job()
+    job = small_job()
     measurements = Measurements(key_of(job))
     pressed = [KeyboardInterrupt]
 
@@ -283,20 +276,20 @@ def test_ctrl_c_while_an_outcome_is_written_does_not_lose_it(cache, monkeypatch)
 
 def test_a_method_may_wait_for_outcomes_of_others():
     waiting, widths = f"{HERE}:waiting", f"{HERE}:widths"
-    proposers = Proposers(_job(), methods([waiting, widths]))
+    proposers = Proposers(small_job(), methods([waiting, widths]))
     plans = []
     for _ in range(4):
         plans.append(proposers.ask())
         proposers.tell(made_outcome(plans[-1], thorough=False))
     assert plans[:2] == list(proposals.WIDTHS[:2])
     assert plans[2:] == [proposals.LEVELS[0], proposals.WIDTHS[2]]
-    alone = Proposers(_job(), methods([waiting]))
+    alone = Proposers(small_job(), methods([waiting]))
     assert alone.ask() == proposals.LEVELS[0]
 
 
 def test_a_method_that_is_not_ready_is_asked_last():
     slow, widths = f"{HERE}:slow", f"{HERE}:widths"
-    proposers = Proposers(_job(), methods([slow, widths]))
+    proposers = Proposers(small_job(), methods([slow, widths]))
     assert [proposers.ask() for _ in range(4)] == [*proposals.WIDTHS, proposals.LEVELS[0]]
     assert proposers.ask() == proposals.LEVELS[1]
 

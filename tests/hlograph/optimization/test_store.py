@@ -14,44 +14,44 @@ from hlograph.optimization.optimizing import fitting
 from hlograph.optimization.store import key_of
 from hlograph.plans import Plan
 from hlograph.programs import Program
-from tests.hlograph.optimization.test_race import HERE, X, _function, _job
+from tests.hlograph.optimization.small_job import HERE, X, small_function, small_job
 
 
 @pytest.mark.parametrize("where", ["folder", "memory"])
 def test_store(where, tmp_path):
     store = Store(tmp_path / "plans" if where == "folder" else "memory://plans-of-tests")
-    job = _job()
+    job = small_job()
     program, key = job.program, key_of(job)
     plan = Plan(program.name, program.fingerprint, flags={"xla_cpu_prefer_vector_width": 128})
     assert store.get(key) is None
     store.put(key, plan)
     assert store.get(key) == plan
-    fast = hlograph.optimize(_function, X, budget=1, methods=[], store=store)
+    fast = hlograph.optimize(small_function, X, budget=1, methods=[], store=store)
     assert fast.report.from_store
     assert fast.plan == plan
 
 
 def test_a_search_puts_its_plan_into_the_store_that_it_is_given():
     store = Store("memory://plans-of-a-search")
-    fast = hlograph.optimize(_function, X, budget=1, methods=[f"{HERE}:widths"], store=store)
-    assert hlograph.optimize(_function, X, store=store).plan == fast.plan
+    fast = hlograph.optimize(small_function, X, budget=1, methods=[f"{HERE}:widths"], store=store)
+    assert hlograph.optimize(small_function, X, store=store).plan == fast.plan
 
 
 def test_a_stored_plan_that_does_not_fit_is_no_obstacle(cache):
-    job = _job()
+    job = small_job()
     store = Store()
     assert fitting(job, Plan(fingerprint="of another")) is None
     assert fitting(job, Plan(flags={"xla_cpu_enable_fast_math": True})) is None
     store.put(key_of(job), Plan(steps=("no-such-pass",)))
-    fast = hlograph.optimize(_function, X, budget=1, methods=[f"{HERE}:widths"])
+    fast = hlograph.optimize(small_function, X, budget=1, methods=[f"{HERE}:widths"])
     assert not fast.report.from_store
-    np.testing.assert_allclose(fast(X), _function(X), rtol=1e-5)
+    np.testing.assert_allclose(fast(X), small_function(X), rtol=1e-5)
     (cache / "plans" / f"{key_of(job)}.plan.json").write_text("{")
     assert store.get(key_of(job)) is None
 
 
 def test_a_stored_plan_that_was_refused_on_these_inputs_is_not_used_with_them(cache):
-    job = _job()
+    job = small_job()
     plan = Plan(
         job.program.name, job.program.fingerprint, flags={"xla_cpu_prefer_vector_width": 128}
     )
@@ -59,31 +59,31 @@ def test_a_stored_plan_that_was_refused_on_these_inputs_is_not_used_with_them(ca
     checks = Checks(False, "different", "on given inputs", ("given",))
     refused = Outcome(plan, True, checks=checks, error="outputs are different")
     Measurements(key_of(job), given=job.given).add(refused)
-    fast = hlograph.optimize(_function, X, budget=0.1, methods=f"{HERE}:silent")
+    fast = hlograph.optimize(small_function, X, budget=0.1, methods=f"{HERE}:silent")
     assert fast.plan.is_empty
     assert not fast.report.from_store
-    other = hlograph.optimize(_function, X + 1, budget=0.1, methods=f"{HERE}:silent")
+    other = hlograph.optimize(small_function, X + 1, budget=0.1, methods=f"{HERE}:silent")
     assert other.plan == plan
 
 
 def test_a_store_that_cannot_be_written_costs_the_store_alone(cache):
     cache.write_text("a file where a folder should be")
     with pytest.warns(UserWarning, match="cannot") as found:
-        fast = hlograph.optimize(_function, X, budget=1, methods=[f"{HERE}:widths"])
+        fast = hlograph.optimize(small_function, X, budget=1, methods=[f"{HERE}:widths"])
     assert len(found) == 2  # measurements, store
     assert fast.report.outcomes
 
 
 def test_a_search_without_any_time_is_not_stored(cache):
-    fast = hlograph.optimize(_function, X, budget=1, methods=[])
+    fast = hlograph.optimize(small_function, X, budget=1, methods=[])
     assert fast.plan.is_empty
     assert not (cache / "plans").exists()
 
 
 def test_keys():
-    key = key_of(_job())
-    assert key == key_of(_job())
-    assert key != key_of(_job(numerics="exact"))
-    assert key != key_of(_job(jnp.sin))
-    donating = jax.jit(_function, donate_argnums=0).lower(X)
+    key = key_of(small_job())
+    assert key == key_of(small_job())
+    assert key != key_of(small_job(numerics="exact"))
+    assert key != key_of(small_job(jnp.sin))
+    donating = jax.jit(small_function, donate_argnums=0).lower(X)
     assert key != key_of(Job(Program.of(donating)))
