@@ -14,14 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import psutil
 import pytest
 
 import hlograph
 from hlograph.errors import HloError, UnknownNameError, WorkerLostError
-from hlograph.measuring.trial import Job
 from hlograph.optimization import Store, background
 from hlograph.optimization.background import BackgroundSearch
 from hlograph.optimization.function import OptimizedFunction
@@ -30,13 +28,11 @@ from hlograph.optimization.methods import Listed, register, registry
 from hlograph.optimization.store import key_of
 from hlograph.optimization.versions import METHOD, put_recipe
 from hlograph.plans import Plan, PlanError, compile_lowered
-from hlograph.programs import Program
 from tests.hlograph.optimization import background_reports as reports
 from tests.hlograph.optimization import proposals
+from tests.hlograph.optimization.small_job import HERE, X, small_function, small_job
 
 ROOT = Path(__file__).parents[3]
-HERE = "tests.hlograph.optimization.proposals"
-X = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
 NARROW, WIDE, _ = proposals.WIDTHS
 LONG = 120  # seconds; no test takes them
 
@@ -47,17 +43,9 @@ def no_search_is_left():
     background._end_all()
 
 
-def _function(x):
-    return jnp.tanh(x @ x)
-
-
-def _job():
-    return Job(Program.of(jax.jit(_function).lower(X)), [X])
-
-
 def _following(search, *args):
     """Returns a function that follows a search of ``background_reports``."""
-    jit = jax.jit(_function)
+    jit = jax.jit(small_function)
     lowering = jit.lower(X)
 
     def compile_plan(plan):
@@ -87,26 +75,28 @@ def _pid(folder, name):
 
 
 def test_a_search_in_the_background(cache):
-    fast = hlograph.optimize(_function, X, budget=1, methods=[f"{HERE}:widths"], background=True)
+    fast = hlograph.optimize(
+        small_function, X, budget=1, methods=[f"{HERE}:widths"], background=True
+    )
     assert "until a search in the background" in fast.report.conclusion
     while not fast.wait(0.5):  # the program goes on
-        np.testing.assert_allclose(fast(X), _function(X), rtol=1e-5)
+        np.testing.assert_allclose(fast(X), small_function(X), rtol=1e-5)
     assert fast.error is None
     assert "background" not in fast.report.conclusion
     assert fast.report.outcomes
-    np.testing.assert_allclose(fast(X), _function(X), rtol=1e-5)
-    assert Measurements(key_of(_job())).read() == list(fast.report.outcomes)
+    np.testing.assert_allclose(fast(X), small_function(X), rtol=1e-5)
+    assert Measurements(key_of(small_job())).read() == list(fast.report.outcomes)
     # The next program finds the plan in the store, and has nothing to search for.
-    again = hlograph.optimize(_function, X, background=True)
+    again = hlograph.optimize(small_function, X, background=True)
     assert again.wait(0)
     assert again.report.from_store
     assert again.plan == fast.plan
 
 
 def test_the_function_runs_by_the_stored_plan_while_a_search_goes_further():
-    plan = Plan("jit__function", flags=NARROW.flags)
-    Store().put(key_of(_job()), plan)
-    fast = hlograph.optimize(_function, X, background=True, search_further=True, methods=[])
+    plan = Plan("jit_small_function", flags=NARROW.flags)
+    Store().put(key_of(small_job()), plan)
+    fast = hlograph.optimize(small_function, X, background=True, search_further=True, methods=[])
     assert fast.plan == plan
     fast.close()
     assert fast.wait(LONG)
@@ -115,11 +105,11 @@ def test_the_function_runs_by_the_stored_plan_while_a_search_goes_further():
 
 
 def test_a_stored_plan_that_cannot_be_carried_out_is_no_obstacle():
-    Store().put(key_of(_job()), reports.BROKEN)
-    fast = hlograph.optimize(_function, X, background=True, methods=[])
+    Store().put(key_of(small_job()), reports.BROKEN)
+    fast = hlograph.optimize(small_function, X, background=True, methods=[])
     assert fast.plan.is_empty
     assert not fast.report.from_store
-    np.testing.assert_allclose(fast(X), _function(X), rtol=1e-5)
+    np.testing.assert_allclose(fast(X), small_function(X), rtol=1e-5)
     fast.close()
 
 
@@ -129,9 +119,9 @@ def test_the_function_runs_by_the_last_report():
     assert fast.plan == WIDE
     assert fast.report.conclusion == f"found {WIDE.digest}"
     assert fast.error is None
-    np.testing.assert_allclose(fast(X), _function(X), rtol=1e-5)
+    np.testing.assert_allclose(fast(X), small_function(X), rtol=1e-5)
     with pytest.warns(UserWarning, match="other shapes"):
-        np.testing.assert_allclose(fast(X[:4, :4]), _function(X[:4, :4]), rtol=1e-5)
+        np.testing.assert_allclose(fast(X[:4, :4]), small_function(X[:4, :4]), rtol=1e-5)
     jits = _following(reports.found, NARROW, Plan())
     assert jits.wait(LONG)
     assert jits.plan.is_empty
@@ -142,7 +132,7 @@ def test_an_early_report_is_used_while_the_search_goes_on(tmp_path):
     fast = _following(reports.waiting, tmp_path, "a")
     _wait_for(lambda: fast.plan == NARROW)
     assert not fast.wait(0)
-    np.testing.assert_allclose(fast(X), _function(X), rtol=1e-5)
+    np.testing.assert_allclose(fast(X), small_function(X), rtol=1e-5)
     (tmp_path / "a may end").touch()
     assert fast.wait(LONG)
     assert fast.plan == WIDE
@@ -165,7 +155,7 @@ def test_a_search_that_fails_is_said_once(search, plans, error, stays):
     assert isinstance(fast.error, error)
     assert f"failed: {fast.error}" in str(fast.report)
     assert fast.plan == stays
-    np.testing.assert_allclose(fast(X), _function(X), rtol=1e-5)
+    np.testing.assert_allclose(fast(X), small_function(X), rtol=1e-5)
 
 
 def test_no_error_of_a_search_reaches_the_program_where_warnings_are_errors():
@@ -187,7 +177,7 @@ def test_wrong_arguments_are_errors_at_once(monkeypatch):
     )
     for more, error, words in wrong:
         with pytest.raises(error, match=words):
-            hlograph.optimize(_function, X, background=True, **more)
+            hlograph.optimize(small_function, X, background=True, **more)
     assert not background._RUNNING
 
 
@@ -225,14 +215,14 @@ def test_arguments_may_change_after_the_call():
     values = np.ones(4)
     search = BackgroundSearch(functools.partial(reports.told, values), lambda plan: None)
     values[:] = 2
-    function = OptimizedFunction(jax.jit(_function), None, reports.report(Plan()))
+    function = OptimizedFunction(jax.jit(small_function), None, reports.report(Plan()))
     function.follow(search)
     assert function.wait(LONG)
     assert function.report.conclusion == "4.0"
 
 
 def test_a_search_begins_with_the_recipe_of_an_earlier_version():
-    job, store = _job(), Store()
+    job, store = small_job(), Store()
     put_recipe(store, job, Plan(job.program.name, job.program.fingerprint, flags=NARROW.flags))
     asked = {"budget": 1, "methods": (), "store": store}
     asked |= {"measure_again": False, "search_further": False}
