@@ -96,7 +96,8 @@ class Settings:
         """Returns settings of this project's own training, without imitation.
 
         The reward is the drop of the op count. Searches have spent pass calls of their own, so
-        agents that are compared after equally many calls imitate nothing.
+        agents that are compared after equally many calls imitate nothing, and are dealt all
+        benchmarks alike.
 
         Args:
             seed: Seed of the training.
@@ -106,7 +107,12 @@ class Settings:
         base = GNN_PRESETS["quick"]
         return replace(
             base,
-            **{"reward": "op-count-drop", "cloning": replace(base.cloning, epochs=0)} | changes,
+            **{
+                "reward": "op-count-drop",
+                "cloning": replace(base.cloning, epochs=0),
+                "sampling": "uniform",
+            }
+            | changes,
             seed=seed,
             corpus_set=self.corpus_set,
             total_steps=self.steps,

@@ -8,6 +8,7 @@ import copy
 import io
 import json
 import pickle
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,9 @@ class Checkpoint:
     """Pairs of a state and a pass, or of a benchmark and a rewrite, that are no longer tried."""
     best: Best | None = None
     """Policy that ``load_policy`` returns; None for the current one."""
+    shortfalls: dict[str, float] | None = None
+    """By training benchmark, how far the policy stays behind the best known order; None if that
+    is not known, or does not matter."""
 
     @classmethod
     def take(
@@ -84,6 +88,7 @@ class Checkpoint:
         imitated: int | None,
         quarantine: Quarantine,
         best: Best | None,
+        shortfalls: Mapping[str, float] | None = None,
     ) -> "Checkpoint":
         """Returns a copy of the state, which later updates of the policy do not change."""
         return cls(
@@ -97,6 +102,7 @@ class Checkpoint:
             imitated=imitated,
             quarantine=tuple(quarantine),
             best=best,
+            shortfalls=None if shortfalls is None else dict(shortfalls),
         )
 
     def settings(self) -> TrainConfig:
@@ -158,7 +164,7 @@ class Checkpoint:
     def without_training(self) -> "Checkpoint":
         """Returns the kept policy, without the state that only further training needs."""
         best = None if self.best is None else replace(self.best, policy={})
-        return replace(self, policy=self.kept(), optimizer={}, best=best)
+        return replace(self, policy=self.kept(), optimizer={}, best=best, shortfalls=None)
 
     def save(self, path: Path) -> None:
         """Writes the checkpoint; a reader finds the old file or the new one, never half.

@@ -27,6 +27,7 @@ Preset = Literal["quick", "full"]
 Workers = Literal["processes", "ray", "in-process"]
 PolicyName = Literal["gnn", "op_counts", "rewrites", "fusion", "tuning", "tuning_counts"]
 Times = Literal["learned", "rates"]
+Sampling = Literal["uniform", "shortfall"]
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,9 @@ class PassTrainConfig(TrainConfig):
     cloning: CloningConfig = field(default_factory=CloningConfig)
     """Imitation of the orders that searches found on the training benchmarks, before PPO;
     --cloning.epochs 0 skips it."""
+    sampling: Sampling = "shortfall"
+    """Frequency of training benchmarks: all alike, or more often those on which the policy stays
+    behind the best known order of passes."""
     no_op_mib: int = 32
     """Memory for known passes without effect, in each environment."""
     known_no_ops: Path | None = None

@@ -12,7 +12,7 @@ import torch
 from envs.benchmarks import NamedModule
 from experiments.outcomes.evaluation import Outcome, speedup
 from experiments.outcomes.metrics import geometric_mean
-from experiments.policies.config import PolicyName, TrainConfig
+from experiments.policies.config import PolicyName, Sampling, TrainConfig
 from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import State
 from hlograph.errors import PassError, RewriteError
@@ -103,6 +103,11 @@ class PolicyKind(ABC, Generic[C]):
     def cloning(self) -> CloningConfig | None:
         """Settings of the imitation before PPO; None if there are no demonstrations."""
         return None
+
+    @property
+    def sampling(self) -> Sampling:
+        """Frequency of training benchmarks; see ``PassTrainConfig.sampling``."""
+        return "uniform"
 
     @property
     def patience(self) -> int | None:

@@ -11,7 +11,12 @@ import hlograph
 from envs import KnownNoOps, KnownSteps, PassOrderingEnv, Reward, Shaped
 from envs.known_steps import KNOWN_STEPS
 from envs.rewards import LogDrop
-from experiments.policies.config import GNNTrainConfig, OpCountTrainConfig, PassTrainConfig
+from experiments.policies.config import (
+    GNNTrainConfig,
+    OpCountTrainConfig,
+    PassTrainConfig,
+    Sampling,
+)
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind
 from experiments.policies.states import STOP, State
 from hlograph.graph import vocabulary
@@ -75,6 +80,11 @@ class PassOrderingKind(PolicyKind[P]):
     def cloning(self) -> CloningConfig:
         """Settings of the imitation of searched orders."""
         return self.config.cloning
+
+    @property
+    def sampling(self) -> Sampling:
+        """See ``PolicyKind.sampling``."""
+        return self.config.sampling
 
     def encode(self, observation: Any, info: Mapping[str, Any]) -> State:
         """See ``experiments.policies.pass_ordering.encode``."""

@@ -8,7 +8,8 @@ from experiments.outcomes.benchmarks import Reference
 from experiments.outcomes.evaluation import Measure, Outcome
 from experiments.outcomes.results import Result, save, table_text
 from experiments.policies.kind import PolicyKind
-from experiments.training.loop import Judgement, Splits
+from experiments.training.hooks import Judgement
+from experiments.training.splits import Splits
 from experiments.workers.task_runner import Iteration, TaskRunner
 from hlograph.errors import HloError
 

@@ -3,10 +3,8 @@
 import copy
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -17,46 +15,18 @@ from experiments.policies.checkpoint import Best, Checkpoint
 from experiments.policies.checkpoint_files import CheckpointFiles
 from experiments.policies.config_json import to_json
 from experiments.policies.kind import PolicyKind
+from experiments.training.hooks import Hooks
 from experiments.training.log import IterationReport, TrainingLog, flat_settings
 from experiments.training.recorded_steps import RecordedSteps
+from experiments.training.shortfalls import Shortfalls, known_counts
+from experiments.training.splits import Splits
 from experiments.training.teachers import TEACHERS
 from experiments.workers.progress import phase_bar
-from experiments.workers.task_runner import Iteration, TaskRunner
+from experiments.workers.task_runner import TaskRunner
 from hlograph.errors import HloError
 from models.cloning import clone_behaviour
 from models.config import CloningConfig
 from models.ppo import PPO
-
-
-@dataclass(frozen=True)
-class Splits:
-    """Names of the benchmarks of a training."""
-
-    train: Sequence[str]
-    """Benchmarks to train on."""
-    validation: Sequence[str]
-    """Benchmarks that are played while training, and choose the policy to keep. Without any, the
-    last policy is kept."""
-    test: Sequence[str]
-    """Benchmarks that are played in the end."""
-
-
-class Judgement(NamedTuple):
-    """Measurements of results on the validation benchmarks."""
-
-    score: float
-    """Figure that chooses the policy to keep; higher is better."""
-    scalars: Mapping[str, float]
-    """Figures for the log, by tag."""
-
-
-class Hooks(NamedTuple):
-    """Measurements while training; each has None for nothing to measure."""
-
-    correct: Callable[[Iteration], Mapping[str, float]] | None = None
-    """Changes the rewards of an iteration, and returns figures for the log, by tag."""
-    judge: Callable[[Sequence[Outcome]], Judgement | None] | None = None
-    """Measures results on the validation benchmarks, in place of the kind's score."""
 
 
 class Training:
@@ -90,6 +60,7 @@ class Training:
         self._kind, self._config, self._runner = kind, kind.config, runner
         self._splits, self._hooks = splits, hooks
         self._imitated: int | None = None
+        self._shortfalls: Shortfalls | None = None
         self._best: Best | None = None
         self._ppo = PPO(kind.new_policy(), kind.ppo, self._config.threads)
         self._iteration = self._steps = 0
@@ -126,6 +97,9 @@ class Training:
             self._imitate()
         elif self._start is not None and self._steps == 0 and self._best is None:
             self._validate()  # The policy that training has to improve on.
+            self._saved = self._take()
+        if self._kind.sampling == "shortfall" and self._shortfalls is None:
+            self._find_shortfalls()
             self._saved = self._take()
         bar = tqdm(
             total=config.total_steps,
@@ -193,13 +167,26 @@ class Training:
                 self._log.cloning(replace(stats, epoch=after + stats.epoch))
                 bar.update()
 
+    def _find_shortfalls(self) -> None:
+        """Plays the training benchmarks, to see where the policy stays behind what is known."""
+        known, name = known_counts(self._splits.train), self._kind.name
+        self._shortfalls = Shortfalls(known, {})
+        if known and self._steps < self._config.total_steps:
+            results = self._runner.play(name, self._ppo.policy, list(known), f"{name}: shortfalls")
+            self._shortfalls.note(results, 1.0)
+
     def _iterate(self) -> dict[str, float]:
         """Collects and learns once; returns the train ratios by reference."""
         start = time.perf_counter()
         seed = [self._config.seed, self._iteration]
         policy = self._ppo.policy
-        collected = self._runner.collect(self._kind.name, policy, self._splits.train, seed)
-        figures = self._hooks.correct(collected) if self._hooks.correct else {}
+        train, shortfalls = self._splits.train, self._shortfalls
+        dealt = shortfalls.dealt(train) if shortfalls else train
+        collected = self._runner.collect(self._kind.name, policy, dealt, seed)
+        figures = dict(self._hooks.correct(collected)) if self._hooks.correct else {}
+        if shortfalls:
+            shortfalls.note(collected.stats.episodes, 0.5)
+            figures["rollout/shortfall"] = shortfalls.mean
         rollout_seconds = time.perf_counter() - start
         update_seed = int(np.random.SeedSequence([*seed, 1]).generate_state(1)[0])
         update = self._ppo.update(
@@ -276,6 +263,7 @@ class Training:
             self._imitated,
             self._runner.quarantine,
             self._best,
+            self._shortfalls.found if self._shortfalls else None,
         )
 
     def _resume(self) -> bool:
@@ -288,6 +276,9 @@ class Training:
         checkpoint.restore(self._kind, self._ppo)
         self._iteration, self._steps = checkpoint.iteration, checkpoint.steps
         self._imitated, self._best = checkpoint.imitated, checkpoint.best
+        if checkpoint.shortfalls is not None:
+            known = known_counts(self._splits.train)
+            self._shortfalls = Shortfalls(known, checkpoint.shortfalls)
         self._runner.quarantine = self._runner.quarantine.with_pairs(checkpoint.quarantine)
         return True
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from experiments.policies.checkpoint import Checkpoint
     from experiments.policies.kind import PolicyKind
     from experiments.training.final_tables import FinalTable
-    from experiments.training.loop import Splits
+    from experiments.training.splits import Splits
     from experiments.workers.pools import MakeWorker
     from models.actor_critic import ActorCritic
 
@@ -115,8 +115,9 @@ def _train_and_compare(
     """Trains every policy of the run, then evaluates, checks, shows and saves."""
     # These import torch, the engine and the environments: seconds that --help does not have.
     from experiments.policies.kinds import policy_kind
+    from experiments.training.hooks import Hooks
     from experiments.training.log import write_text
-    from experiments.training.loop import Hooks, Training
+    from experiments.training.loop import Training
     from experiments.workers.pools import pool_of
     from experiments.workers.task_runner import TaskRunner
     from experiments.workers.worker import make_rollout_worker
@@ -205,7 +206,7 @@ def _table(kinds: "Sequence[PolicyKind]", folder: Path) -> "FinalTable":
 def _splits(config: TrainConfig) -> "Splits":
     """Returns the benchmarks that a run's settings ask for."""
     from experiments.outcomes.benchmarks import held_out_benchmarks, training_benchmarks
-    from experiments.training.loop import Splits
+    from experiments.training.splits import Splits
 
     limit, of_set = config.test_op_limit, config.corpus_set
     return Splits(

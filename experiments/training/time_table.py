@@ -12,9 +12,10 @@ from experiments.outcomes.metrics import geometric_mean
 from experiments.policies.config import TuningTrainConfig
 from experiments.policies.kind import PolicyKind
 from experiments.training.final_tables import FinalTable, without
-from experiments.training.loop import Judgement, Splits
+from experiments.training.hooks import Judgement
 from experiments.training.measured_plans import MeasuredPlans, measured_scalars
 from experiments.training.measured_returns import end_in_measurements
+from experiments.training.splits import Splits
 from experiments.workers.task_runner import Iteration, TaskRunner
 from experiments.workers.tuning_tasks import DEFAULT, MeasuredPlan, PredictTimes
 from hlograph.measuring.worker import UNCHANGED
