@@ -54,7 +54,7 @@ class EvaluateConfig:
     """Benchmarks of the split with more instructions are left out. None is 3,000, or for a policy
     that rewrites the limit of the evaluation after its training."""
     count: int | Literal["all"] | None = None
-    """Number of benchmarks of the split, evenly over families; None is 36."""
+    """Number of benchmarks of the split, evenly over families, or all; None is 36."""
     seconds: float | None = 60.0
     """Wall time for each benchmark, after which the best state so far is the result; None is no
     limit."""
@@ -101,7 +101,7 @@ class EvaluateConfig:
             )
         for name in ("seed", "checks", "count"):
             value = getattr(self, name)
-            if value is not None and value < 0:
+            if isinstance(value, int) and value < 0:
                 raise ValueError(f"--{name}: expected 0 or more, got {value}")
         if self.seconds is not None and self.seconds <= 0:
             raise ValueError(f"--seconds: expected a time above 0, got {self.seconds:g}")

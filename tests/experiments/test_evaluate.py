@@ -89,6 +89,14 @@ def test_an_episode_may_stop_early(checkpoint, names, tmp_path):
         _config(checkpoint, names, stop_above=0.0)
 
 
+def test_all_benchmarks_of_a_split(checkpoint, tmp_path):
+    config = _config(checkpoint, (), split="validation", op_limit=60, count="all")
+    (trial,) = evaluate(config, tmp_path).trials
+    expected = [b.name for b in corpus.load(split="validation", max_op_count=60)]
+    assert sorted(o.benchmark for o in trial.outcomes) == sorted(expected)
+    assert len(expected) > 1
+
+
 def test_a_policy_goes_on_from_what_another_one_leaves(checkpoint, tmp_path):
     few = corpus.load("diverse", split="validation", max_op_count=120)
     names = [b.name for b in sorted(few, key=lambda b: -b.op_count)[:2]]
