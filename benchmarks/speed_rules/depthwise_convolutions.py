@@ -127,23 +127,20 @@ DEPTHWISE = (
         (4, 28, 28, 96),
         program="mobilenet/keras-v1-128px/fit-adamw-b4",
     ),
-    case(
-        "depthwise-as-products",
-        "4x28x28x96, 3x3, stride 2, gradient of the input",
-        input_gradient(by_channel(96, stride=2)),
-        (4, 28, 28, 96),
-        (3, 3, 1, 96),
-        (4, 14, 14, 96),
-        program="mobilenet/keras-v2-96px/train-sgdm-b4",
-    ),
-    case(
-        ("transposed-convolution-as-phases", "depthwise-as-products"),
-        "4x28x28x96, 3x3, stride 2, gradient of the input",
-        input_gradient(by_channel(96, stride=2)),
-        (4, 28, 28, 96),
-        (3, 3, 1, 96),
-        (4, 14, 14, 96),
-        program="mobilenet/keras-v2-96px/train-sgdm-b4",
+    *(
+        case(
+            rules,
+            "4x28x28x96, 3x3, stride 2, gradient of the input",
+            input_gradient(by_channel(96, stride=2)),
+            (4, 28, 28, 96),
+            (3, 3, 1, 96),
+            (4, 14, 14, 96),
+            program="mobilenet/keras-v2-96px/train-sgdm-b4",
+        )
+        for rules in (
+            "depthwise-as-products",
+            ("transposed-convolution-as-phases", "depthwise-as-products"),
+        )
     ),
 )
 

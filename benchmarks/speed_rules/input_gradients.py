@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.speed_rules.case import Case, floats
-from benchmarks.speed_rules.convolution_case import convolved, input_gradient
+from benchmarks.speed_rules.case import Case
+from benchmarks.speed_rules.convolution_case import case, convolved, input_gradient
 
 
 def _case(
@@ -15,17 +15,15 @@ def _case(
     program: str = "",
     pays: bool = True,
 ) -> Case:
-    return Case(
-        ("convolution-gradient:input",),
+    return case(
+        "convolution-gradient:input",
         f"{images}x{size}x{size}x{features} to {channels}, 3x3",
         input_gradient(convolved),
-        (
-            floats(images, size, size, channels),
-            floats(3, 3, channels, features),
-            floats(images, size, size, features),
-        ),
-        program,
-        pays,
+        (images, size, size, channels),
+        (3, 3, channels, features),
+        (images, size, size, features),
+        program=program,
+        pays=pays,
     )
 
 

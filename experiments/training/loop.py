@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from experiments.outcomes.best_known import known_of
 from experiments.outcomes.evaluation import Measure, Outcome
 from experiments.policies.checkpoint import Best, Checkpoint
 from experiments.policies.checkpoint_files import CheckpointFiles
@@ -18,7 +19,7 @@ from experiments.policies.kind import PolicyKind
 from experiments.training.hooks import Hooks
 from experiments.training.log import IterationReport, TrainingLog, flat_settings
 from experiments.training.recorded_steps import RecordedSteps
-from experiments.training.shortfalls import Shortfalls, known_counts
+from experiments.training.shortfalls import EPISODE_WEIGHT, Shortfalls
 from experiments.training.splits import Splits
 from experiments.training.teachers import TEACHERS
 from experiments.workers.progress import phase_bar
@@ -61,6 +62,8 @@ class Training:
         self._splits, self._hooks = splits, hooks
         self._imitated: int | None = None
         self._shortfalls: Shortfalls | None = None
+        if kind.sampling == "shortfall":
+            self._shortfalls = Shortfalls(known_of(splits.train), {})
         self._best: Best | None = None
         self._ppo = PPO(kind.new_policy(), kind.ppo, self._config.threads)
         self._iteration = self._steps = 0
@@ -98,8 +101,8 @@ class Training:
         elif self._start is not None and self._steps == 0 and self._best is None:
             self._validate()  # The policy that training has to improve on.
             self._saved = self._take()
-        if self._kind.sampling == "shortfall" and self._shortfalls is None:
-            self._find_shortfalls()
+        if self._shortfalls and not self._shortfalls.found and self._steps < config.total_steps:
+            self._find_shortfalls(self._shortfalls)
             self._saved = self._take()
         bar = tqdm(
             total=config.total_steps,
@@ -167,13 +170,12 @@ class Training:
                 self._log.cloning(replace(stats, epoch=after + stats.epoch))
                 bar.update()
 
-    def _find_shortfalls(self) -> None:
+    def _find_shortfalls(self, shortfalls: Shortfalls) -> None:
         """Plays the training benchmarks, to see where the policy stays behind what is known."""
-        known, name = known_counts(self._splits.train), self._kind.name
-        self._shortfalls = Shortfalls(known, {})
-        if known and self._steps < self._config.total_steps:
-            results = self._runner.play(name, self._ppo.policy, list(known), f"{name}: shortfalls")
-            self._shortfalls.note(results, 1.0)
+        known, name = list(shortfalls.known), self._kind.name
+        if known:
+            results = self._runner.play(name, self._ppo.policy, known, f"{name}: shortfalls")
+            shortfalls.note(results, 1.0)
 
     def _iterate(self) -> dict[str, float]:
         """Collects and learns once; returns the train ratios by reference."""
@@ -185,7 +187,7 @@ class Training:
         collected = self._runner.collect(self._kind.name, policy, dealt, seed)
         figures = dict(self._hooks.correct(collected)) if self._hooks.correct else {}
         if shortfalls:
-            shortfalls.note(collected.stats.episodes, 0.5)
+            shortfalls.note(collected.stats.episodes, EPISODE_WEIGHT)
             figures["rollout/shortfall"] = shortfalls.mean
         rollout_seconds = time.perf_counter() - start
         update_seed = int(np.random.SeedSequence([*seed, 1]).generate_state(1)[0])
@@ -276,9 +278,8 @@ class Training:
         checkpoint.restore(self._kind, self._ppo)
         self._iteration, self._steps = checkpoint.iteration, checkpoint.steps
         self._imitated, self._best = checkpoint.imitated, checkpoint.best
-        if checkpoint.shortfalls is not None:
-            known = known_counts(self._splits.train)
-            self._shortfalls = Shortfalls(known, checkpoint.shortfalls)
+        if self._shortfalls and checkpoint.shortfalls is not None:
+            self._shortfalls.found = dict(checkpoint.shortfalls)
         self._runner.quarantine = self._runner.quarantine.with_pairs(checkpoint.quarantine)
         return True
 

@@ -8,23 +8,14 @@ here it is the distance from what searches found.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from experiments.outcomes import best_known
 from experiments.outcomes.evaluation import Ended
 
 _STEP = 0.01
 """Shortfall for which a benchmark is dealt once more."""
 _MOST = 8
 """Times that a benchmark is dealt at most, before all have been dealt."""
-
-
-def known_counts(benchmarks: Sequence[str]) -> dict[str, int]:
-    """Returns the least op count that is known, by benchmark; those without a record are left out.
-
-    Args:
-        benchmarks: Names.
-    """
-    known = best_known.current()
-    return {name: known[name].op_count for name in benchmarks if name in known}
+EPISODE_WEIGHT = 0.5
+"""Weight of an episode of training, whose actions are drawn, beside the shortfall so far."""
 
 
 class Shortfalls:
@@ -38,9 +29,10 @@ class Shortfalls:
     """
 
     def __init__(self, known: Mapping[str, int], found: Mapping[str, float]) -> None:
-        self._known = known
+        self.known = known
+        """Least op count that is known, by benchmark."""
         self.found = dict(found)
-        """Shortfalls by benchmark."""
+        """Shortfalls so far, by benchmark."""
 
     @property
     def mean(self) -> float:
@@ -55,7 +47,7 @@ class Shortfalls:
             weight: Weight of a result beside the shortfall so far; 1 forgets that.
         """
         for result in results:
-            known = self._known.get(result.benchmark)
+            known = self.known.get(result.benchmark)
             if known is not None:
                 new = max(0.0, math.log(result.op_count / known))
                 old = self.found.get(result.benchmark, new)

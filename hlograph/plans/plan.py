@@ -27,8 +27,6 @@ KIND, VERSION = "hlograph plan", 1
 
 # Between the names of the methods of a merged plan.
 _JOINT = " + "
-
-
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 

@@ -118,3 +118,8 @@ def test_the_counts_that_are_kept_are_of_the_corpus():
     for name, best in known.items():
         assert best.op_count <= benchmarks[name].op_count
     assert best_known.op_counts() == {name: best.op_count for name, best in known.items()}
+
+
+def test_known_counts_are_those_of_the_records():
+    name, found = next(iter(best_known.current().items()))
+    assert best_known.known_of([name, "not recorded"]) == {name: found.op_count}

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.outcomes import best_known
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.checkpoint_files import CheckpointFiles
 from experiments.training.program import train
-from experiments.training.shortfalls import Shortfalls, known_counts
+from experiments.training.shortfalls import Shortfalls
 from tests.experiments.tiny_run import tiny_config
 
 
@@ -53,11 +52,6 @@ def test_all_are_dealt_and_where_more_is_left_to_gain_more_often(known, played):
     by_shortfall = sorted(known, key=lambda name: shortfalls.found.get(name, 0.0))
     assert [times[name] for name in by_shortfall] == sorted(times.values())
     assert max(times.values()) <= 8
-
-
-def test_known_counts_are_those_of_the_records():
-    name, found = next(iter(best_known.current().items()))
-    assert known_counts([name, "not recorded"]) == {name: found.op_count}
 
 
 @pytest.mark.parametrize("sampling", ["shortfall", "uniform"])

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import hlograph
-from hlograph.measuring.trial import Job
 from hlograph.optimization import Store
 from hlograph.optimization import store as store_module
 from hlograph.optimization.measurements import Measurements
@@ -18,10 +15,9 @@ from hlograph.optimization.optimizing import stored_plan
 from hlograph.optimization.store import key_of
 from hlograph.optimization.versions import plans_of_earlier_version, put_recipe
 from hlograph.plans import Measured, Plan, PlanRefusedError
-from hlograph.programs import Program
 from hlograph.storage.machine import machine
+from tests.hlograph.optimization.small_job import X, small_function, small_job
 
-X = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
 FLAGS = {"xla_cpu_prefer_vector_width": 128}
 CHANGES = [
     {"jaxlib": "0.0.1"},
@@ -33,17 +29,9 @@ CHANGES = [
 ]
 
 
-def _function(x):
-    return jnp.tanh(x @ x)
-
-
-def _job():
-    return Job(Program.of(jax.jit(_function).lower(X)), [X])
-
-
 def _plan_measured_on(where):
     """Returns a plan that was twice as fast on a machine."""
-    program = _job().program
+    program = small_job().program
     measured = Measured(2.0, 1.0, 2.0, 1.9, 2.1, 1.0, 60)
     plan = Plan(program.name, program.fingerprint, flags=FLAGS)
     return replace(plan.measured_at(measured), machine=where)
@@ -56,14 +44,14 @@ def elsewhere(request, monkeypatch):
     plan = _plan_measured_on(other)
     with monkeypatch.context() as patch:
         patch.setattr(store_module, "machine", lambda: other)
-        Store().put(key_of(_job()), plan)
-    put_recipe(Store(), _job(), plan)
+        Store().put(key_of(small_job()), plan)
+    put_recipe(Store(), small_job(), plan)
     return plan
 
 
 @pytest.mark.parametrize("elsewhere", CHANGES, indirect=True)
 def test_a_stored_plan_of_another_machine(elsewhere):
-    job = _job()
+    job = small_job()
     assert stored_plan(job, Store()) is None
     # Nor is one of a folder that was copied, or whose key is a lie.
     Store().put(key_of(job), elsewhere)
@@ -74,14 +62,14 @@ def test_a_stored_plan_of_another_machine(elsewhere):
 
 @pytest.mark.parametrize("elsewhere", CHANGES[:1], indirect=True)
 def test_its_recipe_is_a_plan_to_measure(elsewhere):
-    (plan,) = plans_of_earlier_version(Store(), _job())
+    (plan,) = plans_of_earlier_version(Store(), small_job())
     assert plan.flags == FLAGS
     assert (plan.machine, plan.measured) == (None, None)
 
 
 @pytest.mark.parametrize("elsewhere", CHANGES[:1], indirect=True)
 def test_a_search_measures_it(elsewhere):
-    report = hlograph.optimize(_function, X, budget=1, methods=[]).report
+    report = hlograph.optimize(small_function, X, budget=1, methods=[]).report
     assert not report.from_store
     assert [outcome.plan.flags for outcome in report.outcomes][:1] == [FLAGS]
     if report.final is not None:  # it is as fast here
@@ -94,17 +82,17 @@ def test_a_given_plan_of_another_machine_is_refused(change):
     (name,) = change
     plan = _plan_measured_on(replace(machine(), **change))
     with pytest.raises(PlanRefusedError, match=f"{name} .* there, .* here"):
-        hlograph.optimize(_function, X, plan=plan)
+        hlograph.optimize(small_function, X, plan=plan)
 
 
 def test_a_given_plan_of_another_machine_is_measured_on_request():
     plan = _plan_measured_on(replace(machine(), jaxlib="0.0.1"))
-    fast = hlograph.optimize(_function, X, plan=plan, measure_again=True)
+    fast = hlograph.optimize(small_function, X, plan=plan, measure_again=True)
     (outcome,) = fast.report.outcomes
     assert outcome.thorough
     assert outcome.plan.digest == plan.digest
-    (kept,) = Measurements(key_of(_job())).read()
+    (kept,) = Measurements(key_of(small_job())).read()
     assert kept.measured == outcome.measured
     assert fast.plan.is_empty or fast.plan.machine == machine()
     assert fast.plan.measured != plan.measured
-    np.testing.assert_allclose(fast(X), _function(X), rtol=1e-5)
+    np.testing.assert_allclose(fast(X), small_function(X), rtol=1e-5)
