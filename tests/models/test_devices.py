@@ -4,6 +4,10 @@ The meta device stands in for one: like a GPU it refuses to work on tensors of t
 has no values that could be read back.
 """
 
+import copy
+from collections.abc import Sequence
+from dataclasses import asdict
+
 import pytest
 import torch
 
@@ -14,6 +18,8 @@ from models.graph_view import GraphView
 from models.pooling import Pooling, _Terms
 from models.ppo import PPO, _Transitions
 from models.refined_graphs import Block, RefinedGraphs
+from models.rollout import Rollout, StateTable
+from tests.models.conftest import ArrayGraph
 
 META = torch.device("meta")
 ACTIONS = 3
@@ -92,10 +98,57 @@ def test_terms_of_pooling_are_the_same_on_every_device(kinds):
 
 
 @pytest.mark.gpu
-def test_update_on_a_gpu_learns_what_it_learns_on_the_cpu(schema, block):
+@pytest.mark.parametrize("layer", ["gatv2", "gat", "sage", "gin"])
+def test_vectors_on_a_gpu_are_those_of_the_cpu(schema, block, layer):
     torch.manual_seed(0)
-    encoder = GATEncoder(schema, GATConfig(layers=2, heads=2, head_width=8))
+    encoder = GATEncoder(schema, GATConfig(layers=2, layer=layer, heads=2, head_width=8))
     on_cpu = encoder.encode_block(block)
     encoder.cuda()
     moved = block.to(torch.device("cuda"))
     torch.testing.assert_close(encoder.encode_block(moved).cpu(), on_cpu, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.gpu
+def test_update_on_a_gpu_learns_what_it_learns_on_the_cpu(schema, random_graph):
+    torch.manual_seed(0)
+    encoder = GATEncoder(schema, GATConfig(layers=2, heads=2, head_width=8))
+    policy = ActorCritic(encoder, 1, ACTIONS, HeadsConfig(8))
+    rollout = _rollout(policy, [random_graph(20, 40, seed) for seed in range(6)])
+    learned, stats = {}, {}
+    for device in ("cpu", "cuda"):
+        ppo = PPO(copy.deepcopy(policy).to(device), PPOConfig(minibatches=2, target_kl=None))
+        stats[device] = ppo.update(rollout, 0.0, torch.Generator().manual_seed(0))
+        learned[device] = [p.detach().cpu() for p in ppo.policy.parameters()]
+    found, expected = asdict(stats["cuda"]), asdict(stats["cpu"])
+    assert found.pop("first_ratio_error") < 1e-5
+    expected.pop("first_ratio_error")
+    assert found == pytest.approx(expected, rel=1e-3, abs=1e-5)
+    # Adam divides by the size of a gradient, so what rounding does to one that is nearly 0 shows.
+    torch.testing.assert_close(learned["cuda"], learned["cpu"], rtol=1e-3, atol=1e-4)
+
+
+def _rollout(policy: ActorCritic, graphs: Sequence[ArrayGraph]) -> Rollout:
+    """Eight steps of four environments, with random states, actions and rewards."""
+    shape = 8, 4
+    table = StateTable(policy)
+    state = torch.randint(len(graphs), shape)
+    numbers = table.numbers(range(len(graphs)), graphs)
+    context, mask = torch.ones(*shape, 1), torch.ones(*shape, ACTIONS, dtype=torch.bool)
+    with torch.no_grad():
+        vectors = table.vectors(numbers)[state.flatten()]
+        log_probs, value = policy(vectors, context.flatten(0, 1), mask.flatten(0, 1))
+    action = torch.randint(ACTIONS, shape)
+    return Rollout(
+        states=table.states,
+        keys=table.keys,
+        state=state,
+        context=context,
+        mask=mask,
+        action=action,
+        log_prob=log_probs.gather(1, action.flatten().unsqueeze(1)).view(shape),
+        value=value.view(shape),
+        next_value=torch.zeros(shape),
+        reward=torch.randn(shape),
+        terminated=torch.rand(shape) < 0.2,
+        truncated=torch.zeros(shape, dtype=torch.bool),
+    )
