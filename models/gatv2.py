@@ -8,8 +8,8 @@ the layer of torch-geometric runs with them.
 from __future__ import annotations
 
 import math
+import threading
 import warnings
-from functools import cache
 from typing import Any
 
 import torch
@@ -49,7 +49,7 @@ class GATv2(nn.Module):
 
     def forward(self, *inputs: Any, **options: Any) -> Any:
         """Runs the layer of torch-geometric with these parameters."""
-        layer = _layer(self.in_channels, self.out_channels, self.heads, self.edge_dim)
+        layer = _LAYERS.of(self.in_channels, self.out_channels, self.heads, self.edge_dim)
         layer.train(self.training)
         parameters: dict[str, Tensor] = dict(self.named_parameters())
         return torch.func.functional_call(layer, parameters, inputs, options)
@@ -70,14 +70,33 @@ def _glorot(value: Tensor) -> None:
     value.data.uniform_(-bound, bound)
 
 
-@cache
-def _layer(in_channels: int, out_channels: int, heads: int, edge_dim: int) -> nn.Module:
+class _Layers(threading.local):
+    """Layers of torch-geometric, by their widths; each thread has its own.
+
+    A call puts the parameters of a `GATv2` into one. Threads that shared it would run with each
+    other's parameters.
+    """
+
+    def __init__(self) -> None:
+        self._layers: dict[tuple[int, ...], nn.Module] = {}
+
+    def of(self, *widths: int) -> nn.Module:
+        """Returns the layer of some widths: those of the nodes, of a head, heads, of the edges."""
+        if widths not in self._layers:
+            self._layers[widths] = _new_layer(*widths)
+        return self._layers[widths]
+
+
+_LAYERS = _Layers()
+
+
+def _new_layer(in_channels: int, out_channels: int, heads: int, edge_dim: int) -> nn.Module:
     with warnings.catch_warnings():
         # It scripts functions at import, which torch has deprecated.
         warnings.filterwarnings("ignore", "`torch.jit.script", DeprecationWarning)
         from torch_geometric.nn import GATv2Conv
 
-    with torch.random.fork_rng(devices=[]):  # its own parameters are not used
+    with torch.device("meta"):  # its own parameters are not used, and take nothing from a seed
         return GATv2Conv(
             in_channels, out_channels, heads=heads, edge_dim=edge_dim, add_self_loops=False
         )

@@ -116,7 +116,8 @@ def test_update_on_a_gpu_learns_what_it_learns_on_the_cpu(schema, random_graph):
     rollout = _rollout(policy, [random_graph(20, 40, seed) for seed in range(6)])
     learned, stats = {}, {}
     for device in ("cpu", "cuda"):
-        ppo = PPO(copy.deepcopy(policy).to(device), PPOConfig(minibatches=2, target_kl=None))
+        config = PPOConfig(minibatches=2, target_kl=None)
+        ppo = PPO(copy.deepcopy(policy).to(device), config, threads=2)
         stats[device] = ppo.update(rollout, 0.0, torch.Generator().manual_seed(0))
         learned[device] = [p.detach().cpu() for p in ppo.policy.parameters()]
     found, expected = asdict(stats["cuda"]), asdict(stats["cpu"])

@@ -2,9 +2,12 @@
 
 import subprocess
 import sys
+import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import torch
+from torch.nn.modules.module import register_module_forward_pre_hook
 
 from models.gatv2 import GATv2
 
@@ -27,6 +30,26 @@ def test_a_seed_has_the_parameters_of_torch_geometric():
     assert torch.equal(result, theirs(nodes, edges, features))
     result.sum().backward()
     assert all(one.grad is not None for one in ours.parameters())
+
+
+def test_threads_run_layers_of_the_same_widths_with_their_own_parameters():
+    torch.manual_seed(0)
+    layers = [GATv2(12, 8, 4, 6) for _ in range(2)]
+    for layer in layers:
+        torch.nn.init.normal_(layer.bias)
+    inputs = torch.rand(5, 12), torch.tensor([[0, 1, 2], [1, 2, 3]]), torch.rand(3, 6)
+    alone = [layer(*inputs) for layer in layers]
+    both_inside = threading.Barrier(2, timeout=30)
+
+    def wait_inside(module, _):
+        if type(module).__name__ == "Linear":  # of torch-geometric, in its layer
+            both_inside.wait()
+
+    hook = register_module_forward_pre_hook(wait_inside)
+    with hook, ThreadPoolExecutor(2) as threads:
+        together = list(threads.map(lambda layer: layer(*inputs), layers))
+    for one, other in zip(together, alone, strict=True):
+        assert torch.equal(one, other)
 
 
 def test_torch_geometric_is_not_imported_for_a_layer():
