@@ -23,6 +23,7 @@ from experiments.workers.task_runner import Iteration as Collection
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import make_rollout_worker
 from hlograph.isolation import WorkerPool
+from models.actor_critic import ActorCritic
 from models.ppo import PPO
 
 
@@ -81,6 +82,11 @@ class Loop:
 
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
+
+    @property
+    def policy(self) -> ActorCritic:
+        """The policy that plays and learns."""
+        return self._ppo.policy
 
     def iterate(self, *, learn: bool = True) -> Timed:
         """Does one iteration.

@@ -20,10 +20,11 @@ Group = Literal[
     "learning",
     "encoder",
     "cost-model",
+    "devices",
     "speed-rules",
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
-USUAL_GROUPS: tuple[Group, ...] = tuple(group for group in GROUPS if group != "speed-rules")
+USUAL_GROUPS: tuple[Group, ...] = tuple(g for g in GROUPS if g not in ("devices", "speed-rules"))
 """Groups that are measured if none is named."""
 
 
@@ -58,7 +59,7 @@ class Settings:
     rules: tuple[str, ...] = ("*",)
     """Globs of the rules for time that speed-rules measures; all take a quarter of an hour."""
     device: str = "cpu"
-    """Torch device of the encoder measurement and of the updates."""
+    """Torch device of the encoder measurement and of the updates, and the one to compare."""
     threads: int = 2
     """Threads of a PPO update, and of one torch operation of the encoder measurement."""
     seed: int = 0
