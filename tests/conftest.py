@@ -62,6 +62,6 @@ def _share_a_fork_server() -> None:
     from experiments.workers.pools import PRELOADED
 
     def preload(modules: Sequence[str]) -> None:
-        slot.preload((*modules, "hlograph.measuring.worker", *PRELOADED))
+        slot.preload((*modules, "hlograph.optimization.preloaded", *PRELOADED))
 
     pool.preload = preload  # pyright: ignore[reportAttributeAccessIssue]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import pickle
@@ -64,6 +65,8 @@ def serve(
 
 
 def _prepare() -> None:
+    # What the server process has imported stays, and collecting garbage need not go through it.
+    gc.freeze()
     # Ctrl-C reaches every process of the terminal; the pool handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_the_pool, daemon=True).start()

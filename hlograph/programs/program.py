@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from hlograph.errors import HloError
+from hlograph.errors import HloError, HloParseError
 from hlograph.execution.equivalence.arrays import Signature, signature_of
 from hlograph.module import Module
 from hlograph.programs import mlir_modules
+from hlograph.reading.stablehlo import from_lowered, from_stablehlo
 
 if TYPE_CHECKING:
     from hlograph.reading.sources import Source
@@ -76,7 +78,10 @@ class Program:
                 "expected a program without callbacks and ordered effects (jax.pure_callback, "
                 "jax.debug.print, io_callback): they cannot be run again for a measurement"
             )
-        return cls(mlir_modules.name_of(module), "stablehlo", mlir_modules.to_bytecode(module))
+        program = cls(mlir_modules.name_of(module), "stablehlo", mlir_modules.to_bytecode(module))
+        with contextlib.suppress(HloParseError):  # it may still convert from bytecode
+            _, vars(program)["_hlo"] = from_lowered(lowered)
+        return program
 
     def stablehlo(self) -> bytes:
         """Returns StableHLO bytecode. HLO is converted by jaxlib.
@@ -92,7 +97,15 @@ class Program:
         Raises:
             HloParseError: That XLA cannot read the program.
         """
-        return Module.read(self.data)
+        return Module.read(self._hlo)
+
+    @cached_property
+    def _hlo(self) -> bytes:
+        """The program as HLO. Converting StableHLO takes a process, and a second to start it."""
+        if self.form == "hlo":
+            return self.data
+        _, converted = from_stablehlo(self.data, f"the program {self.name}")
+        return converted
 
     @cached_property
     def fingerprint(self) -> str:
@@ -114,8 +127,9 @@ class Program:
         return mlir_modules.donated_arguments(mlir_modules.parse(self.stablehlo()))
 
     def __getstate__(self) -> dict[str, Any]:
-        # Without the cached properties, which are cheap to compute again.
-        return {"name": self.name, "form": self.form, "data": self.data}
+        # With the HLO, so that no worker converts it again. The rest is cheap to compute.
+        kept = ("name", "form", "data", "_hlo")
+        return {name: value for name, value in vars(self).items() if name in kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -12,6 +12,7 @@ import pytest
 from hlograph import HloError, Module, parse
 from hlograph.plans import compile_program
 from hlograph.programs import Program
+from hlograph.programs import program as programs
 from hlograph.programs.program import ProgramError
 from tests.hlograph.plans import functions as f
 from tests.tiny_module import TINY
@@ -25,6 +26,24 @@ def test_a_lowered_function_is_a_program() -> None:
     copy = pickle.loads(pickle.dumps(program))
     assert copy == program
     assert copy.fingerprint == program.fingerprint
+
+
+def test_a_lowered_function_and_its_copies_are_converted_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program = Program.of(jax.jit(f.step, donate_argnums=0).lower(*f.step_arguments()))
+    of_bytecode = Program(program.name, program.form, program.data)
+    expected = of_bytecode.module()
+
+    def convert(data: bytes, name: str) -> None:
+        raise AssertionError(f"{name} is converted again")
+
+    monkeypatch.setattr(programs, "from_stablehlo", convert)
+    for converted in (program, *(pickle.loads(pickle.dumps(p)) for p in (program, of_bytecode))):
+        assert converted.module().to_text() == expected.to_text()
+        assert converted.fingerprint == expected.fingerprint()
+    with pytest.raises(AssertionError, match="jit_step"):
+        Program(program.name, program.form, program.data).module()
 
 
 def test_hlo_is_a_program_that_jaxlib_compiles() -> None:
