@@ -48,7 +48,7 @@ def test_passes_that_end_a_worker_are_put_in_quarantine(tmp_path):
         tmp_path,
         ["abort", "bloat", "hang", "exit"],
         worker_memory_gib=1.25,
-        pass_seconds=20.0,
+        pass_seconds=10.0,
     )
     assert status == 0
     events = {event["event"]: event for event in _events(folder)}
@@ -58,7 +58,7 @@ def test_passes_that_end_a_worker_are_put_in_quarantine(tmp_path):
         "out_of_memory",
         "timed_out",
     ]
-    assert events["timed_out"]["seconds"] >= 20
+    assert events["timed_out"]["seconds"] >= 10
     saved = [Reproducer.load(path) for path in (folder / QUARANTINE).iterdir()]
     assert len(saved) == 4
     pairs = set()
