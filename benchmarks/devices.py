@@ -11,13 +11,14 @@ from functools import partial
 
 import torch
 from torch import Tensor
+from torch.nn.utils import parameters_to_vector
 
 from benchmarks.loops import Loop, config_of
 from benchmarks.progress import tracked
 from benchmarks.results import Figure
 from benchmarks.roofline import synchronize
 from benchmarks.settings import Settings
-from benchmarks.subjects import described, names_near
+from benchmarks.subjects import learning_subjects, names_near
 from benchmarks.timing import Call, interleaved
 from models.actor_critic import ActorCritic
 from models.config import PPOConfig
@@ -25,6 +26,7 @@ from models.ppo import PPO
 from models.rollout import Rollout
 
 TITLE = "An update on two devices"
+subjects = learning_subjects
 _CPU = "cpu"
 
 
@@ -35,14 +37,6 @@ def measure(settings: Settings) -> Iterator[Figure]:
         with Loop("gnn", names_near(size, settings.modules), 1, settings) as loop:
             rollout = loop.collect().rollout
         yield from _figures(f"{size:,}", loop.policy, rollout, config, settings)
-
-
-def subjects(settings: Settings) -> dict[str, str]:
-    """Describes the columns."""
-    return {
-        f"{size:,}": f"a rollout of 640 steps on {described(names_near(size, settings.modules))}"
-        for size in settings.learning_sizes
-    }
 
 
 def _figures(
@@ -58,7 +52,7 @@ def _figures(
         yield Figure.of(f"update on {device}", column, timings.of(device), "s")
     ratio = timings.ratio(settings.device, over=_CPU)
     yield Figure.of(f"{settings.device} over {_CPU}", column, ratio, "x")
-    before = parameters(start)
+    before = parameters(learner(_CPU))
     after = [parameters(update(learner(device), rollout)) for device in (_CPU, settings.device)]
     step, apart = after[0] - before, after[1] - after[0]
     again = parameters(update(learner(settings.device), rollout))
@@ -77,7 +71,6 @@ def update(learner: PPO, rollout: Rollout) -> PPO:
     return learner
 
 
-def parameters(learner: PPO | ActorCritic) -> Tensor:
-    """Returns all parameters of a policy as one vector on the CPU."""
-    policy = learner.policy if isinstance(learner, PPO) else learner
-    return torch.cat([p.detach().cpu().flatten() for p in policy.parameters()])
+def parameters(learner: PPO) -> Tensor:
+    """Returns all parameters of the policy as one vector on the CPU."""
+    return parameters_to_vector(learner.policy.parameters()).detach().cpu()

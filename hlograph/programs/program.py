@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -34,11 +34,13 @@ class Program:
         name: Name of its module.
         form: Form of ``data``.
         data: The program.
+        lowered: The ``jax.stages.Lowered`` that it was read from, if it was; not in a pickle.
     """
 
     name: str
     form: Form
     data: bytes
+    lowered: Any = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, source: Source | Module) -> Self:
@@ -78,10 +80,8 @@ class Program:
                 "expected a program without callbacks and ordered effects (jax.pure_callback, "
                 "jax.debug.print, io_callback): they cannot be run again for a measurement"
             )
-        program = cls(mlir_modules.name_of(module), "stablehlo", mlir_modules.to_bytecode(module))
-        with contextlib.suppress(HloParseError):  # it may still convert from bytecode
-            _, vars(program)["_hlo"] = from_lowered(lowered)
-        return program
+        bytecode = mlir_modules.to_bytecode(module)
+        return cls(mlir_modules.name_of(module), "stablehlo", bytecode, lowered)
 
     def stablehlo(self) -> bytes:
         """Returns StableHLO bytecode. HLO is converted by jaxlib.
@@ -101,9 +101,12 @@ class Program:
 
     @cached_property
     def _hlo(self) -> bytes:
-        """The program as HLO. Converting StableHLO takes a process, and a second to start it."""
+        """The program as HLO. Converting bytecode takes a process, and a second to start it."""
         if self.form == "hlo":
             return self.data
+        if self.lowered is not None:
+            with contextlib.suppress(HloParseError):  # it may still convert from bytecode
+                return from_lowered(self.lowered)[1]
         _, converted = from_stablehlo(self.data, f"the program {self.name}")
         return converted
 
@@ -127,7 +130,7 @@ class Program:
         return mlir_modules.donated_arguments(mlir_modules.parse(self.stablehlo()))
 
     def __getstate__(self) -> dict[str, Any]:
-        # With the HLO, so that no worker converts it again. The rest is cheap to compute.
+        # With the HLO, if it was needed, so that no worker converts it again. The rest is cheap.
         kept = ("name", "form", "data", "_hlo")
         return {name: value for name, value in vars(self).items() if name in kept}
 
