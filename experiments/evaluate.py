@@ -49,7 +49,7 @@ class EvaluateConfig:
     split: Split | None = None
     """Split of the corpus; None is test-unseen."""
     corpus_set: CorpusSet | None = None
-    """Set of the corpus; None is all sets."""
+    """Set of the corpus; None is all but speed."""
     op_limit: int | None = None
     """Benchmarks of the split with more instructions are left out. None is 3,000, or for a policy
     that rewrites the limit of the evaluation after its training."""

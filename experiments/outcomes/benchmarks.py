@@ -49,8 +49,8 @@ def training_benchmarks(
             ``hlograph.corpus.from_folder`` takes them; none is the train split.
         op_limit: Benchmarks of the corpus with more instructions are left out; a file is
             taken whatever its size.
-        corpus_set: The set whose train split is taken without patterns; None is all sets. Patterns
-            select from all sets but ``speed``, or from ``speed`` alone.
+        corpus_set: The set whose train split is taken without patterns; None is all but ``speed``.
+            Patterns select from all sets but ``speed``, or from ``speed`` alone.
 
     Raises:
         ValueError: A pattern matches nothing, or nothing is left.
@@ -101,7 +101,7 @@ def held_out_benchmarks(
     Args:
         op_limit: Those with more instructions are left out.
         count: Largest number, evenly over families, with sizes spread in each; None is all.
-        corpus_set: Set of the corpus; None is all sets.
+        corpus_set: Set of the corpus; None is all but speed.
         split: Split of the corpus; None is ``test-unseen``, or ``test`` in the set ``speed``.
     """
     split = split or ("test" if corpus_set == "speed" else "test-unseen")

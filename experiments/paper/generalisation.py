@@ -37,7 +37,7 @@ class GeneralisationConfig(CheckpointsConfig):
     """Settings of the experiment on generalisation."""
 
     corpus_set: CorpusSet | None = None
-    """Set of the corpus that benchmarks are from; None is all sets."""
+    """Set of the corpus that benchmarks are from; None is all but speed."""
     huge_limit: int = 40_000
     """Size limit of the group of benchmarks with more than 10,000 instructions; op_limit is the
     limit of the other groups."""

@@ -16,7 +16,7 @@ class RuntimeConfig(ExperimentConfig):
     seeds: tuple[int, ...] = (0,)
     """Seeds of the random inputs that modules run on; each gets an equal share of the pairs."""
     corpus_set: CorpusSet | None = None
-    """Set of the corpus that benchmarks are from; None is all sets."""
+    """Set of the corpus that benchmarks are from; None is all but speed."""
     split: Split = "test-unseen"
     """Split of the corpus that benchmarks are from."""
     op_limit: int = 700

@@ -44,7 +44,7 @@ class TrainConfig:
     benchmarks: tuple[str, ...] = ()
     """Modules to train on: names, globs, files, folders or URLs; none is the train split."""
     corpus_set: CorpusSet | None = None
-    """Set of the corpus for training and held-out benchmarks; None is all sets."""
+    """Set of the corpus for training and held-out benchmarks; None is all but speed."""
     train_op_limit: int = 1_200
     """Benchmarks with more instructions are left out of training."""
     test_op_limit: int = 3_000
@@ -248,7 +248,7 @@ class TuningTrainConfig(CandidateTrainConfig, ComparedTrainConfig):
 
     kinds = ("tuning", "tuning_counts")
     corpus_set: CorpusSet | None = "speed"
-    """Set of the corpus for training and held-out benchmarks; None is all sets."""
+    """Set of the corpus for training and held-out benchmarks; None is all but speed."""
     train_op_limit: int = 600
     """Benchmarks with more instructions are left out of training."""
     test_op_limit: int = 1_200

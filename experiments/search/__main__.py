@@ -34,7 +34,7 @@ class SearchConfig:
     split: Split = "validation"
     """Split of the corpus."""
     corpus_set: CorpusSet | None = None
-    """Set of the corpus; None is all sets."""
+    """Set of the corpus; None is all but speed."""
     op_limit: int | None = None
     """Benchmarks of the split with more instructions are left out."""
     only_new: bool = False

@@ -40,7 +40,7 @@ class ShortfallConfig:
     split: Split = "validation"
     """Split of the corpus."""
     corpus_set: CorpusSet | None = None
-    """Set of the corpus; None is all sets."""
+    """Set of the corpus; None is all but speed."""
     op_limit: int | None = 3_000
     """Benchmarks of the split with more instructions are left out."""
     count: int | None = None
