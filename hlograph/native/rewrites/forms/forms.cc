@@ -74,6 +74,8 @@ xla::Literal NeutralOf(Opcode opcode, xla::PrimitiveType type) {
       return xla::LiteralUtil::MinValue(type);
     case Opcode::kMinimum:
       return xla::LiteralUtil::MaxValue(type);
+    case Opcode::kAnd:
+      return type == xla::PRED ? xla::LiteralUtil::One(type) : xla::LiteralUtil::Zero(type);
     default:
       return xla::LiteralUtil::Zero(type);
   }
@@ -272,6 +274,12 @@ Instruction* Builder::Reduce(Opcode opcode, Instruction* operand,
       place_->AddInstruction(Instruction::CreateConstant(NeutralOf(opcode, type)));
   return place_->AddInstruction(
       Instruction::CreateReduce(ArrayOf(type, kept), operand, start, dimensions, combine));
+}
+
+Instruction* Builder::All(Instruction* predicates) const {
+  std::vector<int64_t> all(predicates->shape().dimensions().size());
+  std::iota(all.begin(), all.end(), 0);
+  return Reduce(Opcode::kAnd, predicates, all);
 }
 
 Instruction* Builder::Dot(Instruction* lhs, Instruction* rhs,

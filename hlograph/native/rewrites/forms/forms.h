@@ -39,7 +39,8 @@ int64_t ProductOf(absl::Span<const int64_t> sizes);
 // Returns true for arrays of f32 or f64.
 bool IsFloat(const Instruction* array);
 
-// Returns the value that a sum, product, maximum or minimum starts with: zero for other operations.
+// Returns the value that a sum, product, maximum, minimum or conjunction of truth values starts
+// with: zero for other operations.
 xla::Literal NeutralOf(xla::HloOpcode opcode, xla::PrimitiveType type);
 
 // Returns true for a scalar constant, or a broadcast of one, of this value; the type is any but a
@@ -97,6 +98,8 @@ class Builder {
   // Sums (kAdd), products, maxima or minima over dimensions, from the operation's neutral element.
   Instruction* Reduce(xla::HloOpcode opcode, Instruction* operand,
                       absl::Span<const int64_t> dimensions) const;
+  // The scalar that is true if all truth values of an array are.
+  Instruction* All(Instruction* predicates) const;
   Instruction* Dot(Instruction* lhs, Instruction* rhs, const xla::DotDimensionNumbers& numbers,
                    xla::PrimitiveType type) const;
   // Keeps XLA from moving operations across: the operand, as it is.

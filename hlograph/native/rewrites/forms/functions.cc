@@ -1,23 +1,19 @@
 // Functions for which XLA:CPU calls a library element by element, as arithmetic on vectors.
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
+#include "hlograph/native/rewrites/forms/choices.h"
 #include "hlograph/native/rewrites/forms/forms.h"
 #include "hlograph/native/rewrites/own/own_rules.h"
 #include "hlograph/native/rewrites/patterns.h"
 #include "xla/comparison_util.h"
-#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
-#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
@@ -70,43 +66,11 @@ class Arithmetic {
   xla::Shape shape_;
 };
 
-using Body = std::function<Instruction*(absl::Span<Instruction* const>)>;
-
-// Adds a computation of one tuple of such values.
-xla::HloComputation* AddBranch(Instruction* place, const std::string& name,
-                               const xla::Shape& arguments, const Body& body) {
-  xla::HloComputation::Builder start(name);
-  start.AddInstruction(Instruction::CreateParameter(0, arguments, "arguments"));
-  xla::HloComputation* const branch = place->GetModule()->AddEmbeddedComputation(start.Build());
-  Instruction* const parameter = branch->parameter_instruction(0);
-  std::vector<Instruction*> values;
-  for (int64_t i = 0; i < static_cast<int64_t>(arguments.tuple_shapes().size()); ++i) {
-    values.push_back(Builder(parameter).Element(parameter, i));
-  }
-  branch->set_root_instruction(body(values), /*accept_different_shape=*/true);
-  return branch;
-}
-
-// Computes a function by `fast` where a scalar predicate holds, else by `slow`.
-Instruction* AddChoice(Instruction* place, Instruction* holds,
-                       absl::Span<Instruction* const> values, const Body& fast, const Body& slow) {
-  Instruction* const arguments = place->AddInstruction(Instruction::CreateTuple(values));
-  xla::HloComputation* const yes = AddBranch(place, "fast", arguments->shape(), fast);
-  xla::HloComputation* const no = AddBranch(place, "slow", arguments->shape(), slow);
-  return place->AddInstruction(
-      Instruction::CreateConditional(place->shape(), holds, arguments, yes, arguments, no));
-}
-
-std::vector<int64_t> AllDimensions(const Instruction* array) {
-  std::vector<int64_t> all(array->shape().dimensions().size());
-  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
-  return all;
-}
-
-// Returns true for a plain elementwise operation on a large array of one of these types.
+// Returns true for a plain elementwise operation on a large array of one of these types, unless it
+// is what a rule chooses where its own form is not right.
 bool IsLargeOperation(const Instruction* instruction, Opcode opcode,
                       absl::Span<const xla::PrimitiveType> types) {
-  if (instruction->opcode() != opcode || !IsPlain(instruction) ||
+  if (instruction->opcode() != opcode || !IsPlain(instruction) || IsSlowWay(instruction) ||
       !absl::c_linear_search(types, instruction->shape().element_type()) ||
       xla::ShapeUtil::ElementsIn(instruction->shape()) < kLeastElements) {
     return false;
@@ -129,13 +93,11 @@ class SineByPolynomial : public FormRule {
   }
 
   Instruction* Build(Instruction* place) const override {
-    const Builder builder(place);
     Instruction* const angle = place->mutable_operand(0);
-    // NaN compares as false.
-    Instruction* const largest =
-        builder.Reduce(Opcode::kMaximum, builder.Unary(Opcode::kAbs, angle), AllDimensions(angle));
+    const Arithmetic on(place, angle->shape());
+    const Builder& builder = on.builder();
     Instruction* const holds =
-        builder.Compare(largest, builder.Scalar(xla::F32, kLargestAngle), Direction::kLt);
+        builder.All(on.IsLess(builder.Unary(Opcode::kAbs, angle), on.Constant(kLargestAngle)));
     const Opcode function = place->opcode();
     return AddChoice(
         place, holds, {angle},
@@ -170,8 +132,12 @@ class SineByPolynomial : public FormRule {
       return builder.Compare(builder.Binary(Opcode::kAnd, place, integers.Constant(bit)),
                              integers.Constant(0), Direction::kNe);
     };
-    Instruction* const value = builder.Select(has(1), cosine, sine);
-    return builder.Select(has(2), builder.Unary(Opcode::kNegate, value), value);
+    Instruction* value = builder.Select(has(1), cosine, sine);
+    value = builder.Select(has(2), builder.Unary(Opcode::kNegate, value), value);
+    if (function == Opcode::kCos) return value;
+    // The sum above is 0 for -0, whose sine is -0.
+    Instruction* const is_zero = builder.Compare(angle, on.Constant(0), Direction::kEq);
+    return builder.Select(is_zero, angle, value);
   }
 };
 
@@ -191,12 +157,8 @@ class RemainderBySubtraction : public FormRule {
     Instruction* const divisor = place->mutable_operand(1);
     const Arithmetic on(place, place->shape());
     const Builder& builder = on.builder();
-    // NaN compares as false.
-    Instruction* const room = on.Subtract(on.Scale(builder.Unary(Opcode::kAbs, divisor), 4),
-                                          builder.Unary(Opcode::kAbs, number));
-    Instruction* const least = builder.Reduce(Opcode::kMinimum, room, AllDimensions(room));
-    Instruction* const holds =
-        builder.Compare(least, builder.Scalar(place->shape().element_type(), 0), Direction::kGt);
+    Instruction* const holds = builder.All(on.IsLess(
+        builder.Unary(Opcode::kAbs, number), on.Scale(builder.Unary(Opcode::kAbs, divisor), 4)));
     const bool is_uniform = IsUniform(divisor);
     const auto divisor_in = [&](absl::Span<Instruction* const> values) {
       return is_uniform

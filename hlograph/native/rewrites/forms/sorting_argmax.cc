@@ -102,6 +102,9 @@ bool IsZero(const Instruction* scalar) {
          scalar->literal().IsAll(0);
 }
 
+// Twice as many positions are 32-bit integers.
+constexpr int64_t kMaxSize = int64_t{1} << 30;
+
 class ArgmaxAsFirstMaximum : public CalleeRule {
  public:
   using CalleeRule::CalleeRule;
@@ -127,7 +130,7 @@ class ArgmaxAsFirstMaximum : public CalleeRule {
     return shape.IsArray() && shape.is_static() && IsCountable(shape.dimensions()) &&
            !xla::ShapeUtil::IsZeroElementArray(shape) && IsSearchable(shape.element_type()) &&
            dimension >= 0 && dimension < static_cast<int64_t>(shape.dimensions().size()) &&
-           shape.dimensions(dimension) < (int64_t{1} << 31) - 1 &&
+           shape.dimensions(dimension) < kMaxSize &&
            xla::ShapeUtil::Compatible(
                element->shape(),
                xla::ShapeUtil::DeleteDimension(
@@ -152,16 +155,31 @@ class ArgmaxAsFirstMaximum : public CalleeRule {
     }
     Instruction* const best =
         builder.Broadcast(builder.Reduce(opcode, values, {dimension}), shape.dimensions(), kept);
-    Instruction* found = builder.Compare(values, best, Direction::kEq);
-    if (xla::primitive_util::IsFloatingPointType(shape.element_type())) {
-      // The best element is NaN if any is, and then no element is equal to it.
-      found = builder.Binary(Opcode::kOr, found, builder.Compare(values, values, Direction::kNe));
+    return First(builder, values, builder.Compare(values, best, Direction::kEq), dimension);
+  }
+
+ private:
+  // The first position of a NaN, or else of what was found, which comes after all positions here.
+  // The best element need not be NaN if any is: the maxima of jaxlib 0.10.2 may lose a NaN.
+  static Instruction* First(const Builder& builder, Instruction* values, Instruction* found,
+                            int64_t dimension) {
+    const xla::Shape type = xla::ShapeUtil::ChangeElementType(values->shape(), xla::S32);
+    const int64_t size = type.dimensions(dimension);
+    Instruction* const positions = builder.Iota(type, dimension);
+    const auto first = [&](Instruction* which, Instruction* yes, Instruction* no) {
+      return builder.Reduce(Opcode::kMinimum, builder.Select(which, yes, no), {dimension});
+    };
+    if (!xla::primitive_util::IsFloatingPointType(values->shape().element_type())) {
+      return first(found, positions, AddUniform(builder, type, size));
     }
-    const xla::Shape places = xla::ShapeUtil::MakeShape(xla::S32, shape.dimensions());
-    Instruction* const positions =
-        builder.Select(found, builder.Iota(places, dimension),
-                       AddUniform(builder, places, shape.dimensions(dimension)));
-    return builder.Reduce(Opcode::kMinimum, positions, {dimension});
+    Instruction* const later =
+        builder.Binary(Opcode::kAdd, positions, AddUniform(builder, type, size));
+    Instruction* const others = builder.Select(found, later, AddUniform(builder, type, 2 * size));
+    Instruction* const is_nan = builder.Compare(values, values, Direction::kNe);
+    Instruction* const position = first(is_nan, positions, others);
+    Instruction* const shift = AddUniform(builder, position->shape(), size);
+    return builder.Select(builder.Compare(position, shift, Direction::kLt), position,
+                          builder.Binary(Opcode::kSubtract, position, shift));
   }
 };
 

@@ -1,0 +1,95 @@
+"""Rules for time in jaxlib on NaN, infinities and negative zeros, beside known answers.
+
+The reductions of jaxlib 0.10.2 may lose a NaN of an array, and with it a greater element before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from hlograph.plans import Plan, compile_lowered
+from hlograph.programs import Program
+
+
+def _rewritten(rule: str, function: Callable[..., Any], *arguments: Any) -> np.ndarray:
+    """Returns what a function computes in jaxlib where a rule is applied everywhere."""
+    lowered = jax.jit(function).lower(*arguments)
+    program = Program.of(lowered)
+    module = program.module()
+    module.run("call-inliner")
+    places = [rewrite.place for rewrite in module.rewrites([rule])]
+    assert places
+    plan = Plan(program.name, program.fingerprint, ("call-inliner", *places))
+    return np.asarray(compile_lowered(lowered, plan)(*arguments))
+
+
+def _large_before_nans(large: float) -> np.ndarray:
+    """Returns ordinary numbers with large ones and, later in the same array, NaNs."""
+    values = np.random.default_rng(0).standard_normal(4096).astype(np.float32)
+    values[:64] = large + np.arange(64) * large / 1000
+    values[128:256] = np.nan
+    return values
+
+
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_angles_that_are_too_large_are_seen_beside_nans(name):
+    angles = _large_before_nans(1e9)
+    result = _rewritten("sine-by-polynomial", getattr(jnp, name), angles)
+    expected = getattr(np, name)(angles.astype(np.float64))
+    np.testing.assert_allclose(result, expected, atol=1e-6)
+
+
+def test_numbers_that_are_too_large_for_subtraction_are_seen_beside_nans():
+    numbers = _large_before_nans(1000)
+    divisors = 1 + np.abs(np.random.default_rng(1).standard_normal(4096)).astype(np.float32)
+    result = _rewritten("remainder-by-subtraction", jax.lax.rem, numbers, divisors)
+    np.testing.assert_array_equal(result, np.fmod(numbers, divisors))
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize(("shape", "axis"), [((64, 256), 1), ((256, 64), 0), ((8, 4096), 1)])
+def test_the_position_of_the_first_nan_is_the_greatest_and_least(name, shape, axis):
+    values = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    rows = np.moveaxis(values, axis, -1)
+    rows[:, 1], rows[:, 3] = -100, 100
+    for i, row in enumerate(rows[1:], 1):  # all positions of a block of vectors, and pairs of them
+        row[[4 + i, -i]] = np.nan
+    result = _rewritten("argmax-as-first-maximum", lambda x: getattr(jnp, name)(x, axis), values)
+    np.testing.assert_array_equal(result, getattr(np, name)(values, axis))
+
+
+@pytest.mark.parametrize(
+    ("rule", "function"),
+    [
+        ("sine-by-polynomial", jnp.sin),
+        ("remainder-by-subtraction", lambda x: jax.lax.rem(x, jnp.full_like(x, 3))),
+    ],
+)
+def test_a_negative_zero_keeps_its_sign(rule, function):
+    zeros = np.where(np.arange(1024) % 3 == 0, -0.0, 0.0).astype(np.float32)
+    result = _rewritten(rule, function, zeros)
+    np.testing.assert_array_equal(result, zeros)
+    np.testing.assert_array_equal(np.signbit(result), np.signbit(zeros))
+
+
+@pytest.mark.parametrize(
+    ("rule", "function", "shapes"),
+    [
+        ("sine-by-polynomial", jnp.sin, [(512,)]),
+        ("remainder-by-subtraction", jax.lax.rem, [(512,), (512,)]),
+    ],
+)
+def test_a_rule_is_not_applied_again_where_it_chose_the_slow_way(rule, function, shapes):
+    arguments = [jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes]
+    module = Program.of(jax.jit(function).lower(*arguments)).module()
+    module.run("call-inliner")
+    (rewrite,) = module.rewrites([rule])
+    module.apply(rewrite)
+    assert " conditional(" in module.to_text()
+    assert not module.rewrites([rule])
