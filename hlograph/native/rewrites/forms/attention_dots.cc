@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "hlograph/native/rewrites/forms/choices.h"
 #include "hlograph/native/rewrites/forms/forms.h"
 #include "hlograph/native/rewrites/products.h"
 #include "xla/comparison_util.h"
@@ -75,7 +76,7 @@ std::optional<HeadDot> FindWithCache(const Instruction* dot, int cache) {
 }
 
 std::optional<HeadDot> FindHeadDot(const Instruction* dot) {
-  if (!IsProduct(dot, Opcode::kDot) || !HasOneType(dot) || !IsFloat(dot) ||
+  if (!IsProduct(dot, Opcode::kDot) || !HasOneType(dot) || !IsFloat(dot) || IsSlowWay(dot) ||
       dot->dot_dimension_numbers().lhs_contracting_dimensions_size() != 1 ||
       dot->dot_dimension_numbers().lhs_batch_dimensions_size() < 1) {
     return std::nullopt;
@@ -100,12 +101,29 @@ class HeadsInOneDot : public FormRule {
         builder.Reshape(dot->mutable_operand(found.cache),
                         WithBatch(found, {found.rows, found.heads * found.elements}));
     Instruction* const row = Row(builder, found);
-    Instruction* const product = found.over_rows ? OverRows(builder, found, row, stored)
-                                                 : OverElements(builder, found, row, stored);
-    return Arranged(builder, found, product);
+    if (found.over_rows) return Arranged(builder, found, OverRows(builder, found, row, stored));
+    Instruction* const product = OverElements(builder, found, row, stored);
+    return OrEachHead(builder, product, Arranged(builder, found, product));
   }
 
  private:
+  // The result where no product is NaN, else the dot as it was: an infinity or NaN of one head
+  // times the zero of another is NaN, which is that other head's product then. The products are far
+  // fewer than the elements of the cache, so it takes little time to look at them all.
+  static Instruction* OrEachHead(const Builder& builder, Instruction* product,
+                                 Instruction* result) {
+    Instruction* const dot = builder.place();
+    Instruction* const holds =
+        builder.All(builder.Compare(product, product, xla::ComparisonDirection::kEq));
+    return AddChoice(
+        dot, holds, {result, dot->mutable_operand(0), dot->mutable_operand(1)},
+        [](absl::Span<Instruction* const> values) { return values[0]; },
+        [dot](absl::Span<Instruction* const> values) {
+          return values[1]->AddInstruction(
+              dot->CloneWithNewOperands(dot->shape(), values.subspan(1)));
+        });
+  }
+
   // Sizes with that of the batch first, if it is more than one element.
   static Dimensions WithBatch(const HeadDot& found, Dimensions sizes) {
     if (found.batch > 1) sizes.insert(sizes.begin(), found.batch);
@@ -207,11 +225,11 @@ class HeadsInOneDot : public FormRule {
 }  // namespace
 
 void AddAttentionDotForms(std::vector<RulePtr>& rules) {
-  rules.push_back(std::make_unique<HeadsInOneDot>(
-      Identity{"heads-in-one-dot", "[xₕ·wₕ] = diagonal(x)·w",
-               "Computes the dots of one row of finite values for each head, as in attention with "
-               "a cache, as one dot of all heads, which reads keys and values as they are stored.",
-               Numerics::kClose}));
+  rules.push_back(std::make_unique<HeadsInOneDot>(Identity{
+      "heads-in-one-dot", "[xₕ·wₕ] = diagonal(x)·w",
+      "Computes the dots of one row for each head, as in attention with a cache, as one dot of "
+      "all heads, which reads keys and values as they are stored.",
+      Numerics::kClose}));
 }
 
 }  // namespace hlograph

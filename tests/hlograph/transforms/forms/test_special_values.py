@@ -64,6 +64,22 @@ def test_the_position_of_the_first_nan_is_the_greatest_and_least(name, shape, ax
     np.testing.assert_array_equal(result, getattr(np, name)(values, axis))
 
 
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
+def test_a_head_that_is_not_finite_leaves_the_others_as_they_are(bad):
+    random = np.random.default_rng(0)
+    query = random.standard_normal((1, 4, 16)).astype(np.float32)
+    keys = random.standard_normal((128, 4, 16)).astype(np.float32)
+    keys[3, 1, 2] = bad
+
+    def scores(query: jax.Array, keys: jax.Array) -> jax.Array:
+        return jnp.einsum("bhd,khd->hbk", query, keys)
+
+    result = _rewritten("heads-in-one-dot", scores, query, keys)
+    expected = np.einsum("bhd,khd->hbk", query, keys)
+    assert np.sum(~np.isfinite(expected)) == 1
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("rule", "function"),
     [
@@ -83,6 +99,11 @@ def test_a_negative_zero_keeps_its_sign(rule, function):
     [
         ("sine-by-polynomial", jnp.sin, [(512,)]),
         ("remainder-by-subtraction", jax.lax.rem, [(512,), (512,)]),
+        (
+            "heads-in-one-dot",
+            lambda query, keys: jnp.einsum("hd,khd->hk", query, keys),
+            [(4, 16), (128, 4, 16)],
+        ),
     ],
 )
 def test_a_rule_is_not_applied_again_where_it_chose_the_slow_way(rule, function, shapes):
