@@ -67,6 +67,30 @@ Instruction* AddOffset(const Builder& builder, Instruction* bits, int width) {
   return builder.Binary(Opcode::kAdd, bits, AddUniform(builder, bits->shape(), MinOf(width)));
 }
 
+Instruction* AddKeys(const Builder& builder, Instruction* elements, const SortOrder& order,
+                     bool equal_zeros) {
+  const xla::PrimitiveType type = elements->shape().element_type();
+  const int width = xla::primitive_util::BitWidth(type);
+  Instruction* keys = elements;
+  if (type != SignedOf(width)) keys = builder.BitcastConvert(elements, SignedOf(width));
+  if (IsFloat(type)) {
+    keys = AddFlip(builder, keys, width);
+    const xla::Shape& shape = keys->shape();
+    if (equal_zeros) {
+      Instruction* const zero =
+          builder.Compare(elements, builder.Uniform(elements->shape(), 0), Direction::kEq);
+      keys = builder.Select(zero, AddUniform(builder, shape, 0), keys);
+    }
+    if (order.canonical) {
+      Instruction* const nan = builder.Compare(elements, elements, Direction::kNe);
+      keys = builder.Select(nan, AddUniform(builder, shape, NanOf(type)), keys);
+    }
+  } else if (type != SignedOf(width)) {
+    keys = AddOffset(builder, keys, width);
+  }
+  return order.descending ? builder.Unary(Opcode::kNot, keys) : keys;
+}
+
 std::vector<int64_t> EndLast(int64_t rank, int64_t dimension) {
   std::vector<int64_t> order(rank);
   std::iota(order.begin(), order.end(), 0);
@@ -82,24 +106,11 @@ bool HasKeys(xla::PrimitiveType type, int bits) {
 }
 
 Instruction* AddKeys(const Builder& builder, Instruction* elements, const SortOrder& order) {
-  const xla::PrimitiveType type = elements->shape().element_type();
-  const int width = xla::primitive_util::BitWidth(type);
-  Instruction* keys = elements;
-  if (type != SignedOf(width)) keys = builder.BitcastConvert(elements, SignedOf(width));
-  if (IsFloat(type)) {
-    keys = AddFlip(builder, keys, width);
-    if (order.canonical) {
-      const xla::Shape& shape = keys->shape();
-      Instruction* const zero =
-          builder.Compare(elements, builder.Uniform(elements->shape(), 0), Direction::kEq);
-      Instruction* const nan = builder.Compare(elements, elements, Direction::kNe);
-      keys = builder.Select(zero, AddUniform(builder, shape, 0), keys);
-      keys = builder.Select(nan, AddUniform(builder, shape, NanOf(type)), keys);
-    }
-  } else if (type != SignedOf(width)) {
-    keys = AddOffset(builder, keys, width);
-  }
-  return order.descending ? builder.Unary(Opcode::kNot, keys) : keys;
+  return AddKeys(builder, elements, order, /*equal_zeros=*/order.canonical);
+}
+
+Instruction* AddKeysOfSigns(const Builder& builder, Instruction* elements, const SortOrder& order) {
+  return AddKeys(builder, elements, order, /*equal_zeros=*/false);
 }
 
 Instruction* AddElements(const Builder& builder, Instruction* keys, xla::PrimitiveType type,

@@ -24,7 +24,11 @@ bool HasKeys(xla::PrimitiveType type, int bits);
 // Adds signed integers of the elements' width. They are ordered as `order` says, ascending, and are
 // equal where the elements are.
 Instruction* AddKeys(const Builder& builder, Instruction* elements, const SortOrder& order);
-// Adds the elements that have these keys; each zero is 0 or -0, and each NaN the usual one.
+// Adds such keys, but that of -0 comes before that of 0 also if the order has both as equal, so
+// that the elements keep their signs.
+Instruction* AddKeysOfSigns(const Builder& builder, Instruction* elements, const SortOrder& order);
+// Adds the elements that have these keys; each NaN is the usual one if the order has all as equal,
+// and so is each zero unless the keys are of signs.
 Instruction* AddElements(const Builder& builder, Instruction* keys, xla::PrimitiveType type,
                          const SortOrder& order);
 

@@ -42,7 +42,7 @@ class SortByIntegerKeys : public FormRule {
   Instruction* Build(Instruction* sort) const override {
     const SortOrder order = *FindOrder(sort);
     const Builder builder(sort);
-    Instruction* const keys = AddKeys(builder, sort->mutable_operand(0), order);
+    Instruction* const keys = AddKeysOfSigns(builder, sort->mutable_operand(0), order);
     Instruction* const sorted = AddIntegerSort(builder, keys, sort->dimensions(0));
     return AddElements(builder, sorted, sort->shape().element_type(), order);
   }

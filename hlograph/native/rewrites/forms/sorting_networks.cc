@@ -58,7 +58,7 @@ class SortAsNetwork : public FormRule {
     const Builder builder(sort);
     const int64_t dimension = sort->dimensions(0);
     const int64_t count = sort->shape().dimensions(dimension);
-    Instruction* const keys = AddKeys(builder, sort->mutable_operand(0), order);
+    Instruction* const keys = AddKeysOfSigns(builder, sort->mutable_operand(0), order);
     std::vector<Instruction*> wires;
     for (int64_t i = 0; i < count; ++i) {
       wires.push_back(builder.SliceOf(keys, dimension, i, i + 1));

@@ -114,3 +114,13 @@ def test_a_rule_is_not_applied_again_where_it_chose_the_slow_way(rule, function,
     module.apply(rewrite)
     assert " conditional(" in module.to_text()
     assert not module.rewrites([rule])
+
+
+@pytest.mark.parametrize("rule", ["sort-by-integer-keys", "sort-as-network"])
+@pytest.mark.parametrize("descending", [False, True])
+def test_a_sort_keeps_the_sign_of_every_zero(rule, descending):
+    row = [0.0, -0.0, 1.0, -0.0, 0.0, -1.0, -0.0, 2.0]
+    values = np.tile(np.array(row, np.float32), (16, 1))
+    result = _rewritten(rule, lambda x: jnp.sort(x, descending=descending), values)
+    np.testing.assert_array_equal(result[0], sorted(row, reverse=descending))
+    assert np.sum(np.signbit(result[result == 0])) == 3 * len(values)
