@@ -1,10 +1,10 @@
 #include "hlograph/native/rewrites/products.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
 #include "hlograph/native/rewrites/patterns.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -32,30 +32,15 @@ absl::StatusOr<xla::Shape> InferProduct(const Instruction* product) {
                                                  product->convolution_dimension_numbers(), type);
 }
 
-struct DotSide {
-  std::vector<int64_t> batch, contracting;
-};
-
-DotSide SideOf(const xla::DotDimensionNumbers& numbers, int side) {
-  const auto& batch = side == 0 ? numbers.lhs_batch_dimensions() : numbers.rhs_batch_dimensions();
-  const auto& contracting =
-      side == 0 ? numbers.lhs_contracting_dimensions() : numbers.rhs_contracting_dimensions();
-  return {{batch.begin(), batch.end()}, {contracting.begin(), contracting.end()}};
-}
-
 int64_t RankOf(const Instruction* instruction) { return instruction->shape().dimensions().size(); }
 
 // The result of a dot has the batch, then what is left of the first operand, then of the second.
 std::vector<ResultDimension> FreeOfDot(const Instruction* dot, int side) {
-  const DotSide dims = SideOf(dot->dot_dimension_numbers(), side);
-  const int64_t taken = dims.batch.size() + dims.contracting.size();
-  int64_t result = side == 0 ? dims.batch.size() : RankOf(dot) - (RankOf(dot->operand(1)) - taken);
+  const DotOperand own = DotOperandOf(dot, side);
+  int64_t result =
+      side == 0 ? own.batch.size() : RankOf(dot) - static_cast<int64_t>(own.free.size());
   std::vector<ResultDimension> free;
-  for (int64_t i = 0; i < RankOf(dot->operand(side)); ++i) {
-    if (std::count(dims.batch.begin(), dims.batch.end(), i) > 0) continue;
-    if (std::count(dims.contracting.begin(), dims.contracting.end(), i) > 0) continue;
-    free.push_back({i, result++});
-  }
+  for (int64_t dimension : own.free) free.push_back({dimension, result++});
   return free;
 }
 
@@ -66,6 +51,20 @@ ResultDimension OfConvolution(const Instruction* convolution, int side) {
 }
 
 }  // namespace
+
+DotOperand DotOperandOf(const Instruction* dot, int side) {
+  const xla::DotDimensionNumbers& numbers = dot->dot_dimension_numbers();
+  const auto& batch = side == 0 ? numbers.lhs_batch_dimensions() : numbers.rhs_batch_dimensions();
+  const auto& contracting =
+      side == 0 ? numbers.lhs_contracting_dimensions() : numbers.rhs_contracting_dimensions();
+  DotOperand found{{batch.begin(), batch.end()}, {}, {contracting.begin(), contracting.end()}};
+  for (int64_t i = 0; i < RankOf(dot->operand(side)); ++i) {
+    if (!absl::c_linear_search(batch, i) && !absl::c_linear_search(contracting, i)) {
+      found.free.push_back(i);
+    }
+  }
+  return found;
+}
 
 bool IsProduct(const Instruction* instruction, xla::HloOpcode opcode) {
   if (instruction->opcode() != opcode || !IsPlain(instruction)) return false;
@@ -113,9 +112,9 @@ std::vector<ResultDimension> ScalableDimensions(const Instruction* product, int 
     return {OfConvolution(product, side)};
   }
   std::vector<ResultDimension> dimensions = FreeOfDot(product, side);
-  const DotSide dims = SideOf(product->dot_dimension_numbers(), side);
-  for (size_t i = 0; i < dims.batch.size(); ++i) {
-    dimensions.push_back({dims.batch[i], static_cast<int64_t>(i)});
+  const DotOperand own = DotOperandOf(product, side);
+  for (size_t i = 0; i < own.batch.size(); ++i) {
+    dimensions.push_back({own.batch[i], static_cast<int64_t>(i)});
   }
   return dimensions;
 }

@@ -16,6 +16,15 @@ struct ResultDimension {
   int64_t result = 0;
 };
 
+// The dimensions of one operand of a dot, the batch and contracting ones in the order in which they
+// meet those of the other operand, the free ones in their own order.
+struct DotOperand {
+  std::vector<int64_t> batch, free, contracting;
+};
+
+// Expects a dot, and side 0 or 1.
+DotOperand DotOperandOf(const Instruction* dot, int side);
+
 // Returns true for a plain and valid instruction of that opcode, dot or convolution.
 bool IsProduct(const Instruction* instruction, xla::HloOpcode opcode);
 

@@ -26,17 +26,6 @@ using Dimensions = std::vector<int64_t>;
 constexpr int64_t kMostHeads = 32;
 constexpr int64_t kLeastCache = 1024;  // elements, below which a copy takes no time
 
-Dimensions BatchDimensions(const Instruction* dot, int side) {
-  const xla::DotDimensionNumbers& numbers = dot->dot_dimension_numbers();
-  const auto& batch = side == 0 ? numbers.lhs_batch_dimensions() : numbers.rhs_batch_dimensions();
-  return {batch.begin(), batch.end()};
-}
-
-int64_t ContractedDimension(const Instruction* dot, int side) {
-  const xla::DotDimensionNumbers& numbers = dot->dot_dimension_numbers();
-  return side == 0 ? numbers.lhs_contracting_dimensions(0) : numbers.rhs_contracting_dimensions(0);
-}
-
 // A dot of [batch..., rows, heads, elements], over elements or rows, and one row for each head.
 struct HeadDot {
   int cache = 0;             // side of the operand that is stored by rows
@@ -49,16 +38,16 @@ struct HeadDot {
 std::optional<HeadDot> FindWithCache(const Instruction* dot, int cache) {
   const Instruction* const stored = dot->operand(cache);
   const int64_t rank = RankOf(stored);
-  const Dimensions batch = BatchDimensions(dot, cache),
-                   batch_of_row = BatchDimensions(dot, 1 - cache);
+  const DotOperand own = DotOperandOf(dot, cache), other = DotOperandOf(dot, 1 - cache);
+  const Dimensions& batch = own.batch;
   if (rank < 3 || static_cast<int64_t>(batch.size()) != rank - 2) return std::nullopt;
-  HeadDot found{cache, ContractedDimension(dot, cache) == rank - 3, Dimensions(rank - 3, -1), -1};
-  if (!found.over_rows && ContractedDimension(dot, cache) != rank - 1) return std::nullopt;
+  HeadDot found{cache, own.contracting.front() == rank - 3, Dimensions(rank - 3, -1), -1};
+  if (!found.over_rows && own.contracting.front() != rank - 1) return std::nullopt;
   for (size_t i = 0; i < batch.size(); ++i) {
     if (batch[i] == rank - 2) {
-      found.heads_of_row = batch_of_row[i];
+      found.heads_of_row = other.batch[i];
     } else if (batch[i] < rank - 3) {
-      found.batch_of_row[batch[i]] = batch_of_row[i];
+      found.batch_of_row[batch[i]] = other.batch[i];
     } else {
       return std::nullopt;
     }
@@ -136,7 +125,7 @@ class HeadsInOneDot : public FormRule {
     Instruction* const operand = builder.place()->mutable_operand(1 - found.cache);
     Dimensions order = found.batch_of_row;
     order.push_back(found.heads_of_row);
-    order.push_back(ContractedDimension(dot, 1 - found.cache));
+    order.push_back(DotOperandOf(dot, 1 - found.cache).contracting.front());
     for (const ResultDimension& free : FreeDimensions(dot, 1 - found.cache)) {
       order.push_back(free.operand);
     }
@@ -209,7 +198,7 @@ class HeadsInOneDot : public FormRule {
     sizes.insert(sizes.end(), {found.heads, product->shape().dimensions(2)});
     sizes.resize(RankOf(dot), 1);
     Dimensions permutation(sizes.size(), -1);
-    const Dimensions batch = BatchDimensions(dot, found.cache);
+    const Dimensions batch = DotOperandOf(dot, found.cache).batch;
     for (size_t i = 0; i < batch.size(); ++i) {
       permutation[i] = batch[i] == rank - 2 ? rank - 3 : batch[i];
     }

@@ -25,20 +25,6 @@ constexpr int64_t kMaxProducts = 4096;
 constexpr int64_t kMaxContracted = 64;
 constexpr int64_t kMaxSlices = 8;
 
-struct DotOperand {
-  Numbers batch, free, contracted;
-};
-
-DotOperand SideOf(const Instruction* dot, int side) {
-  const xla::DotDimensionNumbers& numbers = dot->dot_dimension_numbers();
-  const auto& batch = side == 0 ? numbers.lhs_batch_dimensions() : numbers.rhs_batch_dimensions();
-  const auto& contracted =
-      side == 0 ? numbers.lhs_contracting_dimensions() : numbers.rhs_contracting_dimensions();
-  DotOperand found{{batch.begin(), batch.end()}, {}, {contracted.begin(), contracted.end()}};
-  for (const ResultDimension& free : FreeDimensions(dot, side)) found.free.push_back(free.operand);
-  return found;
-}
-
 int64_t ContractedSize(const Instruction* dot) {
   int64_t size = 1;
   for (int64_t dimension : dot->dot_dimension_numbers().lhs_contracting_dimensions()) {
@@ -84,14 +70,14 @@ class SmallDotAsSum : public FormRule {
   // matrix, the columns of the second come last, as they are in memory.
   Instruction* Build(Instruction* dot) const override {
     const Builder build(dot);
-    const DotOperand lhs = SideOf(dot, 0), rhs = SideOf(dot, 1);
+    const DotOperand lhs = DotOperandOf(dot, 0), rhs = DotOperandOf(dot, 1);
     const int64_t rank = dot->shape().dimensions().size();
     const int64_t last = rhs.free.empty() ? rank : rank - static_cast<int64_t>(rhs.free.size());
     Numbers sizes(dot->shape().dimensions().begin(), dot->shape().dimensions().end());
     Numbers contracted;
-    for (size_t i = 0; i < lhs.contracted.size(); ++i) {
+    for (size_t i = 0; i < lhs.contracting.size(); ++i) {
       sizes.insert(sizes.begin() + last + i,
-                   dot->operand(0)->shape().dimensions(lhs.contracted[i]));
+                   dot->operand(0)->shape().dimensions(lhs.contracting[i]));
       contracted.push_back(last + i);
     }
     const auto spread = [&](int side, const DotOperand& own, const DotOperand& other) {
@@ -100,8 +86,8 @@ class SmallDotAsSum : public FormRule {
         if (place >= last) place += contracted.size();
       }
       return Spread(build, dot->mutable_operand(side),
-                    Joined(Joined(own.batch, own.free), own.contracted), Joined(places, contracted),
-                    sizes);
+                    Joined(Joined(own.batch, own.free), own.contracting),
+                    Joined(places, contracted), sizes);
     };
     Instruction* const products =
         build.Binary(Opcode::kMultiply, spread(0, lhs, rhs), spread(1, rhs, lhs));
@@ -138,7 +124,7 @@ class ShortDotAsSlices : public FormRule {
 
   Instruction* Build(Instruction* dot) const override {
     const Builder build(dot);
-    const DotOperand lhs = SideOf(dot, 0), rhs = SideOf(dot, 1);
+    const DotOperand lhs = DotOperandOf(dot, 0), rhs = DotOperandOf(dot, 1);
     Instruction* total = nullptr;
     for (int64_t i = 0; i < ContractedSize(dot); ++i) {
       Instruction* const product =
@@ -153,8 +139,8 @@ class ShortDotAsSlices : public FormRule {
   static Instruction* Sliced(const Builder& build, Instruction* dot, int side,
                              const DotOperand& own, const DotOperand& other, int64_t index) {
     Instruction* const operand = dot->mutable_operand(side);
-    Instruction* const slice = build.SliceOf(operand, own.contracted[0], index, index + 1);
-    const Numbers order = Joined(Joined(own.batch, own.free), own.contracted);
+    Instruction* const slice = build.SliceOf(operand, own.contracting[0], index, index + 1);
+    const Numbers order = Joined(Joined(own.batch, own.free), own.contracting);
     Instruction* const ordered = build.Transpose(slice, order);
     const absl::Span<const int64_t> sizes = ordered->shape().dimensions();
     Instruction* const flat = build.Reshape(ordered, sizes.subspan(0, sizes.size() - 1));

@@ -27,28 +27,6 @@ int64_t PositionIn(const Numbers& numbers, int64_t number) {
   return std::find(numbers.begin(), numbers.end(), number) - numbers.begin();
 }
 
-bool Includes(const Numbers& numbers, int64_t number) {
-  return PositionIn(numbers, number) < static_cast<int64_t>(numbers.size());
-}
-
-// The dimensions of one operand of a dot.
-struct OneHotSide {
-  Numbers batch, contracting, free;
-};
-
-OneHotSide OneHotSideOf(const Instruction* dot, int side) {
-  const xla::DotDimensionNumbers& numbers = dot->dot_dimension_numbers();
-  const auto& batch = side == 0 ? numbers.lhs_batch_dimensions() : numbers.rhs_batch_dimensions();
-  const auto& contracting =
-      side == 0 ? numbers.lhs_contracting_dimensions() : numbers.rhs_contracting_dimensions();
-  OneHotSide found{{batch.begin(), batch.end()}, {contracting.begin(), contracting.end()}, {}};
-  const int64_t rank = dot->operand(side)->shape().dimensions().size();
-  for (int64_t i = 0; i < rank; ++i) {
-    if (!Includes(found.batch, i) && !Includes(found.contracting, i)) found.free.push_back(i);
-  }
-  return found;
-}
-
 Numbers Appended(const Numbers& one, const Numbers& two) {
   Numbers joined = one;
   joined.insert(joined.end(), two.begin(), two.end());
@@ -61,17 +39,11 @@ Numbers SizesAlong(const Instruction* array, const Numbers& dimensions) {
   return sizes;
 }
 
-int64_t Product(const Numbers& sizes) {
-  int64_t product = 1;
-  for (int64_t size : sizes) product *= size;
-  return product;
-}
-
 // A dot of a one-hot array with another one.
 struct OneHotDot {
   OneHot one_hot;
   int side = 0;
-  OneHotSide own, other;
+  DotOperand own, other;
 
   // The labels' dimensions of these dimensions of the one-hot array.
   Numbers LabelsOf(const Numbers& dimensions) const {
@@ -88,8 +60,8 @@ std::optional<OneHotDot> FindOneHotDot(const Instruction* dot, bool contracts_cl
   for (int side : {0, 1}) {
     std::optional<OneHot> one_hot = FindOneHot(dot->operand(side));
     if (!one_hot.has_value() || !HasFewRows(dot->operand(side))) continue;
-    OneHotDot found{*std::move(one_hot), side, OneHotSideOf(dot, side),
-                    OneHotSideOf(dot, 1 - side)};
+    OneHotDot found{*std::move(one_hot), side, DotOperandOf(dot, side),
+                    DotOperandOf(dot, 1 - side)};
     const int64_t classes = found.one_hot.classes;
     if (contracts_classes ? found.own.contracting == Numbers{classes}
                           : found.own.free == Numbers{classes}) {
@@ -114,8 +86,8 @@ Instruction* Swapped(const Builder& build, Instruction* result, int64_t batch, i
 Instruction* AsMatrix(const Builder& build, Instruction* operand, const Numbers& rows,
                       const Numbers& columns) {
   Instruction* const ordered = build.Transpose(operand, Appended(rows, columns));
-  return build.Reshape(ordered,
-                       {Product(SizesAlong(operand, rows)), Product(SizesAlong(operand, columns))});
+  return build.Reshape(
+      ordered, {ProductOf(SizesAlong(operand, rows)), ProductOf(SizesAlong(operand, columns))});
 }
 
 class OneHotAsGather : public FormRule {
@@ -137,7 +109,7 @@ class OneHotAsGather : public FormRule {
     Instruction* const one_hot = dot->mutable_operand(found.side);
     Instruction* const table = dot->mutable_operand(1 - found.side);
     const int64_t classes = one_hot->shape().dimensions(found.one_hot.classes);
-    const OneHotSide& own = found.own;
+    const DotOperand& own = found.own;
     const RowIndices rows =
         BuildRowIndices(build, found.one_hot, classes,
                         found.LabelsOf(Appended(own.batch, own.free)), own.batch.size());
@@ -173,8 +145,8 @@ class OneHotAsScatter : public FormRule {
     Instruction* const one_hot = dot->mutable_operand(found.side);
     Instruction* const other = dot->mutable_operand(1 - found.side);
     const int64_t classes = one_hot->shape().dimensions(found.one_hot.classes);
-    const OneHotSide& own = found.own;
-    const int64_t count = classes * Product(SizesAlong(one_hot, own.batch));
+    const DotOperand& own = found.own;
+    const int64_t count = classes * ProductOf(SizesAlong(one_hot, own.batch));
     const RowIndices rows =
         BuildRowIndices(build, found.one_hot, classes,
                         found.LabelsOf(Appended(own.batch, own.contracting)), own.batch.size());

@@ -9,14 +9,13 @@
 
 #include "absl/types/span.h"
 #include "hlograph/native/rewrites/forms/forms.h"
+#include "hlograph/native/rewrites/forms/windows.h"
 #include "hlograph/native/rewrites/patterns.h"
 #include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/literal.h"
-#include "xla/literal_util.h"
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
@@ -43,20 +42,6 @@ bool IsFloating(const Instruction* array) {
   return xla::primitive_util::IsFloatingPointType(array->shape().element_type());
 }
 
-std::optional<Opcode> OperationOfWindow(const Instruction* window) {
-  const Instruction* const start = window->operand(1);
-  if (start->opcode() != Opcode::kConstant || !xla::ShapeUtil::IsScalar(start->shape())) {
-    return std::nullopt;
-  }
-  for (Opcode opcode : {Opcode::kAdd, Opcode::kMultiply, Opcode::kMaximum, Opcode::kMinimum}) {
-    if (IsScalarOperation(window->to_apply(), opcode) &&
-        start->literal() == NeutralOf(opcode, start->shape().element_type())) {
-      return opcode;
-    }
-  }
-  return std::nullopt;
-}
-
 std::optional<Cumulative> FindCumulative(const Instruction* instruction) {
   if (instruction->opcode() != Opcode::kReduceWindow || !IsPlain(instruction) ||
       instruction->operand_count() != 2 || !SameArray(instruction, instruction->operand(0)) ||
@@ -67,7 +52,8 @@ std::optional<Cumulative> FindCumulative(const Instruction* instruction) {
   if (type != xla::F32 && type != xla::F64 && type != xla::S32 && type != xla::U32) {
     return std::nullopt;
   }
-  const auto opcode = OperationOfWindow(instruction);
+  const auto opcode = CombinationOf(
+      instruction, {Opcode::kAdd, Opcode::kMultiply, Opcode::kMaximum, Opcode::kMinimum});
   const absl::Span<const int64_t> sizes = instruction->shape().dimensions();
   const xla::Window& window = instruction->window();
   if (!opcode.has_value() || window.dimensions_size() != static_cast<int>(sizes.size())) {

@@ -38,25 +38,15 @@ bool IsRunning(absl::Span<const Sliding> axes, absl::Span<const int64_t> sizes) 
   return false;
 }
 
-std::optional<Opcode> CombinationOf(const Instruction* window) {
-  const Instruction* const start = window->operand(1);
-  if (start->opcode() != Opcode::kConstant || !xla::ShapeUtil::IsScalar(start->shape())) {
-    return std::nullopt;
-  }
-  const auto combines = [&](Opcode opcode) {
-    return IsScalarOperation(window->to_apply(), opcode) &&
-           start->literal() == NeutralOf(opcode, start->shape().element_type());
-  };
+// Returns what combines the elements of windows of the types that have a form by slices.
+std::optional<Opcode> FindCombination(const Instruction* window) {
   switch (window->shape().element_type()) {
     case xla::F32:
     case xla::F64:
     case xla::S32:
-      for (Opcode opcode : {Opcode::kAdd, Opcode::kMaximum, Opcode::kMinimum}) {
-        if (combines(opcode)) return opcode;
-      }
-      return std::nullopt;
+      return CombinationOf(window, {Opcode::kAdd, Opcode::kMaximum, Opcode::kMinimum});
     case xla::PRED:
-      return combines(Opcode::kOr) ? std::make_optional(Opcode::kOr) : std::nullopt;
+      return CombinationOf(window, {Opcode::kOr});
     default:
       return std::nullopt;
   }
@@ -76,7 +66,7 @@ class WindowAsSlices : public FormRule {
     const Instruction* const operand = window->operand(0);
     if (!operand->shape().IsArray() || !operand->shape().is_static() ||
         !SameType(window, operand) || !SameType(window, window->operand(1)) ||
-        !CombinationOf(window).has_value()) {
+        !FindCombination(window).has_value()) {
       return false;
     }
     const std::vector<int64_t> sizes = SizesOf(operand);
@@ -102,7 +92,7 @@ class WindowAsSlices : public FormRule {
     Instruction* array = builder.Pad(operand, padding, window->mutable_operand(1));
     // Computed once: fused, the bounds would be checked again for each slice.
     if (array != operand) array = builder.Barrier(array);
-    const Opcode opcode = *CombinationOf(window);
+    const Opcode opcode = *FindCombination(window);
     for (size_t i = 0; i < axes.size(); ++i) {
       array = Along(builder, opcode, array, i, axes[i]);
     }
@@ -172,6 +162,21 @@ std::optional<std::vector<Sliding>> SlidingOver(const xla::Window& window,
     axes.push_back(axis);
   }
   return axes;
+}
+
+std::optional<Opcode> CombinationOf(const Instruction* window,
+                                    absl::Span<const Opcode> operations) {
+  const Instruction* const start = window->operand(1);
+  if (start->opcode() != Opcode::kConstant || !xla::ShapeUtil::IsScalar(start->shape())) {
+    return std::nullopt;
+  }
+  for (Opcode operation : operations) {
+    if (IsScalarOperation(window->to_apply(), operation) &&
+        start->literal() == NeutralOf(operation, start->shape().element_type())) {
+      return operation;
+    }
+  }
+  return std::nullopt;
 }
 
 void AddWindowForms(std::vector<RulePtr>& rules) {

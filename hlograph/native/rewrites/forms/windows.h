@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "hlograph/native/rewrites/patterns.h"
 #include "hlograph/native/rewrites/rules.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/xla_data.pb.h"
 
 namespace hlograph {
@@ -27,6 +29,11 @@ struct Sliding {
 std::optional<std::vector<Sliding>> SlidingOver(const xla::Window& window,
                                                 absl::Span<const int64_t> sizes,
                                                 absl::Span<const int64_t> result);
+
+// Returns which of these operations combines the elements of windows, from its neutral element on.
+// Expects a reduction of windows of one array.
+std::optional<xla::HloOpcode> CombinationOf(const Instruction* window,
+                                            absl::Span<const xla::HloOpcode> operations);
 
 // The rules by form, one file each.
 void AddWindowGradientForms(std::vector<RulePtr>& rules);
