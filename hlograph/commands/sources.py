@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from hlograph.measuring.trial import Job
     from hlograph.module import Module
     from hlograph.plans import Numerics
-    from hlograph.programs import Program
 
 _FUNCTION = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 
@@ -53,14 +52,6 @@ class SourceCommand(Command):
         self._check_file(source)
         return Module.load(source)
 
-    def program_of(self, source: str) -> Program:
-        """Returns the program of a source, for jaxlib.
-
-        Raises:
-            HloError: The source cannot be read, or is for several devices.
-        """
-        return self.job_of(source, "close").program
-
     def job_of(self, source: str, numerics: Numerics) -> Job:
         """Returns a program to measure, with the values of its example arguments.
 
@@ -87,7 +78,8 @@ class SourceCommand(Command):
 
     def _lowered(self, source: str) -> tuple[Any, tuple[Any, ...] | None]:
         """Returns the lowered function, and the arguments; None for what was lowered already."""
-        from hlograph.optimization.arguments import check_arguments, is_lowered, jitted
+        from hlograph.optimization.arguments import check_arguments, jitted
+        from hlograph.reading.sources import is_lowered
 
         function = imported(source)
         if is_lowered(function):

@@ -13,11 +13,6 @@ from hlograph.execution.equivalence.arrays import Array
 _MOST_BYTES = 4 << 30
 
 
-def is_lowered(function: Any) -> bool:
-    """Returns True for a ``jax.stages.Lowered``."""
-    return type(function).__name__ == "Lowered" and type(function).__module__.startswith("jax")
-
-
 def jitted(function: Any) -> Any:
     """Returns a function that ``jax.jit`` returned as it is, and another one jitted.
 
@@ -91,6 +86,8 @@ def _array(leaf: Any, aval: Any) -> Array:
             f"expected an argument of shape {aval.shape}, which the function was lowered for, got "
             f"one of {np.shape(leaf)}"
         )
+    if aval.dtype == dtypes.float0:
+        return np.zeros(aval.shape, np.bool_)  # what jax lowers it to
     if dtypes.issubdtype(aval.dtype, dtypes.extended):  # pyright: ignore[reportPrivateImportUsage]
         return np.asarray(jax.random.key_data(leaf))
     # Python scalars become arrays of the type that they were lowered with.

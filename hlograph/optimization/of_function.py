@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from hlograph.measuring.trial import Job
-from hlograph.optimization.arguments import check_arguments, inputs_of, is_lowered, jitted
+from hlograph.optimization.arguments import check_arguments, inputs_of, jitted
 from hlograph.optimization.background import in_background
 from hlograph.optimization.function import OptimizedFunction
 from hlograph.optimization.optimizing import StoreLike, optimize_program, report_of_given
 from hlograph.optimization.store import Store
 from hlograph.plans import Numerics, Plan, PlanError, compile_lowered
 from hlograph.programs import Program
+from hlograph.reading.sources import is_lowered
 
 
 def optimize(
@@ -65,8 +66,11 @@ def optimize(
         The function, with ``plan`` and ``report``.
 
     Raises:
-        HloError: The function has static arguments, calls back into Python, or runs on several
-            devices; or the call is inside a transformation of jax.
+        HloError: The function has static arguments, or the call is inside a transformation of jax.
+        ProgramError: The function is lowered for another platform than the CPU or for several
+            devices, calls back into Python, changes a ``jax.Ref``, has compiler options, or takes
+            arguments of other layouts than the default; or a setting of jax changes what jaxlib
+            does by default.
         PlanError: The given plan cannot be read or carried out.
         PlanRefusedError: It is for another program, jaxlib, CPU or number of cores, or its results
             are of a looser class.

@@ -9,10 +9,13 @@ from functools import cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from hlograph.errors import HloError, HloParseError
+from hlograph.errors import HloParseError
 from hlograph.execution.equivalence.arrays import Signature, signature_of
 from hlograph.module import Module
 from hlograph.programs import mlir_modules
+from hlograph.programs.errors import ProgramError
+from hlograph.programs.lowered import check_lowered, check_settings
+from hlograph.reading.sources import is_lowered
 from hlograph.reading.stablehlo import from_lowered, from_stablehlo
 
 if TYPE_CHECKING:
@@ -20,10 +23,6 @@ if TYPE_CHECKING:
 
 Form = Literal["stablehlo", "hlo"]
 """Form of a program's data: StableHLO bytecode, or a serialized ``HloModuleProto``."""
-
-
-class ProgramError(HloError):
-    """Raised when a program cannot be compiled for one CPU by jaxlib."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +51,12 @@ class Program:
 
         Raises:
             HloParseError: The source holds no HLO module.
-            ProgramError: The program is for several devices, or jaxlib is too old.
+            ProgramError: It cannot be compiled again as it is; see ``of_lowered``.
         """
-        if type(source).__name__ == "Lowered" and type(source).__module__.startswith("jax"):
+        if is_lowered(source):
             return cls.of_lowered(source)
         _check_jaxlib()
+        check_settings()
         module = source if isinstance(source, Module) else Module.read(source)
         return cls(module.name, "hlo", module.to_proto())
 
@@ -65,21 +65,13 @@ class Program:
         """Returns the program of a ``jax.stages.Lowered``.
 
         Raises:
-            ProgramError: The program is for several devices, or calls back into Python; or jaxlib
-                is too old.
+            ProgramError: It cannot be compiled again as it is (see ``check_lowered``), a setting of
+                jax changes the options of compilations, or jaxlib is too old.
         """
         _check_jaxlib()
+        check_settings()
+        check_lowered(lowered)
         module = lowered.compiler_ir("stablehlo")
-        arguments = lowered._lowering.compile_args
-        if arguments["num_devices"] != 1:
-            raise ProgramError(
-                f"expected a program for one device, got one for {arguments['num_devices']}"
-            )
-        if arguments["host_callbacks"] or arguments["ordered_effects"]:
-            raise ProgramError(
-                "expected a program without callbacks and ordered effects (jax.pure_callback, "
-                "jax.debug.print, io_callback): they cannot be run again for a measurement"
-            )
         bytecode = mlir_modules.to_bytecode(module)
         return cls(mlir_modules.name_of(module), "stablehlo", bytecode, lowered)
 

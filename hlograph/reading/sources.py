@@ -147,11 +147,9 @@ def _first_field(data: bytes) -> bytes | None:
 
 
 def _read_object(source: object) -> tuple[Kind, bytes]:
-    # By name, so that jax is not imported to find out that an object is not from jax.
-    is_from_jax = type(source).__module__.split(".")[0] in ("jax", "jaxlib")
-    if is_from_jax and type(source).__name__ == "Lowered":
+    if is_lowered(source):
         return from_lowered(source)
-    hint = ""
+    is_from_jax, hint = _is_from_jax(source), ""
     if is_from_jax and hasattr(source, "as_text"):
         hint = ": give the Lowered that it was made of, or its as_text()"
     elif is_from_jax and hasattr(source, "mlir_module"):
@@ -159,3 +157,13 @@ def _read_object(source: object) -> tuple[Kind, bytes]:
     elif is_from_jax or callable(source):
         hint = ". Lower a jax function first: jax.jit(f).lower(*arguments)"
     raise HloParseError(f"expected {_ACCEPTED}; got {type(source).__qualname__}{hint}")
+
+
+def is_lowered(source: object) -> bool:
+    """Returns True for a ``jax.stages.Lowered``."""
+    return type(source).__name__ == "Lowered" and _is_from_jax(source)
+
+
+def _is_from_jax(source: object) -> bool:
+    # By name, so that jax is not imported to find out that an object is not from jax.
+    return type(source).__module__.split(".")[0] in ("jax", "jaxlib")
