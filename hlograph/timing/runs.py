@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,7 +29,8 @@ class Run:
     """An executable of jaxlib with arguments on the CPU device.
 
     Donated arguments are used up by a run, so each run gets copies of them, made before its time
-    is taken.
+    is taken. An argument that the executable takes in another layout than jax's default is copied
+    to that in each run, as in a call of the compiled function, and its time has the copy.
 
     Args:
         executable: A ``jaxlib._jax.LoadedExecutable``.
@@ -42,6 +43,7 @@ class Run:
     ) -> None:
         self._executable = executable
         self._arguments = on_device(inputs)
+        self._formats = _formats(executable)
         self._donated = tuple(donated)
         copied = sum(inputs[number].nbytes for number in donated)
         self._most = max(1, _MOST_COPIED // copied) if copied else 1 << 30
@@ -66,6 +68,8 @@ class Run:
         return arguments
 
     def _call(self, arguments: list[Any]) -> list[Any]:
+        if self._formats:
+            arguments = _in_formats(arguments, self._formats)
         results = self._executable.execute_sharded(arguments)
         arrays = [shards[0] for shards in results.disassemble_into_single_device_arrays()]
         for array in arrays:
@@ -80,6 +84,32 @@ def on_device(inputs: Sequence[Array]) -> list[Any]:
     with jax.enable_x64(True):
         arrays = [jax.device_put(array, jax.devices("cpu")[0]) for array in inputs]
     return [array.block_until_ready() for array in arrays]
+
+
+def _formats(executable: Any) -> dict[int, Any]:
+    """Returns the formats of the parameters that have another layout than the default."""
+    import jax
+    from jax.experimental.layout import Format, Layout
+
+    formats = {}
+    for number, layout in enumerate(executable.get_parameter_layouts()):
+        # Text such as {0,1}, the minor dimension first; tiles and sizes of elements would follow
+        # a colon.
+        order = [int(one) for one in str(layout).strip("{}").split(":")[0].split(",") if one]
+        if order != sorted(order, reverse=True):
+            device = jax.sharding.SingleDeviceSharding(jax.devices("cpu")[0])
+            formats[number] = Format(Layout(tuple(reversed(order))), device)
+    return formats
+
+
+def _in_formats(arguments: Sequence[Any], formats: Mapping[int, Any]) -> list[Any]:
+    import jax
+
+    with jax.enable_x64(True):
+        return [
+            jax.device_put(one, formats[number]) if number in formats else one
+            for number, one in enumerate(arguments)
+        ]
 
 
 def seconds_in_turns(

@@ -11,7 +11,10 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import hlograph
 from hlograph.errors import HloError
-from hlograph.plans import Measured, Plan, PlanError, PlanRefusedError
+from hlograph.optimization.arguments import inputs_of
+from hlograph.plans import Measured, Plan, PlanError, PlanRefusedError, compile_program
+from hlograph.programs import Program
+from hlograph.timing.runs import Run
 
 X = jnp.arange(12.0).reshape(3, 4)
 NARROW = Plan(flags={"xla_cpu_prefer_vector_width": 128})
@@ -64,6 +67,18 @@ def test_typed_keys():
     split, normal = _with_plan(keys, key)(key)
     assert (split == jax.random.split(key)).all()
     np.testing.assert_array_equal(normal, jax.random.normal(key, (3,)))
+
+
+def test_arguments_of_no_elements_of_a_gradient():
+    """What jax.vjp gives for integers; jax lowers it as an array of booleans."""
+    zero = np.zeros((3,), jax.dtypes.float0)
+    function = jax.jit(lambda zero, x: (zero, x * 2))
+    lowered = function.lower(zero, X)
+    first, second = inputs_of(lowered, (zero, X), {})
+    np.testing.assert_array_equal(first, np.zeros(3, np.bool_))
+    run = Run(compile_program(Program.of(lowered)), [first, second])
+    np.testing.assert_array_equal(run.outputs()[1], X * 2)
+    _assert_same(_with_plan(function, zero, X)(zero, X)[1], X * 2)
 
 
 def test_donated_arguments():
