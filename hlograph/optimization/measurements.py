@@ -6,7 +6,6 @@ import base64
 import contextlib
 import functools
 import hashlib
-import importlib.util
 import json
 import os
 import warnings
@@ -15,12 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hlograph import plans
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.measuring.trial import Outcome
 from hlograph.measuring.verification import Checks
 from hlograph.optimization.report import outcome_to_json
+from hlograph.optimization.rules import rules_digest, rules_of
 from hlograph.plans import Measured, Plan
 from hlograph.storage.cache import cache_folder
 
@@ -37,8 +36,8 @@ class Measurements:
     Several processes may append at the same time, also while others read. A line that was cut off
     or damaged is left out.
 
-    What a step, a layout or a placement does may change with hlograph. So an outcome of a plan with
-    some counts for the code that it was measured with. Flags are carried out by jaxlib alone.
+    An outcome of a plan with steps, layouts or placements counts for the code of hlograph that it
+    was measured with; that the plan's outputs were refused counts until they are accepted.
 
     Jobs of a key may have other inputs. An outcome whose outputs were refused on them counts for
     these inputs alone.
@@ -56,7 +55,11 @@ class Measurements:
         self.path = (folder or cache_folder() / "measurements") / f"{key}.jsonl"
 
     def read(self) -> list[Outcome]:
-        """Returns all outcomes, from old to new."""
+        """Returns all outcomes with this version of hlograph, from old to new."""
+        return [outcome for outcome, rules in self._read() if rules in ("", rules_digest())]
+
+    def _read(self) -> list[tuple[Outcome, str]]:
+        """Returns all outcomes, from old to new, and the code that each was measured with."""
         try:
             lines = self.path.read_text(errors="replace").splitlines()
         except OSError:
@@ -65,10 +68,9 @@ class Measurements:
         for line in filter(None, lines):
             with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, HloError):
                 content = json.loads(line)
-                same = content.pop("rules", None) in (None, _rules())
-                inputs = content.pop("inputs", None)
-                if same and (inputs is None or inputs == self._inputs):
-                    found.append(_outcome_of(content))
+                rules, inputs = content.pop("rules", ""), content.pop("inputs", None)
+                if inputs is None or inputs == self._inputs:
+                    found.append((_outcome_of(content), rules))
         return found
 
     def known(self) -> list[Outcome]:
@@ -80,8 +82,12 @@ class Measurements:
         return without_old(self.read())
 
     def refuse(self, plan: Plan) -> bool:
-        """Returns True if a plan's outputs were refused when it was last compared."""
-        checks = [o.checks for o in self.read() if o.checks and o.plan.digest == plan.digest]
+        """Returns True if a plan's outputs were refused when it was last compared.
+
+        Comparisons by any version of hlograph count.
+        """
+        outcomes = [one for one, _ in self._read() if one.plan.digest == plan.digest]
+        checks = [one.checks for one in outcomes if one.checks]
         return bool(checks) and not checks[-1].accepted
 
     def add(self, outcome: Outcome) -> None:
@@ -155,8 +161,8 @@ def _line_of(outcome: Outcome, inputs: str) -> str:
     text = json.dumps(plan, separators=(",", ":"))
     packed = plan if len(text) <= _LONG else _compressed(text)
     kept = {name: value for name, value in content.items() if value}
-    if outcome.plan.steps or outcome.plan.layouts or outcome.plan.placements:
-        kept["rules"] = _rules()
+    if rules := rules_of(outcome.plan):
+        kept["rules"] = rules
     if inputs:
         kept["inputs"] = inputs
     return json.dumps({"plan": packed, **kept}, separators=(",", ":"))
@@ -189,14 +195,3 @@ def _outcome_of(content: dict[str, Any]) -> Outcome:
 def _plan_of(packed: str | dict[str, Any]) -> Plan:
     content = _decompressed(packed) if isinstance(packed, str) else packed
     return Plan.from_json(json.dumps({**json.loads(Plan().to_json()), **content}))
-
-
-@functools.cache
-def _rules() -> str:
-    """Returns a digest of the code that says what steps, layouts and placements do."""
-    digest = hashlib.sha256()
-    found = importlib.util.find_spec("hlograph._xla")
-    code = [Path(found.origin)] if found is not None and found.origin is not None else []
-    for path in (*code, *sorted(Path(plans.__path__[0]).rglob("*.py"))):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]

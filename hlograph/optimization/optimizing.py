@@ -68,8 +68,9 @@ def optimize_program(
     stored = stored_plan(job, store)
     if stored is not None and not (measure_again or search_further):
         return unmeasured(job, stored)
-    known = [] if stored is None else [replace(stored, machine=None, measured=None)]
-    first = chain(known, plans_of_earlier_version(store, job))
+    known = stored if stored is not None else fitting(job, store.outdated(key))
+    again = [] if known is None else [replace(known, machine=None, measured=None)]
+    first = chain(again, plans_of_earlier_version(store, job))
     with RaceBar(budget, progress) as bar:
         report = search(
             job,
@@ -167,7 +168,8 @@ def stored_plan(job: Job, store: Store) -> Plan | None:
     """Returns the plan that a store has for a job.
 
     Returns:
-        The plan; None if there is none, or if its outputs were once refused on the job's inputs.
+        The plan; None if there is none, if hlograph was updated since it was measured, or if its
+        outputs were once refused on the job's inputs.
     """
     key = key_of(job)
     plan = fitting(job, store.get(key))

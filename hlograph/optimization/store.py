@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 
 from hlograph.errors import HloError
 from hlograph.measuring.trial import Job
+from hlograph.optimization.rules import rules_of
 from hlograph.plans import Plan
 from hlograph.storage.cache import cache_folder
 from hlograph.storage.locations import Location, as_location, join, read_bytes, write_bytes
 from hlograph.storage.machine import machine
+
+# Entry of a file beside those of its plan: the code that carried it out when it was measured.
+_RULES = "rules"
 
 
 def key_of(job: Job) -> str:
@@ -37,22 +42,37 @@ class Store:
         )
 
     def get(self, key: str) -> Plan | None:
-        """Returns the plan of a key; None if there is none, or it cannot be read.
+        """Returns the plan of a key.
 
         Whether it fits the program and the machine is for the caller to check.
+
+        Returns:
+            The plan; None if there is none, it cannot be read, or it was compared and measured when
+            another version of hlograph carried it out; see ``outdated``.
         """
-        try:
-            return Plan.from_json(read_bytes(self._file(key)))
-        except (OSError, HloError):
-            return None
+        plan, rules = self._read(key)
+        return plan if plan is not None and rules == rules_of(plan) else None
+
+    def outdated(self, key: str) -> Plan | None:
+        """Returns the plan of a key that ``get`` leaves out since hlograph was updated."""
+        plan, rules = self._read(key)
+        return plan if plan is not None and rules != rules_of(plan) else None
 
     def put(self, key: str, plan: Plan) -> None:
-        """Stores a plan; one with the same key is replaced.
+        """Stores a plan that was measured; one with the same key is replaced.
 
         Raises:
             OSError: The file cannot be written.
         """
-        write_bytes(self._file(key), plan.to_json().encode())
+        content = {**json.loads(plan.to_json()), _RULES: rules_of(plan)}
+        write_bytes(self._file(key), (json.dumps(content, indent=2) + "\n").encode())
+
+    def _read(self, key: str) -> tuple[Plan | None, str]:
+        try:
+            data = read_bytes(self._file(key))
+            return Plan.from_json(data), json.loads(data).get(_RULES, "")
+        except (OSError, HloError):
+            return None, ""
 
     def _file(self, key: str) -> Location:
         return join(self.location, f"{key}.plan.json")

@@ -1,6 +1,7 @@
 """Tests of the file of measurements: what is kept, whoever writes to it and whatever is damaged."""
 
 import multiprocessing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from hlograph.measuring.trial import Outcome
 from hlograph.measuring.verification import Checks
 from hlograph.optimization import measurements as module
+from hlograph.optimization import rules
 from hlograph.optimization.measurements import Measurements
 from hlograph.plans import Measured, Placement, Plan
 from tests.hlograph.optimization import proposals
@@ -104,8 +106,21 @@ def test_outcomes_of_steps_count_for_the_rules_that_they_were_measured_with(tmp_
     measurements = Measurements("key", tmp_path)
     measurements.add(_outcome(STEPS))
     measurements.add(_outcome(NARROW))
-    monkeypatch.setattr(module, "_rules", lambda: "of another extension")
+    monkeypatch.setattr(rules, "rules_digest", lambda: "of another extension")
+    monkeypatch.setattr(module, "rules_digest", rules.rules_digest)
     assert measurements.read() == [_outcome(NARROW)]
+
+
+def test_a_refusal_counts_until_the_plan_is_accepted_whatever_the_rules(tmp_path, monkeypatch):
+    measurements = Measurements("key", tmp_path)
+    measurements.add(replace(_refused("random 0"), plan=STEPS))
+    assert measurements.refuse(STEPS)
+    monkeypatch.setattr(rules, "rules_digest", lambda: "of another extension")
+    monkeypatch.setattr(module, "rules_digest", rules.rules_digest)
+    assert measurements.refuse(STEPS)
+    assert measurements.known() == []  # so that a search compares it again
+    measurements.add(_outcome(STEPS))
+    assert not measurements.refuse(STEPS)
 
 
 def test_a_file_that_cannot_be_written_is_a_warning(tmp_path):

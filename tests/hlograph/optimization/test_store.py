@@ -8,9 +8,9 @@ import pytest
 import hlograph
 from hlograph.measuring.trial import Job, Outcome
 from hlograph.measuring.verification import Checks
-from hlograph.optimization import Store
+from hlograph.optimization import Store, rules
 from hlograph.optimization.measurements import Measurements
-from hlograph.optimization.optimizing import fitting
+from hlograph.optimization.optimizing import fitting, stored_plan
 from hlograph.optimization.store import key_of
 from hlograph.plans import Plan
 from hlograph.programs import Program
@@ -64,6 +64,31 @@ def test_a_stored_plan_that_was_refused_on_these_inputs_is_not_used_with_them(ca
     assert not fast.report.from_store
     other = hlograph.optimize(small_function, X + 1, budget=0.1, methods=f"{HERE}:silent")
     assert other.plan == plan
+
+
+def test_a_stored_plan_is_compared_again_after_an_update_of_hlograph(cache, monkeypatch):
+    job, store = small_job(), Store()
+    key, name = key_of(job), (job.program.name, job.program.fingerprint)
+    flags = Plan(*name, flags={"xla_cpu_prefer_vector_width": 128})
+    steps = Plan(*name, steps=("dce",))
+    for plan in (flags, steps):
+        store.put(key, plan)
+        assert store.get(key) == stored_plan(job, store) == plan
+        assert store.outdated(key) is None
+    monkeypatch.setattr(rules, "rules_digest", lambda: "of another extension")
+    assert store.get(key) is stored_plan(job, store) is None
+    assert store.outdated(key) == steps
+    fast = hlograph.optimize(small_function, X, budget=0.1, methods=f"{HERE}:silent")
+    assert not fast.report.from_store
+    assert fast.report.outcomes[0].plan.digest == steps.digest
+    store.put(key, steps)
+    assert store.get(key) == steps
+    store.put(key, flags)
+    monkeypatch.undo()
+    assert store.get(key) == flags  # jaxlib alone carries it out
+    path = cache / "plans" / f"{key}.plan.json"
+    path.write_text(steps.to_json())  # as before stores knew of rules
+    assert store.outdated(key) == steps
 
 
 def test_a_store_that_cannot_be_written_costs_the_store_alone(cache):
