@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hlograph.errors import HloError
+from hlograph.optimization.other_arguments import OtherArguments
 from hlograph.optimization.report import Report
 from hlograph.plans import Plan
 
@@ -51,6 +52,7 @@ class OptimizedFunction:
         self.error: HloError | None = None
         self._search: BackgroundSearch | None = None
         self._warned = False
+        self._others: OtherArguments | None = None
         self._lock = threading.Lock()
         if function is not None:
             functools.update_wrapper(self, function, updated=())
@@ -71,13 +73,17 @@ class OptimizedFunction:
         if compiled is None:
             assert self._function is not None
             return self._function(*args, **kwargs)
+        others = self._others
+        if others is not None and others.expected and others.has(args, kwargs):
+            assert self._function is not None
+            return self._function(*args, **kwargs)
         try:
             return compiled(*args, **kwargs)
         except (TypeError, ValueError) as error:
             # jax raises them for other shapes, types, pytrees and tracers, before anything runs.
             if _any_deleted((args, kwargs)):
                 raise
-            return self._otherwise(error, args, kwargs)
+            return self._otherwise(compiled, error, args, kwargs)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Waits until a search in the background has ended, and its plan is used.
@@ -131,13 +137,18 @@ class OptimizedFunction:
             raise HloError("expected a function, and this one was given as a lowering")
         return self._function.lower(*args, **kwargs)  # pyright: ignore[reportFunctionMemberAccess]
 
-    def _otherwise(self, error: Exception, args: Any, kwargs: Any) -> Any:
+    def _otherwise(
+        self, compiled: Callable[..., Any], error: Exception, args: Any, kwargs: Any
+    ) -> Any:
         if self._function is None:
             raise HloError(
                 f"this function was given as a lowering for other arguments: {error}"
             ) from error
         with self._lock:
             warned, self._warned = self._warned, True
+            if self._others is None:
+                self._others = OtherArguments(compiled)
+            self._others.note(args, kwargs)
         if not warned:
             warnings.warn(
                 "called with other shapes or types than it was optimized for, or inside a "

@@ -46,7 +46,7 @@ class _Checked:
     def call(self, *arguments: Any) -> Any:
         """Calls the executable if the arguments have the expected weak types."""
         for number, (argument, weak) in enumerate(zip(arguments, self._weak, strict=True)):
-            if _is_weak(argument) != weak:
+            if is_weak(argument) != weak:
                 raise TypeError(
                     f"expected a {'weak' if weak else 'strong'} type as argument {number}, got "
                     f"{type(argument).__name__}: a Python number, or an array made of numbers "
@@ -58,5 +58,6 @@ class _Checked:
         return getattr(self._executable, name)
 
 
-def _is_weak(argument: Any) -> bool:
+def is_weak(argument: Any) -> bool:
+    """Returns True for an argument of a weak type."""
     return bool(getattr(argument, "weak_type", False)) or type(argument) in _NUMBERS
