@@ -53,6 +53,7 @@ class OptimizedFunction:
         self._search: BackgroundSearch | None = None
         self._warned = False
         self._others: OtherArguments | None = None
+        self._expected: OtherArguments | None = None
         self._lock = threading.Lock()
         if function is not None:
             functools.update_wrapper(self, function, updated=())
@@ -73,8 +74,8 @@ class OptimizedFunction:
         if compiled is None:
             assert self._function is not None
             return self._function(*args, **kwargs)
-        others = self._others
-        if others is not None and others.expected and others.has(args, kwargs):
+        others = self._expected  # None unless a call with others came shortly before
+        if others is not None and self._has_others(others, args, kwargs):
             assert self._function is not None
             return self._function(*args, **kwargs)
         try:
@@ -137,6 +138,12 @@ class OptimizedFunction:
             raise HloError("expected a function, and this one was given as a lowering")
         return self._function.lower(*args, **kwargs)  # pyright: ignore[reportFunctionMemberAccess]
 
+    def _has_others(self, others: OtherArguments, args: Any, kwargs: Any) -> bool:
+        found = others.has(args, kwargs)
+        if not others.expected:
+            self._expected = None
+        return found
+
     def _otherwise(
         self, compiled: Callable[..., Any], error: Exception, args: Any, kwargs: Any
     ) -> Any:
@@ -149,6 +156,7 @@ class OptimizedFunction:
             if self._others is None:
                 self._others = OtherArguments(compiled)
             self._others.note(args, kwargs)
+            self._expected = self._others if self._others.expected else None
         if not warned:
             warnings.warn(
                 "called with other shapes or types than it was optimized for, or inside a "

@@ -105,6 +105,6 @@ def test_right_arguments_are_not_looked_at_for_long(made, monkeypatch):
     monkeypatch.setattr(other_arguments, "_LOOKED_AT", 3)
     _tried(made, TREE, X, X)
     for _ in range(3):
-        assert made[0]._others.expected
+        assert made[0]._expected is not None
         _tried(made, *RIGHT)
-    assert not made[0]._others.expected
+    assert made[0]._expected is None
