@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from hlograph.plans.errors import PlanError
+from hlograph.plans.wire_format import field
 
 FlagValue = bool | int | str
 
@@ -150,10 +151,10 @@ def serialized_extra_options(flags: Mapping[str, FlagValue]) -> bytes:
     buffers a message that follows another one is merged into it.
     """
     entries = b"".join(
-        _field(_EXTRA_OPTIONS, _field(1, name.encode()) + _field(2, _text(value).encode()))
+        field(_EXTRA_OPTIONS, field(1, name.encode()) + field(2, _text(value).encode()))
         for name, value in _extras(flags)
     )
-    return _field(_BUILD_OPTIONS, _field(_DEBUG_OPTIONS, entries)) if entries else b""
+    return field(_BUILD_OPTIONS, field(_DEBUG_OPTIONS, entries)) if entries else b""
 
 
 def _extras(flags: Mapping[str, FlagValue]) -> Iterator[tuple[str, FlagValue]]:
@@ -167,16 +168,3 @@ def _extras(flags: Mapping[str, FlagValue]) -> Iterator[tuple[str, FlagValue]]:
 
 def _text(value: FlagValue) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _field(number: int, payload: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(payload)) + payload
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while True:
-        number, low = number >> 7, number & 0x7F
-        out.append(low | (0x80 if number else 0))
-        if not number:
-            return bytes(out)

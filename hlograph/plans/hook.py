@@ -17,13 +17,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from hlograph.plans.errors import PlanError
+from hlograph.plans.literals import name_of
 
 Edit = Callable[[bytes], bytes | None]
 """Function from a serialized ``HloModuleProto`` to its replacement; None keeps the module."""
 
 _NAME = "hlograph-plan"
-# Tag and wire type of the field HloModuleProto.name, which comes first.
-_NAME_TAG = 0x0A
 
 
 class CaptureError(Exception):
@@ -67,7 +66,7 @@ class _Registry:
         """Edits a module if somebody waits for it; called by XLA for every compilation."""
         if not self._waiting:
             return None
-        waiting = self._waiting.get(_module_name(proto))
+        waiting = self._waiting.get(name_of(proto))
         return waiting.edit(proto) if waiting is not None else None
 
     def enter(self, module: str, waiting: Waiting) -> None:
@@ -122,16 +121,3 @@ def editing(module: str, edit: Edit) -> Iterator[Waiting]:
         if isinstance(waiting.error, PlanError):
             raise waiting.error
         raise PlanError(f"the placements failed: {waiting.error!r}") from waiting.error
-
-
-def _module_name(proto: bytes) -> str:
-    """Returns the name of a serialized ``HloModuleProto``; cheaper than to parse it."""
-    if not proto or proto[0] != _NAME_TAG:
-        return ""
-    length, shift, position = 0, 0, 1
-    while True:
-        byte = proto[position]
-        length |= (byte & 0x7F) << shift
-        position, shift = position + 1, shift + 7
-        if byte < 0x80:
-            return proto[position : position + length].decode(errors="replace")

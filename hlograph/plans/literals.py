@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from hlograph.plans.wire_format import field, fields
+
 # Field numbers: HloModuleProto.computations, HloComputationProto.instructions,
 # HloInstructionProto.name, .opcode, .literal.
 _COMPUTATIONS, _INSTRUCTIONS, _NAME, _OPCODE, _LITERAL = 3, 2, 1, 2, 8
@@ -63,28 +65,10 @@ def with_name(proto: bytes, name: str) -> bytes:
     return _edited(memoryview(proto), _NAME, lambda _: name.encode())
 
 
-def fields(data: bytes | memoryview) -> Iterator[tuple[int, memoryview, memoryview | None]]:
-    """Yields the fields of a message in the wire format of protocol buffers.
-
-    Each is its number, its bytes with the tag, and its payload if that has a length.
-    """
-    view, position = memoryview(data), 0
-    while position < len(view):
-        start = position
-        tag, position = _varint(view, position)
-        payload = None
-        match tag & 7:
-            case 0:
-                _, position = _varint(view, position)
-            case 1:
-                position += 8
-            case 2:
-                length, position = _varint(view, position)
-                payload = view[position : position + length]
-                position += length
-            case _:
-                position += 4
-        yield tag >> 3, view[start:position], payload
+def name_of(proto: bytes) -> str:
+    """Returns the name of a serialized ``HloModuleProto``, which is its first field."""
+    number, _, name = next(fields(proto), (0, None, None))
+    return bytes(name).decode(errors="replace") if number == _NAME and name is not None else ""
 
 
 def _of(data: bytes | memoryview, number: int) -> Iterator[tuple[int, memoryview]]:
@@ -97,25 +81,5 @@ def _edited(data: memoryview, number: int, edit: Callable[[memoryview], bytes]) 
         if found != number or payload is None:
             out += raw
             continue
-        new = edit(payload)
-        out += _as_varint(number << 3 | 2) + _as_varint(len(new)) + new
+        out += field(number, edit(payload))
     return bytes(out)
-
-
-def _varint(view: memoryview, position: int) -> tuple[int, int]:
-    number = shift = 0
-    while True:
-        byte = view[position]
-        number |= (byte & 0x7F) << shift
-        position, shift = position + 1, shift + 7
-        if byte < 0x80:
-            return number, position
-
-
-def _as_varint(number: int) -> bytes:
-    out = bytearray()
-    while True:
-        number, low = number >> 7, number & 0x7F
-        out.append(low | (0x80 if number else 0))
-        if not number:
-            return bytes(out)
