@@ -54,11 +54,6 @@ class Shortfall:
         return self.op_count - self.continued
 
     @property
-    def turned_wrong(self) -> int:
-        """Instructions that the recorded order does not remove any more after the episode."""
-        return max(self.continued - self.best_known, 0)
-
-    @property
     def ratio(self) -> float:
         """Best known op count relative to that of the episode; 1 if the episode is as good."""
         return self.best_known / self.op_count

