@@ -15,8 +15,10 @@ from hlograph.programs import Program
 
 # Factors for all floats; in 16-bit types the squares of the first are still finite.
 _LARGE, _TINY = 128.0, 1e-12
-# Share of the elements that are infinite, of each sign, in arrays of at least so many.
-_SHARE_INFINITE, _LEAST_SIZE = 0.01, 8
+# Arrays of fewer elements get no infinities and NaNs.
+_LEAST_SIZE = 8
+# Distance of rows that are near each other, as a share of their size.
+_NEAR = 0.01
 
 _Change = Callable[[Array, np.random.Generator], Array]
 
@@ -29,11 +31,14 @@ class Sample(NamedTuple):
         inputs: One array for each parameter.
         adversarial: True for inputs that are chosen to break a plan. Outputs are compared where
             those of the default are finite.
+        has_nans: True if inputs have NaNs. Outputs of a plan may be NaN where those of the default
+            are not, because some reductions of jaxlib lose a NaN.
     """
 
     name: str
     inputs: list[Array]
     adversarial: bool = False
+    has_nans: bool = False
 
 
 class Samples:
@@ -60,13 +65,16 @@ class Samples:
         return samples
 
     def adversarial(self) -> Iterator[Sample]:
-        """Yields inputs with zeros, large, tiny, negative, equal and infinite floats.
+        """Yields inputs that break what holds for the usual ones alone.
 
-        Integers and predicates are those of the first usual sample, because they may be indices.
+        Floats are zeros of both signs, large, tiny, negative, equal, infinite and NaN, and rows
+        that are near each other. Integers and predicates are those of the first usual sample,
+        because they may be indices.
         """
-        for name, change in _CHANGES.items():
+        for name, change in (*_CHANGES.items(), ("near", _Near())):
             rng = np.random.default_rng([self._seed, 1])
-            yield Sample(name, [self._changed(change, rng, *one) for one in self._base()], True)
+            changed = [self._changed(change, rng, *one) for one in self._base()]
+            yield Sample(name, changed, adversarial=True, has_nans=name == _NANS)
 
     def _base(self) -> Iterator[tuple[Array, str]]:
         types = (spec.element_type for spec in self._specs)
@@ -83,25 +91,51 @@ class Samples:
             return np.asarray(change(wide, rng)).astype(array.dtype)
 
 
-def _with_infinities(array: Array, rng: np.random.Generator) -> Array:
-    """Returns an array with some elements infinite; a small one is as it was.
+class _Near:
+    """Brings the rows of all arrays near each other, in two groups.
 
-    One of few elements, such as a rate of learning, would make all of the outputs infinite.
+    Arrays whose rows have the same length have the same two groups, so that rows of one array are
+    near those of another. What subtracts large numbers that are nearly equal, such as a distance
+    from products, is wrong there.
     """
-    if array.size < _LEAST_SIZE:
-        return array
-    changed = array.flatten()
-    number = max(int(_SHARE_INFINITE * array.size), 1)
-    changed[rng.integers(array.size, size=number)] = -np.inf
-    changed[rng.integers(array.size, size=number)] = np.inf
-    return changed.reshape(array.shape)
+
+    def __init__(self) -> None:
+        self._centers: dict[int, Array] = {}
+
+    def __call__(self, array: Array, rng: np.random.Generator) -> Array:
+        """Returns the array with its rows, those of the last dimension, near two of them."""
+        if array.ndim < 2 or array.size == 0:
+            return array
+        rows = array.reshape(-1, array.shape[-1])
+        centers = self._centers.setdefault(rows.shape[1], rows[[0, len(rows) // 2]])
+        near = centers[np.arange(len(rows)) % 2] + _NEAR * rows
+        return near.reshape(array.shape)
 
 
+def _with(*values: float) -> _Change:
+    """Returns a change that puts each value at one random place of an array.
+
+    At more places, few outputs would be left to compare. A small array is left as it is: one of few
+    elements, such as a rate of learning, would reach all outputs.
+    """
+
+    def change(array: Array, rng: np.random.Generator) -> Array:
+        if array.size < _LEAST_SIZE:
+            return array
+        changed = array.flatten()
+        changed[rng.choice(array.size, len(values), replace=False)] = values
+        return changed.reshape(array.shape)
+
+    return change
+
+
+_NANS = "NaNs"
 _CHANGES: dict[str, _Change] = {
-    "zeros": lambda array, rng: np.zeros_like(array),
+    "zeros": lambda array, rng: np.zeros_like(array) * rng.choice((-1.0, 1.0), array.shape),
     "large": lambda array, rng: array * _LARGE,
     "tiny": lambda array, rng: array * _TINY,
     "negative": lambda array, rng: -np.abs(array),
     "equal": lambda array, rng: np.full_like(array, 0.5),
-    "infinities": _with_infinities,
+    "infinities": _with(-np.inf, np.inf),
+    _NANS: _with(np.nan),
 }

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Self
 
 from hlograph.errors import NotExecutableError, WorkerCrashedError, WorkerLostError
 from hlograph.isolation import Limits, WorkerPool
 from hlograph.measuring.trial import Job, Outcome, Trial
-from hlograph.measuring.worker import DEFAULT, MakeMeasuringWorker
+from hlograph.measuring.worker import DEFAULT, SAMPLE, MakeMeasuringWorker
 
 _PRELOADED = ("hlograph.measuring.worker",)
 _MEMORY = 16 << 30
@@ -27,9 +29,15 @@ class Measurer:
     Args:
         job: The program and the conditions.
         workers: Number of worker processes. Each compiles the default once.
+        without: Names of samples on which outputs are not compared.
+
+    Attributes:
+        without: These, and those that the default did not survive.
     """
 
-    def __init__(self, job: Job, *, workers: int = 2) -> None:
+    def __init__(
+        self, job: Job, *, workers: int = 2, without: frozenset[str] = frozenset()
+    ) -> None:
         # A worker may wait long for the machine, which others measure on.
         limits = Limits(idle_seconds=_LONGEST_WAIT, memory=_MEMORY)
         make_worker = MakeMeasuringWorker(job)
@@ -38,6 +46,7 @@ class Measurer:
         )
         self._name = job.program.name
         self._answered, self._early_losses = False, 0
+        self.without = without
 
     def measure(self, trials: Iterable[Trial]) -> Iterator[Outcome]:
         """Performs trials, and yields their outcomes as they end.
@@ -48,19 +57,44 @@ class Measurer:
             NotExecutableError: The default itself does not compile or run.
             HloError: The program cannot be measured; the message says why.
         """
+        waiting, again = iter(trials), deque[Trial]()
+        yield from self._measured(waiting, again)
+        while again:
+            yield from self._measured(waiting, again)
+
+    def _measured(self, trials: Iterator[Trial], again: deque[Trial]) -> Iterator[Outcome]:
+        """Performs trials, those of a queue first, to which some are added.
+
+        Args:
+            trials: The trials.
+            again: Trials whose worker was lost while it ran the default on a sample, as in a loop
+                without an end. They are performed again without this sample.
+        """
         asked: list[Trial] = []
 
         def remembered() -> Iterator[Trial]:
-            for trial in trials:
-                asked.append(trial)
-                yield trial
+            while (trial := again.popleft() if again else next(trials, None)) is not None:
+                asked.append(replace(trial, without=self.without))
+                yield asked[-1]
 
         for number, outcome in self._pool.map(remembered()):
             if isinstance(outcome, WorkerLostError):
+                if self._left_out(outcome):
+                    again.append(asked[number])
+                    continue
                 outcome = self._lost(asked[number], outcome)
             else:
                 self._answered = True
             yield outcome
+
+    def _left_out(self, lost: WorkerLostError) -> bool:
+        """Returns True if the default did not survive a sample, which is left out from then on."""
+        note = lost.note or b""
+        by_itself = lost.to_blame or isinstance(lost, WorkerCrashedError)
+        if not by_itself or not note.startswith(SAMPLE):
+            return False
+        self.without |= {note.removeprefix(SAMPLE).decode()}
+        return True
 
     def _lost(self, trial: Trial, lost: WorkerLostError) -> Outcome:
         words = f"{lost} {lost.output[-300:]}".strip()

@@ -65,12 +65,14 @@ class Trial:
         profiled: True also finds out where the default spends its time.
         best: Ratio that the fastest plan so far has at least; 0 if not known. A plan that is far
             behind it is timed briefly.
+        without: Names of samples on which outputs are not compared.
     """
 
     plan: Plan
     effort: Effort = SCREEN
     profiled: bool = False
     best: float = 0.0
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

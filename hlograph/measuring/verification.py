@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
 
-from hlograph.execution.equivalence.arrays import Array, Signature, dtype_of
+from hlograph.execution.equivalence.arrays import Array, Signature, dtype_of, is_integral
+from hlograph.execution.equivalence.difference import difference
 from hlograph.execution.equivalence.judgement import Judgement
 from hlograph.execution.equivalence.outputs import Outputs
 from hlograph.execution.equivalence.rounding import rounding_error
@@ -18,6 +19,7 @@ from hlograph.plans import Numerics
 from hlograph.programs import Program
 
 Runner = Callable[[list[Array]], list[Array]]
+"""Runs an executable on inputs, and returns its outputs."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Verifier:
     Args:
         program: The program.
         samples: Makes its inputs.
-        default: Function that runs the default.
+        default: Function that returns what runs the default, for the sample of a name.
         numerics: Class that the outputs must belong to: ``exact`` asks for equal bits, ``close``
             for a difference that rounding explains, where the default is finite on adversarial
             inputs, and ``fast`` for the same, on adversarial inputs only if all of the default's
@@ -52,7 +54,11 @@ class Verifier:
     """
 
     def __init__(
-        self, program: Program, samples: Samples, default: Runner, numerics: Numerics
+        self,
+        program: Program,
+        samples: Samples,
+        default: Callable[[str], Runner],
+        numerics: Numerics,
     ) -> None:
         self._signature, self._default = program.signature, default
         self._numerics: Numerics = numerics
@@ -60,28 +66,29 @@ class Verifier:
         self._samples = samples
         self._known: dict[str, _Compared] = {}
 
-    def check(self, run: Runner, *, thorough: bool) -> Checks:
+    def check(self, run: Runner, *, thorough: bool, without: Collection[str] = ()) -> Checks:
         """Compares the outputs of a plan with the default's.
 
         Args:
             run: Function that runs the plan.
             thorough: False compares on the first usual inputs alone, which takes less time.
+            without: Names of samples to leave out.
         """
         worst: tuple[Verdict, str] = ("equal", "every bit is the same")
         done: list[str] = []
         usual = self._samples.usual if thorough else self._samples.usual[:1]
         adversarial = self._samples.adversarial() if thorough else ()
         for sample in itertools.chain(usual, adversarial):
+            if sample.name in without:
+                continue
             compared = self._compared(sample)
             done.append(sample.name)
-            if not compared.comparable:
-                continue
             verdict, reason = compared.verdict(run, self._error)
             if not self._accepts(verdict, sample):
                 return Checks(False, verdict, f"on {sample.name} inputs: {reason}", tuple(done))
             if RANK.index(verdict) > RANK.index(worst[0]):
                 worst = verdict, f"on {sample.name} inputs: {reason}"
-        if not any(self._compared(sample).comparable for sample in usual):
+        if not any(self._compared(one).comparable for one in usual if one.name not in without):
             reason = "no output of the default is finite on the usual inputs"
             return Checks(False, "not comparable", reason, tuple(done))
         return Checks(True, *worst, tuple(done))
@@ -97,7 +104,8 @@ class Verifier:
     def _compared(self, sample: Sample) -> _Compared:
         if sample.name in self._known:
             return self._known[sample.name]
-        compared = _Compared(self._signature, sample, self._default, self._numerics)
+        default = self._default(sample.name)
+        compared = _Compared(self._signature, sample, default, self._numerics)
         # Adversarial samples are compared once in a process, and would fill its memory.
         if not sample.adversarial:
             self._known[sample.name] = compared
@@ -108,18 +116,19 @@ class _Compared:
     """The default's outputs on one sample, of which the finite elements are compared.
 
     Attributes:
-        comparable: False if there is nothing to compare.
+        comparable: False if there is nothing to compare: outputs are then at best equal.
     """
 
     def __init__(
         self, signature: Signature, sample: Sample, default: Runner, numerics: Numerics
     ) -> None:
         self._inputs, self._signature = sample.inputs, signature
-        found = default(sample.inputs)
+        self._found = found = default(sample.inputs)
         # What a usual input makes infinite or NaN must be so with a plan, too.
         masked = sample.adversarial and numerics != "exact"
         finite = [_finite(array) for array in found]
         self._masks = finite if masked else None
+        self._nans_spread = masked and sample.has_nans
         some = [bool(mask.any()) for mask in finite if mask.size]
         if numerics == "exact":
             self.comparable = True
@@ -137,11 +146,23 @@ class _Compared:
         # numpy would broadcast arrays of other shapes.
         if [(array.shape, array.dtype) for array in outputs] != expected:
             return "different", "the number of outputs, their shapes or types are others"
-        judgements = self._outputs.judge(0, self._masked(outputs), error)
+        if not self.comparable:
+            return self._equal(outputs)
+        compared = outputs
+        if self._nans_spread:
+            compared = [_without_nans(*pair) for pair in zip(outputs, self._found, strict=True)]
+        judgements = self._outputs.judge(0, self._masked(compared), error)
         if not judgements:
-            return "equal", "every bit is the same"
+            return self._equal(outputs)
         worst = max(judgements, key=_badness)
         return worst.verdict, worst.reason
+
+    def _equal(self, outputs: list[Array]) -> tuple[Verdict, str]:
+        """Returns the verdict on outputs that are equal where they are compared."""
+        pairs = zip(self._found, outputs, self._signature.results, strict=True)
+        if all(difference(*pair, spec.element_type).bitwise for *pair, spec in pairs):
+            return "equal", "every bit is the same"
+        return "close", "infinities or NaNs of the default differ, all else is the same"
 
     def _masked(self, outputs: list[Array]) -> list[Array]:
         if self._masks is None:
@@ -153,9 +174,12 @@ class _Compared:
 
 
 def _finite(array: Array) -> Array:
-    if array.dtype.kind in "iub" or array.dtype.name.lstrip("u").startswith("int"):
-        return np.ones(array.shape, np.bool_)
-    return np.isfinite(array)
+    return np.ones(array.shape, np.bool_) if is_integral(array) else np.isfinite(array)
+
+
+def _without_nans(array: Array, expected: Array) -> Array:
+    """Returns the array with what is expected in place of its NaNs."""
+    return array if is_integral(array) else np.where(np.isnan(array), expected, array)
 
 
 def _badness(judgement: Judgement) -> tuple[int, float]:

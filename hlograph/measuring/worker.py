@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -25,6 +25,9 @@ from hlograph.timing.runs import Run, hopeless, seconds_in_turns
 DEFAULT = b"default"
 """Note of an operation of jaxlib's default in the flight recorder; a plan's is its digest."""
 
+SAMPLE = b"default on "
+"""First part of the note of a run of the default on inputs that nobody gave; then their name."""
+
 UNCHANGED = "jaxlib makes the same code of it as of the default"
 """Error of a plan that XLA's passes have undone, or that changed nothing; it is not timed."""
 
@@ -42,6 +45,10 @@ _LONG_COMPILE = 5.0  # seconds
 # A plan may take this many times as long as the default, and some seconds: its first run, and its
 # compilation. The default may take an hour.
 _SLOW_RUN, _SLOW_COMPILE, _SECONDS, _HOUR = 4.0, 5.0, 20.0, 3600.0
+
+# A loop may never end on inputs that nobody gave. There the default may take this many times as
+# long as on the first ones, and some seconds; on the first ones, if they are random, five minutes.
+_SLOW_SAMPLE, _SAMPLE_SECONDS, _UNKNOWN = 20.0, 5.0, 300.0
 
 
 class _TooSlowError(HloError):
@@ -79,7 +86,7 @@ class MeasuringWorker:
         self._verifier = Verifier(
             job.program,
             self._samples,
-            self._runner(self._default.executable, DEFAULT, _HOUR),
+            self._default_on,
             job.numerics,
         )
 
@@ -100,7 +107,7 @@ class MeasuringWorker:
                 return replace(known, plan=plan, compile_seconds=compiled.seconds)
             limit = _SECONDS + 2 * _SLOW_RUN * self._default_seconds
             runner = self._runner(compiled.executable, digest, limit, self._slow_run())
-            checks = self._verifier.check(runner, thorough=thorough)
+            checks = self._verifier.check(runner, thorough=thorough, without=trial.without)
         except (HloError, RuntimeError) as error:
             return Outcome(plan, thorough, error=str(error), accident=_is_accident(error))
         outcome = Outcome(
@@ -115,10 +122,11 @@ class MeasuringWorker:
             return replace(outcome, error=_refusal(checks))
         outcome = replace(outcome, measured=self._timed(compiled.run, trial, digest))
         if not thorough:
-            outcome = self._known[compiled.code] = self._checked_lead(outcome, runner)
+            outcome = self._checked_lead(outcome, runner, trial.without)
+            self._known[compiled.code] = outcome
         return outcome
 
-    def _checked_lead(self, outcome: Outcome, runner: Runner) -> Outcome:
+    def _checked_lead(self, outcome: Outcome, runner: Runner, without: Set[str]) -> Outcome:
         """Returns the outcome of a plan, refused if it leads and does not pass a thorough check.
 
         A search would build on it, and lose all of that in the end. In a process, the first plan of
@@ -130,7 +138,7 @@ class MeasuringWorker:
         checks = self._checked.get(steps)
         if checks is None or (checks.accepted and ratio > self._fastest):
             try:
-                checks = self._verifier.check(runner, thorough=True)
+                checks = self._verifier.check(runner, thorough=True, without=without)
             except (HloError, RuntimeError) as error:
                 accident = _is_accident(error)
                 return replace(outcome, measured=None, error=str(error), accident=accident)
@@ -168,9 +176,17 @@ class MeasuringWorker:
                 return None
 
     def _seconds_of_default(self) -> float:
-        with lock.compiling(), self._noted(DEFAULT, _HOUR):
+        limit = _UNKNOWN if self._job.given is None else _HOUR
+        with lock.compiling(), self._noted(DEFAULT, limit):
             self._default.run.seconds()  # warms it
             return self._default.run.seconds()
+
+    def _default_on(self, sample: str) -> Runner:
+        """Returns what runs the default on a sample, with a time limit on all but the first."""
+        if sample == self._samples.usual[0].name:
+            return self._runner(self._default.executable, DEFAULT, _HOUR)
+        limit = _SAMPLE_SECONDS + _SLOW_SAMPLE * self._default_seconds
+        return self._runner(self._default.executable, SAMPLE + sample.encode(), limit)
 
     def _slow_run(self) -> float:
         return 1.0 + _SLOW_RUN * self._default_seconds

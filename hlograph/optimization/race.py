@@ -6,6 +6,7 @@ import heapq
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from hlograph.isolation import start_server
@@ -95,6 +96,7 @@ class Race:
         self._proposers = Proposers(self.job, self.methods, self.first)
         self._best: Outcome | None = None
         self._refused: set[str] = set()
+        self._without: frozenset[str] = frozenset()
         for outcome in () if self.again else self.measurements.known():
             self._take(outcome, new=False)
         self.before = len(self.outcomes)
@@ -116,13 +118,22 @@ class Race:
 
     def _screen(self) -> None:
         """Measures what methods propose, until they have no more or the time is over."""
-        with Measurer(self.job, workers=self.workers) as measurer:
+        with self._measurer(self.workers) as measurer:
             progress = True
             while progress and self._time_left():
                 before = len(self.outcomes)
                 for outcome in measurer.measure(self._trials()):
                     self._take(outcome)
                 progress = len(self.outcomes) > before
+
+    @contextmanager
+    def _measurer(self, workers: int) -> Iterator[Measurer]:
+        """Yields a measurer that knows, and tells, which samples the default does not survive."""
+        with Measurer(self.job, workers=workers, without=self._without) as measurer:
+            try:
+                yield measurer
+            finally:
+                self._without = measurer.without
 
     def _trials(self) -> Iterator[Trial]:
         while self._time_left():
@@ -154,7 +165,7 @@ class Race:
         lasts for several pairs. The processes compile side by side. After a Ctrl-C one has to do.
         """
         number = 1 if self.interrupted else _CONFIRMATIONS
-        with Measurer(self.job, workers=number) as measurer:
+        with self._measurer(number) as measurer:
             found = list(measurer.measure(Trial(plan, self._effort) for _ in range(number)))
         for outcome in found:
             self._take(outcome)

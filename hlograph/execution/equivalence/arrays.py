@@ -103,6 +103,11 @@ def dtype_of(element_type: str) -> np.dtype[Any]:
     return _BY_NAME[element_type]
 
 
+def is_integral(array: Array) -> bool:
+    """Returns True for integers and predicates, which have no infinities and no NaNs."""
+    return array.dtype.kind in "iub" or array.dtype.name.lstrip("u").startswith("int")
+
+
 def to_bytes(arrays: Sequence[Array]) -> list[bytes]:
     """Returns the bytes of each array in row-major order, as the extension expects them."""
     return [array.tobytes() for array in arrays]

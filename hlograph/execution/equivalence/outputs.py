@@ -5,7 +5,14 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
-from hlograph.execution.equivalence.arrays import COMPLEX_PARTS, FLOATS, Array, Signature, dtype_of
+from hlograph.execution.equivalence.arrays import (
+    COMPLEX_PARTS,
+    FLOATS,
+    Array,
+    Signature,
+    dtype_of,
+    is_integral,
+)
 from hlograph.execution.equivalence.difference import difference
 from hlograph.execution.equivalence.engines import Runner
 from hlograph.execution.equivalence.inputs import perturbed
@@ -82,6 +89,6 @@ def _finite_fraction(samples: list[list[Array]]) -> float:
     arrays = [array for outputs in samples for array in outputs]
     numbers = 0
     for array in arrays:
-        exact = array.dtype.kind in "iub" or array.dtype.name.lstrip("u").startswith("int")
-        numbers += array.size if exact else int(np.count_nonzero(np.isfinite(array)))
+        finite = array.size if is_integral(array) else np.count_nonzero(np.isfinite(array))
+        numbers += int(finite)
     return numbers / max(1, sum(array.size for array in arrays))

@@ -45,7 +45,7 @@ def test_what_a_trial_finds():
     thorough, quick = found[NARROW.digest], found[SMALL.digest]
     assert thorough.thorough
     assert thorough.checks is not None
-    assert len(thorough.checks.samples) == 9
+    assert len(thorough.checks.samples) == 11
     assert thorough.measured is not None
     assert thorough.measured.low <= thorough.measured.ratio <= thorough.measured.high
     assert quick.checks is not None
@@ -154,6 +154,38 @@ def test_a_plan_that_leads_must_compute_the_same_on_extreme_inputs():
         (outcome,) = measurer.measure([Trial(plan, STEADY)])  # on a busy machine, too
     assert outcome.measured is None
     assert outcome.error.startswith("outputs are different: on infinities inputs")
+
+
+def test_a_loop_that_never_ends_on_inputs_that_nobody_gave():
+    def double(x):
+        return jax.lax.while_loop(lambda c: (c == 0).any(), lambda c: c * 2, jnp.tanh(x @ x))
+
+    x = X + 1
+    job = Job(Program.of(jax.jit(double).lower(x)), [x])
+    with Measurer(job, workers=1) as measurer:
+        (outcome,) = measurer.measure([Trial(NARROW, THOROUGH)])
+        assert measurer.without == {"zeros"}
+    assert outcome.measured is not None
+    assert outcome.checks is not None
+    assert "negative" in outcome.checks.samples
+    assert "zeros" not in outcome.checks.samples
+
+
+@pytest.mark.parametrize(
+    ("lost", "left_out"),
+    [
+        (WorkerTimedOutError("too long", note=b"default on near", to_blame=True), {"near"}),
+        (WorkerCrashedError("a failed CHECK", note=b"default on random 1"), {"random 1"}),
+        (WorkerTimedOutError("the worker was stopped", note=b"default on near"), set()),
+        (WorkerKilledError("killed by SIGKILL", note=b"default on near"), set()),
+        (WorkerTimedOutError("too long", note=DEFAULT, to_blame=True), set()),
+        (WorkerCrashedError("a failed CHECK"), set()),
+    ],
+)
+def test_samples_that_the_default_does_not_survive_by_its_own_fault(lost, left_out):
+    with Measurer(_job(), workers=1) as measurer:
+        assert measurer._left_out(lost) == bool(left_out)
+        assert measurer.without == left_out
 
 
 def test_a_worker_that_dies_costs_its_candidate():

@@ -26,7 +26,8 @@ def _runner(function, *args):
 def _checks(original, other, *args, numerics="close", thorough=True):
     program = Program.of(_lowered(original, args))
     samples = Samples(program, [np.asarray(arg) for arg in args], seed=0)
-    verifier = Verifier(program, samples, _runner(original, *args), numerics)
+    default = _runner(original, *args)
+    verifier = Verifier(program, samples, lambda name: default, numerics)
     return verifier.check(_runner(other, *args), thorough=thorough)
 
 
@@ -36,7 +37,9 @@ def test_a_program_is_like_itself(numerics):
     assert checks.accepted
     assert checks.verdict == "equal"
     assert checks.samples[:3] == ("given", "random 0", "random 1")
-    assert {"zeros", "large", "tiny", "negative", "equal", "infinities"} == set(checks.samples[3:])
+    assert checks.samples[3:] == (
+        *("zeros", "large", "tiny", "negative", "equal", "infinities", "NaNs", "near"),
+    )
 
 
 def test_the_given_inputs_suffice_for_a_first_look():
@@ -113,11 +116,120 @@ def test_where_the_original_is_infinite_on_adversarial_inputs_only_exact_asks():
         return jnp.where(x == 0, 0.0, x / jnp.abs(x))
 
     positive = np.abs(X) + 1
-    assert _checks(original, other, positive).accepted
+    checks = _checks(original, other, positive)
+    assert (checks.accepted, checks.verdict) == (True, "close")
     assert _checks(original, other, positive, numerics="fast").accepted
     checks = _checks(original, other, positive, numerics="exact")
     assert not checks.accepted
     assert "zeros inputs" in checks.reason
+
+
+def _distances(x, y):
+    return jnp.sqrt(((x[:, None] - y[None]) ** 2).sum(-1))
+
+
+def _distances_by_dot(x, y):
+    squares = (x * x).sum(1)[:, None] + (y * y).sum(1)[None] - 2 * x @ y.T
+    return jnp.sqrt(jnp.maximum(squares, 0))
+
+
+def test_cancellation_is_found_by_rows_that_are_near_each_other():
+    rng = np.random.default_rng(0)
+    points = [rng.standard_normal((12, 16)).astype(np.float32) for _ in range(2)]
+    assert _checks(_distances, _distances_by_dot, *points, thorough=False).accepted
+    checks = _checks(_distances, _distances_by_dot, *points)
+    assert not checks.accepted
+    assert "near inputs" in checks.reason
+
+
+def test_softened_distances_may_be_products():
+    rng = np.random.default_rng(0)
+    points = [rng.standard_normal((12, 16)).astype(np.float32) for _ in range(2)]
+
+    def softened(distances):
+        return lambda x, y: 0.1 + distances(x, y) ** 2
+
+    assert _checks(softened(_distances), softened(_distances_by_dot), *points).accepted
+
+
+def _heads(queries, keys):  # of each head by itself
+    return jnp.einsum("hd,hrd->hr", queries, keys)
+
+
+def _heads_in_one_dot(queries, keys):  # of which the zeros of other heads meet their keys
+    heads = queries.shape[0]
+    spread = queries[:, None] * jnp.eye(heads, dtype=queries.dtype)[:, :, None]
+    return spread.reshape(heads, -1) @ keys.transpose(0, 2, 1).reshape(-1, keys.shape[1])
+
+
+@pytest.mark.parametrize(("value", "name"), [(np.inf, "infinities"), (None, "infinities")])
+def test_an_infinity_must_not_reach_further_than_by_default(value, name):
+    rng = np.random.default_rng(0)
+    queries = rng.standard_normal((4, 6)).astype(np.float32)
+    keys = rng.standard_normal((4, 5, 6)).astype(np.float32)
+    if value is not None:
+        keys[0, 0, 0] = value
+        name = "given"
+    checks = _checks(_heads, _heads_in_one_dot, queries, keys)
+    assert not checks.accepted
+    assert f"on {name} inputs" in checks.reason
+
+
+def test_a_nan_may_reach_further_unless_every_bit_is_asked_for():
+    """Some reductions of jaxlib lose a NaN, and a plan that keeps it is no worse."""
+
+    def lost(x):
+        return jnp.nanmax(x, axis=1)
+
+    def kept(x):
+        return jnp.where(jnp.isnan(x).any(1), jnp.nan, jnp.nanmax(x, axis=1))
+
+    checks = _checks(lost, kept, X)
+    assert (checks.accepted, checks.verdict) == (True, "close")
+    assert "infinities or NaNs" in checks.reason
+    refused = _checks(lost, kept, X, numerics="exact")
+    assert not refused.accepted
+
+
+def test_what_a_nan_does_to_numbers_is_found():
+    def original(x):
+        return jnp.nanmax(x, axis=1)
+
+    def other(x):
+        return jnp.where(jnp.isnan(x).any(1), 0.5, jnp.nanmax(x, axis=1))
+
+    checks = _checks(original, other, X)
+    assert not checks.accepted
+    assert "NaNs inputs" in checks.reason
+
+
+def test_the_sign_of_a_zero_counts_where_it_shows():
+    def original(x):
+        return jnp.arctan2(x, -1.0)
+
+    def other(x):
+        return jnp.arctan2(x + 0.0 * jnp.abs(x), -1.0)
+
+    positive = np.abs(X) + 1
+    assert _checks(original, other, positive, thorough=False).accepted
+    checks = _checks(original, other, positive)
+    assert not checks.accepted
+    assert "zeros inputs" in checks.reason
+
+
+def test_samples_may_be_left_out():
+    program = Program.of(_lowered(jnp.sin, (X,)))
+    run = _runner(jnp.sin, X)
+    asked = []
+
+    def default(name):
+        asked.append(name)
+        return run
+
+    verifier = Verifier(program, Samples(program, [X], seed=0), default, "close")
+    checks = verifier.check(run, thorough=True, without={"random 1", "near"})
+    assert not {"random 1", "near"} & set(checks.samples)
+    assert set(asked) == set(checks.samples)
 
 
 def test_a_chaotic_original_accepts_no_other_bits():
@@ -171,6 +283,12 @@ def test_adversarial_inputs_keep_integers_types_and_shapes():
         np.testing.assert_array_equal(inputs[1], args[1])
         np.testing.assert_array_equal(inputs[3], args[3])
     assert not samples["zeros"][0].any()
+    assert 0 < np.signbit(samples["zeros"][0]).sum() < X.size
+    assert np.isnan(samples["NaNs"][0]).sum() == 1
+    near = samples["near"][0]
+    assert (np.ptp(near[::2], 0) < 0.1).all()
+    assert (np.ptp(near[1::2], 0) < 0.1).all()
+    assert np.abs(near[0] - near[1]).max() > 1
     assert (samples["negative"][0] <= 0).all()
     infinite = samples["infinities"][0]
     assert np.isposinf(infinite).any()
