@@ -196,3 +196,16 @@ def _end_all() -> None:
         one.close()
     for one in running:
         one.wait()
+
+
+def _forget_searches() -> None:
+    """Ends the copies of searches in a fork, where no thread goes on with them."""
+    global _TURN
+    _TURN = threading.Lock()
+    for one in _RUNNING:
+        one._ended = threading.Event()
+        one._ended.set()
+    _RUNNING.clear()
+
+
+os.register_at_fork(after_in_child=_forget_searches)
