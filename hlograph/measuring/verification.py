@@ -159,8 +159,8 @@ class _Compared:
 
     def _equal(self, outputs: list[Array]) -> tuple[Verdict, str]:
         """Returns the verdict on outputs that are equal where they are compared."""
-        pairs = zip(self._found, outputs, self._signature.results, strict=True)
-        if all(difference(*pair, spec.element_type).bitwise for *pair, spec in pairs):
+        rows = zip(self._found, outputs, self._signature.results, strict=True)
+        if all(difference(a, b, spec.element_type).bitwise for a, b, spec in rows):
             return "equal", "every bit is the same"
         return "close", "infinities or NaNs of the default differ, all else is the same"
 

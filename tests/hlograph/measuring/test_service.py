@@ -2,7 +2,6 @@ import os
 import signal
 import threading
 import time
-from functools import partial
 
 import jax
 import jax.numpy as jnp
