@@ -59,16 +59,31 @@ class TermBuilder {
       const bool is_dot = !ContractedOf(sum_, groups).empty();
       (is_dot ? dots : plain).push_back(OfTerm(term, groups, masks_groups));
     }
-    plain.insert(plain.end(), dots.begin(), dots.end());
-    Instruction* total = plain.front();
-    for (size_t i = 1; i < plain.size(); ++i) total = build_.Binary(Opcode::kAdd, total, plain[i]);
+    Instruction* const squares = Added(nullptr, plain);
+    Instruction* total = Added(squares, dots);
     if (sum_.is_square) {
+      if (squares != nullptr && !dots.empty()) total = OrIfNaN(total, squares);
       total = build_.Binary(Opcode::kMaximum, total, build_.Uniform(total->shape(), 0));
     }
     return masks_result ? Masked({total, kept_}).array : total;
   }
 
  private:
+  // Returns the total, if there is one, and the terms.
+  Instruction* Added(Instruction* total, const std::vector<Instruction*>& terms) const {
+    for (Instruction* term : terms) {
+      total = total == nullptr ? term : build_.Binary(Opcode::kAdd, total, term);
+    }
+    return total;
+  }
+
+  // An infinite square less an infinite product is NaN, where the square of the difference is
+  // infinite, as the squares are.
+  Instruction* OrIfNaN(Instruction* total, Instruction* squares) const {
+    Instruction* const is_number = build_.Compare(total, total, xla::ComparisonDirection::kEq);
+    return build_.Select(is_number, total, squares);
+  }
+
   Numbers SizesOf(const Numbers& dimensions) const {
     Numbers sizes;
     for (int64_t dimension : dimensions) sizes.push_back(sum_.sizes[dimension]);

@@ -65,6 +65,24 @@ def test_the_position_of_the_first_nan_is_the_greatest_and_least(name, shape, ax
 
 
 @pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
+def test_a_point_that_is_not_finite_is_far_from_all_others(bad):
+    random = np.random.default_rng(0)
+    points, centres = (random.standard_normal((n, 16)).astype(np.float32) for n in (64, 32))
+    points[3, 5] = bad
+
+    def distances(points, centres):
+        return ((points[:, None] - centres) ** 2).sum(-1)
+
+    result = _rewritten("distances-by-dot", distances, points, centres)
+    expected = distances(points.astype(np.float64), centres.astype(np.float64))
+    np.testing.assert_allclose(result, expected, rtol=1e-4)
+    kernel = _rewritten(
+        "distances-by-dot", lambda *x: jnp.exp(-distances(*x)).sum(0), points, centres
+    )
+    assert np.isnan(kernel).all() == np.isnan(bad)
+
+
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
 def test_a_head_that_is_not_finite_leaves_the_others_as_they_are(bad):
     random = np.random.default_rng(0)
     query = random.standard_normal((1, 4, 16)).astype(np.float32)
