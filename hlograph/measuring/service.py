@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Self
 
 from hlograph.errors import NotExecutableError, WorkerCrashedError, WorkerLostError
 from hlograph.isolation import Limits, WorkerPool
 from hlograph.measuring.trial import Job, Outcome, Trial
-from hlograph.measuring.worker import DEFAULT, SAMPLE, MakeMeasuringWorker
+from hlograph.measuring.worker import DEFAULT, SAMPLE, MeasuringWorker
 
 _PRELOADED = ("hlograph.measuring.worker",)
 _MEMORY = 16 << 30
@@ -40,7 +41,7 @@ class Measurer:
     ) -> None:
         # A worker may wait long for the machine, which others measure on.
         limits = Limits(idle_seconds=_LONGEST_WAIT, memory=_MEMORY)
-        make_worker = MakeMeasuringWorker(job)
+        make_worker = partial(MeasuringWorker, job)
         self._pool = WorkerPool(
             make_worker, workers, limits, _PRELOADED, with_main=False, ahead=True
         )

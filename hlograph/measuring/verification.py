@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -122,7 +123,7 @@ class _Compared:
     def __init__(
         self, signature: Signature, sample: Sample, default: Runner, numerics: Numerics
     ) -> None:
-        self._inputs, self._signature = sample.inputs, signature
+        self._inputs, self._signature, self._default = sample.inputs, signature, default
         self._found = found = default(sample.inputs)
         # What a usual input makes infinite or NaN must be so with a plan, too.
         masked = sample.adversarial and numerics != "exact"
@@ -136,9 +137,13 @@ class _Compared:
             self.comparable = all(mask.all() for mask in finite)
         else:
             self.comparable = any(some) or not some
-        self._outputs = Outputs(
-            signature, [sample.inputs], lambda inputs: self._masked(default(inputs))
-        )
+
+    @cached_property
+    def _outputs(self) -> Outputs:
+        return Outputs(self._signature, [self._inputs], self._masked_default)
+
+    def _masked_default(self, inputs: list[Array]) -> list[Array]:
+        return self._masked(self._found if inputs is self._inputs else self._default(inputs))
 
     def verdict(self, run: Runner, error: float) -> tuple[Verdict, str]:
         outputs = run(self._inputs)
@@ -146,23 +151,16 @@ class _Compared:
         # numpy would broadcast arrays of other shapes.
         if [(array.shape, array.dtype) for array in outputs] != expected:
             return "different", "the number of outputs, their shapes or types are others"
-        if not self.comparable:
-            return self._equal(outputs)
-        compared = outputs
-        if self._nans_spread:
-            compared = [_without_nans(*pair) for pair in zip(outputs, self._found, strict=True)]
-        judgements = self._outputs.judge(0, self._masked(compared), error)
-        if not judgements:
-            return self._equal(outputs)
-        worst = max(judgements, key=_badness)
-        return worst.verdict, worst.reason
-
-    def _equal(self, outputs: list[Array]) -> tuple[Verdict, str]:
-        """Returns the verdict on outputs that are equal where they are compared."""
         rows = zip(self._found, outputs, self._signature.results, strict=True)
         if all(difference(a, b, spec.element_type).bitwise for a, b, spec in rows):
             return "equal", "every bit is the same"
-        return "close", "infinities or NaNs of the default differ, all else is the same"
+        if self._nans_spread:
+            outputs = [_without_nans(*pair) for pair in zip(outputs, self._found, strict=True)]
+        judgements = self._outputs.judge(0, self._masked(outputs), error) if self.comparable else []
+        if not judgements:
+            return "close", "infinities or NaNs of the default differ, all else is the same"
+        worst = max(judgements, key=_badness)
+        return worst.verdict, worst.reason
 
     def _masked(self, outputs: list[Array]) -> list[Array]:
         if self._masks is None:

@@ -290,18 +290,3 @@ def _refusal(checks: Checks) -> str:
 
 def _noise(measured: Measured) -> float:
     return abs(math.log(measured.control))
-
-
-class MakeMeasuringWorker:
-    """Makes a measuring worker in its process; can be pickled.
-
-    Args:
-        job: The program and the conditions.
-    """
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-
-    def __call__(self, recorder: FlightRecorder) -> MeasuringWorker:
-        """Returns the worker."""
-        return MeasuringWorker(self._job, recorder)
