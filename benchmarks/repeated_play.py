@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import torch
 
 from envs import KnownNoOps, KnownSteps, PassOrderingEnv
-from envs.benchmarks import resolve_benchmarks
 from experiments.policies.kind import PolicyKind
 from experiments.policies.states import State
 from experiments.workers.collecting import Deck, collect
 from experiments.workers.lockstep import Lockstep, Transition
 from experiments.workers.startup import keep_freed_memory
 from experiments.workers.stopwatch import Stopwatch
+from hlograph.decisions.benchmarks import resolve_benchmarks
 from models.actor_critic import ActorCritic
 
 ENVS, STEPS = 16, 40

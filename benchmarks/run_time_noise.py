@@ -57,8 +57,8 @@ def _measure(config: NoiseConfig) -> int:
     from rich.table import Table
     from tqdm import tqdm
 
-    from envs.benchmarks import resolve_benchmarks
     from envs.run_times import RunTimes, Start
+    from hlograph.decisions.benchmarks import resolve_benchmarks
 
     headings = "benchmark", "standard deviation", "90 % within", "worst"
     table = Table(*headings, title="rewards of a module timed against itself")

@@ -23,8 +23,8 @@ import tyro
 from tqdm import tqdm
 
 import envs
-from envs.module_cache import MODULES
 from hlograph import corpus
+from hlograph.decisions.benchmarks import MODULES
 from hlograph.storage.atomic_write import write_atomically, write_text_atomically
 
 

@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import gymnasium
 
-from envs.known_no_ops import KnownNoOps
-from envs.known_steps import KnownSteps
-from envs.no_op_table import NoOpTable
 from envs.pass_decisions import PassDecisionsEnv
 from envs.pass_ordering import PassOrderingEnv
 from envs.rewards import (
@@ -26,9 +23,11 @@ from envs.rewards import (
 )
 from envs.rewrite import RewriteEnv
 from envs.run_times import RunTimes
-from envs.trajectory import ReplayError, Trajectory
 from envs.tuning import TuningEnv
 from envs.validation import Validation
+from hlograph.decisions.known_no_ops import KnownNoOps
+from hlograph.decisions.memory import KnownSteps, NoOpTable
+from hlograph.decisions.trajectory import ReplayError, Trajectory
 
 __all__ = [
     "BytesDrop",

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from envs.pass_decisions import APPLY, KEEP, PassDecisionsEnv
+from envs.pass_decisions import PassDecisionsEnv
+from hlograph.decisions.fusion import APPLY, KEEP
 from hlograph.inspection.module_view import Cost
 
 

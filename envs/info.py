@@ -50,24 +50,26 @@ from typing import Any
 
 from envs.episode import Episode
 from envs.rewards import cost_changes
-from envs.step_result import StepResult
+from hlograph.decisions.process import Step
 
 
-def step_info(episode: Episode, result: StepResult, *, costs: bool, times: bool) -> dict[str, Any]:
+def step_info(
+    episode: Episode[Any], step: Step[Any], *, costs: bool, times: bool
+) -> dict[str, Any]:
     """Returns the entries of info that all environments have; see this module.
 
     Args:
         episode: The episode after the step.
-        result: Outcome of the step.
+        step: The step.
         costs: True to tell costs.
         times: True to tell the time of the step.
     """
     info: dict[str, Any] = {
         "benchmark": episode.benchmark,
-        "step_name": result.name,
-        "step_time": result.seconds if times else 0.0,
-        "changed": result.changed,
-        "error": result.error,
+        "step_name": step.name,
+        "step_time": step.seconds if times else 0.0,
+        "changed": step.changed,
+        "error": step.error,
         "num_steps": episode.num_steps,
         "op_count": episode.op_count,
         "start_op_count": episode.start_op_count,

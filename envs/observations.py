@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from hlograph.decisions.process import ActionTable
 from hlograph.errors import UnknownNameError
-from hlograph.graph.features import EDGE_FEATURES, NODE_FEATURES
+from hlograph.graph.features import EDGE_FEATURES, NODE_FEATURES, GraphFeatures
 from hlograph.graph.vocabulary import OPCODES
-from hlograph.module import Module
 
 ObservationKind = Literal["graph", "op_counts"]
 
@@ -28,20 +29,15 @@ class Observation(Protocol):
     """Interface that turns a module into an observation."""
 
     @property
-    def shows_graph(self) -> bool:
-        """True if ``observe`` returns a ``SeenGraph``, False if it returns the counts."""
-        ...
-
-    @property
     def space(self) -> spaces.Space[Any]:
         """The space that observations belong to."""
         ...
 
-    def observe(self, module: Module, counts: NDArray[np.float32]) -> Any:
+    def observe(self, graph: Callable[[], GraphFeatures], counts: NDArray[np.float32]) -> Any:
         """Returns the part that depends on the module only, to be kept while it does not change.
 
         Args:
-            module: The module.
+            graph: Returns the module's graph as arrays, such as ``Module.features``.
             counts: Instructions by opcode, float32 ``[len(OPCODES)]``.
         """
         ...
@@ -64,13 +60,14 @@ def _counts_space() -> spaces.Box:
 class OpCountsObservation:
     """Observation of the paper: instructions by opcode, float32 ``[len(OPCODES)]``."""
 
-    shows_graph = False
-
     def __init__(self, num_actions: int) -> None:
         self.space = _counts_space()
 
-    def observe(self, module: Module, counts: NDArray[np.float32]) -> NDArray[np.float32]:
+    def observe(
+        self, graph: Callable[[], GraphFeatures], counts: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
         """Returns the counts."""
+        del graph
         return counts
 
     def compose(
@@ -89,8 +86,6 @@ class GraphObservation:
     ``[num_actions]``).
     """
 
-    shows_graph = True
-
     def __init__(self, num_actions: int) -> None:
         self.space = spaces.Dict(
             {
@@ -107,9 +102,9 @@ class GraphObservation:
             }
         )
 
-    def observe(self, module: Module, counts: NDArray[np.float32]) -> SeenGraph:
+    def observe(self, graph: Callable[[], GraphFeatures], counts: NDArray[np.float32]) -> SeenGraph:
         """Returns graph and counts."""
-        nodes, edges, links = module.features()
+        nodes, edges, links = graph()
         return spaces.GraphInstance(nodes=nodes, edges=edges, edge_links=links), counts
 
     def compose(
@@ -147,3 +142,55 @@ def observation_of_kind(kind: ObservationKind, num_actions: int) -> Observation:
     if kind not in OBSERVATIONS:
         raise UnknownNameError.of("observation", kind, OBSERVATIONS)
     return OBSERVATIONS[kind](num_actions)
+
+
+_MAX_NODES = 2**40
+_MAX_ACTION_FEATURE = 1e3  # numbers of rules and kinds; logarithms stay below 70
+
+
+class ActionsObservation:
+    """Observation of the graph and of the actions that its state offers, with the nodes they touch.
+
+    It is a dict of what ``GraphObservation`` shows, and of ``candidates`` (float32 ``[limit,
+    width]``, 0 in the rows without an action) and ``candidate_links`` (int64 ``[L, 3]``: action,
+    node of the graph, and index of the role). Source: the meta-graph of X-RLflow.
+
+    Args:
+        limit: Largest number of actions of a state, without stopping.
+        width: Number of features of an action.
+    """
+
+    def __init__(self, limit: int, width: int) -> None:
+        self._limit = limit
+        self.space = spaces.Dict(
+            {
+                **GraphObservation(limit + 1).space.spaces,
+                "candidates": spaces.Box(
+                    -_MAX_ACTION_FEATURE, _MAX_ACTION_FEATURE, (limit, width), np.float32
+                ),
+                "candidate_links": spaces.Sequence(
+                    spaces.Box(0, _MAX_NODES, (3,), np.int64), stack=True
+                ),
+            }
+        )
+
+    def compose(
+        self, table: ActionTable, counts: NDArray[np.float32], mask: NDArray[np.int8]
+    ) -> dict[str, Any]:
+        """Returns the dict.
+
+        Args:
+            table: The graph and the actions; its arrays become part of the observation.
+            counts: Instructions by opcode, float32 ``[len(OPCODES)]``; copied.
+            mask: int8 ``[limit + 1]``; copied.
+        """
+        nodes, edges, links = table.graph
+        rows = np.zeros((self._limit, table.features.shape[1]), np.float32)
+        rows[: len(table.features)] = table.features
+        return {
+            "graph": spaces.GraphInstance(nodes=nodes, edges=edges, edge_links=links),
+            "op_counts": counts.copy(),
+            "action_mask": mask.copy(),
+            "candidates": rows,
+            "candidate_links": table.links,
+        }

@@ -9,25 +9,28 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from envs.benchmark_env import BenchmarkEnv
-from envs.benchmarks import BenchmarkSource, NamedModule
-from envs.fusion_episode import KEPT, FusionEpisode
-from envs.fusion_walk import FUSION_PASSES
+from envs.decision_env import DecisionEnv
+from envs.episode import Episode
 from envs.observations import ObservationKind, observation_of_kind
 from envs.rewards import Reward
-from envs.settings import EnvSettings, listed
-from envs.step_result import STOP, StepResult
-from envs.trajectory import check_replay
+from envs.settings import EnvSettings, isolation, listed, shown
 from hlograph import Place
-from hlograph.errors import UnknownNameError
-from hlograph.isolation.pass_call import noted
-
-KEEP, APPLY = 0, 1
+from hlograph.decisions.benchmarks import BenchmarkSource
+from hlograph.decisions.fusion import (
+    APPLY,
+    FUSION_PASSES,
+    KEEP,
+    KEPT,
+    FusionProcess,
+    FusionState,
+    LiveFusion,
+)
+from hlograph.decisions.trajectory import check_replay
 
 Passes = Literal["fusion", "multi-output-fusion"]
 
 
-class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
+class PassDecisionsEnv(DecisionEnv[FusionState]):
     """Environment that decides, pair by pair, what XLA's fusion passes fuse.
 
     Each benchmark is lowered to the module that XLA:CPU's compiler has right before fusion
@@ -105,12 +108,9 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
         horizon: int = 1000,
         **settings: Unpack[EnvSettings],
     ) -> None:
-        chosen = listed(passes)
-        for name in chosen:
-            if name not in FUSION_PASSES:
-                raise UnknownNameError.of("fusion pass", name, FUSION_PASSES)
-        super().__init__(benchmarks, 2, stops=False, reward=reward, horizon=horizon, **settings)
-        self.passes = tuple(chosen)
+        process = FusionProcess(listed(passes), **isolation(settings))
+        super().__init__(process, benchmarks, reward=reward, horizon=horizon, **shown(settings))
+        self.passes = process.passes
         self._shows_graph = observation == "graph"
         self._observation = observation_of_kind(observation, num_actions=2)
         self.observation_space = spaces.Dict(
@@ -123,57 +123,35 @@ class PassDecisionsEnv(BenchmarkEnv[FusionEpisode]):
     @property
     def decision(self) -> Place | None:
         """The pair that is offered, or None after the last."""
-        return self._current.walk.decision
+        return self._current.player.state.pair
 
-    def _begin(self, benchmark: NamedModule) -> FusionEpisode:
-        episode = FusionEpisode(benchmark, self.passes, self._needs_costs)
-        episode.mask = self._mask(episode)
-        return episode
-
-    def _act(self, episode: FusionEpisode, action: int) -> StepResult:
-        decision = episode.walk.decision
-        if decision is None:
-            return StepResult(STOP, stopped=True)
-        if action == KEEP:
-            result = episode.keep(decision)
-        else:
-            about = (episode.fingerprint, episode.benchmark, episode.applied)
-            with noted(self._recorder, str(decision), *about):
-                result = episode.fuse(decision)
-        episode.mask = self._mask(episode)
-        return result._replace(stopped=episode.walk.decision is None)
-
-    def _mask(self, episode: FusionEpisode) -> NDArray[np.int8]:
-        mask = np.ones(2, np.int8)
-        if str(episode.walk.decision) in self._quarantine.passes_at(episode.benchmark):
-            mask[APPLY] = 0
-        return mask
-
-    def _action_of(self, episode: FusionEpisode, name: str) -> int:
+    def _action_of(self, name: str) -> int:
         place = name.removeprefix(KEPT)
-        check_replay("next decision", place, str(episode.walk.decision))
+        check_replay("next decision", place, str(self.decision))
         return APPLY if place == name else KEEP
 
-    def _observe(self, episode: FusionEpisode) -> dict[str, Any]:
+    def _observe(self, episode: Episode[FusionState]) -> dict[str, Any]:
         if episode.seen is None:
-            counts = episode.op_counts_by_opcode
-            episode.seen = self._observation.observe(episode.module, counts)
+            episode.seen = self._observation.observe(
+                lambda: self.process.graph(episode.player), episode.op_counts_by_opcode
+            )
         module = self._observation.compose(episode.seen, episode.mask, share=False)
         return {"module": module, "decision": self._pair(episode)}
 
-    def _pair(self, episode: FusionEpisode) -> NDArray[np.int64]:
-        decision = episode.walk.decision
-        if decision is None or decision.other is None:
+    def _pair(self, episode: Episode[FusionState]) -> NDArray[np.int64]:
+        player = episode.player
+        assert isinstance(player, LiveFusion)
+        pair = player.pair_nodes()
+        if pair is None:
             return np.full(2, -1, np.int64)
-        nodes = episode.nodes()
-        pair = [nodes[decision.instruction], nodes[decision.other]]
         if self._shows_graph:
             return np.array(pair, np.int64)
-        return episode.graph().opcode[pair].astype(np.int64)
+        return player.graph().opcode[list(pair)].astype(np.int64)
 
-    def _extra_info(self, episode: FusionEpisode) -> dict[str, Any]:
+    def _extra_info(self, episode: Episode[FusionState]) -> dict[str, Any]:
+        state = episode.player.state
         return {
-            "kernels": episode.kernels,
-            "start_kernels": episode.start_kernels,
-            "decision": episode.walk.decision,
+            "kernels": state.kernels,
+            "start_kernels": episode.player.first.kernels,
+            "decision": state.pair,
         }

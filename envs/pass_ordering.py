@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self, Unpack
+from typing import Any, Unpack
 
-from envs.benchmark_env import BenchmarkEnv
-from envs.benchmarks import BenchmarkSource, NamedModule
-from envs.known_no_ops import KNOWN_NO_OPS, KnownNoOps
-from envs.known_steps import KNOWN_STEPS, KnownSteps
+from envs.decision_env import DecisionEnv
+from envs.episode import Episode
 from envs.observations import ObservationKind, observation_of_kind
-from envs.pass_episode import PassEpisode
-from envs.pass_runner import PassRunner
 from envs.rewards import Reward
-from envs.settings import EnvSettings, listed
-from envs.step_result import StepResult
-from hlograph.errors import UnknownNameError
+from envs.settings import EnvSettings, isolation, listed, shown
+from hlograph.decisions.benchmarks import BenchmarkSource
+from hlograph.decisions.known_no_ops import KNOWN_NO_OPS, KnownNoOps
+from hlograph.decisions.memory import KNOWN_STEPS, KnownSteps
+from hlograph.decisions.passes import PassProcess
+from hlograph.decisions.process import State
 from hlograph.transforms.registry import Pass, passes
 
 
-class PassOrderingEnv(BenchmarkEnv[PassEpisode]):
+class PassOrderingEnv(DecisionEnv[State]):
     """Environment that chooses which XLA pass to run next on an HLO module.
 
     ## Action space
@@ -109,50 +108,22 @@ class PassOrderingEnv(BenchmarkEnv[PassEpisode]):
         self.passes: tuple[Pass, ...] = (
             tuple(passes) if actions is None else tuple(passes[name] for name in listed(actions))
         )
-        num_actions = len(self.passes) + 1
+        process = PassProcess(self.passes, known, known_steps, **isolation(settings))
         super().__init__(
-            benchmarks, num_actions, stops=True, reward=reward, horizon=horizon, **settings
+            process,
+            benchmarks,
+            reward=reward,
+            horizon=horizon,
+            no_op_bytes=no_op_bytes,
+            **shown(settings),
         )
         self._share_observations = share_observations
-        self._observation = observation_of_kind(observation, num_actions)
+        self._observation = observation_of_kind(observation, process.num_actions)
         self.observation_space = self._observation.space
-        self._known_steps = None if known is None else known_steps
-        self._runner = PassRunner(
-            self.passes, no_op_bytes, known, self._known_steps, self._quarantine, self._recorder
-        )
 
-    def fork(self) -> Self:
-        """Returns an independent copy of the environment in the middle of its episode."""
-        fork = super().fork()
-        fork._runner = self._runner.copy()
-        return fork
-
-    def _begin(self, benchmark: NamedModule) -> PassEpisode:
-        episode = PassEpisode(benchmark, self._needs_costs, self._known_steps, self._recorder)
-        self._runner.arrive(episode)
-        return episode
-
-    def _act(self, episode: PassEpisode, action: int) -> StepResult:
-        return self._runner.run(episode, action)
-
-    def _skip(self, episode: PassEpisode, action: int) -> StepResult:
-        name = self.passes[action].name
-        episode.note(name)
-        return StepResult(name)
-
-    def _action_of(self, episode: PassEpisode, name: str) -> int:
-        names = [entry.name for entry in self.passes]
-        if name not in names:
-            raise UnknownNameError.of("action", name, names)
-        return names.index(name)
-
-    def _leave(self, episode: PassEpisode) -> None:
-        self._runner.leave(episode)
-
-    def _forget(self) -> None:
-        self._runner.forget()
-
-    def _observe(self, episode: PassEpisode) -> Any:
+    def _observe(self, episode: Episode[State]) -> Any:
         if episode.seen is None:
-            episode.seen = episode.look(self._observation)
+            episode.seen = self._observation.observe(
+                lambda: self.process.graph(episode.player), episode.op_counts_by_opcode
+            )
         return self._observation.compose(episode.seen, episode.mask, share=self._share_observations)

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from envs.benchmark_env import BenchmarkEnv
-from envs.benchmarks import BenchmarkSource, NamedModule
-from envs.candidate_episode import observation_space
-from envs.candidates import Candidate, feature_names
+from envs.decision_env import DecisionEnv
+from envs.episode import Episode
+from envs.observations import ActionsObservation
 from envs.rewards import Reward
-from envs.rewrite_episode import RewriteEpisode
-from envs.rewrite_runner import RewriteRunner
 from envs.rule_choice import RuleChoice, chosen_rules, preparation
-from envs.settings import EnvSettings, listed
-from envs.step_result import StepResult
-from hlograph.errors import UnknownNameError
+from envs.settings import EnvSettings, isolation, listed, shown
+from hlograph.decisions.benchmarks import BenchmarkSource
+from hlograph.decisions.rewrites import Candidate, RewriteProcess, RewriteState, feature_names
 from hlograph.transforms.registry import passes
 
 
-class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
+class RewriteEnv(DecisionEnv[RewriteState]):
     """Environment that chooses which rewrite to apply next to an HLO module.
 
     A rewrite is a single simplification of one of XLA's passes, at one place, or with
@@ -29,9 +26,9 @@ class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
     ## Action space
     ``Discrete(max_candidates + 1)``. Action i applies ``env.candidates[i]``; the last action stops.
     The mask is 0 where there is no candidate, and for a candidate that failed in this state. Where
-    more rewrites apply than there are actions, rules take turns (``envs.candidates.chosen``). With
-    ``sweeps``, a candidate may also be a rule at all places where it applies, or where that leaves
-    fewer instructions, in one step.
+    more rewrites apply than there are actions, rules take turns
+    (``hlograph.decisions.rewrites.chosen``). With ``sweeps``, a candidate may also be a rule at all
+    places where it applies, or where that leaves fewer instructions, in one step.
 
     ## Observation space
     A ``Dict``. ``graph`` and ``candidate_links`` together are X-RLflow's meta-graph: a node for
@@ -109,50 +106,31 @@ class RewriteEnv(BenchmarkEnv[RewriteEpisode]):
         horizon: int = 40,
         **settings: Unpack[EnvSettings],
     ) -> None:
-        if max_candidates < 1:
-            raise ValueError(f"expected room for at least 1 candidate, got {max_candidates}")
-        super().__init__(
-            benchmarks, max_candidates + 1, stops=True, reward=reward, horizon=horizon, **settings
-        )
         self.rules = chosen_rules(rules)
-        self._prepare = preparation(self.rules) if prepare is None else _passes(prepare)
-        self._predict, self._sweeps = predict, sweeps
+        process = RewriteProcess(
+            self.rules,
+            preparation(self.rules) if prepare is None else _passes(prepare),
+            predict=predict,
+            sweeps=sweeps,
+            limit=max_candidates,
+            **isolation(settings),
+        )
+        super().__init__(process, benchmarks, reward=reward, horizon=horizon, **shown(settings))
         width = len(feature_names(predict, sweeps))
-        self.observation_space = observation_space(max_candidates, width)
-        self._max_candidates = max_candidates
-        self._runner = RewriteRunner(self.rules, self._quarantine, self._recorder)
+        self._observation = ActionsObservation(max_candidates, width)
+        self.observation_space = self._observation.space
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
         """The rewrites and sweeps that are offered now, by action number."""
-        return tuple(self._current.candidates)
+        return tuple(self._current.player.state.offered)
 
-    def _begin(self, benchmark: NamedModule) -> RewriteEpisode:
-        episode = RewriteEpisode(
-            benchmark,
-            self._needs_costs,
-            self._max_candidates,
-            self._prepare,
-            self._predict,
-            self._sweeps,
-        )
-        self._runner.list_candidates(episode)
-        return episode
+    def _observe(self, episode: Episode[RewriteState]) -> dict[str, Any]:
+        table = self.process.table(episode.player)
+        return self._observation.compose(table, episode.op_counts_by_opcode, episode.mask)
 
-    def _act(self, episode: RewriteEpisode, action: int) -> StepResult:
-        return self._runner.apply(episode, action)
-
-    def _action_of(self, episode: RewriteEpisode, name: str) -> int:
-        places = [candidate.place for candidate in episode.candidates]
-        if name not in places:
-            raise UnknownNameError.of("rewrite", name, places)
-        return places.index(name)
-
-    def _observe(self, episode: RewriteEpisode) -> dict[str, Any]:
-        return episode.observe()
-
-    def _extra_info(self, episode: RewriteEpisode) -> dict[str, Any]:
-        return {"num_applicable": episode.num_applicable}
+    def _extra_info(self, episode: Episode[RewriteState]) -> dict[str, Any]:
+        return {"num_applicable": episode.player.state.num_applicable}
 
 
 def _passes(names: Sequence[str] | str) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ class Timing:
         times = RUN_TIMES if times is None else times
         return Timing(times, states == "last", quarantine, recorder)
 
-    def begin(self, episode: Episode) -> None:
+    def begin(self, episode: Episode[Any]) -> None:
         """Checks that the start of an episode runs, which its states are compared with.
 
         Raises:
@@ -80,7 +80,7 @@ class Timing:
         self._enter(episode, RunTime(1.0))
         episode.start = episode.state
 
-    def measure(self, episode: Episode, done: bool) -> None:
+    def measure(self, episode: Episode[Any], done: bool) -> None:
         """Times the present state of an episode, if it has to be and was not timed before.
 
         Args:
@@ -96,23 +96,23 @@ class Timing:
             self._enter(episode, self._times.of(episode.baseline, episode.module))
 
     @staticmethod
-    def info(episode: Episode) -> dict[str, Any]:
+    def info(episode: Episode[Any]) -> dict[str, Any]:
         """Returns the entries of info about run time; see ``envs.info``."""
         ratio, error = episode.run_time or (None, None)
         return {"run_time": ratio, "run_time_error": error}
 
     @staticmethod
-    def _enter(episode: Episode, run_time: RunTime) -> None:
+    def _enter(episode: Episode[Any], run_time: RunTime) -> None:
         episode.run_time = run_time
         episode.state = episode.state._replace(run_time=run_time.ratio)
 
-    def _is_quarantined(self, episode: Episode) -> bool:
+    def _is_quarantined(self, episode: Episode[Any]) -> bool:
         return self._name(episode) in self._quarantine.passes_at(episode.fingerprint)
 
     @staticmethod
-    def _name(episode: Episode) -> str:
+    def _name(episode: Episode[Any]) -> str:
         return RUN_LOWERED if episode.baseline.lowered else RUN
 
-    def _noted(self, episode: Episode) -> AbstractContextManager[None]:
+    def _noted(self, episode: Episode[Any]) -> AbstractContextManager[None]:
         about = (episode.fingerprint, episode.benchmark, episode.applied)
         return noted(self._recorder, self._name(episode), *about)

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, Unpack
 
-from envs.benchmark_env import BenchmarkEnv
-from envs.benchmarks import BenchmarkSource, NamedModule
-from envs.candidate_episode import observation_space
-from envs.offers import OFFER_FEATURES, kind_numbers
+from envs.decision_env import DecisionEnv
+from envs.episode import Episode
+from envs.observations import ActionsObservation
 from envs.rewards import Reward, resolve_reward, timed_states
-from envs.settings import EnvSettings
-from envs.step_result import StepResult
-from envs.tuning_episode import TuningEpisode
+from envs.settings import EnvSettings, isolation, shown
 from envs.validation import Validation
-from hlograph.errors import HloError, UnknownNameError
+from hlograph.decisions.benchmarks import BenchmarkSource
+from hlograph.decisions.plans import OFFER_FEATURES, LivePlan, PlanProcess, PlanState
 from hlograph.execution.equivalence import Limits, NotComparableError
-from hlograph.isolation.pass_call import noted
 from hlograph.plans import Numerics, Plan
-from hlograph.programs import Program
 from hlograph.tuning.decision_process import DecisionProcess
 from hlograph.tuning.kernel_seconds import PredictTime
 from hlograph.tuning.offers import Offer
 
-_KEPT = 64  # programs with their states
 
-
-class TuningEnv(BenchmarkEnv[TuningEpisode]):
+class TuningEnv(DecisionEnv[PlanState]):
     """Environment that decides, one choice after the other, how jaxlib compiles a program.
 
     The choices are those of ``hlograph.optimize``: a rule for time wherever it applies, a flag, and
@@ -53,7 +45,7 @@ class TuningEnv(BenchmarkEnv[TuningEpisode]):
     ``op_counts``        Its instructions by opcode, float32 ``[len(OPCODES)]``.
     ``action_mask``      int8 ``[max_offers + 1]``.
     ``candidates``       float32 ``[max_offers, len(OFFER_FEATURES)]``; 0 in the rows without an
-                         offer. See ``envs.offers``.
+                         offer. See ``hlograph.decisions.plans``.
     ``candidate_links``  int64 ``[L, 3]``: offer, node of the graph that it is about, and 0.
     ===================  ==========================================================================
 
@@ -118,27 +110,24 @@ class TuningEnv(BenchmarkEnv[TuningEpisode]):
         process: DecisionProcess | None = None,
         **settings: Unpack[EnvSettings],
     ) -> None:
-        if max_offers < 1:
-            raise ValueError(f"expected room for at least 1 offer, got {max_offers}")
         if timed_states(resolve_reward(reward)) != "none":
             raise ValueError(f"expected a reward without measured times, got {reward!r}")
-        super().__init__(
-            benchmarks, max_offers + 1, stops=True, reward=reward, horizon=horizon, **settings
-        )
-        self._numerics: Numerics = numerics
-        self._predict, self._max_offers, self._process = predict, max_offers, process
-        self._numbers = kind_numbers(kinds)
-        self.observation_space = observation_space(max_offers, len(OFFER_FEATURES))
+        plans = PlanProcess(numerics, predict, kinds, max_offers, process, **isolation(settings))
+        super().__init__(plans, benchmarks, reward=reward, horizon=horizon, **shown(settings))
+        self._observation = ActionsObservation(max_offers, len(OFFER_FEATURES))
+        self.observation_space = self._observation.space
 
     @property
     def offers(self) -> tuple[Offer, ...]:
         """The decisions that are offered now, by action number."""
-        return tuple(self._current.offered)
+        return tuple(self._current.player.state.offered)
 
     @property
     def plan(self) -> Plan:
         """The plan of the decisions so far, for ``hlograph.optimize``."""
-        return self._current.process.plan(self._current.tuning.point)
+        player = self._current.player
+        assert isinstance(player, LivePlan)
+        return player.plan()
 
     def validate(
         self, *, samples: int = 2, seed: int = 0, limits: Limits | None = None
@@ -153,52 +142,10 @@ class TuningEnv(BenchmarkEnv[TuningEpisode]):
             "libraries; hlograph.optimize(function, plan=env.plan) compares the plan's outputs"
         )
 
-    def _begin(self, benchmark: NamedModule) -> TuningEpisode:
-        with noted(self._recorder, "the default", "", benchmark.name, ()):
-            process = self._process or _process(benchmark, self._numerics, self._predict)
-            return TuningEpisode(
-                benchmark, process, self._needs_costs, self._max_offers, self._numbers
-            )
+    def _observe(self, episode: Episode[PlanState]) -> dict[str, Any]:
+        table = self.process.table(episode.player)
+        return self._observation.compose(table, episode.op_counts_by_opcode, episode.mask)
 
-    def _act(self, episode: TuningEpisode, action: int) -> StepResult:
-        offer, begin = episode.offered[action], time.perf_counter()
-        about = (episode.fingerprint, episode.benchmark, episode.applied)
-        if offer.name in self._quarantine.passes_at(episode.fingerprint):
-            episode.withdraw(action)
-            return StepResult(offer.name, error="it ended a process before")
-        try:
-            with noted(self._recorder, offer.name, *about):
-                point = episode.process.after(episode.tuning.point, offer)
-                tuning = episode.process.state(point)
-        except HloError as error:
-            episode.withdraw(action)
-            episode.note(offer.name)
-            return StepResult(
-                offer.name, seconds=time.perf_counter() - begin, error=str(error)[:1000]
-            )
-        episode.decide(tuning)
-        episode.note(offer.name)
-        return StepResult(offer.name, changed=True, seconds=time.perf_counter() - begin)
-
-    def _action_of(self, episode: TuningEpisode, name: str) -> int:
-        names = [offer.name for offer in episode.offered]
-        if name not in names:
-            raise UnknownNameError.of("decision", name, names)
-        return names.index(name)
-
-    def _observe(self, episode: TuningEpisode) -> dict[str, Any]:
-        return episode.observe()
-
-    def _extra_info(self, episode: TuningEpisode) -> dict[str, Any]:
-        return {
-            "point": episode.tuning.point.to_json(),
-            "num_offers": len(episode.found),
-        }
-
-
-@lru_cache(maxsize=_KEPT)
-def _process(
-    benchmark: NamedModule, numerics: Numerics, predict: PredictTime | None
-) -> DecisionProcess:
-    # Episodes share the states of a program, which take long to make.
-    return DecisionProcess(Program.of(benchmark.load()), numerics, predict)
+    def _extra_info(self, episode: Episode[PlanState]) -> dict[str, Any]:
+        state = episode.player.state
+        return {"point": state.tuning.point.to_json(), "num_offers": len(state.found)}

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from envs.benchmarks import NamedModule
 from experiments.outcomes.evaluation import Outcome
 from experiments.policies.checkpoint import load_policy
 from experiments.policies.greedy import STOP_ABOVE
@@ -21,6 +20,7 @@ from experiments.policies.kind import EnvRequest, PolicyKind
 from experiments.policies.shipped import checkpoint_location
 from experiments.workers.lockstep import Lockstep
 from experiments.workers.playing import play_samples
+from hlograph.decisions.benchmarks import NamedModule
 from hlograph.isolation import FlightRecorder, Quarantine
 from hlograph.module import Module
 from hlograph.reading.sources import Source

@@ -9,9 +9,9 @@ from itertools import chain, zip_longest
 from pathlib import Path
 
 import hlograph
-from envs.benchmarks import resolve_benchmarks
 from hlograph import corpus
 from hlograph.corpus.shipped import CorpusSet, Split
+from hlograph.decisions.benchmarks import resolve_benchmarks
 from hlograph.storage.locations import absolute, as_location, is_file, is_url
 
 REFERENCES = ("xla-cpu", "xla-simplify")

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import hlograph
-from envs.candidates import ROLES
 from experiments.policies.config import CandidateTrainConfig
+from hlograph.decisions.rewrites import ROLES
 from models.candidate_encoder import CandidateEncoder
 from models.graph_view import GraphSchema
 from models.pointer import PointerActorCritic

@@ -10,14 +10,14 @@ import gymnasium
 import numpy as np
 import torch
 
-from envs.benchmark_env import BenchmarkEnv
-from envs.benchmarks import NamedModule
+from envs.decision_env import DecisionEnv
 from experiments.policies.checkpoint import Checkpoint, policy_of, training_cost
 from experiments.policies.evaluator import PolicyEvaluator
 from experiments.policies.greedy import greedy_action
 from experiments.policies.kind import EnvRequest, PolicyKind
 from experiments.policies.shipped import checkpoint_location
 from experiments.policies.states import STOP, State
+from hlograph.decisions.benchmarks import NamedModule
 from hlograph.errors import HloError
 from hlograph.explorer.player import Attention, Move
 from hlograph.explorer.step_runs import Step
@@ -137,7 +137,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def _module_of(env: gymnasium.Env[Any, Any]) -> Module:
-    return cast(BenchmarkEnv, env.unwrapped).module.clone()
+    return cast(DecisionEnv, env.unwrapped).module.clone()
 
 
 def _step(info: Mapping[str, Any], name: str, env: gymnasium.Env[Any, Any]) -> Step:

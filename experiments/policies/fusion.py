@@ -8,13 +8,13 @@ import gymnasium
 import numpy as np
 
 from envs import PassDecisionsEnv
-from envs.fusion_episode import KEPT
 from experiments.outcomes.evaluation import Outcome, speedup
 from experiments.policies.candidates import num_rules, pointer_policy
 from experiments.policies.config import FusionTrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, last_state
 from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import State
+from hlograph.decisions.fusion import KEPT
 from hlograph.explorer.player import Choice
 from hlograph.graph.features import NODE_FEATURES
 from hlograph.module import Module

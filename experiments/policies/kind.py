@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 import gymnasium
 import torch
 
-from envs.benchmarks import NamedModule
 from experiments.outcomes.evaluation import Outcome, speedup
 from experiments.outcomes.metrics import geometric_mean
 from experiments.policies.config import PolicyName, Sampling, TrainConfig
 from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import State
+from hlograph.decisions.benchmarks import NamedModule
 from hlograph.errors import PassError, RewriteError
 from hlograph.explorer.player import Choice
 from hlograph.isolation import FlightRecorder, Quarantine

@@ -9,7 +9,6 @@ import numpy as np
 
 import hlograph
 from envs import KnownNoOps, KnownSteps, PassOrderingEnv, Reward, Shaped
-from envs.known_steps import KNOWN_STEPS
 from envs.rewards import LogDrop
 from experiments.policies.config import (
     GNNTrainConfig,
@@ -19,6 +18,7 @@ from experiments.policies.config import (
 )
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind
 from experiments.policies.states import STOP, State
+from hlograph.decisions.memory import KNOWN_STEPS
 from hlograph.graph import vocabulary
 from models.actor_critic import ActorCritic
 from models.config import CloningConfig, PPOConfig

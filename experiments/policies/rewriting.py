@@ -9,13 +9,13 @@ import numpy as np
 
 import hlograph
 from envs import RewriteEnv
-from envs.candidates import Candidate, feature_names, rewrites_of
 from experiments.outcomes.evaluation import Outcome
 from experiments.policies.candidates import num_rules, pointer_policy
 from experiments.policies.config import RewriteTrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, last_state
 from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import STOP, State
+from hlograph.decisions.rewrites import Candidate, feature_names, rewrites_of
 from hlograph.explorer.player import Choice
 from models.actor_critic import ActorCritic
 from models.candidate_graphs import GraphAndCandidates

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs import TuningEnv
-from envs.offers import OFFER_FEATURES, ROLES, kind_numbers
 from envs.rewards import LogDrop
 from experiments.cost_model.predictor import SHIPPED, Predictor
 from experiments.outcomes.evaluation import Outcome
@@ -26,6 +25,7 @@ from experiments.policies.kind import (
 )
 from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import STOP, State
+from hlograph.decisions.plans import OFFER_FEATURES, ROLES, kind_numbers
 from hlograph.explorer.player import Choice
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.module import Module

@@ -73,7 +73,7 @@ class NodeView:
         # A state is shown several times in a row; the graphs of all would take too much memory.
         if self._last is None or self._last[0] is not node:
             module = self.space.module(node)
-            seen = self._observation.observe(module, module.snapshot().op_counts)
+            seen = self._observation.observe(module.features, module.snapshot().op_counts)
             self._last = (node, seen)
         return self._last[1]
 

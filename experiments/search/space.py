@@ -21,7 +21,7 @@ from hlograph.transforms.registry import Pass, passes
 
 _INSTRUCTION_BYTES = 2048
 """Estimated memory of an instruction of a kept state, which holds two copies of its module; see
-``envs.module_cache``."""
+``hlograph.decisions.benchmarks``."""
 
 
 @dataclass(eq=False, slots=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import torch
 
 import hlograph
-from envs.benchmarks import NamedModule
 from envs.run_times import RUN_TIMES, Start
 from experiments.outcomes.benchmarks import REFERENCES, Reference, load, measured
 from experiments.outcomes.evaluation import Check, Outcome
@@ -18,6 +17,7 @@ from experiments.workers.lockstep import lockstep
 from experiments.workers.playing import play_greedily, play_samples
 from experiments.workers.stopwatch import Stopwatch
 from experiments.workers.worker import Parameters, RolloutWorker, Task
+from hlograph.decisions.benchmarks import NamedModule
 from hlograph.transforms.steps import take_step
 from models.rollout import Rollout
 

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from envs.benchmarks import NamedModule, resolve_benchmarks
-from envs.module_cache import MODULES
 from experiments.outcomes.evaluation import Checker
 from experiments.policies.config import PolicyName, TrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind
 from experiments.policies.kinds import policy_kind
 from experiments.workers.startup import prepare_worker
+from hlograph.decisions.benchmarks import MODULES, NamedModule, resolve_benchmarks
 from hlograph.isolation import FlightRecorder, Quarantine
 from models.actor_critic import ActorCritic
 

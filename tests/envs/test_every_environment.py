@@ -16,7 +16,7 @@ from gymnasium.utils.env_checker import check_env
 import envs
 import hlograph
 from envs import PassDecisionsEnv, PassOrderingEnv, RewriteEnv, TuningEnv
-from envs.benchmark_env import BenchmarkEnv
+from envs.decision_env import DecisionEnv
 from hlograph import Module
 from hlograph.execution.equivalence import NotComparableError
 from tests.envs.conftest import DYNAMIC, NETWORK
@@ -46,28 +46,28 @@ CUSTOM_CALL = 'HloModule c\nENTRY e { ROOT c = f32[4] custom-call(), custom_call
 every_environment = pytest.mark.parametrize("name", NAMES)
 
 
-def make(name: str, text: str | None = None, **settings: Any) -> BenchmarkEnv:
+def make(name: str, text: str | None = None, **settings: Any) -> DecisionEnv:
     text = text or TEXTS.get(name, TINY)
     # That of tuning has a price for each step by default.
     settings.setdefault("reward", "op-count-drop")
     env = gymnasium.make(name, benchmarks=[Module.from_text(text)], **settings).unwrapped
-    assert isinstance(env, BenchmarkEnv)
+    assert isinstance(env, DecisionEnv)
     return env
 
 
-def change(env: BenchmarkEnv) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+def change(env: DecisionEnv) -> tuple[Any, float, bool, bool, dict[str, Any]]:
     """Takes an action that changes the module."""
     if isinstance(env, PassOrderingEnv):
         return env.step(hlograph.passes.index("cse"))
     return env.step(1 if isinstance(env, PassDecisionsEnv) else 0)
 
 
-def masked_action(env: BenchmarkEnv) -> int:
+def masked_action(env: DecisionEnv) -> int:
     """Returns a masked action; the pair that decisions are about must be in quarantine."""
     return int(env.action_masks().argmin())
 
 
-def make_with_mask(name: str, **settings: Any) -> BenchmarkEnv:
+def make_with_mask(name: str, **settings: Any) -> DecisionEnv:
     """Makes an environment that has a masked action after reset, and resets it."""
     if name == DECISIONS:
         plain = make(name)
@@ -224,7 +224,7 @@ def test_wrong_settings_are_named(name):
         make(name, cost_analysis=True)
 
 
-def failing_step(name: str) -> tuple[BenchmarkEnv, int]:
+def failing_step(name: str) -> tuple[DecisionEnv, int]:
     """Returns an environment whose next action fails in XLA, and that action."""
     if name == ORDERING:
         env = make(name, DYNAMIC)
@@ -232,20 +232,20 @@ def failing_step(name: str) -> tuple[BenchmarkEnv, int]:
         return env, hlograph.passes.index("dynamic_padder")
     env = make(name)
     env.reset()
-    episode: Any = env._episode
+    player: Any = env._current.player
     if name == REWRITE:
         # An exponential cannot be merged with its operand.
-        assert episode.candidates[0].place == "merge(b, a)"
-        episode.candidates[0] = dataclasses.replace(episode.candidates[0], other="p")
+        assert player.state.offered[0].place == "merge(b, a)"
+        player.state.offered[0] = dataclasses.replace(player.state.offered[0], other="p")
         return env, 0
     if name == TUNING:
         wrong = {"knob": "flags xla_no_such_flag", "value": "true"}
-        episode.offered[0] = dataclasses.replace(episode.offered[0], **wrong)
+        player.state.offered[0] = dataclasses.replace(player.state.offered[0], **wrong)
         return env, 0
     # The pair is offered once more, where it is gone.
-    gone = episode.walk.decision
+    gone = player.state.pair
     env.step(1)
-    episode.walk.decision = gone
+    player.walk.pair = player.state.pair = gone
     return env, 1
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from envs import PassDecisionsEnv, ReplayError, Trajectory
 from envs.fusion_policies import Greedy, PickFirst, Uniform, play
-from envs.fusion_walk import FUSION_PASSES
 from hlograph import OPCODES, Module, UnknownNameError, corpus
+from hlograph.decisions.fusion import FUSION_PASSES
 from hlograph.execution.executable import Executable, random_inputs
 from hlograph.isolation import Quarantine
 from hlograph.transforms.xla_cpu import before_fusion

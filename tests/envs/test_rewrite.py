@@ -8,8 +8,8 @@ import pytest
 
 import hlograph
 from envs import RewriteEnv, Trajectory
-from envs.candidates import CANDIDATE_FEATURES, ROLES, feature_names
 from hlograph import Module, UnknownNameError
+from hlograph.decisions.rewrites import CANDIDATE_FEATURES, ROLES, feature_names
 from hlograph.isolation import FlightRecorder, PassCall, Quarantine
 from hlograph.isolation.pass_call import listing
 from hlograph.transforms.sweeping import Sweep

@@ -14,8 +14,8 @@ from gymnasium.utils.env_checker import data_equivalence
 
 import hlograph
 from envs import PassOrderingEnv, RewriteEnv, Trajectory
-from envs.candidates import CANDIDATE_FEATURES, PREDICTED_FEATURE, chosen
 from hlograph import Module, UnknownNameError
+from hlograph.decisions.rewrites import CANDIDATE_FEATURES, PREDICTED_FEATURE, chosen
 from hlograph.programs import Program
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from envs import TuningEnv
-from envs.offers import OFFER_FEATURES, chosen
 from hlograph import Module, UnknownNameError, corpus
+from hlograph.decisions.plans import OFFER_FEATURES, chosen
 from hlograph.isolation import Quarantine
 from hlograph.measuring.compiled import FinalModule
 from hlograph.plans import Plan, compile_program
@@ -179,5 +179,5 @@ def test_wrong_arguments():
         TuningEnv(SORTED, reward="final-run-time")
     env = TuningEnv(SORTED)
     env.reset()
-    with pytest.raises(UnknownNameError, match="no decision is called"):
-        env._action_of(env._current, "rule prediction")
+    with pytest.raises(UnknownNameError, match="no action is called"):
+        env._action_of("rule prediction")

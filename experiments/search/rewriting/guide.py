@@ -8,8 +8,6 @@ import numpy as np
 from gymnasium.spaces import GraphInstance
 from numpy.typing import NDArray
 
-from envs import candidates as arrays
-from envs.candidates import Candidate
 from experiments.policies.config import RewriteTrainConfig
 from experiments.policies.evaluator import PolicyEvaluator
 from experiments.policies.greedy import likeliest
@@ -17,6 +15,8 @@ from experiments.policies.rewriting import encode
 from experiments.policies.states import State
 from experiments.search.guide import TrainedPolicy
 from experiments.search.rewriting.space import RewriteNode, RewriteSpace
+from hlograph.decisions import rewrites as arrays
+from hlograph.decisions.rewrites import Candidate
 from hlograph.graph.features import edge_features, node_features
 
 

@@ -6,11 +6,11 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from envs import TuningEnv
-from envs.benchmarks import NamedModule
 from experiments.policies.checkpoint import load_policy
 from experiments.policies.tuning import DecisionsKind, predictor
 from experiments.workers.lockstep import Lockstep
 from experiments.workers.playing import play_drawn, play_greedily
+from hlograph.decisions.benchmarks import NamedModule
 from hlograph.errors import HloError
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program

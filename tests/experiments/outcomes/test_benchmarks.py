@@ -4,7 +4,6 @@ import fsspec
 import pytest
 
 import hlograph
-from envs.benchmarks import resolve_benchmarks
 from experiments.outcomes.benchmarks import (
     REFERENCES,
     held_out_benchmarks,
@@ -14,6 +13,7 @@ from experiments.outcomes.benchmarks import (
     training_benchmarks,
 )
 from hlograph import HloError, corpus
+from hlograph.decisions.benchmarks import resolve_benchmarks
 
 
 @pytest.fixture(scope="module")

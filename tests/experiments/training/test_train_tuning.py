@@ -7,7 +7,6 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import SCALARS, EventAccumulator
 
 from envs import TuningEnv
-from envs.offers import OFFER_FEATURES
 from experiments.outcomes.evaluation import Measure, Outcome
 from experiments.policies.checkpoint import Checkpoint, load_policy
 from experiments.policies.config import TuningTrainConfig
@@ -19,6 +18,7 @@ from experiments.training.time_table import table_text
 from experiments.workers.tuning_tasks import MeasuredPlan, MeasurePlan, PredictTimes
 from experiments.workers.worker import make_rollout_worker
 from hlograph import Module
+from hlograph.decisions.plans import OFFER_FEATURES
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.isolation import FlightRecorder
 from hlograph.plans import Plan

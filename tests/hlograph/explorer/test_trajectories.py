@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from envs import PassDecisionsEnv, PassOrderingEnv, RewriteEnv, TuningEnv
-from envs.benchmark_env import BenchmarkEnv
+from envs.decision_env import DecisionEnv
 from hlograph import HloError, Module
 from hlograph.explorer.trajectories import RecordedEpisode, replay
 from tests.tiny_module import TINY
@@ -19,7 +19,7 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
-def played(env: BenchmarkEnv, path: Path, steps: int = 3) -> RecordedEpisode:
+def played(env: DecisionEnv, path: Path, steps: int = 3) -> RecordedEpisode:
     """Plays the first actions that are allowed, and returns the record from its file."""
     env.reset(seed=0)
     for _ in range(steps):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs import NoOpTable
+from hlograph.decisions.memory import NoOpTable
 
 
 def test_remembers_by_state():

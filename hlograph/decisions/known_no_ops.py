@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import mmap
 import os
+import uuid
 from pathlib import Path
 
-from envs.no_op_file import file_header, map_file
+from hlograph._native import native
+from hlograph.errors import DamagedFileError
 from hlograph.transforms.registry import passes
 
 _KEY_BYTES = 16
 _CHECK_BYTES = 8
 _WINDOW = 8  # number of consecutive slots that a state may be in
+
+_MAGIC = b"hlograph known no-ops 1\n"
 
 
 class KnownNoOps:
@@ -50,7 +55,7 @@ class KnownNoOps:
         self._slot_bytes = _KEY_BYTES + self._bits_bytes + _CHECK_BYTES
         self._window_bytes = _WINDOW * self._slot_bytes
         # Memory needs no header, which takes reading the extension.
-        header = b"" if path is None else file_header(max_bytes)
+        header = b"" if path is None else _file_header(max_bytes)
         self._homes = (max_bytes - len(header)) // self._slot_bytes - _WINDOW + 1
         if self._homes < 1:
             least = len(header) + self._window_bytes
@@ -58,7 +63,7 @@ class KnownNoOps:
         self._first = len(header)
         self.path = None if path is None else Path(path).absolute()
         self.max_bytes = max_bytes
-        self._memory = _private(max_bytes) if self.path is None else map_file(self.path, header)
+        self._memory = _private(max_bytes) if self.path is None else _map_file(self.path, header)
 
     def at(self, fingerprint: int) -> int:
         """Returns the passes that are known to change nothing in a state.
@@ -88,7 +93,7 @@ class KnownNoOps:
             place = self._free(window, key)
         state = key + bits.to_bytes(self._bits_bytes, "little")
         begin = home + place
-        self._memory[begin : begin + self._slot_bytes] = state + _check(state)
+        self._memory[begin : begin + self._slot_bytes] = state + _checksum(state)
 
     def _read(self, key: bytes) -> tuple[int, bytes]:
         """Returns the offset of a key's window, and a copy of the window."""
@@ -101,7 +106,7 @@ class KnownNoOps:
             return 0
         end = place + self._slot_bytes
         state = window[place : end - _CHECK_BYTES]
-        if _check(state) != window[end - _CHECK_BYTES : end]:
+        if _checksum(state) != window[end - _CHECK_BYTES : end]:
             return 0
         return int.from_bytes(state[_KEY_BYTES:], "little")
 
@@ -130,8 +135,76 @@ def _private(max_bytes: int) -> mmap.mmap:
     return memory
 
 
-def _check(state: bytes) -> bytes:
+def _checksum(state: bytes) -> bytes:
     return hashlib.blake2b(state, digest_size=_CHECK_BYTES).digest()
+
+
+def _file_header(max_bytes: int) -> bytes:
+    """Returns the header of a file of this engine.
+
+    It identifies the bytes of the extension, which hold the passes, their options, the fingerprint
+    and the version of XLA, and XLA's flags, which passes depend on.
+
+    Args:
+        max_bytes: Size of the file.
+    """
+    extension = Path(str(native().__file__)).read_bytes()
+    flags = os.environ.get("XLA_FLAGS", "").encode()
+    engine = hashlib.blake2b(extension + flags, digest_size=24).digest()
+    return _MAGIC + engine + max_bytes.to_bytes(8, "little")
+
+
+def _map_file(path: Path, header: bytes) -> mmap.mmap:
+    """Maps the file that begins with a header, and creates it if there is none.
+
+    Args:
+        path: The file. One with another header of ``_file_header`` is replaced.
+        header: The header.
+
+    Raises:
+        DamagedFileError: The file is something else.
+        OSError: The file cannot be created, or there is no space for it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        with path.open("a+b") as file:
+            # Locked while the file is checked and created; never while the table is used.
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if not _is_still(path, file.fileno()):
+                continue
+            file.seek(0)
+            found = file.read(len(header))
+            size = int.from_bytes(header[-8:], "little")
+            if found == header and os.fstat(file.fileno()).st_size == size:
+                # The mapping keeps the file open, and so would keep the lock.
+                fcntl.flock(file, fcntl.LOCK_UN)
+                return mmap.mmap(file.fileno(), size)
+            if found and not found.startswith(_MAGIC):
+                raise DamagedFileError(
+                    f"{path} is no table of known no-ops: expected it to begin with {_MAGIC!r}, "
+                    f"got {found[: len(_MAGIC)]!r}. Name another file, or delete this one"
+                )
+            # A new file instead of new content: other processes may have mapped the old one.
+            _create(path, header, size)
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _create(path: Path, header: bytes, size: int) -> None:
+    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        with unfinished.open("xb") as file:
+            # A write to a hole of a mapped file would end the process if the disk is full.
+            os.posix_fallocate(file.fileno(), 0, size)
+            file.write(header)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 KNOWN_NO_OPS = KnownNoOps()

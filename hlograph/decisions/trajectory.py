@@ -33,6 +33,26 @@ class Trajectory:
     op_counts: tuple[int, ...]
     fingerprint: str
 
+    def table(self) -> str:
+        """Returns a table with name, op count and change of each step, as text."""
+        width = max([len("start"), *(len(name) for name in self.passes)])
+        start = self.start_op_count
+        lines = [
+            self.benchmark,
+            f"{'step':>4}  {'pass':<{width}}  {'ops':>7}  {'change':>7}  {'of start':>8}",
+            f"{0:>4}  {'start':<{width}}  {start:>7}  {'':>7}  {1:>8.1%}",
+        ]
+        before = start
+        for step, (name, count) in enumerate(
+            zip(self.passes, self.op_counts, strict=True), start=1
+        ):
+            change = f"{count - before:+d}" if count != before else "="
+            lines.append(
+                f"{step:>4}  {name:<{width}}  {count:>7}  {change:>7}  {count / start:>8.1%}"
+            )
+            before = count
+        return "\n".join(lines)
+
     def to_json(self) -> str:
         """Returns the trajectory as one line of JSON."""
         return json.dumps(asdict(self))

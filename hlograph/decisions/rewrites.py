@@ -1,0 +1,308 @@
+"""The process of rewrites: an action applies a rule at one place, or at all of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlograph.decisions.benchmarks import NamedModule
+from hlograph.decisions.process import ActionTable, LiveModule, Process, ProgramStart, State, Step
+from hlograph.errors import RewriteError
+from hlograph.graph.features import GraphFeatures, edge_features, node_features
+from hlograph.graph.hlo_graph import HloGraph
+from hlograph.inspection.module_view import Snapshot
+from hlograph.isolation.flight_recorder import FlightRecorder
+from hlograph.isolation.pass_call import listing
+from hlograph.isolation.quarantine import Quarantine
+from hlograph.module import Module
+from hlograph.transforms.rewriting import Rewrite
+from hlograph.transforms.rules import Rule, rules
+from hlograph.transforms.sweeping import Sweep, sweeps_of
+
+_KEPT_MODULES = 32
+
+Candidate = Rewrite | Sweep
+"""The rewrite or sweep that an action of ``RewriteEnv`` applies."""
+
+CANDIDATE_FEATURES: tuple[str, ...] = (
+    "rule",
+    "log_added",
+    "log_removed",
+    "log_flops",
+    "log_bytes",
+)
+"""Features of a candidate. ``rule`` is a number of ``hlograph.rules``; added and removed
+instructions are log2(1 + x) / 4, changes of flops and bytes sign(x) * log2(1 + |x|) / 16."""
+
+PREDICTED_FEATURE = "log_nanoseconds"
+"""Feature after these, in environments that predict: ``Rewrite.seconds`` in nanoseconds, scaled as
+the changes of flops are."""
+
+PLACES_FEATURE = "log_places"
+"""Feature after these, in environments with sweeps: the number of places, log2(1 + x) / 4."""
+
+ROLES: tuple[str, ...] = ("instruction", "other", "gone")
+"""Roles of a node in a candidate: the rewrite is applied to it, it is the second instruction of
+the pair, or it is removed."""
+
+
+class RewriteState(State):
+    """State of a program that rewrites are applied to.
+
+    Attributes:
+        offered: The rewrites and sweeps that it offers, by action number.
+        num_applicable: Number of rewrites that apply, offered or not.
+    """
+
+    __slots__ = ("num_applicable", "offered")
+
+    def __init__(
+        self, snapshot: Snapshot, parent: RewriteState | None = None, action: str = ""
+    ) -> None:
+        super().__init__(snapshot, parent, action)
+        self.offered: list[Candidate] = []
+        self.num_applicable = 0
+
+
+class RewriteProcess(Process[RewriteState]):
+    """Process whose actions are rewrites, and sweeps of a rule over all of its places.
+
+    After a listing of rewrites has ended a process, the rules are listed one by one on that
+    program, so that the next loss identifies the rule. That rule is then left out on the program.
+
+    Args:
+        chosen_rules: The rules.
+        prepare: Names of the passes that run on each program first.
+        predict: True if the predicted seconds of actions are among their features.
+        sweeps: True if sweeps are offered, too.
+        limit: Largest number of actions of a state, without stopping.
+        quarantine: Places, and listings of rules, that are not to be tried on a program.
+        recorder: Records each listing and rewrite before it runs; None outside of worker processes.
+    """
+
+    def __init__(
+        self,
+        chosen_rules: Sequence[Rule],
+        prepare: tuple[str, ...] = (),
+        *,
+        predict: bool = False,
+        sweeps: bool = False,
+        limit: int = 64,
+        quarantine: Quarantine | None = None,
+        recorder: FlightRecorder | None = None,
+    ) -> None:
+        super().__init__(quarantine, recorder)
+        if limit < 1:
+            raise ValueError(f"expected room for at least 1 candidate, got {limit}")
+        self.rules, self.limit, self.num_actions = tuple(chosen_rules), limit, limit + 1
+        self._prepare, self._predict, self._sweeps = prepare, predict, sweeps
+
+    def start(self, benchmark: NamedModule) -> LiveModule[RewriteState]:
+        """Returns a new live module of a program, prepared, with the rewrites that apply."""
+        source = benchmark.load()
+        module = _prepared(benchmark, self._prepare) if self._prepare else source
+        start = ProgramStart(benchmark.name, module, module, self._prepare)
+        player = LiveModule(self, start, RewriteState(module.snapshot()))
+        self._list(player)
+        return player
+
+    def names(self, state: RewriteState) -> Sequence[str]:
+        """Returns the places of the rewrites and sweeps."""
+        return [candidate.place for candidate in state.offered]
+
+    def mask(self, player: LiveModule[RewriteState]) -> NDArray[np.int8]:
+        """Returns a new mask: 0 where there is no action."""
+        mask = np.zeros(self.num_actions, np.int8)
+        mask[: len(player.state.offered)] = mask[-1] = 1
+        return mask
+
+    def table(self, player: LiveModule[RewriteState]) -> ActionTable:
+        """Returns the actions in arrays, with the nodes in the roles ``ROLES``."""
+        graph, offered = player.module.graph(), player.state.offered
+        rows = features(offered, predict=self._predict, sweeps=self._sweeps)
+        return ActionTable(graph_features(graph), rows, links(offered, graph))
+
+    def repeat(self, module: Module, action: str) -> None:
+        """Applies a rewrite or sweep again."""
+        module.apply(action)
+
+    def _after(self, player: LiveModule[RewriteState], action: int) -> Step[RewriteState]:
+        before, candidate = player.state, player.state.offered[action]
+        place, module, begin = candidate.place, player.module, time.perf_counter()
+        try:
+            with self.noted(place, player):
+                module.apply(candidate)
+        except RewriteError as error:
+            seconds = time.perf_counter() - begin
+            return Step(before, place, seconds=seconds, error=str(error))
+        player.arrive(RewriteState(module.snapshot(), before, place))
+        self._list(player)
+        return Step(player.state, place, changed=True, seconds=time.perf_counter() - begin)
+
+    def _list(self, player: LiveModule[RewriteState]) -> None:
+        """Lists the rewrites that apply in a player's state, in the order of the rules."""
+        excluded = self.quarantine.passes_at(player.start.benchmark)
+        found = self._found(self.rules, player, excluded)
+        state = player.state
+        state.num_applicable = sum(rewrite.place not in excluded for rewrite in found)
+        state.offered = offered(
+            found, self.limit, predict=self._predict, sweeps=self._sweeps, excluded=excluded
+        )
+
+    def _found(
+        self,
+        listed: Sequence[Rule],
+        player: LiveModule[RewriteState],
+        excluded: frozenset[str],
+    ) -> Sequence[Rewrite]:
+        name = listing(rule.name for rule in listed)
+        if name not in excluded:
+            with self.noted(name, player):
+                return player.module.rewrites(listed)
+        if len(listed) == 1:
+            return []
+        return [rewrite for rule in listed for rewrite in self._found([rule], player, excluded)]
+
+
+@lru_cache(maxsize=_KEPT_MODULES)
+def _prepared(benchmark: NamedModule, names: tuple[str, ...]) -> Module:
+    # Episodes share what is known of one copy: where rewrites apply, and its fingerprint.
+    module = benchmark.load().clone()
+    for name in names:
+        module.run(name)
+    return module
+
+
+def graph_features(graph: HloGraph) -> GraphFeatures:
+    """Returns the features of a graph that is made already, as ``Module.features`` does."""
+    return GraphFeatures(
+        node_features(graph), edge_features(graph), np.ascontiguousarray(graph.edge_index.T)
+    )
+
+
+def offered(
+    found: Sequence[Rewrite],
+    limit: int,
+    *,
+    predict: bool = False,
+    sweeps: bool = False,
+    excluded: Collection[str] = (),
+) -> list[Candidate]:
+    """Returns what a state offers: rewrites, then sweeps.
+
+    Args:
+        found: Rewrites, as ``Module.rewrites`` lists them.
+        limit: Largest number of candidates to return.
+        predict: See ``chosen``.
+        sweeps: True to offer the sweeps of two places or more (``sweeps_of``), at most as many as
+            half of the limit, those of the most places.
+        excluded: Places that are not offered, nor sweeps that have them.
+
+    Returns:
+        The candidates; each kind in the order in which the rewrites were found.
+    """
+    allowed = [one for one in found if one.place not in excluded]
+    if not sweeps:
+        return list(chosen(allowed, limit, predict=predict))
+
+    def may_run(sweep: Sweep) -> bool:
+        return not any(one.place in excluded for one in (sweep, *sweep.rewrites))
+
+    every = list(filter(may_run, sweeps_of(found)))
+    most = set(sorted(every, key=lambda one: -len(one.rewrites))[: limit // 2])
+    taken = [one for one in every if one in most]
+    return [*chosen(allowed, limit - len(taken), predict=predict), *taken]
+
+
+def chosen(found: Sequence[Rewrite], limit: int, *, predict: bool = False) -> list[Rewrite]:
+    """Returns the rewrites that are offered, where more apply than there are actions.
+
+    Rules take turns, so that a rule with many places does not hide the others: first the best
+    rewrite of each rule, then the second best of each, and so on. The best rewrites of one rule
+    are those that leave the fewest instructions, then the fewest bytes to be read and written,
+    then those found first. With predictions, they are those that save the most seconds.
+
+    Args:
+        found: Rewrites, as ``Module.rewrites`` lists them.
+        limit: Largest number of rewrites to return.
+        predict: True to compare rewrites of one rule, and rules, by their predicted seconds.
+
+    Returns:
+        The chosen rewrites, in the order in which they were found.
+    """
+    if len(found) <= limit:
+        return list(found)
+    turns: list[tuple[int, int]] = []
+    taken: dict[str, int] = {}
+    worth = [
+        (one.seconds if predict else one.op_count, one.bytes_accessed, place)
+        for place, one in enumerate(found)
+    ]
+    for *_, place in sorted(worth):
+        turn = taken[found[place].rule] = taken.get(found[place].rule, -1) + 1
+        turns.append((turn, place))
+    # Sorting is stable: in each turn, what is worth most goes first.
+    kept = sorted(place for _, place in sorted(turns, key=lambda pair: pair[0])[:limit])
+    return [found[place] for place in kept]
+
+
+def feature_names(predict: bool, sweeps: bool = False) -> tuple[str, ...]:
+    """Returns the names of the features.
+
+    Args:
+        predict: True if ``PREDICTED_FEATURE`` is among them.
+        sweeps: True if ``PLACES_FEATURE`` is among them.
+    """
+    more = ((PREDICTED_FEATURE, predict), (PLACES_FEATURE, sweeps))
+    return (*CANDIDATE_FEATURES, *(name for name, used in more if used))
+
+
+def features(
+    candidates: Sequence[Candidate], *, predict: bool = False, sweeps: bool = False
+) -> NDArray[np.float32]:
+    """Returns features of candidates, float32 ``[len(candidates), features]``."""
+    rows = np.array(
+        [
+            (rules[c.rule].index, c.added, c.removed, c.flops, c.bytes_accessed)
+            + ((c.seconds * 1e9,) if predict else ())
+            + ((len(rewrites_of(c)),) if sweeps else ())
+            for c in candidates
+        ],
+        dtype=np.float64,
+    ).reshape(-1, len(feature_names(predict, sweeps)))
+    rows[:, 1:] = np.sign(rows[:, 1:]) * np.log2(1 + np.abs(rows[:, 1:]))
+    rows[:, 1:3] /= 4
+    rows[:, 3 : 6 if predict else 5] /= 16
+    if sweeps:
+        rows[:, -1] /= 4
+    return rows.astype(np.float32)
+
+
+def rewrites_of(candidate: Candidate) -> tuple[Rewrite, ...]:
+    """Returns the rewrites that a candidate makes, if each still applies at its turn."""
+    return candidate.rewrites if isinstance(candidate, Sweep) else (candidate,)
+
+
+def links(candidates: Sequence[Candidate], graph: HloGraph) -> NDArray[np.int64]:
+    """Returns the nodes that candidates touch.
+
+    Args:
+        candidates: The candidates.
+        graph: Graph of the module, whose instructions have names.
+
+    Returns:
+        int64 ``[L, 3]``: candidate, node, and index of the role in ``ROLES``.
+    """
+    node_of = {name: node for node, name in enumerate(graph.names()[: -graph.num_computations])}
+    found: list[tuple[int, int, int]] = []
+    for number, candidate in enumerate(candidates):
+        for one in rewrites_of(candidate):
+            found.append((number, node_of[one.instruction], 0))
+            if one.other is not None:
+                found.append((number, node_of[one.other], 1))
+            found += [(number, node_of[name], 2) for name in one.gone]
+    return np.array(found, dtype=np.int64).reshape(-1, 3)
