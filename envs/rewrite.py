@@ -130,7 +130,7 @@ class RewriteEnv(DecisionEnv[RewriteState]):
         return self._observation.compose(table, episode.op_counts_by_opcode, episode.mask)
 
     def _extra_info(self, episode: Episode[RewriteState]) -> dict[str, Any]:
-        return {"num_applicable": episode.player.state.num_applicable}
+        return {"num_applicable": len(episode.player.state.found or ())}
 
 
 def _passes(names: Sequence[str] | str) -> tuple[str, ...]:

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from experiments.search.guide import Guide
-from experiments.search.state_space import AnyNode, Move, StateSpace
+from experiments.search.state_space import Move, Node, StateSpace
 
 
-def beam_search(space: StateSpace[Any, Any], random: np.random.Generator, width: int) -> None:
+def beam_search(space: StateSpace[Any], random: np.random.Generator, width: int) -> None:
     """Keeps the states with the least op count of each depth, and makes every move in them.
 
     When a depth brings nothing new, the width is doubled and the search begins again; moves made
@@ -33,7 +33,7 @@ def beam_search(space: StateSpace[Any, Any], random: np.random.Generator, width:
 
 
 def policy_beam(
-    space: StateSpace[Any, int], random: np.random.Generator, guide: Guide, width: int = 4
+    space: StateSpace[int], random: np.random.Generator, guide: Guide, width: int = 4
 ) -> None:
     """Makes the moves that a policy thinks likeliest, and keeps the best states of each depth.
 
@@ -60,10 +60,10 @@ def policy_beam(
 
 
 def descend(
-    space: StateSpace[AnyNode, Move],
+    space: StateSpace[Move],
     width: int,
-    moves: Callable[[AnyNode], Iterable[Move]],
-    ranked: Callable[[list[AnyNode]], list[AnyNode]],
+    moves: Callable[[Node[Move]], Iterable[Move]],
+    ranked: Callable[[list[Node[Move]]], list[Node[Move]]],
     *,
     children: int | None = None,
     count_known: bool = False,
@@ -86,10 +86,10 @@ def descend(
     """
     front, seen, complete = [space.root], {space.root}, True
     while front:
-        found: list[AnyNode] = []
+        found: list[Node[Move]] = []
         for node in front:
             space.budget.check()
-            counted: set[AnyNode] = set()
+            counted: set[Node[Move]] = set()
             for move in moves(node):
                 if len(counted) == children:
                     complete = False

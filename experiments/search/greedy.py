@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.search.state_space import AnyNode, StateSpace
+from experiments.search.state_space import Node, StateSpace
 
 
-def greedy_search(space: StateSpace[Any, Any], random: np.random.Generator) -> None:
+def greedy_search(space: StateSpace[Any], random: np.random.Generator) -> None:
     """Goes to the best neighbor; where none is better, to the nearest better state.
 
     Every move is made in a state before the best child is chosen. If that child is no better than
@@ -28,15 +28,15 @@ def greedy_search(space: StateSpace[Any, Any], random: np.random.Generator) -> N
 
 
 def _better(
-    space: StateSpace[AnyNode, Any], begin: AnyNode, random: np.random.Generator
-) -> AnyNode | None:
+    space: StateSpace[Any], begin: Node[Any], random: np.random.Generator
+) -> Node[Any] | None:
     """Returns the nearest state with fewer instructions; None if there is none."""
     front, seen = [begin], {begin}
     while front:
-        found: list[AnyNode] = []
+        found: list[Node[Any]] = []
         for node in front:
             space.budget.check()
-            new: list[AnyNode] = []
+            new: list[Node[Any]] = []
             moves = space.moves(node)
             for number in random.permutation(len(moves)).tolist():
                 child = space.step(node, moves[number])

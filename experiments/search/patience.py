@@ -20,7 +20,7 @@ class Patience:
 
     def __init__(
         self,
-        space: StateSpace[Any, Any],
+        space: StateSpace[Any],
         tries: int = 300,
         progress: Callable[[], int] | None = None,
     ) -> None:

@@ -14,7 +14,7 @@ _WARMING = 1.2
 
 
 def greedy_episode(
-    space: StateSpace[Any, Any], random: np.random.Generator, heuristic: Heuristic[Any]
+    space: StateSpace[Any], random: np.random.Generator, heuristic: Heuristic[Any]
 ) -> None:
     """Follows a heuristic greedily once, and leaves the rest of the budget.
 

@@ -12,20 +12,20 @@ al. 2020, appendix B). Paths that meet share their node.
 
 import math
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.search.patience import Patience
-from experiments.search.state_space import AnyNode, Heuristic, StateSpace
+from experiments.search.state_space import Heuristic, Node, StateSpace
 
 _EXPLORATION = 1.0
 """Weight of the priors against the worths found, c_puct."""
 
 
 def mcts(
-    space: StateSpace[Any, Any],
+    space: StateSpace[Any],
     random: np.random.Generator,
     heuristic: Heuristic[Any],
     max_depth: int,
@@ -50,7 +50,7 @@ def mcts(
         tree.visit()
 
 
-class Game(Generic[AnyNode]):
+class Game:
     """Game of one player: a space, with the moves that a heuristic considers.
 
     Moves are numbered as the heuristic lists them. Worth is minus the logarithm of what the space
@@ -61,31 +61,31 @@ class Game(Generic[AnyNode]):
         heuristic: Gives priors and rollouts.
     """
 
-    def __init__(self, space: StateSpace[AnyNode, Any], heuristic: Heuristic[AnyNode]) -> None:
+    def __init__(self, space: StateSpace[Any], heuristic: Heuristic[Any]) -> None:
         self.root = space.root
         """State in which every visit begins."""
         self._space, self._heuristic = space, heuristic
-        self._best_beyond: dict[AnyNode, float] = {}
+        self._best_beyond: dict[Node[Any], float] = {}
         """Best worth from a state on, for states that rollouts went through."""
 
-    def priors(self, node: AnyNode) -> NDArray[np.float64]:
+    def priors(self, node: Node[Any]) -> NDArray[np.float64]:
         """Returns the probabilities of the moves that a state offers, [moves]."""
         return self._heuristic.priors(node)
 
-    def useless(self, node: AnyNode) -> list[int]:
+    def useless(self, node: Node[Any]) -> list[int]:
         """Returns the numbers of the moves that are known to change nothing."""
         moves = self._heuristic.moves(node)
         return [n for n, move in enumerate(moves) if node.children.get(move) is node]
 
-    def step(self, node: AnyNode, move: int) -> AnyNode:
+    def step(self, node: Node[Any], move: int) -> Node[Any]:
         """Returns the state that a move leads to; the same one if it changes nothing."""
         return self._space.step(node, self._heuristic.moves(node)[move])
 
-    def worth(self, node: AnyNode) -> float:
+    def worth(self, node: Node[Any]) -> float:
         """Returns the worth of a state itself; more is better."""
-        return -math.log(max(self._space.value(node)[0], 1e-12))
+        return -math.log(max(node.value[0], 1e-12))
 
-    def promise(self, node: AnyNode) -> float:
+    def promise(self, node: Node[Any]) -> float:
         """Returns the best worth on the heuristic's rollout from a state."""
         path = [node]
         if node not in self._best_beyond:
@@ -113,7 +113,7 @@ class _Edges:
     visits: NDArray[np.int64]
 
 
-class Tree(Generic[AnyNode]):
+class Tree:
     """Tree of the states visited, with the best worth found beyond each.
 
     Args:
@@ -121,9 +121,9 @@ class Tree(Generic[AnyNode]):
         max_depth: Moves from the root to a new state, at most.
     """
 
-    def __init__(self, game: Game[AnyNode], max_depth: int) -> None:
+    def __init__(self, game: Game, max_depth: int) -> None:
         self._game, self._max_depth = game, max_depth
-        self._edges: dict[AnyNode, _Edges] = {}
+        self._edges: dict[Node[Any], _Edges] = {}
         self._low, self._high = math.inf, -math.inf
 
     def visit(self) -> None:
@@ -136,7 +136,7 @@ class Tree(Generic[AnyNode]):
             edges.worth[move] = max(edges.worth[move], worth)
             edges.visits[move] += 1
 
-    def _descend(self) -> tuple[AnyNode, list[tuple[_Edges, int]]]:
+    def _descend(self) -> tuple[Node[Any], list[tuple[_Edges, int]]]:
         """Returns a new state, or the end of a path that is a cycle or too deep, and its edges."""
         node, path = self._game.root, []
         seen = {node}
@@ -167,7 +167,7 @@ class Tree(Generic[AnyNode]):
         move = int(bound.argmax())
         return move if np.isfinite(bound[move]) else None
 
-    def _added(self, node: AnyNode) -> float:
+    def _added(self, node: Node[Any]) -> float:
         """Adds a state to the tree; returns its worth."""
         worth = self._game.promise(node)
         self._low, self._high = min(self._low, worth), max(self._high, worth)

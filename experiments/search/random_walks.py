@@ -9,7 +9,7 @@ from experiments.search.state_space import StateSpace
 
 
 def random_search(
-    space: StateSpace[Any, Any],
+    space: StateSpace[Any],
     random: np.random.Generator,
     horizon: int = 40,
     patience: Patience | None = None,

@@ -1,22 +1,27 @@
-"""States of one benchmark's module and the moves between them, shared by all searches."""
+"""States of one benchmark in a decision process, and the moves between them, for all searches."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.search.budget import Budget
+from hlograph.decisions.benchmarks import NamedModule
+from hlograph.decisions.process import LiveModule, Process
 from hlograph.module import Module
 
 Move = TypeVar("Move", bound=Hashable)
 """Type of a move: the number of a pass, or the place of a rewrite."""
-AnyNode = TypeVar("AnyNode", bound="Node[Any]")
-"""Type of the states of a space."""
+
+_INSTRUCTION_BYTES = 2048
+"""Estimated memory of an instruction of a kept state, which holds two copies of its module; see
+``hlograph.decisions.benchmarks.ModuleCache``."""
 
 
 @dataclass(eq=False, slots=True)
@@ -25,44 +30,72 @@ class Node(Generic[Move]):
 
     fingerprint: str
     op_count: int
-    parent: Self | None
-    move: Move | None
+    value: tuple[float, ...]
+    """What the search minimizes, with further measures that break ties."""
+    parent: Node[Move] | None = None
+    move: Move | None = None
     """Move that led here from the parent; None for the root."""
-    children: dict[Move, Self] = field(default_factory=dict, init=False)
+    idle: tuple[Move, ...] = ()
+    """Moves that are known to change nothing before they are made."""
+    children: dict[Move, Node[Move]] = field(default_factory=dict, init=False)
     """State that each known move leads to; the node itself for a move that changes nothing."""
 
     def path(self) -> list[Move]:
         """Returns the moves that lead here from the root."""
-        found: list[Move] = []
+        moves: list[Move] = []
         node = self
         while node.parent is not None:
             assert node.move is not None
-            found.append(node.move)
+            moves.append(node.move)
             node = node.parent
-        return found[::-1]
+        return moves[::-1]
 
     def no_ops(self) -> list[Move]:
         """Returns the moves that are known to change nothing here."""
         return [move for move, child in self.children.items() if child is self]
 
 
-class StateSpace(ABC, Generic[AnyNode, Move]):
+@dataclass(slots=True)
+class _Kept:
+    """Player in a state, which stays there, and the copy that moves are tried on."""
+
+    player: LiveModule[Any]
+    working: LiveModule[Any] | None = None
+
+
+class StateSpace(ABC, Generic[Move]):
     """Transposition table of the states that moves lead to from one module.
 
-    Two paths to the same fingerprint lead to one node, and no move is made twice in a state,
-    whichever search asks for it.
+    States are merged by fingerprint: two paths to one fingerprint lead to one node, and no move is
+    made twice in a state, whichever search asks for it. The path of a node was taken step by step,
+    so its result holds on a fresh module too.
 
     Args:
-        root: State of the unchanged module.
+        process: The decision process.
+        module: The benchmark's module; it is not changed.
+        benchmark: Its name.
         budget: Counts the moves that are made.
+        max_bytes: Memory for modules, by estimate. A state whose module was dropped is rebuilt by
+            making its moves, and these count.
     """
 
-    def __init__(self, root: AnyNode, budget: Budget) -> None:
-        self.root, self.budget = root, budget
-        self._nodes = {root.fingerprint: root}
-        self.best = root
+    def __init__(
+        self,
+        process: Process[Any],
+        module: Module,
+        benchmark: str,
+        budget: Budget,
+        max_bytes: int = 1 << 30,
+    ) -> None:
+        self.benchmark, self.budget = benchmark, budget
+        self._process, self._max_bytes, self._bytes = process, max_bytes, 0
+        self._kept: OrderedDict[Node[Move], _Kept] = OrderedDict()
+        self._start = process.start(NamedModule(benchmark, lambda: module))
+        self.root = self._node(self._start, None, None)
+        self._nodes = {self.root.fingerprint: self.root}
+        self.best = self.root
         """State with the least value; of several, the one reached first."""
-        self.curve: list[tuple[int, float, int]] = [(0, 0.0, root.op_count)]
+        self.curve: list[tuple[int, float, int]] = [(0, 0.0, self.root.op_count)]
         """Calls spent, seconds and op count at each improvement."""
 
     def __len__(self) -> int:
@@ -74,26 +107,26 @@ class StateSpace(ABC, Generic[AnyNode, Move]):
         return False
 
     @abstractmethod
-    def moves(self, node: AnyNode) -> Sequence[Move]:
+    def moves(self, node: Node[Move]) -> Sequence[Move]:
         """Returns all moves that a state offers, in a fixed order."""
 
     @abstractmethod
-    def value(self, node: AnyNode) -> tuple[float, ...]:
-        """Returns what the search minimizes, with further measures that break ties."""
+    def _name(self, move: Move) -> str:
+        """Returns the name of a move in the process."""
 
-    @abstractmethod
-    def module(self, node: AnyNode) -> Module:
-        """Returns the module of a state, which must not be changed."""
+    def named(self, moves: Iterable[Move]) -> tuple[str, ...]:
+        """Returns the names of moves."""
+        return tuple(map(self._name, moves))
 
-    @abstractmethod
-    def _apply(self, node: AnyNode, move: Move) -> AnyNode:
-        """Makes a move that was not made in this state before; counts it against the budget."""
+    def module(self, node: Node[Move]) -> Module:
+        """Returns the module of a state, which must not be changed; rebuilds a dropped one."""
+        return self._keep(node).player.module
 
-    def promising(self, node: AnyNode) -> list[Move]:
+    def promising(self, node: Node[Move]) -> list[Move]:
         """Returns the moves that are not known to change nothing in a state."""
         return [move for move in self.moves(node) if node.children.get(move) is not node]
 
-    def step(self, node: AnyNode, move: Move) -> AnyNode:
+    def step(self, node: Node[Move], move: Move) -> Node[Move]:
         """Returns the state that a move leads to: the same one if it changes nothing or fails.
 
         Costs a call unless the move was made in this state before.
@@ -105,29 +138,85 @@ class StateSpace(ABC, Generic[AnyNode, Move]):
         if known is not None:
             return known
         node.children[move] = child = self._apply(node, move)
-        if self.value(child) < self.value(self.best):
+        if child.value < self.best.value:
             self.best = child
             self.curve.append((self.budget.calls, self.budget.seconds, child.op_count))
         return child
 
-    def follow(self, node: AnyNode, moves: Iterable[Move]) -> AnyNode:
+    def follow(self, node: Node[Move], moves: Iterable[Move]) -> Node[Move]:
         """Returns the state that several moves lead to, one after the other."""
         for move in moves:
             node = self.step(node, move)
         return node
 
+    def _apply(self, node: Node[Move], move: Move) -> Node[Move]:
+        """Makes a move that was not made in this state before; counts it against the budget."""
+        if self._name(move) in self._process.quarantine.passes_at(node.fingerprint):
+            return node
+        kept = self._keep(node)
+        self.budget.spend()
+        working, kept.working = kept.working or kept.player.copy(), None
+        before = working.state
+        step = self._process.take(working, self._name(move))
+        if not step.changed:
+            # A pass that reports a change may have reordered computations, and one that fails has
+            # its module built again from its last state: no later state may depend on that.
+            if step.state is before and step.error is None:
+                kept.working = working
+            return node
+        known = self._nodes.get(working.state.fingerprint)
+        if known is not None:
+            return known
+        child = self._nodes[working.state.fingerprint] = self._node(working, node, move)
+        self._put(child, working)
+        return child
 
-class Heuristic(Protocol[AnyNode]):
+    def _value(self, player: LiveModule[Any]) -> tuple[float, ...]:
+        """Returns what the search minimizes, with further measures that break ties."""
+        return (self._process.size(player.state),)
+
+    def _node(
+        self, player: LiveModule[Any], parent: Node[Move] | None, move: Move | None
+    ) -> Node[Move]:
+        """Makes a node of the state of a player."""
+        snapshot = player.state.snapshot
+        value = self._value(player)
+        return Node(snapshot.fingerprint, snapshot.op_count, value, parent, move)
+
+    def _keep(self, node: Node[Move]) -> _Kept:
+        """Returns the player of a state, found or rebuilt."""
+        kept = self._kept.get(node)
+        if kept is not None:
+            self._kept.move_to_end(node)
+            return kept
+        if node.parent is None:
+            return self._put(node, self._start)
+        assert node.move is not None
+        player = self._keep(node.parent).player.copy()
+        self.budget.spend()
+        self._process.take(player, self._name(node.move))
+        return self._put(node, player)
+
+    def _put(self, node: Node[Move], player: LiveModule[Any]) -> _Kept:
+        self._kept[node] = kept = _Kept(player)
+        self._bytes += _INSTRUCTION_BYTES * node.op_count
+        while self._bytes > self._max_bytes and len(self._kept) > 1:
+            dropped, _ = self._kept.popitem(last=False)
+            self._bytes -= _INSTRUCTION_BYTES * dropped.op_count
+        return kept
+
+
+class Heuristic(Protocol[Move]):
     """Advice on the states of one space: of a policy, or of estimates that moves come with."""
 
-    def moves(self, node: AnyNode) -> Sequence[Any]:
+    def moves(self, node: Node[Move]) -> Sequence[Move]:
         """Returns the moves that it considers in a state."""
         ...
 
-    def priors(self, node: AnyNode) -> NDArray[np.float64]:
+    def priors(self, node: Node[Move]) -> NDArray[np.float64]:
         """Returns the probabilities of these moves, [moves]."""
         ...
 
-    def rollout(self, node: AnyNode) -> Iterator[AnyNode]:
+    def rollout(self, node: Node[Move]) -> Iterator[Node[Move]]:
         """Follows the advice greedily from a state on, and yields each new state on the path."""
         ...

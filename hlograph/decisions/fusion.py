@@ -145,6 +145,17 @@ class FusionProcess(Process[FusionState]):
             mask[APPLY] = 0
         return mask
 
+    def take(self, player: LiveModule[FusionState], name: str) -> Step[FusionState]:
+        """Fuses the pair of that name or keeps it apart.
+
+        Raises:
+            UnknownNameError: The state offers another pair.
+        """
+        names = self.names(player.state)
+        if name not in names:
+            raise UnknownNameError.of("action", name, names)
+        return self._after(player, names.index(name))
+
     def size(self, state: FusionState) -> int:
         """Returns the number of kernels, at least 1: a program that only names data has none."""
         return max(state.kernels, 1)

@@ -116,6 +116,10 @@ class PassProcess(Process[State]):
                 mask[self._numbers[name]] = 0
         return mask
 
+    def take(self, player: LiveModule[State], name: str) -> Step[State]:
+        """Runs the pass of that name in the state of a player."""
+        return self._after(player, self._numbers[name])
+
     def graph(self, player: LiveModule[State]) -> GraphFeatures:
         """Returns the typed graph of a player's state as arrays of floats; not to be changed."""
         if self._steps is None or not player.remembers:

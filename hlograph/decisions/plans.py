@@ -137,6 +137,17 @@ class PlanProcess(Process[PlanState]):
         mask[: len(player.state.offered)] = mask[-1] = 1
         return mask
 
+    def take(self, player: LiveModule[PlanState], name: str) -> Step[PlanState]:
+        """Takes the decision of that name, also one that is left out for want of a number.
+
+        Raises:
+            UnknownNameError: The state does not have it.
+        """
+        by_name = {offer.name: offer for offer in player.state.found}
+        if name not in by_name:
+            raise UnknownNameError.of("action", name, by_name)
+        return self._decide(player, by_name[name])
+
     def size(self, state: PlanState) -> int:
         """Returns the predicted nanoseconds of a run, at least 1."""
         return max(round(1e9 * state.tuning.time.seconds), 1)
@@ -152,9 +163,11 @@ class PlanProcess(Process[PlanState]):
         return ActionTable(graph_features(graph), rows, links(offered, graph))
 
     def _after(self, player: LiveModule[PlanState], action: int) -> Step[PlanState]:
+        return self._decide(player, player.state.offered[action])
+
+    def _decide(self, player: LiveModule[PlanState], offer: Offer) -> Step[PlanState]:
         assert isinstance(player, LivePlan)
         before, begin = player.state, time.perf_counter()
-        offer = before.offered[action]
         if offer.name in self.quarantine.passes_at(before.fingerprint):
             return Step(before, offer.name, error="it ended a process before")
         try:

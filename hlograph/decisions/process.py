@@ -260,6 +260,15 @@ class Process(ABC, Generic[S]):
             self._after(player, action) for player, action in zip(players, actions, strict=True)
         ]
 
+    @abstractmethod
+    def take(self, player: LiveModule[S], name: str) -> Step[S]:
+        """Takes an action by its name, which may be one that ``names`` leaves out for its number.
+
+        Args:
+            player: The player, which is moved.
+            name: Name of the action.
+        """
+
     def size(self, state: S) -> int:
         """Returns what is to be made small: the number of instructions."""
         return state.snapshot.op_count

@@ -55,17 +55,17 @@ class RewriteState(State):
 
     Attributes:
         offered: The rewrites and sweeps that it offers, by action number.
-        num_applicable: Number of rewrites that apply, offered or not.
+        found: The rewrites that apply, offered or not; None until they are listed.
     """
 
-    __slots__ = ("num_applicable", "offered")
+    __slots__ = ("found", "offered")
 
     def __init__(
         self, snapshot: Snapshot, parent: RewriteState | None = None, action: str = ""
     ) -> None:
         super().__init__(snapshot, parent, action)
         self.offered: list[Candidate] = []
-        self.num_applicable = 0
+        self.found: list[Rewrite] | None = None
 
 
 class RewriteProcess(Process[RewriteState]):
@@ -80,6 +80,8 @@ class RewriteProcess(Process[RewriteState]):
         predict: True if the predicted seconds of actions are among their features.
         sweeps: True if sweeps are offered, too.
         limit: Largest number of actions of a state, without stopping.
+        lists_late: True if the rewrites of a state are listed when they are asked for. Otherwise
+            they are listed in the time of the step that leads there.
         quarantine: Places, and listings of rules, that are not to be tried on a program.
         recorder: Records each listing and rewrite before it runs; None outside of worker processes.
     """
@@ -92,6 +94,7 @@ class RewriteProcess(Process[RewriteState]):
         predict: bool = False,
         sweeps: bool = False,
         limit: int = 64,
+        lists_late: bool = False,
         quarantine: Quarantine | None = None,
         recorder: FlightRecorder | None = None,
     ) -> None:
@@ -100,6 +103,7 @@ class RewriteProcess(Process[RewriteState]):
             raise ValueError(f"expected room for at least 1 candidate, got {limit}")
         self.rules, self.limit, self.num_actions = tuple(chosen_rules), limit, limit + 1
         self._prepare, self._predict, self._sweeps = prepare, predict, sweeps
+        self._lists_late = lists_late
 
     def start(self, benchmark: NamedModule) -> LiveModule[RewriteState]:
         """Returns a new live module of a program, prepared, with the rewrites that apply."""
@@ -107,8 +111,21 @@ class RewriteProcess(Process[RewriteState]):
         module = _prepared(benchmark, self._prepare) if self._prepare else source
         start = ProgramStart(benchmark.name, module, module, self._prepare)
         player = LiveModule(self, start, RewriteState(module.snapshot()))
-        self._list(player)
+        if not self._lists_late:
+            self.rewrites(player)
         return player
+
+    def rewrites(self, player: LiveModule[RewriteState]) -> list[Rewrite]:
+        """Returns the rewrites that apply in a player's state, in the order of the rules."""
+        state = player.state
+        if state.found is None:
+            excluded = self.quarantine.passes_at(player.start.benchmark)
+            listed = self._listed(self.rules, player, excluded)
+            state.found = [rewrite for rewrite in listed if rewrite.place not in excluded]
+            state.offered = offered(
+                listed, self.limit, predict=self._predict, sweeps=self._sweeps, excluded=excluded
+            )
+        return state.found
 
     def names(self, state: RewriteState) -> Sequence[str]:
         """Returns the places of the rewrites and sweeps."""
@@ -116,12 +133,14 @@ class RewriteProcess(Process[RewriteState]):
 
     def mask(self, player: LiveModule[RewriteState]) -> NDArray[np.int8]:
         """Returns a new mask: 0 where there is no action."""
+        self.rewrites(player)
         mask = np.zeros(self.num_actions, np.int8)
         mask[: len(player.state.offered)] = mask[-1] = 1
         return mask
 
     def table(self, player: LiveModule[RewriteState]) -> ActionTable:
         """Returns the actions in arrays, with the nodes in the roles ``ROLES``."""
+        self.rewrites(player)
         graph, offered = player.module.graph(), player.state.offered
         rows = features(offered, predict=self._predict, sweeps=self._sweeps)
         return ActionTable(graph_features(graph), rows, links(offered, graph))
@@ -130,42 +149,36 @@ class RewriteProcess(Process[RewriteState]):
         """Applies a rewrite or sweep again."""
         module.apply(action)
 
-    def _after(self, player: LiveModule[RewriteState], action: int) -> Step[RewriteState]:
-        before, candidate = player.state, player.state.offered[action]
-        place, module, begin = candidate.place, player.module, time.perf_counter()
+    def take(self, player: LiveModule[RewriteState], name: str) -> Step[RewriteState]:
+        """Applies the rewrite or sweep of that place in the state of a player."""
+        before, module, begin = player.state, player.module, time.perf_counter()
         try:
-            with self.noted(place, player):
-                module.apply(candidate)
+            with self.noted(name, player):
+                module.apply(name)
         except RewriteError as error:
             seconds = time.perf_counter() - begin
-            return Step(before, place, seconds=seconds, error=str(error))
-        player.arrive(RewriteState(module.snapshot(), before, place))
-        self._list(player)
-        return Step(player.state, place, changed=True, seconds=time.perf_counter() - begin)
+            return Step(before, name, seconds=seconds, error=str(error))
+        player.arrive(RewriteState(module.snapshot(), before, name))
+        if not self._lists_late:
+            self.rewrites(player)
+        return Step(player.state, name, changed=True, seconds=time.perf_counter() - begin)
 
-    def _list(self, player: LiveModule[RewriteState]) -> None:
-        """Lists the rewrites that apply in a player's state, in the order of the rules."""
-        excluded = self.quarantine.passes_at(player.start.benchmark)
-        found = self._found(self.rules, player, excluded)
-        state = player.state
-        state.num_applicable = sum(rewrite.place not in excluded for rewrite in found)
-        state.offered = offered(
-            found, self.limit, predict=self._predict, sweeps=self._sweeps, excluded=excluded
-        )
+    def _after(self, player: LiveModule[RewriteState], action: int) -> Step[RewriteState]:
+        return self.take(player, player.state.offered[action].place)
 
-    def _found(
+    def _listed(
         self,
         listed: Sequence[Rule],
         player: LiveModule[RewriteState],
         excluded: frozenset[str],
-    ) -> Sequence[Rewrite]:
+    ) -> list[Rewrite]:
         name = listing(rule.name for rule in listed)
         if name not in excluded:
             with self.noted(name, player):
                 return player.module.rewrites(listed)
         if len(listed) == 1:
             return []
-        return [rewrite for rule in listed for rewrite in self._found([rule], player, excluded)]
+        return [rewrite for rule in listed for rewrite in self._listed([rule], player, excluded)]
 
 
 @lru_cache(maxsize=_KEPT_MODULES)

@@ -27,7 +27,7 @@ class Estimates:
 
     def priors(self, node: RewriteNode) -> NDArray[np.float64]:
         """Returns a softmax of the predicted gains, scaled to the largest, [moves]."""
-        here = self._space.value(node)[0]
+        here = node.value[0]
         offered = self._space.rewrites(node)
         gains = np.array([here - self._space.expected(node, r)[0] for r in offered], np.float64)
         scale = np.abs(gains).max(initial=0.0) or 1.0
@@ -51,12 +51,12 @@ class Estimates:
             node = child
 
     def _next(self, node: RewriteNode, seen: Collection[RewriteNode]) -> RewriteNode | None:
-        here = self._space.value(node)[0]
+        here = node.value[0]
         for predicted, place in self._predictions(node):
             if predicted > here:
                 return None
             child = self._space.step(node, place)
-            if child not in seen and self._space.value(child)[0] <= here:
+            if child not in seen and child.value[0] <= here:
                 return child
         return None
 

@@ -129,7 +129,7 @@ class RewriteGuide:
         )
 
     def _state(self, node: RewriteNode, offered: list[Candidate], applicable: int) -> State:
-        graph = node.module.graph()
+        graph = self._space.module(node).graph()
         mask = np.zeros(self._limit + 1, np.int8)
         mask[: len(offered)] = [node.children.get(r.place) is not node for r in offered]
         mask[-1] = 1
@@ -167,7 +167,7 @@ def policy_episode(space: RewriteSpace, random: np.random.Generator, guide: Rewr
     """
     node = space.root
     tried: defaultdict[RewriteNode, set[str]] = defaultdict(set)
-    best, idle = space.value(node), 0
+    best, idle = node.value, 0
     for _ in range(guide.horizon):
         # A rewrite tried here before would only lead back, as in ``playing.Played``.
         rewrite = guide.judge(node).greedy(tried[node])
@@ -175,6 +175,6 @@ def policy_episode(space: RewriteSpace, random: np.random.Generator, guide: Rewr
             return
         tried[node].add(rewrite.place)
         node = space.step(node, rewrite.place)
-        best, idle = (value, 0) if (value := space.value(node)) < best else (best, idle + 1)
+        best, idle = (value, 0) if (value := node.value) < best else (best, idle + 1)
         if idle == guide.patience:
             return

@@ -34,8 +34,8 @@ def greedy_rewrites(space: RewriteSpace, random: np.random.Generator) -> None:
 
 def beam_rewrites(space: RewriteSpace, random: np.random.Generator, width: int) -> None:
     """Keeps the best states of each depth, and applies to each the rewrites that promise most."""
-    moves = Estimates(space).ranked
-    descend(space, width, moves, lambda states: sorted(states, key=space.value), children=width)
+    best_first = partial(sorted, key=lambda node: node.value)
+    descend(space, width, Estimates(space).ranked, best_first, children=width)
 
 
 def mcts_rewrites(space: RewriteSpace, random: np.random.Generator) -> None:

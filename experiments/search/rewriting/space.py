@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from envs.rewards import CostDrop, ModuleState
 from experiments.search.budget import Budget
 from experiments.search.state_space import Node, StateSpace
-from hlograph.errors import RewriteError
+from hlograph.decisions.process import LiveModule
+from hlograph.decisions.rewrites import RewriteProcess
 from hlograph.module import Module
 from hlograph.transforms.rewriting import Rewrite
-from hlograph.transforms.rules import rules as known
+from hlograph.transforms.rules import rules as every_rule
 
 Objective = Literal["op-count", "cost", "seconds"]
 """Quantity to minimize: instructions, XLA's cost estimate (``envs.CostDrop.seconds``), or the
@@ -21,19 +21,13 @@ predicted run time (``Module.seconds``)."""
 _COST = CostDrop()
 
 
-@dataclass(eq=False, slots=True)
-class RewriteNode(Node[str]):
-    """State in a space of rewrites; moves are places of rewrites."""
+RewriteNode = Node[str]
+"""State in a space of rewrites; moves are places of rewrites."""
 
-    module: Module
-    """Module of the state, which must not be changed."""
-    seconds: float
-    """XLA's cost estimate; the predicted run time if this is the objective."""
-    rewrites: list[Rewrite] | None = field(default=None, init=False)
-    """Rewrites that apply here; None until they are listed."""
+_ALL = 1 << 30  # bytes, or actions: modules of all states are kept, and all rewrites are offered
 
 
-class RewriteSpace(StateSpace[RewriteNode, str]):
+class RewriteSpace(StateSpace[str]):
     """States of one benchmark, and the rewrites between them.
 
     Modules of all states are kept, so this is for searches of a few thousand rewrites.
@@ -46,6 +40,8 @@ class RewriteSpace(StateSpace[RewriteNode, str]):
             ``hlograph.rules.for_time`` if seconds are minimized.
     """
 
+    _process: RewriteProcess
+
     def __init__(
         self,
         module: Module,
@@ -54,17 +50,18 @@ class RewriteSpace(StateSpace[RewriteNode, str]):
         rules: Sequence[str] = (),
     ) -> None:
         self.objective = objective
-        self._rules = list(rules) or None
+        chosen = tuple(every_rule[name] for name in rules) or every_rule.general
         if objective == "seconds" and not rules:
-            self._rules = [rule.name for rule in (*known.general, *known.for_time)]
-        super().__init__(self._node(module.clone(), module.fingerprint(), None, None), budget)
+            chosen = (*every_rule.general, *every_rule.for_time)
+        process = RewriteProcess(chosen, limit=_ALL, lists_late=True)
+        super().__init__(process, module, module.name, budget, max_bytes=_ALL << 20)
 
-    def value(self, node: RewriteNode) -> tuple[float, ...]:
-        """Returns what the search minimizes, and the other measure to break ties."""
-        return self._ordered(node.op_count, node.seconds)
+    def seconds(self, node: RewriteNode) -> float:
+        """Returns XLA's cost estimate of a state; the predicted run time if that is minimized."""
+        return node.value[1] if self.objective == "op-count" else node.value[0]
 
     def expected(self, node: RewriteNode, rewrite: Rewrite) -> tuple[float, ...]:
-        """Predicts ``value`` after a rewrite from the rewrite's own estimates, without applying it.
+        """Predicts the value after a rewrite from the rewrite's own estimates, without applying it.
 
         The prediction leaves out transcendentals, which rewrites do not estimate.
         """
@@ -72,10 +69,7 @@ class RewriteSpace(StateSpace[RewriteNode, str]):
             change = rewrite.seconds
         else:
             change = _COST.seconds(ModuleState(0, rewrite.flops, 0.0, rewrite.bytes_accessed))
-        return self._ordered(node.op_count + rewrite.op_count, node.seconds + change)
-
-    def _ordered(self, op_count: int, seconds: float) -> tuple[float, float]:
-        return (op_count, seconds) if self.objective == "op-count" else (seconds, op_count)
+        return self._ordered(node.op_count + rewrite.op_count, self.seconds(node) + change)
 
     def rewrites(self, node: RewriteNode) -> list[Rewrite]:
         """Returns the rewrites that apply in a state.
@@ -83,36 +77,25 @@ class RewriteSpace(StateSpace[RewriteNode, str]):
         Raises:
             BudgetSpentError: The budget is spent.
         """
-        if node.rewrites is None:
+        player = self._keep(node).player
+        if player.state.found is None:
             self.budget.check()
-            node.rewrites = node.module.rewrites(self._rules)
-        return node.rewrites
+        return self._process.rewrites(player)
 
     def moves(self, node: RewriteNode) -> Sequence[str]:
         """Returns the places of the rewrites that apply in a state; raises as ``rewrites``."""
         return [rewrite.place for rewrite in self.rewrites(node)]
 
-    def module(self, node: RewriteNode) -> Module:
-        """Returns the module of a state, which must not be changed."""
-        return node.module
+    def _name(self, move: str) -> str:
+        return move
 
-    def _apply(self, node: RewriteNode, move: str) -> RewriteNode:
-        self.budget.spend()
-        module = node.module.clone()
-        try:
-            module.apply(move)
-        except RewriteError:
-            return node
-        key = module.fingerprint()
-        if key not in self._nodes:
-            self._nodes[key] = self._node(module, key, node, move)
-        return self._nodes[key]
-
-    def _node(
-        self, module: Module, fingerprint: str, parent: RewriteNode | None, move: str | None
-    ) -> RewriteNode:
+    def _value(self, player: LiveModule[Any]) -> tuple[float, ...]:
+        module = player.module
         seconds = module.seconds() if self.objective == "seconds" else estimate(module)
-        return RewriteNode(fingerprint, module.op_count, parent, move, module, seconds)
+        return self._ordered(module.op_count, seconds)
+
+    def _ordered(self, op_count: int, seconds: float) -> tuple[float, float]:
+        return (op_count, seconds) if self.objective == "op-count" else (seconds, op_count)
 
 
 def estimate(module: Module) -> float:
