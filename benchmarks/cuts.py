@@ -173,7 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measures, prints the tables and writes them; returns the exit status."""
     prog = "python -m benchmarks.cuts"
     config = tyro.cli(CutsConfig, args=arguments, prog=prog, description=__doc__)
-    from experiments.speed.programs import chosen_programs
+    from experiments.outcomes.speed_programs import chosen_programs
     from hlograph.errors import HloError
     from hlograph.programs import Program
     from hlograph.storage.atomic_write import write_text_atomically

@@ -25,7 +25,7 @@ import tyro
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
-    from experiments.speed.results import SpeedResult
+    from experiments.tune.results import RaceResult
     from hlograph.measuring.trial import Outcome
 
 _BATCH = 20  # items
@@ -70,26 +70,17 @@ def measured(config: StoreConfig) -> Iterator[tuple[str, str]]:
         yield f"reports of {config.streams:,} races that reach the driver per second", rate
 
 
-def _result(race: Sequence[Outcome]) -> SpeedResult:
+def _result(race: Sequence[Outcome]) -> RaceResult:
     """Returns the result of a race with some outcomes."""
-    from experiments.speed.curve import Curve
-    from experiments.speed.results import SpeedResult
+    from experiments.tune.curves import Curve
+    from experiments.tune.results import RaceResult
     from hlograph.storage.machine import machine
 
     curve = Curve()
     for number in range(len(race)):
         curve(race[: number + 1], race[number])
-    figures = dict.fromkeys(("default_ms", "raced", "ratio", "low", "high", "control"), 1.0)
-    words = dict.fromkeys(("program", "family", "method", "numerics", "outputs"), "")
-    return SpeedResult(
-        **words,
-        **figures,
-        decisions=(),
-        plans=len(race),
-        seconds=60.0,
-        machine=machine(),
-        curve=tuple(curve.points),
-    )
+    points = tuple(curve.points)
+    return RaceResult("", 0, "", "", plans=len(race), seconds=60.0, machine=machine(), curve=points)
 
 
 def _of_lines(outcomes: Sequence[Outcome], folder: Path) -> Iterator[tuple[str, str]]:
@@ -107,17 +98,17 @@ def _of_lines(outcomes: Sequence[Outcome], folder: Path) -> Iterator[tuple[str, 
 
 
 def _of_results(
-    results: Sequence[SpeedResult], number: int, folder: Path
+    results: Sequence[RaceResult], number: int, folder: Path
 ) -> Iterator[tuple[str, str]]:
-    from experiments.speed.results import SpeedResult, file_of
+    from experiments.tune.results import RaceResult, result_file
 
     names = [f"family/program/{n}" for n in range(number)]
     named = [replace(results[n % len(results)], program=name) for n, name in enumerate(names)]
     rate = _rate(named, lambda one: one.save(folder))
     yield "results written per second", f"{rate:,.0f}"
-    rate = _rate(names, lambda name: SpeedResult.load(folder, name))
+    rate = _rate(names, lambda name: RaceResult.load(folder, name))
     yield "results read per second", f"{rate:,.0f}"
-    sizes = [file_of(folder, name).stat().st_size for name in names]
+    sizes = [result_file(folder, name).stat().st_size for name in names]
     yield "bytes of a result, mean", f"{statistics.mean(sizes):,.0f}"
 
 

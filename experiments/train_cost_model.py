@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import tyro
 
 from experiments.cost_model.settings import TrainingConfig
-from experiments.speed.command import run_in_folder, save_provenance
+from experiments.outcomes.run_command import run_in_folder, save_provenance
 from hlograph.storage.atomic_write import write_text_atomically
 from models.config import CostModelConfig
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.beside_torch.settings import Settings
-from experiments.speed.trials import Rules, plan_file, raced
+from experiments.tune.races import TuningRace, raced
 from hlograph import corpus
 from hlograph.errors import HloError
 from hlograph.plans import Plan
@@ -19,11 +19,12 @@ def plan_of(name: str, settings: Settings) -> Plan:
     Raises:
         HloError: The search failed.
     """
-    folder = settings.out.with_suffix("")
-    subject = corpus.load("speed")[name]
-    path = plan_file(folder, subject)
-    if not path.exists():
-        result = raced(subject, Rules(settings.search, seed=settings.seed), folder)
-        if result.error:
-            raise HloError(f"no plan of {name}: {result.error}")
-    return Plan.load(path)
+    program = corpus.load("speed")[name]
+    race = TuningRace(program, settings.out.with_suffix(""), settings.search, seed=settings.seed)
+    result = race.result()
+    if result is None:
+        result = raced(race)
+        result.save(race.folder)
+    if result.plan is None:
+        raise HloError(f"no plan of {name}: {result.error}")
+    return result.plan

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 
 import tyro
 
-from experiments.speed.command import run_in_folder, save_provenance
-from experiments.speed.programs import Split
+from experiments.outcomes.run_command import run_in_folder, save_provenance
+from experiments.outcomes.speed_programs import Split
 from hlograph.corpus.shipped import CorpusSet
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""Comparison of ways to tune programs, at equal budgets."""
+"""Comparison of ways to tune programs: how much faster each makes them, at equal budgets."""

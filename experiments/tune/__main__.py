@@ -1,7 +1,7 @@
-"""Tunes programs in several ways, at equal budgets, and compares what comes of it.
+"""Tunes programs in one or several ways, at equal budgets, and compares what comes of it.
 
-    python -m experiments.tune 'n-body/*' step.hlo --budget 60
-    python -m experiments.tune --split test --methods joint forms,flags,passes,greedy --seeds 0 1 2
+    python -m experiments.tune --split test --budget 60
+    python -m experiments.tune 'n-body/*' step.hlo --methods joint flags,greedy --seeds 0 1 2
 
 Programs are names or globs of the speed set, or files. A competitor is one or more methods with
 commas between them: those of hlograph, and knobs-NAME for a searcher over knobs (random,
@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from experiments.speed.command import run_in_folder, save_provenance
-from experiments.speed.programs import Split
+from experiments.outcomes.run_command import run_in_folder, save_provenance
+from experiments.outcomes.speed_programs import Split
 from hlograph.storage.atomic_write import write_text_atomically
 
 if TYPE_CHECKING:
-    from experiments.tune.races import Race
+    from experiments.tune.races import TuningRace
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,12 @@ class TuneConfig:
     """Names or globs of programs of the speed set, and paths of files; none takes a split."""
     split: Split | None = None
     """Split of the speed set; None takes programs of all splits by name."""
-    per_family: int | None = 2
-    """Programs of each family of a split, from the least and the largest inwards; None takes
-    all."""
-    methods: tuple[str, ...] = ("forms,flags,passes,greedy",)
-    """Competitors: names of methods with commas between them, or package.module:function."""
+    per_family: int | None = None
+    """Programs of each family, from the least and the largest inwards. None takes all that names
+    match; without names, two of the split."""
+    methods: tuple[str, ...] = ()
+    """Competitors: names of methods with commas between them, or package.module:function. Without
+    any, the methods of hlograph.optimize are one competitor."""
     seeds: tuple[int, ...] = (0,)
     """Seeds of the methods that take one; each is a race of its own."""
     budget: float = 60.0
@@ -57,7 +58,7 @@ class TuneConfig:
     """Folder of the results; None makes one under runs/."""
 
 
-def races(config: TuneConfig, folder: Path) -> "list[Race]":
+def races(config: TuneConfig, folder: Path) -> "list[TuningRace]":
     """Returns the races of a run.
 
     Raises:
@@ -65,33 +66,31 @@ def races(config: TuneConfig, folder: Path) -> "list[Race]":
     """
     from experiments.search.tuning.searchers import register_all
     from experiments.tune.programs import programs_of
-    from experiments.tune.races import races_of
+    from experiments.tune.races import DEFAULT_COMPETITOR, races_of
 
     register_all()
-    subjects = programs_of(config.programs, config.split, config.per_family)
-    rules = config.seeds, config.budget, config.numerics
-    return races_of(subjects, config.methods, *rules, folder)
+    programs = programs_of(config.programs, config.split, config.per_family)
+    competitors = config.methods or (DEFAULT_COMPETITOR,)
+    return races_of(programs, competitors, config.seeds, config.budget, config.numerics, folder)
 
 
-def save(config: TuneConfig, found: "Sequence[Race]", folder: Path) -> list[str]:
+def save(config: TuneConfig, run: "Sequence[TuningRace]", folder: Path) -> list[str]:
     """Writes the tables and pictures of the results so far, and returns the findings.
 
-    Machines of several kinds have pages of their own, in folders of their own.
+    Machines of several models have pages of their own, in folders of their own.
     """
     from experiments.tune.page import page, summary
     from experiments.tune.pictures import write_pictures
-    from experiments.tune.races import results_of
     from experiments.tune.results import by_machine, to_csv
     from experiments.tune.scores import Scores
     from experiments.tune.spaces import spaces_table
 
-    results = results_of(found)
+    results = [result for race in run if (result := race.result()) is not None]
     save_provenance(config, folder)
     write_text_atomically(folder / "tune.csv", to_csv(results))
-    kinds = by_machine(results)
-    spaces = spaces_table((race.subject.name for race in found), folder)
+    spaces = spaces_table((race.program.name for race in run), folder)
     findings = []
-    for machine, of_machine in kinds.items():
+    for machine, of_machine in by_machine(results).items():
         scores = Scores.of(of_machine)
         place = folder if machine is None else folder / "machines" / machine.key
         place.mkdir(parents=True, exist_ok=True)
@@ -116,19 +115,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(config: TuneConfig, folder: Path) -> list[str]:
     from experiments.tune.spaces import measure_spaces
 
-    found = races(config, folder)
+    run = races(config, folder)
     try:
         if config.workers == "ray":
             from experiments.tune.on_cluster import run_on_cluster
 
-            run_on_cluster(found, config.ray_address)
+            run_on_cluster(run, config.ray_address)
         else:
             from experiments.tune.races import run_all
 
-            run_all(found)
-        measure_spaces([race.subject for race in found], config.numerics, folder)
+            run_all(run)
+        measure_spaces([race.program for race in run], config.numerics, folder)
     finally:  # whatever ends a run, what was done can be read
-        findings = save(config, found, folder)
+        findings = save(config, run, folder)
     return findings
 
 

@@ -1,19 +1,22 @@
-"""The races of a run on the nodes of a Ray cluster; all that they find is kept here."""
+"""The races of a run on the nodes of a Ray cluster; all that they find is kept by the driver."""
 
 import sys
+import tempfile
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
-from experiments.speed.results import SpeedResult
-from experiments.speed.trials import failed, measurements_folder, plan_file
-from experiments.tune.boards import Board
-from experiments.tune.on_node import Ended, Key, Task, work
-from experiments.tune.races import Race, check_methods
+from experiments.tune.curves import Curve
+from experiments.tune.races import TuningRace, check_methods, measured_again, raced
+from experiments.tune.results import RaceResult
 from experiments.workers.pools import needing_ray
 from hlograph.errors import WorkerLostError
 from hlograph.measuring.trial import Outcome
@@ -26,12 +29,77 @@ if TYPE_CHECKING:
 
 _TRIES = 5  # nodes that a race may lose
 
+NodeReport = str | Outcome | RaceResult
+"""What a node sends: the key of a race's measurements when it begins, each new outcome as soon as
+it is known, and in the end the result."""
 
-def run_on_cluster(races: Sequence[Race], address: str | None, patience: float = 600.0) -> None:
+
+@dataclass(frozen=True)
+class NodeTask:
+    """A race, or the second measurement of its winner."""
+
+    race: TuningRace
+    measurements: Mapping[str, bytes]
+    """Files of what was measured in the race so far."""
+    result: RaceResult | None = None
+    """Result to measure again; None runs the race."""
+
+
+def work(task: NodeTask) -> Iterator[NodeReport]:
+    """Does a task on a node, in a temporary folder.
+
+    Yields:
+        The reports of a race; of a second measurement the result alone.
+    """
+    from experiments.search.tuning.searchers import register_all
+
+    register_all()
+    with tempfile.TemporaryDirectory(prefix="hlograph-race-") as folder:
+        race = replace(task.race, run=Path(folder))
+        for name, content in task.measurements.items():
+            write_bytes_atomically(race.measurements / name, content)
+        if task.result is None:
+            yield from _race(race)
+        else:
+            yield measured_again(race, task.result)
+
+
+def _race(race: TuningRace) -> Iterator[NodeReport]:
+    reports: SimpleQueue[str | Outcome | None] = SimpleQueue()
+    with ThreadPoolExecutor(1) as thread:
+        result = thread.submit(raced, race, keep=partial(_Reported, reports.put))
+        result.add_done_callback(lambda _: reports.put(None))
+        while (report := reports.get()) is not None:
+            yield report
+    yield result.result()
+
+
+class _Reported(Measurements):
+    """Measurements that go to whoever gave the race, who keeps them.
+
+    Args:
+        report: Function that sends a report.
+        key: Key of the job.
+        folder: Folder of what was measured before.
+    """
+
+    def __init__(self, report: Callable[[str | Outcome], None], key: str, folder: Path) -> None:
+        super().__init__(key, folder)
+        self._report = report
+        report(key)
+
+    def add(self, outcome: Outcome) -> None:
+        """Sends an outcome."""
+        self._report(outcome)
+
+
+def run_on_cluster(
+    races: Sequence[TuningRace], address: str | None, patience: float = 600.0
+) -> None:
     """Runs the races that have no result on the nodes of a cluster, then measures winners again.
 
-    Each node has one race at a time. The races of a program are on machines of one kind, as long as
-    there is one of it, and a winner is measured again on a machine of the kind of its race.
+    Each node has one race at a time. The races of a program are on machines of one model, as long
+    as there is one of it, and a winner is measured again on a machine of the model of its race.
 
     Args:
         races: The races.
@@ -40,88 +108,77 @@ def run_on_cluster(races: Sequence[Race], address: str | None, patience: float =
 
     Raises:
         HloError: A competitor has an unknown method; or there is no such cluster, or no node in it
-            that can do what is left.
+            that can do the tasks that remain.
         DamagedFileError: A result is of another version.
         KeyboardInterrupt: The run was ended by Ctrl-C; all that was measured is kept.
     """
     check_methods(races)
     with needing_ray():
         from experiments.workers.ray.nodes import NodePool
-    results = [(race, race.result()) for race in races]
-    kinds = {race.subject.name: one.machine for race, one in results if one and one.machine}
+    results = {race: race.result() for race in races}
+    machines = {race.program.name: r.machine for race, r in results.items() if r and r.machine}
     with NodePool(work, address, patience) as pool:
 
-        def fits(race: Race, kind: Machine) -> bool:
-            there = {node.machine for node in pool.nodes}
-            wanted = kinds.get(race.subject.name)
-            return wanted == kind or wanted not in there
+        def fits(race: TuningRace, machine: Machine) -> bool:
+            wanted = machines.get(race.program.name)
+            return wanted == machine or wanted not in {node.machine for node in pool.nodes}
 
-        def race_on(race: Race, kind: Machine) -> Task:
-            kinds[race.subject.name] = kind
-            return _race_task(race)
+        def race_on(race: TuningRace, machine: Machine) -> NodeTask:
+            machines[race.program.name] = machine
+            files = race.measurements.glob("*.jsonl")
+            return NodeTask(race, {path.name: path.read_bytes() for path in files})
 
-        _do(pool, [race for race, one in results if one is None], fits, race_on, "tune")
-        again = {race: one for race in races if (one := race.result()) and not one.is_final}
+        _do(pool, [race for race in races if results[race] is None], fits, race_on, "tune")
+        again = {race: r for race in races if (r := race.result()) and not r.is_final}
 
-        def is_alike(race: Race, kind: Machine) -> bool:
-            return again[race].machine in (None, kind)
+        def is_alike(race: TuningRace, machine: Machine) -> bool:
+            return again[race].machine in (None, machine)
 
-        def again_on(race: Race, kind: Machine) -> Task:
-            return _second_task(race, again[race])
+        def again_on(race: TuningRace, machine: Machine) -> NodeTask:
+            del machine
+            return NodeTask(race, {}, again[race])
 
         _do(pool, list(again), is_alike, again_on, "measure again")
 
 
-def _race_task(race: Race) -> Task:
-    """Returns a race, with what was measured in it before on machines of any kind."""
-    files = measurements_folder(race.folder, race.subject).glob("*.jsonl")
-    before = {str(path.relative_to(race.folder)): path.read_bytes() for path in files}
-    return Task(race.subject, race.rules, before)
-
-
-def _second_task(race: Race, result: SpeedResult) -> Task:
-    plan = plan_file(race.folder, race.subject)
-    files = {str(plan.relative_to(race.folder)): plan.read_bytes()}
-    return Task(race.subject, race.rules, files, result)
-
-
 def _do(
     pool: "NodePool",
-    races: Sequence[Race],
-    fits: Callable[[Race, Machine], bool],
-    task_on: Callable[[Race, Machine], Task],
+    races: Sequence[TuningRace],
+    fits: Callable[[TuningRace, Machine], bool],
+    task_on: Callable[[TuningRace, Machine], NodeTask],
     title: str,
 ) -> None:
-    """Has the nodes do the tasks of races; one that loses its node is given to another one."""
+    """Has the nodes do the tasks of races; a race that loses its node is given to another one."""
     waiting = deque(races)
-    under_way: dict[str, _UnderWay] = {}
-    losses: Counter[Race] = Counter()
-    with tqdm(total=len(races), unit="race", desc=title, disable=None) as bar, ExitStack() as left:
-        left.callback(lambda: [one.close() for one in under_way.values()])
+    under_way: dict[str, _RaceOnNode] = {}
+    losses: Counter[TuningRace] = Counter()
+    with tqdm(total=len(races), unit="race", desc=title, disable=None) as bar, ExitStack() as stack:
+        stack.callback(lambda: [at_node.close() for at_node in under_way.values()])
         while waiting or under_way:
             for node in pool.idle:
                 race = next((race for race in waiting if fits(race, node.machine)), None)
                 if race is not None:
                     waiting.remove(race)
-                    under_way[node.id] = _UnderWay(race, node.name)
+                    under_way[node.id] = _RaceOnNode(race, node.name)
                     pool.give(node, task_on(race, node.machine))
             bar.set_postfix_str(f"{len(under_way)} of {len(pool.nodes)} nodes at work")
             for node, report in pool.reports():
-                one = under_way.get(node.id)
-                if one is None or not one.ends_with(report):
+                at_node = under_way.get(node.id)
+                if at_node is None or not at_node.ends_with(report):
                     continue
                 under_way.pop(node.id).close()
+                race = at_node.race
                 if isinstance(report, WorkerLostError):
-                    tqdm.write(f"{one.race.name}: {report}", file=sys.stderr)
-                    losses[one.race] += 1
-                    if losses[one.race] < _TRIES:
-                        waiting.appendleft(one.race)
+                    tqdm.write(f"{race}: {report}", file=sys.stderr)
+                    losses[race] += 1
+                    if losses[race] < _TRIES:
+                        waiting.appendleft(race)
                         continue
-                    one.ends_with(Ended(failed(one.race.subject, f"{_TRIES} times: {report}")))
+                    at_node.ends_with(race.failed(f"{_TRIES} times: {report}"))
                 bar.update()
 
 
-class _UnderWay:
+class _RaceOnNode:
     """A race on a node, whose reports are kept in the folder of the run.
 
     Args:
@@ -129,33 +186,33 @@ class _UnderWay:
         node: Name of the node.
     """
 
-    def __init__(self, race: Race, node: str) -> None:
+    def __init__(self, race: TuningRace, node: str) -> None:
         self.race, self._node = race, node
         self._outcomes: list[Outcome] = []
-        self._boards = ExitStack()
+        self._curve: Curve | None = None
 
-    def ends_with(self, report: Key | Outcome | Ended | WorkerLostError) -> bool:
+    def ends_with(self, report: NodeReport | WorkerLostError) -> bool:
         """Keeps a report, and returns True if no other one follows."""
         match report:
-            case Key(key):
-                folder = measurements_folder(self.race.folder, self.race.subject)
-                self._measurements = Measurements(key, folder)
-                self._board = self._boards.enter_context(Board(self.race.board))
+            case str(key):
+                self._measurements = Measurements(key, self.race.measurements)
+                self._curve = Curve(self.race.board)
                 for outcome in self._measurements.known():
                     self._show(outcome)
             case Outcome():
                 self._measurements.add(report)
                 self._show(report)
-            case Ended(result, files):
-                for file, content in files.items():
-                    write_bytes_atomically(self.race.folder / file, content)
-                replace(result, node=self._node).save(self.race.folder)
-        return isinstance(report, Ended | WorkerLostError)
+            case RaceResult():
+                # The node does not know the folder of the run, nor its own name.
+                replace(report, node=self._node).save(self.race.folder)
+        return isinstance(report, RaceResult | WorkerLostError)
 
     def close(self) -> None:
         """Ends the curves."""
-        self._boards.close()
+        if self._curve is not None:
+            self._curve.close()
 
     def _show(self, outcome: Outcome) -> None:
         self._outcomes.append(outcome)
-        self._board(self._outcomes, max(self._outcomes, key=lambda one: one.ratio))
+        if self._curve is not None:
+            self._curve(self._outcomes, max(self._outcomes, key=lambda other: other.ratio))

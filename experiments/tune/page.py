@@ -2,16 +2,17 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from experiments.outcomes.markdown import markdown_table
 from experiments.outcomes.metrics import geometric_mean, share
-from experiments.speed.results import FASTER, SLOWER
-from experiments.tune.decisions import counts
 from experiments.tune.scores import TIMES, Scores
+from hlograph.plans import Plan
 from hlograph.timing.bootstrap import bootstrap_interval
 from hlograph.tuning.knobs import STAGES
 
+FASTER, SLOWER = 1.1, 0.98
+"""Ratios that count as a win, and that no program may fall below."""
 GOOD = 1.2
 """Ratio that half of the programs are to have at least."""
 
@@ -23,7 +24,8 @@ _ABOUT_SAME = (
     "Seconds of a race until a competitor has the ratio that another one has at its end, by these "
     "means, and until that one had it itself:"
 )
-_NAMES = 12  # kinds of decisions of a stage that are listed
+_NAMES = 12  # decisions of a stage that are listed
+_FUSION = ("fuse", "unfuse")
 _TITLES = {
     "steps": "steps, by rule or pass",
     "layout": "layouts",
@@ -63,35 +65,47 @@ def summary(scores: Scores) -> list[str]:
     """Returns the findings, a line for each competitor."""
     if not scores.programs:
         return ["No program was measured by all competitors."]
-    lines = []
-    for competitor in scores.competitors:
-        ratios = list(scores.by_program(competitor).values())
-        low, high = bootstrap_interval(ratios)
-        lines.append(
-            f"{competitor}: {geometric_mean(ratios):.3f} times as fast in the geometric mean of "
-            f"{len(ratios)} programs (95 % interval {low:.3f} to {high:.3f}), at most "
-            f"{max(ratios):.2f}"
-        )
-    return lines
+    return [_finding(scores, competitor) for competitor in scores.competitors]
+
+
+def _finding(scores: Scores, competitor: str) -> str:
+    by_program = scores.by_program(competitor)
+    ratios = list(by_program.values())
+    low, high = bootstrap_interval(ratios)
+    best = max(by_program, key=lambda program: by_program[program])
+    worst = min(by_program, key=lambda program: by_program[program])
+    return (
+        f"{competitor}: {geometric_mean(ratios):.3f} times as fast in the geometric mean of "
+        f"{len(ratios)} programs (95 % interval {low:.3f} to {high:.3f}); "
+        f"{sum(r > FASTER for r in ratios)} above {FASTER}, {sum(r >= 2 for r in ratios)} at 2 or "
+        f"more, at most {by_program[best]:.2f} ({best}); {_defaults(scores, competitor)} keep "
+        f"jaxlib's default, {sum(r < SLOWER for r in ratios)} below {SLOWER}, at least "
+        f"{by_program[worst]:.3f} ({worst})"
+    )
+
+
+def _defaults(scores: Scores, competitor: str) -> int:
+    """Returns the number of programs that keep jaxlib's default with each seed."""
+    faster = {result.program for result in scores.of_competitor(competitor) if result.method}
+    return len(scores.programs) - len(faster)
 
 
 def _about(scores: Scores, budget: float) -> list[str]:
-    found = [
+    parts = [
         f"{len(scores.programs)} programs, {budget:g} s for each race, "
         f"{_seeds(len(scores.seeds))}. Ratios are jaxlib's default / plan, in a second measurement "
         "of the winner in a process of its own; 1 where the default is kept. Of several seeds they "
         "are the geometric mean."
     ]
     if scores.not_compared:
-        found.append(
-            "Not measured by all competitors, and left out: " + ", ".join(scores.not_compared) + "."
-        )
-    return found
+        reasons = [f"{p} ({why})" if why else p for p, why in scores.not_compared.items()]
+        parts.append(f"Not measured by all competitors, and left out: {', '.join(reasons)}.")
+    return parts
 
 
 def _competitors(scores: Scores) -> str:
     heads = ("competitor", "programs", "geometric mean", "95 % interval", "of seeds", "largest")
-    heads += (f"above {FASTER}", f"{GOOD} or more", f"below {SLOWER}")
+    heads += (f"above {FASTER}", f"{GOOD} or more", f"below {SLOWER}", "default")
     rows = []
     for competitor in scores.competitors:
         ratios = list(scores.by_program(competitor).values())
@@ -107,6 +121,7 @@ def _competitors(scores: Scores) -> str:
                 f"{share([float(r > FASTER) for r in ratios], 1):.0%}",
                 f"{share(ratios, GOOD):.0%}",
                 str(sum(r < SLOWER for r in ratios)),
+                str(_defaults(scores, competitor)),
             )
         )
     return markdown_table(heads, rows)
@@ -114,11 +129,11 @@ def _competitors(scores: Scores) -> str:
 
 def _beside(scores: Scores) -> str:
     rows = []
-    for one in scores.competitors:
+    for competitor in scores.competitors:
         for other in scores.competitors:
-            if one != other:
-                mean, low, high = scores.beside(one, other)
-                rows.append((one, other, f"{mean:.3f}", _interval(low, high)))
+            if competitor != other:
+                mean, low, high = scores.beside(competitor, other)
+                rows.append((competitor, other, f"{mean:.3f}", _interval(low, high)))
     return markdown_table(("competitor", "beside", "geometric mean", "95 % interval"), rows)
 
 
@@ -137,52 +152,82 @@ def _same_ratio(scores: Scores) -> str:
     for other in scores.competitors:
         ratio = scores.at_the_end(other)
         itself = scores.seconds_to(other, ratio)
-        for one in scores.competitors:
-            if one != other and ratio > 1:
-                seconds = scores.seconds_to(one, ratio)
-                found = (f"{seconds:.1f}", f"{seconds / itself:.2f}")
-                reached = found if math.isfinite(seconds) else ("never", "")
-                rows.append((one, other, f"{ratio:.3f}", f"{itself:.1f}", *reached))
+        for competitor in scores.competitors:
+            if competitor != other and ratio > 1:
+                seconds = scores.seconds_to(competitor, ratio)
+                cells = (f"{seconds:.1f}", f"{seconds / itself:.2f}")
+                reached = cells if math.isfinite(seconds) else ("never", "")
+                rows.append((competitor, other, f"{ratio:.3f}", f"{itself:.1f}", *reached))
     heads = ("competitor", "other", "ratio of the other", "seconds of the other", "seconds")
     return markdown_table((*heads, "share"), rows)
 
 
 def _decisions(scores: Scores) -> list[str]:
-    found = {
-        name: counts(one.plan for one in scores.of_competitor(name) if one.plan is not None)
+    plans = {
+        name: [r.plan for r in scores.of_competitor(name) if r.method and r.plan is not None]
         for name in scores.competitors
     }
-    wins = [
-        f"{sum(one.plan is not None for one in scores.of_competitor(name))} of {name}"
-        for name in scores.competitors
-    ]
+    wins = [f"{len(of_name)} of {name}" for name, of_name in plans.items()]
+    counts = {name: decision_counts(of_name) for name, of_name in plans.items()}
     rows = []
     for stage in STAGES:
-        of_stage = {name: found[name][stage] for name in scores.competitors}
-        rows += _rows_of(_TITLES[stage], of_stage)
-    heads = ("decision", *scores.competitors)
+        rows += _rows_of(_TITLES[stage], {name: by[stage] for name, by in counts.items()})
     return [
         f"Number of winning plans with a decision. There are {', '.join(wins)}.",
-        markdown_table(heads, rows),
+        markdown_table(("decision", *scores.competitors), rows),
     ]
 
 
-def _rows_of(title: str, found: dict[str, Counter[str]]) -> list[tuple[str, ...]]:
+def decisions_of(plan: Plan) -> set[tuple[str, str]]:
+    """Returns the decisions of a plan, whatever instructions they are about.
+
+    Returns:
+        Pairs of a stage of the compilation and a name: rules and passes, what has another layout,
+        decisions of placements, and flags.
+    """
+    pairs = {("steps", step.partition("(")[0]) for step in plan.steps}
+    for name in plan.layouts:
+        subject, colon, _ = name.partition(":")
+        pairs.add(("layout", f"{subject}s" if colon else "instructions"))
+    for placement in plan.placements:
+        stage = "fusion" if placement.decision in _FUSION else "kernel"
+        value = f" {placement.value}" if placement.decision == "library" else ""
+        pairs.add((stage, f"{placement.decision}{value}"))
+    return pairs | {("flags", flag) for flag in plan.flags}
+
+
+def decision_counts(plans: Iterable[Plan]) -> dict[str, Counter[str]]:
+    """Returns the number of plans with each decision, by stage.
+
+    Under the empty name is the number of plans with any decision of the stage.
+    """
+    counts: dict[str, Counter[str]] = {stage: Counter() for stage in STAGES}
+    for plan in plans:
+        pairs = decisions_of(plan)
+        for stage, name in [*pairs, *((stage, "") for stage in {stage for stage, _ in pairs})]:
+            counts[stage][name] += 1
+    return counts
+
+
+def _rows_of(title: str, counts: dict[str, Counter[str]]) -> list[tuple[str, ...]]:
     """Returns the row of a stage, and of its decisions, the most frequent first."""
-    total = sum(found.values(), Counter[str]())
+    total = sum(counts.values(), Counter[str]())
     total.pop("", None)
     names = sorted(total, key=lambda name: (-total[name], name))
-    rows = [(f"**{title}**", *(str(one[""]) for one in found.values()))]
-    rows += [(f"`{name}`", *(str(one[name]) for one in found.values())) for name in names[:_NAMES]]
+    rows = [(f"**{title}**", *(str(count[""]) for count in counts.values()))]
+    for name in names[:_NAMES]:
+        rows.append((f"`{name}`", *(str(count[name]) for count in counts.values())))
     if len(names) > _NAMES:
-        others = (str(sum(one[name] for name in names[_NAMES:])) for one in found.values())
+        others = (str(sum(count[name] for name in names[_NAMES:])) for count in counts.values())
         rows.append((f"{len(names) - _NAMES} others, together", *others))
     return rows
 
 
 def _programs(scores: Scores) -> str:
+    """Returns the table of programs; of a single competitor also with outputs and plans."""
     ratios = {name: scores.by_program(name) for name in scores.competitors}
-    best = {p: max(of_one[p] for of_one in ratios.values()) for p in scores.programs}
+    best = {p: max(by_program[p] for by_program in ratios.values()) for p in scores.programs}
+    alone = len(scores.competitors) == 1
     rows = []
     for program in sorted(scores.programs, key=lambda name: -best[name]):
         row = [program, _default_ms(scores, program)]
@@ -191,18 +236,26 @@ def _programs(scores: Scores) -> str:
             kept = low == high
             interval = "" if kept else f" ({_interval(low, high)})"
             row.append("default" if kept else f"{ratios[name][program]:.3f}{interval}")
-        rows.append(tuple(row))
-    return markdown_table(("program", "default ms", *scores.competitors), rows)
+        rows.append((*row, *(_outputs_and_plan(scores, program) if alone else ())))
+    heads = ("program", "default ms", *scores.competitors)
+    return markdown_table((*heads, *(("outputs", "plan") if alone else ())), rows)
+
+
+def _outputs_and_plan(scores: Scores, program: str) -> tuple[str, str]:
+    """Returns what the comparisons of the outputs and the plans of all seeds were."""
+    results = [r for r in scores.results if r.program == program and r.method]
+    outputs = dict.fromkeys(result.outputs for result in results)
+    return "; ".join(outputs), "; ".join(dict.fromkeys(result.method for result in results))
 
 
 def interval_of(scores: Scores, competitor: str, program: str) -> tuple[float, float]:
     """Returns the least and the largest end of the seeds' intervals."""
-    results = [one.speed for one in scores.of_program(competitor, program)]
-    return min(one.low for one in results), max(one.high for one in results)
+    results = scores.of_program(competitor, program)
+    return min(result.low for result in results), max(result.high for result in results)
 
 
 def _default_ms(scores: Scores, program: str) -> str:
-    times = [one.speed.default_ms for one in scores.results if one.speed.program == program]
+    times = [result.default_ms for result in scores.results if result.program == program]
     timed = [time for time in times if not math.isnan(time)]
     return f"{geometric_mean(timed):.3g}" if timed else ""
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from experiments.outcomes.metrics import geometric_mean
 from experiments.report.style import colours, dashes, svg
-from experiments.speed.results import CurvePoint
 from experiments.tune.page import interval_of
-from experiments.tune.results import TuneResult
+from experiments.tune.results import CurvePoint, RaceResult
 from experiments.tune.scores import Scores, best_at
 from hlograph.storage.atomic_write import write_bytes_atomically
 
@@ -46,7 +45,7 @@ def _draw_programs(figure: "Figure", scores: Scores) -> None:
     """Draws a bar for each program and competitor, the fastest programs on top."""
     ratios = {name: scores.by_program(name) for name in scores.competitors}
     programs = sorted(
-        scores.programs, key=lambda one: -max(of_one[one] for of_one in ratios.values())
+        scores.programs, key=lambda name: -max(of_name[name] for of_name in ratios.values())
     )
     axes = figure.subplots()
     height = 0.8 / len(ratios)
@@ -77,7 +76,7 @@ def _ratio_axis(axes: "Axes") -> None:
 
 def _draw_curves(figure: "Figure", scores: Scores, budget: float) -> None:
     """Draws the geometric mean over programs, with a band between the seeds."""
-    plans = max((one.speed.plans for one in scores.results), default=1)
+    plans = max((result.plans for result in scores.results), default=1)
     by_seconds, by_plans = figure.subplots(1, 2, sharey=True)
     _draw_panel(by_seconds, scores, np.linspace(0, budget, _POINTS), best_at)
     _draw_panel(by_plans, scores, np.linspace(0, plans, min(_POINTS, plans + 1)), _best_of)
@@ -96,14 +95,14 @@ def _draw_panel(
 ) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    def mean(results: Sequence[TuneResult], place: float) -> float:
-        return geometric_mean([best(one.speed.curve, place) for one in results])
+    def mean(results: Sequence[RaceResult], place: float) -> float:
+        return geometric_mean([best(result.curve, place) for result in results])
 
     names = scores.competitors
     colour, dash = colours(names), dashes(names)
     for name in names:
         results = scores.of_competitor(name)
-        seeds = [[one for one in results if one.seed == seed] for seed in scores.seeds]
+        seeds = [[r for r in results if r.seed == seed] for seed in scores.seeds]
         lines = [[mean(of_seed, place) for place in places] for of_seed in seeds if of_seed]
         whole = [mean(results, place) for place in places]
         axes.step(places, whole, dash[name], where="post", color=colour[name], label=name)

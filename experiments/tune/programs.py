@@ -3,19 +3,44 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from experiments.speed.programs import Split, chosen_programs
+from experiments.outcomes.speed_programs import Split, chosen_programs, names_per_family
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
-    from experiments.speed.trials import Subject
+    from hlograph.corpus import Benchmark
     from hlograph.module import Module
+
+PER_FAMILY = 2
+"""Programs that are taken of each family of a split, if no names are given."""
+
+
+class NamedProgram(Protocol):
+    """A program to race on, such as a benchmark of the corpus."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def family(self) -> str:
+        """Its family."""
+        ...
+
+    def load(self) -> "Module":
+        """Returns the program.
+
+        Raises:
+            HloError: It cannot be read.
+        """
+        ...
 
 
 @dataclass(frozen=True)
 class FileProgram:
-    """A program of a file, of any kind that ``hlograph.Module.read`` reads."""
+    """A program of a file, in any format that ``hlograph.Module.read`` reads."""
 
     path: Path
     content: bytes = field(repr=False)
@@ -44,29 +69,38 @@ class FileProgram:
 
 def programs_of(
     names: Sequence[str], split: Split | None, per_family: int | None
-) -> "list[Subject]":
+) -> list[NamedProgram]:
     """Returns the programs that a command line names.
 
     Args:
         names: Names or globs of programs of the speed set, and paths of files. With none, the
             programs of the split are taken.
         split: Split of the speed set; None takes all splits, if there are names.
-        per_family: Number of programs of each family, if there are no names; None takes all.
+        per_family: Number of programs of each family. None takes all that the names match, and
+            ``PER_FAMILY`` without names.
 
     Raises:
         HloError: There is no such program, or neither a name nor a split was given.
     """
-    if not names:
-        if split is None:
-            raise HloError(
-                "expected programs: names or globs of the speed set, files, or a split such as "
-                "--split test"
-            )
-        return list(chosen_programs(split, ["*"], per_family))
-    found: dict[str, Subject] = {}
-    for name in names:
+    if not names and split is None:
+        raise HloError(
+            "expected programs: names or globs of the speed set, files, or a split such as "
+            "--split test"
+        )
+    files: dict[str, FileProgram] = {}
+    benchmarks: dict[str, Benchmark] = {}
+    order: dict[str, None] = {}
+    for name in names or ["*"]:
         if Path(name).is_file():
-            found[name] = FileProgram(Path(name), Path(name).read_bytes())
+            files[name] = FileProgram(Path(name), Path(name).read_bytes())
+            order[name] = None
         else:
-            found |= {one.name: one for one in chosen_programs(split, [name], None)}
-    return list(found.values())
+            matched = chosen_programs(split, [name], None)
+            benchmarks |= {benchmark.name: benchmark for benchmark in matched}
+            order |= dict.fromkeys(benchmark.name for benchmark in matched)
+    number = PER_FAMILY if per_family is None and not names else per_family
+    if number is not None:
+        taken = names_per_family(benchmarks.values(), number)
+        benchmarks = {name: benchmarks[name] for name in taken}
+    programs = {**benchmarks, **files}
+    return [programs[name] for name in order if name in programs]

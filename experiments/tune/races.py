@@ -1,85 +1,131 @@
 """The races of a run: each program, competitor and seed, and the winners once more."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import functools
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
 from experiments.outcomes.run_folder import file_stem
-from experiments.speed.results import SpeedResult
-from experiments.speed.trials import Rules, Subject, measured_again, plan_file, raced
-from experiments.tune.boards import Board
-from experiments.tune.results import TuneResult, folder_of
-from hlograph.measuring.trial import Outcome
+from experiments.tune.curves import Curve
+from experiments.tune.programs import NamedProgram
+from experiments.tune.results import RaceResult
+from hlograph.errors import HloError
+from hlograph.measuring.service import Measurer
+from hlograph.measuring.trial import FINAL, Job, Outcome, Trial
+from hlograph.optimization.measurements import Measurements
+from hlograph.optimization.methods import MakeMethod
+from hlograph.optimization.methods import methods as methods_by_name
 from hlograph.optimization.progress import best_text
-from hlograph.plans import Numerics, Plan
+from hlograph.optimization.race import Watch, unwatched
+from hlograph.optimization.report import Report
+from hlograph.optimization.searching import search
+from hlograph.optimization.store import key_of
+from hlograph.plans import Numerics
+from hlograph.programs import Program
+from hlograph.storage.machine import machine
+
+DEFAULT_COMPETITOR = "forms,flags,passes,greedy,joint"
+"""The methods that ``hlograph.optimize`` tries if none is named."""
 
 
 @dataclass(frozen=True)
-class Race:
-    """One race of a run."""
+class TuningRace:
+    """A search of one competitor for the fastest plan of one program, with a seed."""
 
-    subject: Subject
-    competitor: str
-    seed: int
-    budget: float
-    numerics: Numerics
+    program: NamedProgram
     run: Path
     """Folder of the run."""
-
-    @property
-    def rules(self) -> Rules:
-        """Its rules."""
-        return Rules(self.budget, self.numerics, self.competitor.split(","), self.seed)
+    budget: float
+    """Seconds."""
+    numerics: Numerics = "close"
+    """Class of results."""
+    competitor: str = DEFAULT_COMPETITOR
+    """Names of the methods, with commas between them."""
+    seed: int = 0
+    """Seed of the methods that take one."""
 
     @property
     def folder(self) -> Path:
-        """Folder of its result, which its competitor has with this seed on all programs."""
-        return folder_of(self.run, self.competitor, self.seed)
+        """Folder of the result, with those of the competitor and seed on other programs."""
+        return self.run / "races" / self._stem
+
+    @property
+    def measurements(self) -> Path:
+        """Folder of the measurements, with a file for each model of machine."""
+        return self.folder / "measurements" / file_stem(self.program.name)
 
     @property
     def board(self) -> Path:
-        """Folder of its curves for TensorBoard."""
-        boards = self.run / "tensorboard" / self.folder.relative_to(self.run / "races")
-        return boards / file_stem(self.subject.name)
+        """Folder of the curves for TensorBoard."""
+        return self.run / "tensorboard" / self._stem / file_stem(self.program.name)
 
     @property
-    def name(self) -> str:
-        """Its name in a line of progress."""
-        return f"{self.subject.name}, {self.competitor}, seed {self.seed}"
+    def _stem(self) -> Path:
+        return Path(file_stem(self.competitor), f"seed-{self.seed}")
 
-    def result(self) -> SpeedResult | None:
-        """Returns its result; None if it was not run.
+    def __str__(self) -> str:
+        return f"{self.program.name}, {self.competitor}, seed {self.seed}"
+
+    def job(self) -> Job:
+        """Returns the program and the conditions of its measurements.
+
+        Raises:
+            HloError: The program cannot be read.
+        """
+        return Job(Program.of(self.program.load()), None, self.numerics)
+
+    def methods(self) -> dict[str, MakeMethod]:
+        """Returns the methods, to which the seed is given if they have a parameter ``seed``.
+
+        Raises:
+            HloError: There is no such method.
+        """
+        makers = methods_by_name(self.competitor.split(","))
+        return {name: _seeded(make, self.seed) for name, make in makers.items()}
+
+    def result(self) -> RaceResult | None:
+        """Returns the result; None if the race was not run.
 
         Raises:
             DamagedFileError: The file of the result is none of this version.
         """
-        return SpeedResult.load(self.folder, self.subject.name)
+        result = RaceResult.load(self.folder, self.program.name)
+        return result and replace(result, competitor=self.competitor, seed=self.seed)
+
+    def failed(self, error: str) -> RaceResult:
+        """Returns the result that the program could not be measured."""
+        name, family = self.program.name, self.program.family
+        return RaceResult(self.competitor, self.seed, name, family, error=error)
 
 
 def races_of(
-    subjects: Sequence[Subject],
+    programs: Sequence[NamedProgram],
     competitors: Sequence[str],
     seeds: Sequence[int],
     budget: float,
     numerics: Numerics,
     run: Path,
-) -> list[Race]:
+) -> list[TuningRace]:
     """Returns the races of a run.
 
     The competitors take turns on each program, so that what changes on the machine within hours
     changes for all of them.
     """
     return [
-        Race(subject, competitor, seed, budget, numerics, run)
+        TuningRace(program, run, budget, numerics, competitor, seed)
         for seed in seeds
-        for subject in subjects
+        for program in programs
         for competitor in competitors
     ]
 
 
-def run_all(races: Sequence[Race]) -> None:
+def run_all(races: Sequence[TuningRace]) -> None:
     """Runs the races that have no result, then measures the winners a second time.
 
     Raises:
@@ -91,43 +137,111 @@ def run_all(races: Sequence[Race]) -> None:
     with tqdm(races, unit="race", desc="tune", disable=None) as bar:
         for race in bar:
             if race.result() is None:
-                _run(race, bar)
+                bar.set_postfix_str(str(race))
+                raced(race, functools.partial(_show, bar, race), race.board).save(race.folder)
     for race in tqdm(races, unit="race", desc="measure again", disable=None):
         result = race.result()
         if result is not None and not result.is_final:
-            again = measured_again(result, race.subject, race.rules, race.folder)
-            again.save(race.folder)
+            measured_again(race, result).save(race.folder)
 
 
-def check_methods(races: Sequence[Race]) -> None:
+def check_methods(races: Sequence[TuningRace]) -> None:
     """Raises an error for an unknown method at once, not after hours.
 
     Raises:
         HloError: A competitor has an unknown method.
     """
-    for rules in {race.competitor: race.rules for race in races}.values():
-        rules.makers()
+    for race in {race.competitor: race for race in races}.values():
+        race.methods()
 
 
-def _run(race: Race, bar: "tqdm[Race]") -> None:
-    bar.set_postfix_str(race.name)
-    with Board(race.board) as board:
-
-        def watch(outcomes: Sequence[Outcome], best: Outcome) -> None:
-            board(outcomes, best)
-            bar.set_postfix_str(f"{race.name}: {len(outcomes)} plans, {best_text(best)}")
-
-        raced(race.subject, race.rules, race.folder, watch).save(race.folder)
+def _show(
+    bar: "tqdm[TuningRace]", race: TuningRace, outcomes: Sequence[Outcome], best: Outcome
+) -> None:
+    bar.set_postfix_str(f"{race}: {len(outcomes)} plans, {best_text(best)}")
 
 
-def results_of(races: Sequence[Race]) -> list[TuneResult]:
-    """Returns the results of the races that were run, in order."""
-    return list(_results(races))
+def raced(
+    race: TuningRace,
+    watch: Watch = unwatched,
+    board: Path | None = None,
+    keep: Callable[[str, Path], Measurements] = Measurements,
+) -> RaceResult:
+    """Runs a race, and returns its result, not measured again yet.
+
+    A race that was cut off goes on with what is left of its budget: what it has measured on a
+    machine of this model is not measured again.
+
+    Args:
+        race: The race.
+        watch: Function that is told of each outcome.
+        board: Folder of the curves for TensorBoard; None writes none.
+        keep: Returns what keeps the outcomes, by the key of the job and their folder.
+
+    Raises:
+        KeyboardInterrupt: The race was ended by Ctrl-C.
+    """
+    makers = race.methods()
+    with closing(Curve(board)) as curve:
+
+        def note(outcomes: Sequence[Outcome], best: Outcome) -> None:
+            curve(outcomes, best)
+            watch(outcomes, best)
+
+        try:
+            job = race.job()
+            measurements = keep(key_of(job), race.measurements)
+            spent = max((outcome.when for outcome in measurements.read()), default=0.0)
+            report = search(job, makers, race.budget, measurements, watch=note, spent=spent)
+        except HloError as error:
+            return race.failed(str(error))
+    if report.interrupted:
+        raise KeyboardInterrupt
+    return replace(_result_of(race, report), curve=tuple(curve.points))
 
 
-def _results(races: Sequence[Race]) -> Iterator[TuneResult]:
-    for race in races:
-        result = race.result()
-        if result is not None:
-            plan = Plan.load(plan_file(race.folder, race.subject)) if result.method else None
-            yield TuneResult(race.competitor, race.seed, result, plan)
+def measured_again(race: TuningRace, result: RaceResult) -> RaceResult:
+    """Returns a result with the second measurement of its plan, in a fresh process."""
+    if result.error or not result.method or result.plan is None:
+        return result
+    with Measurer(race.job(), workers=1) as measurer:
+        (outcome,) = measurer.measure([Trial(result.plan, FINAL)])
+    measured = outcome.measured
+    if measured is None:
+        return replace(result, error=f"in the second measurement: {outcome.error}")
+    return replace(
+        result,
+        ratio=measured.ratio,
+        low=measured.low,
+        high=measured.high,
+        control=measured.control,
+        default_ms=1e3 * measured.default_seconds,
+    )
+
+
+def _seeded(make: Any, seed: int) -> MakeMethod:
+    try:
+        takes_seed = "seed" in inspect.signature(make).parameters
+    except (TypeError, ValueError):  # an object without a signature
+        takes_seed = False
+    return functools.partial(make, seed=seed) if takes_seed else make
+
+
+def _result_of(race: TuningRace, report: Report) -> RaceResult:
+    timed = [o.measured.default_seconds for o in report.outcomes if o.measured is not None]
+    return RaceResult(
+        race.competitor,
+        race.seed,
+        race.program.name,
+        race.program.family,
+        method=report.plan.method,
+        decisions=() if report.plan.is_empty else tuple(report.plan.summary()),
+        numerics=report.plan.numerics,
+        outputs=report.final.checks.verdict if report.final and report.final.checks else "",
+        default_ms=1e3 * min(timed, default=math.nan),
+        raced=report.ratio,
+        plans=len(report.outcomes),
+        seconds=report.seconds,
+        machine=machine(),
+        plan=report.plan,
+    )

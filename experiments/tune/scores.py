@@ -2,12 +2,11 @@
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from experiments.outcomes.metrics import geometric_mean
-from experiments.speed.results import CurvePoint
-from experiments.tune.results import TuneResult
+from experiments.tune.results import CurvePoint, RaceResult
 from hlograph.timing.bootstrap import bootstrap_interval
 
 TIMES = (10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0)
@@ -18,27 +17,32 @@ TIMES = (10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 class Scores:
     """Results of all competitors, on the programs that each of them has a result of."""
 
-    results: Sequence[TuneResult]
+    results: Sequence[RaceResult]
     """Results on these programs."""
-    not_compared: Sequence[str]
-    """Programs that not all competitors have a result of."""
+    not_compared: Mapping[str, str]
+    """Programs that not all competitors have a result of, and the reason why they could not be
+    measured; empty if there is another result to come."""
 
     @classmethod
-    def of(cls, results: Sequence[TuneResult]) -> "Scores":
+    def of(cls, results: Sequence[RaceResult]) -> "Scores":
         """Returns the scores of a run, which may be unfinished."""
         competitors = _names(results)
-        programs = dict.fromkeys(one.speed.program for one in results)
+        programs = dict.fromkeys(result.program for result in results)
         # A winner that was not measured a second time yet has no ratio.
-        failed = {r.speed.program for r in results if r.speed.error or not r.speed.is_final}
-        having = {(one.competitor, one.speed.program) for one in results}
+        failed = {r.program for r in results if r.error or not r.is_final}
+        having = {(r.competitor, r.program) for r in results}
         common = {
             program
             for program in programs
             if program not in failed and all((name, program) in having for name in competitors)
         }
         return cls(
-            [one for one in results if one.speed.program in common],
-            [program for program in programs if program not in common],
+            [result for result in results if result.program in common],
+            {
+                program: next((r.error for r in results if r.program == program and r.error), "")
+                for program in programs
+                if program not in common
+            },
         )
 
     @property
@@ -49,36 +53,36 @@ class Scores:
     @property
     def programs(self) -> list[str]:
         """Names of the programs."""
-        return list(dict.fromkeys(one.speed.program for one in self.results))
+        return list(dict.fromkeys(result.program for result in self.results))
 
     @property
     def seeds(self) -> list[int]:
         """The seeds."""
-        return sorted({one.seed for one in self.results})
+        return sorted({result.seed for result in self.results})
 
-    def of_competitor(self, competitor: str) -> list[TuneResult]:
+    def of_competitor(self, competitor: str) -> list[RaceResult]:
         """Returns the results of a competitor."""
-        return [one for one in self.results if one.competitor == competitor]
+        return [result for result in self.results if result.competitor == competitor]
 
-    def of_program(self, competitor: str, program: str) -> list[TuneResult]:
+    def of_program(self, competitor: str, program: str) -> list[RaceResult]:
         """Returns the results of a competitor on a program, one for each seed."""
-        return [one for one in self.of_competitor(competitor) if one.speed.program == program]
+        return [r for r in self.of_competitor(competitor) if r.program == program]
 
     def by_program(
-        self, competitor: str, value: Callable[[TuneResult], float] = lambda one: one.speed.ratio
+        self, competitor: str, value: Callable[[RaceResult], float] = lambda result: result.ratio
     ) -> dict[str, float]:
         """Returns a value of each program: its geometric mean over the seeds."""
-        found: dict[str, list[float]] = {program: [] for program in self.programs}
-        for one in self.of_competitor(competitor):
-            found[one.speed.program].append(value(one))
-        return {program: geometric_mean(values) for program, values in found.items()}
+        by_program: dict[str, list[float]] = {program: [] for program in self.programs}
+        for result in self.of_competitor(competitor):
+            by_program[result.program].append(value(result))
+        return {program: geometric_mean(values) for program, values in by_program.items()}
 
     def by_seed(self, competitor: str) -> dict[int, float]:
         """Returns the geometric mean over programs for each seed."""
-        found: dict[int, list[float]] = {}
-        for one in self.of_competitor(competitor):
-            found.setdefault(one.seed, []).append(one.speed.ratio)
-        return {seed: geometric_mean(values) for seed, values in sorted(found.items())}
+        by_seed: dict[int, list[float]] = {}
+        for result in self.of_competitor(competitor):
+            by_seed.setdefault(result.seed, []).append(result.ratio)
+        return {seed: geometric_mean(values) for seed, values in sorted(by_seed.items())}
 
     def beside(self, competitor: str, other: str) -> tuple[float, float, float]:
         """Returns how much faster the plans of one competitor are than those of another one.
@@ -92,7 +96,7 @@ class Scores:
 
     def by_when(self, competitor: str, seconds: float) -> float:
         """Returns the geometric mean of the best screening ratios after some seconds of a race."""
-        values = self.by_program(competitor, lambda one: best_at(one.speed.curve, seconds))
+        values = self.by_program(competitor, lambda result: best_at(result.curve, seconds))
         return geometric_mean(list(values.values()))
 
     def seconds_to(self, competitor: str, ratio: float) -> float:
@@ -100,10 +104,10 @@ class Scores:
 
         All programs are raced for as long as each other, so the seconds are those of each of them.
         """
-        curves = [one.speed.curve for one in self.of_competitor(competitor)]
+        curves = [result.curve for result in self.of_competitor(competitor)]
         moments = sorted({point.seconds for curve in curves for point in curve})
-        place = bisect_left(moments, ratio, key=lambda moment: self.by_when(competitor, moment))
-        return moments[place] if place < len(moments) else math.inf
+        number = bisect_left(moments, ratio, key=lambda moment: self.by_when(competitor, moment))
+        return moments[number] if number < len(moments) else math.inf
 
     def at_the_end(self, competitor: str) -> float:
         """Returns the geometric mean of the best screening ratios at the end of the races."""
@@ -115,5 +119,5 @@ def best_at(curve: Sequence[CurvePoint], seconds: float) -> float:
     return max((point.best for point in curve if point.seconds <= seconds), default=1.0)
 
 
-def _names(results: Sequence[TuneResult]) -> list[str]:
-    return list(dict.fromkeys(one.competitor for one in results))
+def _names(results: Sequence[RaceResult]) -> list[str]:
+    return list(dict.fromkeys(result.competitor for result in results))

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from experiments.outcomes.markdown import markdown_table
 from experiments.outcomes.run_folder import file_stem
-from experiments.speed.trials import Subject
+from experiments.tune.programs import NamedProgram
 from hlograph.errors import HloError
 from hlograph.plans import Numerics
 from hlograph.programs import Program
@@ -44,19 +44,19 @@ class SpaceSize:
         return cls(dict(Counter(knob.stage for knob in knobs)), digits)
 
 
-def measure_spaces(subjects: Iterable[Subject], numerics: Numerics, folder: Path) -> None:
+def measure_spaces(programs: Iterable[NamedProgram], numerics: Numerics, folder: Path) -> None:
     """Lists the knobs of programs whose sizes are not known yet, and writes their sizes.
 
     Args:
-        subjects: The programs.
+        programs: The programs.
         numerics: Class of results.
         folder: Folder of the run.
     """
-    by_name = {subject.name: subject for subject in subjects}
-    missing = [one for one in by_name.values() if not _file(folder, one.name).exists()]
-    for subject in tqdm(missing, unit="program", desc="list knobs", disable=None):
-        size = _measured(subject, numerics)
-        write_text_atomically(_file(folder, subject.name), json.dumps(asdict(size)) + "\n")
+    by_name = {program.name: program for program in programs}
+    missing = [program for name, program in by_name.items() if not _file(folder, name).exists()]
+    for program in tqdm(missing, unit="program", desc="list knobs", disable=None):
+        size = _measured(program, numerics)
+        write_text_atomically(_file(folder, program.name), json.dumps(asdict(size)) + "\n")
 
 
 def spaces_table(names: Iterable[str], folder: Path) -> str:
@@ -78,12 +78,12 @@ def spaces_table(names: Iterable[str], folder: Path) -> str:
 def _row(name: str, size: SpaceSize) -> tuple[str, ...]:
     if size.error:
         return (name, *("" for _ in _STAGES), size.error)
-    return (name, *(str(size.knobs.get(one, 0)) for one in _STAGES), f"10^{size.digits:.0f}")
+    return (name, *(str(size.knobs.get(stage, 0)) for stage in _STAGES), f"10^{size.digits:.0f}")
 
 
-def _measured(subject: Subject, numerics: Numerics) -> SpaceSize:
+def _measured(program: NamedProgram, numerics: Numerics) -> SpaceSize:
     try:
-        space = ProgramSpace(Program.of(subject.load()), numerics)
+        space = ProgramSpace(Program.of(program.load()), numerics)
         try:
             return SpaceSize.of(space.knobs(Point()))
         finally:

@@ -133,12 +133,6 @@ PROGRAMS: dict[str, Program] = {
         bare=False,
         split="validation",
     ),
-    "experiments.speed.teach": Program(reason=_NOT_OURS),
-    "experiments.speed": Program(
-        _flags("--budget 3 --per-family 1 --out OUT"),
-        part=_flags("--benchmarks pairwise-distance/* image-processing/warp/*"),
-        corpus_set="speed",
-    ),
     "experiments.train_cost_model": Program(_flags("--training.epochs 1 --out OUT")),
     "experiments.train_fusion": Program(
         (*_TRAIN, "--test-op-limit", "100"), part=_TRAIN_PART, split="train"
@@ -157,6 +151,7 @@ PROGRAMS: dict[str, Program] = {
         corpus_set="speed",
     ),
     "experiments.tune": Program(reason="tests/experiments/tune runs it on a tiny program"),
+    "experiments.tune.teach": Program(reason=_NOT_OURS),
     "hlograph": Program(reason="each subcommand has a line", bare=False),
     "hlograph apply": Program(_flags("--json"), bare=False),
     "hlograph calibrate": Program(reason="it takes minutes, and its own tests run it"),

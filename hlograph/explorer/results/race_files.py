@@ -1,4 +1,4 @@
-"""Files of races, which experiments.speed and experiments.tune have written."""
+"""Files of races, which experiments.tune has written."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from typing import Any
 from hlograph.errors import DamagedFileError
 
 SPEED_TABLE, TUNE_TABLE = "speed.csv", "tune.csv"
-"""Tables that experiments.speed and experiments.tune write."""
+"""Tables of runs: of earlier ones with a single competitor, which has no name there, and of
+experiments.tune."""
 
 
 @dataclass(frozen=True)
-class Race:
+class RecordedRace:
     """Result of a race.
 
     Attributes:
-        competitor: Its methods; empty in a run of experiments.speed.
+        competitor: Its methods; empty in old runs with one competitor.
         seed: Its seed.
         row: The result, by column of the table.
         curve: Seconds and the best screening ratio so far.
@@ -58,10 +59,10 @@ class Race:
 
 def plans_of(folder: Path) -> dict[str, str]:
     """Returns the programs of the winning plans of a run, by the plans' paths in its folder."""
-    return {one.plan: one.program for one in read_races(folder) if one.plan}
+    return {race.plan: race.program for race in read_races(folder) if race.plan}
 
 
-def read_races(folder: Path) -> list[Race]:
+def read_races(folder: Path) -> list[RecordedRace]:
     """Returns the results in the files of single programs, or in the table without these.
 
     Args:
@@ -80,7 +81,7 @@ def read_races(folder: Path) -> list[Race]:
     return found or table
 
 
-def _files(folder: Path) -> Iterator[Race]:
+def _files(folder: Path) -> Iterator[RecordedRace]:
     for path in sorted((folder / "programs").glob("*.json")):
         yield _race(path, folder)
     for path in sorted(folder.glob("races/*/seed-*/programs/*.json")):
@@ -88,19 +89,19 @@ def _files(folder: Path) -> Iterator[Race]:
         yield _race(path, folder, way.replace("--", "/"), seed.removeprefix("seed-"))
 
 
-def _table(folder: Path) -> Iterator[Race]:
+def _table(folder: Path) -> Iterator[RecordedRace]:
     for name in (SPEED_TABLE, TUNE_TABLE):
         if (folder / name).is_file():
             with (folder / name).open(newline="") as file:
                 for row in csv.DictReader(file):
-                    yield Race(row.get("competitor", ""), row.get("seed", ""), row)
+                    yield RecordedRace(row.get("competitor", ""), row.get("seed", ""), row)
 
 
-def _key(race: Race) -> tuple[str, str, str]:
+def _key(race: RecordedRace) -> tuple[str, str, str]:
     return race.program, race.competitor, race.seed
 
 
-def _race(path: Path, folder: Path, competitor: str = "", seed: str = "") -> Race:
+def _race(path: Path, folder: Path, competitor: str = "", seed: str = "") -> RecordedRace:
     try:
         content = json.loads(path.read_text())
         curve = [(point[0], point[2]) for point in content.pop("curve", ())]
@@ -110,7 +111,7 @@ def _race(path: Path, folder: Path, competitor: str = "", seed: str = "") -> Rac
         raise DamagedFileError(f"{path} is no result of a race: {error!r}") from error
     plan = path.parents[1] / "plans" / f"{path.stem}.plan.json"
     found = str(plan.relative_to(folder)) if needed["method"] and plan.is_file() else ""
-    return Race(competitor, seed, row, curve, found)
+    return RecordedRace(competitor, seed, row, curve, found)
 
 
 def number(text: Any) -> float:

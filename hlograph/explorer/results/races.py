@@ -1,4 +1,4 @@
-"""Pages of races: what experiments.speed and experiments.tune have written."""
+"""Pages of races: what experiments.tune has written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from hlograph.explorer.results.provenance import made_with
-from hlograph.explorer.results.race_files import Race, number, read_races
+from hlograph.explorer.results.race_files import RecordedRace, number, read_races
 from hlograph.explorer.results.study_groups import geometric_mean
 from hlograph.explorer.results.tables import (
     Bars,
@@ -28,7 +28,7 @@ _FASTER, _SLOWER = 1.1, 0.98
 
 
 def race_results(folder: Path) -> Results:
-    """Returns the page of a run of experiments.speed or experiments.tune.
+    """Returns the page of a run of experiments.tune.
 
     Args:
         folder: Folder of the run, or one with its table alone.
@@ -44,7 +44,7 @@ def race_results(folder: Path) -> Results:
     return Results(folder.name, sections, _findings(races), (), made_with(content), folder)
 
 
-def _findings(races: Sequence[Race]) -> list[str]:
+def _findings(races: Sequence[RecordedRace]) -> list[str]:
     """Returns what came of the races, one sentence each."""
     measured = [race for race in races if not race.error]
     if not measured:
@@ -70,7 +70,7 @@ def _findings(races: Sequence[Race]) -> list[str]:
     return lines
 
 
-def _sections(races: Sequence[Race]) -> Iterator[Section]:
+def _sections(races: Sequence[RecordedRace]) -> Iterator[Section]:
     measured = [race for race in races if not race.error]
     groups = _by_competitor(measured)
     if len(groups) > 1:
@@ -96,7 +96,7 @@ def _sections(races: Sequence[Race]) -> Iterator[Section]:
         yield Section("At any time", [part], note)
 
 
-def _table(races: Sequence[Race]) -> Table:
+def _table(races: Sequence[RecordedRace]) -> Table:
     tuned = any(race.competitor for race in races)
     columns = [
         Column("program", "program"),
@@ -136,7 +136,7 @@ def _table(races: Sequence[Race]) -> Table:
 
 
 def _lines(
-    races: Sequence[Race], groups: Mapping[str, Sequence[Race]]
+    races: Sequence[RecordedRace], groups: Mapping[str, Sequence[RecordedRace]]
 ) -> dict[str, list[tuple[float, float]]]:
     """Returns the geometric mean of what was found by when, of each competitor or each family."""
     longest = max((seconds for race in races for seconds, _ in race.curve), default=0.0)
@@ -144,7 +144,7 @@ def _lines(
         return {}
     at = np.linspace(0.0, longest, _POINTS).tolist()
     if len(groups) == 1:
-        families = {race.row.get("family", ""): list[Race]() for race in races}
+        families = {race.row.get("family", ""): list[RecordedRace]() for race in races}
         for race in races:
             families[race.row.get("family", "")].append(race)
         groups = {"all programs": races, **families}
@@ -154,12 +154,12 @@ def _lines(
     }
 
 
-def _best_at(race: Race, seconds: float) -> float:
+def _best_at(race: RecordedRace, seconds: float) -> float:
     return max((best for when, best in race.curve if when <= seconds), default=1.0)
 
 
-def _by_competitor(races: Sequence[Race]) -> dict[str, list[Race]]:
-    found: dict[str, list[Race]] = {}
+def _by_competitor(races: Sequence[RecordedRace]) -> dict[str, list[RecordedRace]]:
+    found: dict[str, list[RecordedRace]] = {}
     for race in races:
         found.setdefault(race.competitor, []).append(race)
     return found

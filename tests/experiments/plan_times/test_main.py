@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from experiments.outcomes.run_command import REFUSED, save_provenance
 from experiments.plan_times.__main__ import PlanTimesConfig, main
 from experiments.plan_times.collecting import collect
 from experiments.plan_times.packing import pack
@@ -16,7 +17,6 @@ from experiments.plan_times.recorder import MakeRecorder
 from experiments.plan_times.recording import append, file_of, read
 from experiments.plan_times.subjects import all_subjects, subjects
 from experiments.policies.shipped import checkpoint_location
-from experiments.speed.command import REFUSED, save_provenance
 from hlograph import corpus
 from hlograph.corpus import plan_times
 from hlograph.errors import HloError

@@ -3,14 +3,10 @@
 import math
 from dataclasses import replace
 
-from experiments.speed.results import CurvePoint
-from experiments.tune.results import TuneResult
+from experiments.tune.results import CurvePoint, RaceResult
 from hlograph.plans import Placement, Plan
-from tests.experiments.speed.known_results import FAST
 
 CURVE = (CurvePoint(5.0, 1, 1.0, 1.0), CurvePoint(15.0, 2, 2.0, 1.0), CurvePoint(25.0, 3, 2.5, 2.4))
-SPEED = replace(FAST, plans=3, curve=CURVE)
-KEPT = replace(SPEED, method="", decisions=(), ratio=1.0, low=1.0, high=1.0, curve=CURVE[:1])
 PLAN = Plan(
     steps=("call-inliner", "dot-merger(%a)", "dot-merger(%b)"),
     layouts={"argument:0": "{0,1}", "dot.1": "{0,1}", "dot.2": "{0,1}"},
@@ -23,15 +19,35 @@ PLAN = Plan(
     placed="1",
 )
 
+FAST = RaceResult(
+    competitor="joint",
+    seed=0,
+    program="n-body/forces/n512",
+    family="n-body",
+    method="flags: no library",
+    decisions=("flag xla_cpu_experimental_ynn_fusion_type = ",),
+    numerics="close",
+    outputs="close",
+    default_ms=3.2,
+    raced=2.1,
+    ratio=2.0,
+    low=1.9,
+    high=2.1,
+    plans=3,
+    seconds=20.0,
+    curve=CURVE,
+    plan=PLAN,
+)
+KEPT = RaceResult(
+    *("joint", 0, "ode/a/b", "ode"), numerics="close", default_ms=3.2, plans=3, curve=CURVE[:1]
+)
+
 
 def result(competitor, program, ratio, seed=0, **more):
     """Returns a result with a ratio; 1 keeps the default."""
-    found = {"ratio": ratio, "low": 0.95 * ratio, "high": 1.05 * ratio}
-    speed = (
-        replace(KEPT, program=program) if ratio == 1 else replace(SPEED, program=program, **found)
-    )
-    plan = None if ratio == 1 else PLAN
-    return TuneResult(competitor, seed, replace(speed, **more), plan)
+    who = {"competitor": competitor, "program": program, "seed": seed}
+    speed = {"ratio": ratio, "low": 0.95 * ratio, "high": 1.05 * ratio}
+    return replace(KEPT, **who, **more) if ratio == 1 else replace(FAST, **who, **(speed | more))
 
 
 RESULTS = [

@@ -2,18 +2,18 @@
 
 import csv
 
-import jax
-import jax.numpy as jnp
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from experiments.speed.command import INTERRUPTED, REFUSED
+from experiments.outcomes.run_command import INTERRUPTED, REFUSED
+from experiments.search.tuning.searchers import METHODS
 from experiments.tune.__main__ import main
 from experiments.tune.programs import programs_of
-from experiments.tune.races import races_of
-from experiments.tune.results import folder_of
-from hlograph import HloError, Module
+from experiments.tune.races import DEFAULT_COMPETITOR, TuningRace, races_of
+from hlograph import HloError
 from hlograph.optimization.measurements import Measurements
+from hlograph.optimization.methods import names
+from tests.experiments.tune.tiny_program import write_program
 from tests.hlograph.own_machine import own_lock, short_finals
 
 __all__ = ["own_lock", "short_finals"]
@@ -24,13 +24,15 @@ WIDE, SEEDED, INTERRUPTING = (f"{HERE}:{name}" for name in ("wide", "seeded", "i
 
 @pytest.fixture
 def program(tmp_path):
-    lowered = jax.jit(lambda x: jnp.tanh(x @ x)).lower(jnp.ones((8, 8)))
-    path = tmp_path / "step.hlo"
-    path.write_text(Module.read(lowered).to_text())
-    return str(path)
+    return write_program(tmp_path)
 
 
-def _plans(out, competitor, seed):
+def folder_of(out, competitor, seed):
+    """Returns the folder of a competitor's results."""
+    return TuningRace(None, out, 1.0, competitor=competitor, seed=seed).folder
+
+
+def _screened(out, competitor, seed):
     """Returns what the races of a competitor have screened."""
     (path,) = folder_of(out, competitor, seed).glob("measurements/*/*.jsonl")
     outcomes = Measurements(path.stem, path.parent).read()
@@ -45,20 +47,20 @@ def test_from_races_to_tables(program, tmp_path, capsys):
     rows = list(csv.DictReader((out / "tune.csv").read_text().splitlines()))
     assert [row["competitor"] for row in rows] == [SEEDED, WIDE]
     assert {row["family"] for row in rows} == {"file"}
-    assert "width 512" in _plans(out, WIDE, 0)
-    assert _plans(out, SEEDED, 0) == ["width 128"]
+    assert "width 512" in _screened(out, WIDE, 0)
+    assert _screened(out, SEEDED, 0) == ["width 128"]
     for name in ("tune.md", "made.json", "programs.svg", "anytime.svg"):
         assert (out / name).is_file()
     (events,) = (out / "tensorboard" / WIDE).rglob("events*")
     curves = EventAccumulator(str(events.parent)).Reload()
-    kinds = ("best", "screening", "confirmed")
-    names = {f"{kind}/{over}" for kind in kinds for over in ("plans", "milliseconds")}
-    assert set(curves.Tags()["scalars"]) == names
+    curve_names = ("best", "screening", "confirmed")
+    tags = {f"{name}/{over}" for name in curve_names for over in ("plans", "milliseconds")}
+    assert set(curves.Tags()["scalars"]) == tags
     # With another seed, what was done is not done again.
     before = {path: path.read_bytes() for path in out.rglob("seed-0/**/*.json*")}
     assert main([*flags, "--seeds", "0", "1"]) == 0
     assert {path: path.read_bytes() for path in before} == before
-    assert _plans(out, SEEDED, 1) == ["width 256"]
+    assert _screened(out, SEEDED, 1) == ["width 256"]
     page = (out / "tune.md").read_text()
     assert "2 seeds" in page
     (row,) = (
@@ -67,6 +69,25 @@ def test_from_races_to_tables(program, tmp_path, capsys):
     counts = [int(cell) for cell in row.strip("| ").split(" | ")[1:-1]]
     assert counts[-1] > 3  # flags
     assert len(list((out / "spaces").iterdir())) == 1
+
+
+@pytest.mark.slow
+def test_methods_of_optimize_race_by_default(tmp_path, capsys):
+    flags = ["pairwise-distance/broadcast/*", "--split", "test", "--budget", "4"]
+    assert main([*flags, "--out", str(tmp_path)]) == 0
+    assert "of 1 programs" in capsys.readouterr().out
+    (row,) = csv.DictReader((tmp_path / "tune.csv").read_text().splitlines())
+    assert (row["competitor"], row["family"]) == (DEFAULT_COMPETITOR, "pairwise-distance")
+    assert float(row["ratio"]) > 0
+    # It goes on where it was, and has nothing to do.
+    before = (tmp_path / "tune.csv").read_text()
+    assert main([*flags, "--out", str(tmp_path)]) == 0
+    assert (tmp_path / "tune.csv").read_text() == before
+
+
+def test_default_competitor_is_what_optimize_tries():
+    others = [name for name in names() if name not in METHODS]
+    assert DEFAULT_COMPETITOR.split(",") == others
 
 
 def test_ctrl_c_keeps_what_was_done(program, tmp_path, capsys):
@@ -95,18 +116,22 @@ def test_wrong_command_lines(words, message, tmp_path, capsys):
 
 def test_programs_by_name_file_and_split(program):
     named = programs_of(["n-body/forces/n512", program, "n-body/forces/*"], "test", 1)
-    assert [one.name for one in named[:2]] == ["n-body/forces/n512", program]
-    assert len({one.name for one in named}) == len(named)
+    assert [chosen.name for chosen in named] == ["n-body/forces/n512", program]
     assert named[1].load().name.startswith("jit")
-    split = [one.name for one in programs_of([], "test", 1)]
-    assert set(split) < {one.name for one in programs_of([], "test", None)}
+    every = programs_of(["n-body/*", "ode/*", program], None, None)
+    some = programs_of(["n-body/*", "ode/*", program], None, 2)
+    assert [chosen.family for chosen in some] == ["n-body"] * 2 + ["ode"] * 2 + ["file"]
+    assert {chosen.name for chosen in some} < {chosen.name for chosen in every}
+    split = [chosen.name for chosen in programs_of([], "test", 1)]
+    assert set(split) < {chosen.name for chosen in programs_of([], "test", None)}
+    assert len(split) == len({chosen.family for chosen in programs_of([], "test", None)})
     with pytest.raises(HloError, match="expected programs"):
         programs_of([], None, 1)
 
 
 def test_competitors_take_turns_on_each_program(program, tmp_path):
-    subjects = programs_of([program, "n-body/forces/n512"], None, None)
-    races = races_of(subjects, ["flags", "flags,greedy"], [0, 1], 60.0, "close", tmp_path)
+    programs = programs_of([program, "n-body/forces/n512"], None, None)
+    races = races_of(programs, ["flags", "flags,greedy"], [0, 1], 60.0, "close", tmp_path)
     assert [race.competitor for race in races[:4]] == ["flags", "flags,greedy"] * 2
-    assert len({(race.folder, race.subject.name) for race in races}) == len(races) == 8
-    assert list(races[1].rules.makers()) == ["flags", "greedy"]
+    assert len({(race.folder, race.program.name) for race in races}) == len(races) == 8
+    assert list(races[1].methods()) == ["flags", "greedy"]

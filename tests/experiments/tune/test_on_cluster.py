@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.speed.results import SpeedResult
 from experiments.tune.__main__ import main
-from experiments.tune.results import folder_of
+from experiments.tune.races import TuningRace
+from experiments.tune.results import RaceResult
 from hlograph.optimization.measurements import Measurements
 from tests.experiments.tune.competitors import GATE, WIDTHS
 from tests.experiments.tune.tiny_program import write_program
@@ -41,7 +41,9 @@ def cluster(contained, own_lock, gate):
 def _files(out, competitor):
     """Returns the files of measurements of a competitor's races, by program."""
     found = {}
-    for path in folder_of(out, competitor, 0).glob("measurements/*/*.jsonl"):
+    for path in TuningRace(None, out, 1.0, competitor=competitor).folder.glob(
+        "measurements/*/*.jsonl"
+    ):
         found.setdefault(path.parent.name, []).append(path)
     return found
 
@@ -107,7 +109,7 @@ def test_a_node_killed_in_the_middle_of_a_race(other, cluster, gate, tmp_path, c
     assert all(_screened(path) <= every for of_race in files for path in of_race)
     assert [len(of_race) for of_race in files] == [1, 2 if other else 1]
     for program in programs:
-        result = SpeedResult.load(folder_of(out, GATED, 0), program)
+        result = RaceResult.load(TuningRace(None, out, 1.0, competitor=GATED).folder, program)
         ended = [p for of_race in files for p in of_race if p.stem.endswith(result.machine.key)]
         assert len(ended) == 2
         assert all(_screened(path) == every for path in ended)

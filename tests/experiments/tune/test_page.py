@@ -1,12 +1,13 @@
 """Tests of the page and the pictures of a run, on known results."""
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
-from experiments.tune.page import page, summary
+from experiments.tune.page import decision_counts, decisions_of, page, summary
 from experiments.tune.pictures import write_pictures
-from experiments.tune.results import to_csv
 from experiments.tune.scores import Scores
-from tests.experiments.tune.known_results import RESULTS, result
+from hlograph.plans import Plan
+from tests.experiments.tune.known_results import FAST, KEPT, PLAN, RESULTS, result
 
 SCORES = Scores.of(RESULTS)
 
@@ -24,8 +25,8 @@ def test_table_of_competitors():
     text = page(SCORES, 60)
     _, joint, flags = _rows(text, "Competitors")
     assert joint[:3] == ["joint", "3", "1.297"]
-    assert joint[4:] == ["1.012 to 1.663", "2.00", "67%", "33%", "1"]
-    assert flags[2:] == ["1.000", "1.000 to 1.000", "1.000 to 1.000", "1.00", "0%", "0%", "0"]
+    assert joint[4:] == ["1.012 to 1.663", "2.00", "67%", "33%", "1", "0"]
+    assert flags[2:] == ["1.000", "1.000 to 1.000", "1.000 to 1.000", "1.00", "0%", "0%", "0", "3"]
     heads, joint, _ = _rows(text, "What was found by when")
     assert heads[1:] == ["10 s", "20 s", "30 s", "60 s"]
     assert joint[1:] == ["1.000", "1.587", "1.842", "1.842"]
@@ -50,17 +51,48 @@ def test_a_page_of_nothing():
     assert "left out: d." in lone
 
 
+def test_a_lone_competitor_has_outputs_and_plans():
+    text = page(Scores.of([FAST, KEPT, replace(KEPT, program="d", error="does not compile")]), 60)
+    heads, first, second = _rows(text, "Programs")
+    assert heads == ["program", "default ms", "joint", "outputs", "plan"]
+    assert first == [FAST.program, "3.2", "2.000 (1.900 to 2.100)", "close", "flags: no library"]
+    assert second[:3] == ["ode/a/b", "3.2", "default"]
+    assert "left out: d (does not compile)." in text
+
+
 def test_summary():
     first, second = summary(SCORES)
     assert first.startswith("joint: 1.297 times as fast in the geometric mean of 3 programs")
+    assert "2 above 1.1, 1 at 2 or more, at most 2.00 (a)" in first
+    assert first.endswith("0 keep jaxlib's default, 1 below 0.98, at least 0.949 (c)")
     assert second.startswith("flags,greedy: 1.000 times as fast")
+    assert "3 keep jaxlib's default" in second
 
 
-def test_csv():
-    lines = to_csv(RESULTS).splitlines()
-    assert len(lines) == 1 + len(RESULTS)
-    assert lines[0].startswith("competitor,seed,program,family")
-    assert lines[-1].startswith('"flags,greedy",1,c,')
+def test_decisions_of_a_plan():
+    assert decisions_of(Plan()) == set()
+    assert decisions_of(PLAN) == {
+        ("steps", "call-inliner"),
+        ("steps", "dot-merger"),
+        ("layout", "arguments"),
+        ("layout", "instructions"),
+        ("fusion", "fuse"),
+        ("kernel", "library none"),
+        ("kernel", "partitions"),
+        ("flags", "xla_cpu_prefer_vector_width"),
+        ("flags", "xla_cpu_optimize_for_size"),
+    }
+
+
+def test_plans_are_counted_once_for_each_decision():
+    counts = decision_counts([PLAN, Plan(flags={"xla_cpu_prefer_vector_width": 256})])
+    assert counts["steps"] == {"": 1, "call-inliner": 1, "dot-merger": 1}
+    assert counts["flags"] == {
+        "": 2,
+        "xla_cpu_prefer_vector_width": 2,
+        "xla_cpu_optimize_for_size": 1,
+    }
+    assert list(counts) == ["steps", "layout", "fusion", "kernel", "flags"]
 
 
 def test_pictures_are_svg_and_the_same_each_time(tmp_path):

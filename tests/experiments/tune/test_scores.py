@@ -17,7 +17,7 @@ def test_a_program_counts_with_the_mean_of_its_seeds():
     assert SCORES.programs == ["a", "b", "c"]
     assert SCORES.competitors == ["joint", "flags,greedy"]
     assert SCORES.seeds == [0, 1]
-    assert SCORES.not_compared == []
+    assert SCORES.not_compared == {}
     assert SCORES.by_program("joint") == pytest.approx({"a": 2.0, "b": 1.15, "c": math.sqrt(0.9)})
     assert SCORES.by_seed("joint") == pytest.approx(
         {0: (4 * 1.15) ** (1 / 3), 1: (1.15 * 0.9) ** (1 / 3)}
@@ -37,7 +37,7 @@ def test_programs_that_not_all_competitors_measured_are_left_out():
     not_final = [result("joint", "f", 2.0, low=1.0, high=1.0), result("flags,greedy", "f", 2.0)]
     scores = Scores.of([*RESULTS, *more, *not_final])
     assert scores.programs == ["a", "b", "c"]
-    assert scores.not_compared == ["d", "e", "f"]
+    assert scores.not_compared == {"d": "does not compile", "e": "", "f": ""}
     assert Scores.of([]).programs == []
 
 

@@ -18,7 +18,7 @@ from experiments.search.tuning.deciding import (
 )
 from experiments.search.tuning.episodes import Decided, PlayedPolicy, descended
 from experiments.search.tuning.searchers import register_all
-from experiments.speed.trials import Rules
+from experiments.tune.races import TuningRace
 from hlograph import HloError, Module, corpus
 from hlograph.errors import WorkerLostError
 from hlograph.isolation import Quarantine
@@ -66,13 +66,14 @@ def test_a_policy_proposes_its_greedy_plan_and_then_others(program, checkpoint):
 
 
 @pytest.mark.parametrize(("name", "kind"), [("policy", POLICY), ("policy-op-counts", OP_COUNTS)])
-def test_the_seed_of_a_method_is_that_of_its_policy(name, kind, program, monkeypatch):
+def test_the_seed_of_a_method_is_that_of_its_policy(name, kind, program, monkeypatch, tmp_path):
     register_all()
     played = []
     monkeypatch.setattr(deciding, "Decisions", lambda *about: played.append(about[-1]))
     monkeypatch.setattr(deciding, "DecidingMethod", lambda name, decisions: name)
     for seed in (0, 2):
-        (make,) = Rules(1.0, methods=[name], seed=seed).makers().values()
+        race = TuningRace(program, tmp_path, 1.0, competitor=name, seed=seed)
+        (make,) = race.methods().values()
         assert make(program, "close") == name
     assert played == [shipped.FOLDER / shipped.file_name(kind, seed) for seed in (0, 2)]
     assert played[0].exists()

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from experiments.outcomes import best_decisions
 from experiments.search.tuning.teaching import fewest
-from experiments.speed.results import SpeedResult
-from experiments.speed.teach import main
-from experiments.speed.trials import plan_file
+from experiments.tune.results import RaceResult
+from experiments.tune.teach import main
 from hlograph import corpus
 from hlograph.plans import Plan
 from hlograph.programs import Program
@@ -51,13 +50,9 @@ def run(tmp_path):
         subject = corpus.benchmark(name)
         process = DecisionProcess(Program.of(subject.load()))
         plan = process.plan(process.follow(decisions)) if decisions else Plan()
-        plan.save(plan_file(tmp_path, subject))
         method = "found" if decisions else ""
-        timed = (1.0,) * 6
-        result = SpeedResult(
-            name, subject.family, method, (), "close", "", *timed[:1], *timed[:5], plans, 1.0
-        )
-        result.save(tmp_path)
+        result = RaceResult("joint", 0, name, subject.family, method=method, plans=plans, plan=plan)
+        result.save(tmp_path / "races" / "joint" / "seed-0")
         return tmp_path
 
     return made

@@ -1,17 +1,14 @@
-"""Pages of races, from files that experiments.speed and experiments.tune write."""
+"""Pages of races, from files that experiments.tune writes."""
 
+import csv
 import json
-import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from experiments.outcomes.metrics import geometric_mean
-from experiments.speed.results import CurvePoint, SpeedResult, to_csv
-from experiments.speed.trials import plan_file
-from experiments.tune.results import TuneResult, folder_of
-from experiments.tune.results import to_csv as tune_csv
+from experiments.tune.results import CurvePoint, RaceResult, to_csv
 from hlograph.errors import DamagedFileError
 from hlograph.explorer.results.race_files import plans_of, read_races
 from hlograph.explorer.results.races import race_results
@@ -19,32 +16,28 @@ from hlograph.explorer.results.tables import Bars, Interval, Lines, Table
 from hlograph.plans import Plan
 from hlograph.storage.machine import machine
 
-KEPT = SpeedResult(
-    *("ode/small/n4", "ode", "", (), "exact", "", math.nan),
-    *(1.0, 1.0, 1.0, 1.0, 1.0, 3, 20.0),
+KEPT = RaceResult(
+    *("joint", 0, "ode/small/n4", "ode"),
+    plans=3,
     machine=machine(),
     curve=(CurvePoint(1.0, 1, 1.0, 1.0),),
 )
-FAST = SpeedResult(
-    *("n-body/forces/n512", "n-body", "flags: wide", ("flag a = 1",), "close", "close", 2.0),
-    *(2.1, 2.0, 1.9, 2.2, 1.01, 8, 30.0),
+FAST = RaceResult(
+    *("joint", 0, "n-body/forces/n512", "n-body", "flags: wide", ("flag a = 1",), "close", "close"),
+    *(2.0, 2.1, 2.0, 1.9, 2.2, 1.01, 8, 30.0),
     curve=(CurvePoint(1.0, 1, 1.5, 1.0), CurvePoint(20.0, 5, 2.1, 2.0)),
+    plan=Plan(flags={"xla_cpu_prefer_vector_width": 512}),
 )
 FAILED = replace(KEPT, program="ode/broken/n1", error="XLA does not compile it")
 
 
-class _Subject:
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-
-def _save(folder: Path, *results: SpeedResult) -> None:
+def _save(folder: Path, *results: RaceResult) -> None:
     for result in results:
         result.save(folder)
-        if result.method:
-            path = plan_file(folder, _Subject(result.program))  # pyright: ignore[reportArgumentType]
-            path.parent.mkdir(exist_ok=True)
-            Plan(flags={"xla_cpu_prefer_vector_width": 512}).save(path)
+
+
+def folder_of(run: Path, competitor: str) -> Path:
+    return run / "races" / competitor / "seed-0"
 
 
 def _table(page) -> Table:
@@ -53,7 +46,7 @@ def _table(page) -> Table:
     return table
 
 
-def test_run_of_speed(tmp_path):
+def test_run_of_one_competitor_of_before(tmp_path):
     _save(tmp_path, KEPT, FAST, FAILED)
     page = race_results(tmp_path)
     assert f"{geometric_mean([1.0, 2.0]):.3f} times as fast" in page.findings[0]
@@ -77,7 +70,9 @@ def test_table_alone_says_the_same(tmp_path):
     whole, table = tmp_path / "whole", tmp_path / "table"
     _save(whole, KEPT, FAST)
     table.mkdir()
-    (table / "speed.csv").write_text(to_csv([KEPT, FAST]))
+    rows = list(csv.reader(to_csv([KEPT, FAST]).splitlines()))
+    with (table / "speed.csv").open("w") as file:  # as it was, without competitor and seed
+        csv.writer(file).writerows(row[2:] for row in rows)
     first, second = (_table(race_results(folder)) for folder in (whole, table))
     names = [row[0] for row in second.rows]
     assert sorted(names) == sorted(row[0] for row in first.rows)
@@ -87,10 +82,9 @@ def test_table_alone_says_the_same(tmp_path):
 
 
 def test_run_of_tune_compares_on_common_programs(tmp_path):
-    _save(folder_of(tmp_path, "joint", 0), FAST, KEPT)
-    _save(folder_of(tmp_path, "flags,greedy", 0), replace(FAST, ratio=1.5, low=1.4, high=1.6))
-    results = [TuneResult("joint", 0, FAST, None), TuneResult("joint", 0, KEPT, None)]
-    (tmp_path / "tune.csv").write_text(tune_csv(results))
+    _save(folder_of(tmp_path, "joint"), FAST, KEPT)
+    _save(folder_of(tmp_path, "flags,greedy"), replace(FAST, ratio=1.5, low=1.4, high=1.6))
+    (tmp_path / "tune.csv").write_text(to_csv([FAST, KEPT]))
     assert [race.competitor for race in read_races(tmp_path)][:2] == ["joint", "joint"]
     page = race_results(tmp_path)
     (bars,) = page.sections[0].parts

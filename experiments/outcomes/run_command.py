@@ -1,4 +1,4 @@
-"""The common part of experiments.speed and experiments.tune: folder, provenance, exit status."""
+"""Conventions of programs that work in a folder: provenance, interruption, exit status."""
 
 import json
 import sys

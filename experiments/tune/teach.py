@@ -1,7 +1,7 @@
 """Records the decisions of the fastest plans that were measured, for policies to imitate.
 
-    python -m experiments.speed --split train --per-family 2 --budget 20 --out runs/train
-    python -m experiments.speed.teach runs/train
+    python -m experiments.tune --split train --budget 20 --out runs/train
+    python -m experiments.tune.teach runs/train
 
 The plans are those that searches found, and the fastest of the data set of plan times. Each is said
 again as decisions of hlograph/Tuning-v0. The fastest ones are kept, those that bring nothing are
@@ -35,7 +35,7 @@ class TeachConfig:
     """Settings."""
 
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
-    """Folders of `experiments.speed`, or of a competitor and seed in one of `experiments.tune`."""
+    """Folders of `experiments.tune`, or of a competitor and seed in one of these."""
     plan_times: bool = True
     """True to take plans of the data set of plan times, too."""
     least_plans: int = 10
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         Exit status.
     """
-    name = "experiments.speed.teach"
+    name = "experiments.tune.teach"
     return run_program(_teach, TeachConfig, name, __doc__, arguments)
 
 
@@ -68,25 +68,26 @@ def _teach(config: TeachConfig) -> int:
     from hlograph.errors import HloError
 
     file = config.file or best_decisions.FILE
-    known = best_decisions.read(file)
+    recorded = best_decisions.read(file)
     times = plan_times.load("train").by_program() if config.plan_times else {}
-    subjects = sorted(corpus.load("speed", "train"), key=lambda one: (one.op_count, one.name))
-    found = [  # small programs first: large ones take minutes each
-        (subject, recipes, measured)
-        for subject in subjects
-        if config.again or subject.name not in known
-        for recipes, measured in [_recipes(subject, config.runs, times.get(subject.name, ()))]
+    folders = [folder for run in config.runs for folder in _result_folders(run)]
+    benchmarks = sorted(corpus.load("speed", "train"), key=lambda b: (b.op_count, b.name))
+    lessons = [  # small programs first: large ones take minutes each
+        (benchmark, recipes, measured)
+        for benchmark in benchmarks
+        if config.again or benchmark.name not in recorded
+        for recipes, measured in [_recipes(benchmark, folders, times.get(benchmark.name, ()))]
         if recipes or measured >= config.least_plans
     ]
-    if not found:
+    if not lessons:
         where = ", ".join(map(str, config.runs)) or "the data set"
         raise HloError(f"expected plans of other programs of the train split in {where}")
-    recorded = 0
+    written = 0
     with (
-        tqdm(total=len(found), unit="program", desc="teach", disable=None) as bar,
+        tqdm(total=len(lessons), unit="program", desc="teach", disable=None) as bar,
         ThreadPoolExecutor(config.programs_at_once) as threads,
     ):
-        tasks = {threads.submit(_taught, *one): one[0].name for one in found}
+        tasks = {threads.submit(_taught, *lesson): lesson[0].name for lesson in lessons}
         try:
             for task in as_completed(tasks):
                 bar.update()
@@ -94,36 +95,39 @@ def _teach(config: TeachConfig) -> int:
                 if failure := task.exception():
                     tqdm.write(f"left out: {tasks[task]}: {failure}")
                 elif new := task.result():
-                    recorded += best_decisions.write([new], file)
+                    written += best_decisions.write([new], file)
         finally:
             threads.shutdown(cancel_futures=True)
-    print(f"recorded the decisions about {recorded} of {len(found)} programs in {file}")
+    print(f"recorded the decisions about {written} of {len(lessons)} programs in {file}")
     return 0
 
 
+def _result_folders(run: Path) -> list[Path]:
+    """Returns the folders of all competitors and seeds of a run, or the folder itself."""
+    return sorted(run.glob("races/*/seed-*")) or [run]
+
+
 def _recipes(
-    subject: "Benchmark", runs: Sequence[Path], times: "Sequence[PlanTime]"
+    benchmark: "Benchmark", folders: Sequence[Path], times: "Sequence[PlanTime]"
 ) -> "tuple[Mapping[str, Recipe], int]":
     """Returns the recipes of a program's fastest plans by method, and the number of all plans."""
-    from experiments.speed.results import SpeedResult
-    from experiments.speed.trials import plan_file
+    from experiments.tune.results import RaceResult
     from hlograph.measuring.trial import Job
     from hlograph.optimization.versions import recipe_of
-    from hlograph.plans import Plan
     from hlograph.programs import Program
     from hlograph.tuning.knobs import Point
     from hlograph.tuning.recipe import Recipe
     from hlograph.tuning.versions import steps_of
 
     recipes, measured = {}, len(times)
-    for run in runs:
-        result = SpeedResult.load(run, subject.name)
+    for folder in folders:
+        result = RaceResult.load(folder, benchmark.name)
         if result is None or result.error:
             continue
         measured += result.plans
-        if result.method:
-            plan = Plan.load(plan_file(run, subject))
-            recipes[plan.method] = recipe_of(Job(Program.of(subject.load())), plan)
+        if result.method and result.plan is not None:
+            job = Job(Program.of(benchmark.load()))
+            recipes[result.plan.method] = recipe_of(job, result.plan)
     if times:
         # The lower quartile, as of a hundred plans the one with the largest median had luck.
         fastest = max(times, key=lambda plan: quantiles(plan.ratios)[0])
@@ -133,7 +137,7 @@ def _recipes(
 
 
 def _taught(
-    subject: "Benchmark", recipes: "Mapping[str, Recipe]", number: int
+    benchmark: "Benchmark", recipes: "Mapping[str, Recipe]", number: int
 ) -> "BestDecisions | None":
     """Returns the decisions of the fastest plan; None if decisions say none of the plans.
 
@@ -148,7 +152,7 @@ def _taught(
     from hlograph.storage.machine import machine
     from hlograph.transforms.rules import rules
 
-    job = Job(Program.of(subject.load()))
+    job = Job(Program.of(benchmark.load()))
     names = rules.names_for_time(exact=False)
     ways = [way for recipe in recipes.values() for way in decisions_by(recipe, names)]
     decisions, measured = taught(job, ways) if ways else ((), None)
@@ -156,7 +160,7 @@ def _taught(
         return None
     here = machine()
     return BestDecisions(
-        subject.name,
+        benchmark.name,
         job.program.fingerprint,
         decisions,
         measured.ratio if measured else 1.0,

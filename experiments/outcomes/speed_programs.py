@@ -1,13 +1,13 @@
 """Programs of the speed set, chosen by split, name and family."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal
 
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
-    from hlograph.corpus import BenchmarkSet
+    from hlograph.corpus import Benchmark, BenchmarkSet
 
 Split = Literal["train", "validation", "test"]
 """Splits of the speed set."""
@@ -45,14 +45,14 @@ def matching(
         patterns: Names or globs, one of which a program must match.
         per_family: Number of programs of each family; None takes all.
     """
-    chosen = programs.filter(lambda b: any(fnmatchcase(b.name, one) for one in patterns))
+    chosen = programs.filter(lambda b: any(fnmatchcase(b.name, pattern) for pattern in patterns))
     if per_family is None:
         return chosen
     taken = set(names_per_family(chosen, per_family))
     return chosen.filter(lambda benchmark: benchmark.name in taken)
 
 
-def names_per_family(programs: "BenchmarkSet", number: int) -> list[str]:
+def names_per_family(programs: "Iterable[Benchmark]", number: int) -> list[str]:
     """Returns the names of some programs of each family: the least, the largest, the second least.
 
     Args:

@@ -1,1 +1,0 @@
-"""Measures how much faster ``hlograph.optimize`` makes the programs of the speed set."""

@@ -1,0 +1,58 @@
+"""The curve of a race: what it has found by when."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments.tune.results import CurvePoint
+from hlograph.measuring.trial import Outcome
+from hlograph.optimization.leading import leads
+
+
+class Curve:
+    """Takes note of the outcomes of a race, and shows them in TensorBoard.
+
+    TensorBoard's steps are whole numbers, so there are curves over the plans and over the
+    milliseconds of the race; seconds would put many plans at one step.
+
+    Args:
+        board: Folder of TensorBoard's event file, of which what a race that was cut off has
+            written there is removed; None writes none.
+    """
+
+    def __init__(self, board: Path | None = None) -> None:
+        self.points: list[CurvePoint] = []
+        self._writer = None
+        if board is not None:
+            from torch.utils.tensorboard.writer import SummaryWriter
+
+            shutil.rmtree(board, ignore_errors=True)
+            self._writer = SummaryWriter(str(board))
+
+    def __call__(self, outcomes: Sequence[Outcome], best: Outcome) -> None:
+        """Adds a point for the newest outcome."""
+        del best
+        newest = outcomes[-1]
+        screened, confirmed = self.points[-1][2:] if self.points else (1.0, 1.0)
+        if not newest.thorough:
+            screened = max(screened, newest.ratio)
+        elif leads(newest):
+            confirmed = max(confirmed, newest.ratio)
+        self.points.append(CurvePoint(newest.when, len(outcomes), screened, confirmed))
+        self._show(newest)
+
+    def close(self) -> None:
+        """Ends the event file."""
+        if self._writer is not None:
+            self._writer.close()
+
+    def _show(self, newest: Outcome) -> None:
+        if self._writer is None:
+            return
+        point = self.points[-1]
+        values = {"best": point.best, "confirmed": point.confirmed}
+        if not newest.thorough:
+            values["screening"] = newest.ratio
+        for name, value in values.items():
+            self._writer.add_scalar(f"{name}/plans", value, point.plans)
+            self._writer.add_scalar(f"{name}/milliseconds", value, round(1000 * point.seconds))
