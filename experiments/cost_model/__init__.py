@@ -1,1 +1,1 @@
-"""Learned cost model of compiled programs: its inputs, training and comparison."""
+"""Learned cost model of compiled programs: its data set, inputs, training and comparison."""

@@ -9,15 +9,22 @@ from numpy.typing import NDArray
 
 from experiments.cost_model.baselines import BASELINES, measured_kernels
 from experiments.cost_model.examples import Data, Kernels, ProgramExamples, schema
-from experiments.cost_model.metrics import Ranking, ranking, repeated
+from experiments.cost_model.metrics import TOP, Ranking, ranking, repeated
 from experiments.cost_model.predictor import Predictor, new_model
 from experiments.cost_model.settings import TrainingConfig
-from experiments.cost_model.tables import programs_table, table
 from experiments.cost_model.training import train
+from experiments.outcomes.markdown import markdown_table
+from hlograph.timing.bootstrap import bootstrap_interval
 from models.config import CostModelConfig
 from models.cost_model import CostModel
 from models.graph_view import GraphView
 from models.refined_graphs import RefinedGraphs
+
+_HEADS = (
+    *("model", "Kendall's tau", "95 % interval", "clear pairs in order"),
+    *(f"top-{number} slowdown" for number in TOP),
+    "plans to within 3 %",
+)
 
 
 class Comparison:
@@ -34,7 +41,8 @@ class Comparison:
         self._kernels = Kernels.of(data.kernels, states)
         self._rankings: dict[str, dict[str, Ranking]] = {
             name: {
-                one.name: ranking(predict(self._kernels, one), one.plans) for one in data.held_out
+                program.name: ranking(predict(self._kernels, program), program.plans)
+                for program in data.held_out
             }
             for name, predict in {**BASELINES, "measured kernels": measured_kernels}.items()
         }
@@ -51,23 +59,34 @@ class Comparison:
         model = new_model(len(data.columns), shape)
         train(model, kernels, data.flags, data.training, config, seed)
         self._rankings[f"cost model, seed {seed}"] = {
-            one.name: ranking(_predicted(model, kernels, data.flags, one), one.plans)
-            for one in data.held_out
+            program.name: ranking(_predicted(model, kernels, data.flags, program), program.plans)
+            for program in data.held_out
         }
         return Predictor(model, data.columns, shape)
 
     def table(self) -> str:
         """Returns the table of models as Markdown."""
-        return table({name: list(of.values()) for name, of in self._rankings.items()})
+        rows = (_row(name, list(of.values())) for name, of in self._rankings.items())
+        return markdown_table(_HEADS, rows)
 
     def programs_table(self) -> str:
         """Returns Kendall's tau of each program as Markdown."""
-        return programs_table(self._rankings)
+        rows = [
+            (name, *(f"{of_model[name].tau:.2f}" for of_model in self._rankings.values()))
+            for name in (program.name for program in self._data.held_out)
+        ]
+        return markdown_table(("program", *self._rankings), rows)
+
+    def page(self) -> str:
+        """Returns the page about the data set and all models as Markdown."""
+        title = "## Kendall's tau by program"
+        parts = ("# Cost model", self.about(), self.table(), title, self.programs_table())
+        return "\n\n".join(parts) + "\n"
 
     def about(self) -> str:
         """Returns a paragraph about the data set."""
         training, held_out = self._data.training, self._data.held_out
-        agreement = fmean(repeated(one.plans) for one in held_out)
+        agreement = fmean(repeated(program.plans) for program in held_out)
         return (
             f"Trained on {_number(training)} plans of {len(training)} programs; compared on "
             f"{_number(held_out)} plans of {len(held_out)} programs of other families. Numbers are "
@@ -86,4 +105,28 @@ def _predicted(
 
 
 def _number(programs: Sequence[ProgramExamples]) -> str:
-    return f"{sum(len(one.plans) for one in programs):,}"
+    return f"{sum(len(program.plans) for program in programs):,}"
+
+
+def _row(name: str, rankings: Sequence[Ranking]) -> tuple[str, ...]:
+    taus = [of_program.tau for of_program in rankings]
+    low, high = _interval(taus)
+    clear = float(np.nanmean([of_program.clear for of_program in rankings]))
+    slower = [
+        np.exp(fmean(np.log1p(of_program.slowdown[number]) for of_program in rankings)) - 1
+        for number in range(len(TOP))
+    ]
+    return (
+        name,
+        f"{fmean(taus):.3f}",
+        f"{low:.3f} to {high:.3f}",
+        f"{clear:.1%}",
+        *(f"{slowdown:.1%}" for slowdown in slower),
+        f"{fmean(of_program.needed for of_program in rankings):.1f}",
+    )
+
+
+def _interval(values: Sequence[float]) -> tuple[float, float]:
+    """Returns the bootstrap interval of a mean."""
+    low, high = bootstrap_interval([float(np.exp(value)) for value in values])
+    return float(np.log(low)), float(np.log(high))

@@ -1,6 +1,80 @@
-"""Settings of the training of the cost model; imports no torch, so that --help is fast."""
+"""Settings of the programs of the cost model; imports no torch, so that --help is fast."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from experiments.outcomes.speed_programs import Split
+from hlograph.corpus import plan_times
+from hlograph.corpus.shipped import CorpusSet
+from models.config import CostModelConfig
+
+LearningSplit = Literal["train", "small"]
+"""Splits that have no family of those that models are compared on."""
+
+
+@dataclass(frozen=True)
+class RecordConfig:
+    """Records the times of many plans of many programs, and of the kernels of each.
+
+    The plans of a program are those that random search and evolution over its knobs propose, or
+    with --policy those of a policy of experiments.train_tuning, on which predictions are most
+    wrong. Each is compiled, timed beside jaxlib's default and profiled; its outputs are not
+    compared. A run that was interrupted goes on with --out FOLDER, also with more plans.
+
+    With --pack FOLDER the recordings become a data set that hlograph.corpus.plan_times loads, and
+    with --extends it has those of an earlier data set, too. Programs of another set of the corpus,
+    whose kernels are others, are recorded with --set.
+    """
+
+    programs: tuple[str, ...] = ("*",)
+    """Names or globs of programs."""
+    set: CorpusSet = "speed"
+    """Set of the corpus. Of sets other than ``speed`` the split ``train`` is taken, without the
+    families that are in other splits of ``speed``; it becomes the split ``small``."""
+    split: Split | None = None
+    """Split of the speed set; None takes all."""
+    per_family: int | None = None
+    """Programs of each family; None takes all."""
+    plans: int = 100
+    """Recordings of each program."""
+    max_ms: float = 12.0
+    """Programs whose run takes longer than this by default are left out, in milliseconds."""
+    max_compile_seconds: float = 1.0
+    """Programs whose compilation takes longer than this are left out."""
+    seed: int = 0
+    """Seed of the searches."""
+    policy: str | None = None
+    """Policy whose episodes propose the plans: a checkpoint, or the name of one that comes with the
+    project. None takes searches."""
+    workers: int = 2
+    """Programs at a time; compilations run side by side, measurements alone."""
+    pack: Path | None = None
+    """Folder to write the recordings of all programs to at the end, as a data set."""
+    extends: Path | None = None
+    """With --pack: folder of an earlier data set of this machine, whose plans are kept."""
+    out: Path | None = None
+    """Folder of the recordings; None makes one under runs/."""
+
+
+@dataclass(frozen=True)
+class EffectsConfig:
+    """Shows what single values of knobs bring, by the data set.
+
+    The plans of the data set set several knobs each. So the logarithms of a program's ratios are
+    explained by a ridge regression, with one coefficient for each value of a flag, and one for
+    each stage and first word of the values of the other knobs, at whatever instructions. Written
+    is what each value brings over all programs that have it.
+    """
+
+    splits: tuple[plan_times.Split, ...] = ("train", "validation")
+    """Splits of the data set."""
+    least_plans: int = 20
+    """Programs with fewer plans are left out."""
+    least_uses: int = 3
+    """Values that fewer plans of a program have are left out there."""
+    ridge: float = 1.0
+    """Weight of the squared coefficients, in plans."""
 
 
 @dataclass(frozen=True)
@@ -21,3 +95,25 @@ class TrainingConfig:
     """Weight of the listwise loss."""
     kernels: float = 1.0
     """Weight of the loss of the kernels' times."""
+
+
+@dataclass(frozen=True)
+class TrainCostModelConfig:
+    """Trains the cost model, and compares it with others on families that it has not seen.
+
+    It learns from the train split of the data set of plan times, and is compared on validation and
+    test. Each seed's model is saved.
+    """
+
+    seeds: tuple[int, ...] = (0,)
+    """Seeds; each trains a model."""
+    data: Path | None = None
+    """Folder of the data set; None takes the one of the corpus."""
+    learn_from: tuple[LearningSplit, ...] = ("train",)
+    """Splits to learn from."""
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    """Settings of the training."""
+    model: CostModelConfig = field(default_factory=CostModelConfig)
+    """Shape of the model."""
+    out: Path | None = None
+    """Folder of the results; None makes one under runs/."""

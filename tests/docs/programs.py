@@ -101,6 +101,14 @@ PROGRAMS: dict[str, Program] = {
     "datasets/speed_datasheet.py": Program(reason=_NOT_OURS, parses=False),
     "datasets/speed_times.py": Program(reason=_NOT_OURS),
     "distribution/carried.py": Program(reason="tests/distribution runs it", bare=False),
+    "experiments.cost_model": Program(reason="each subcommand has a line", bare=False),
+    "experiments.cost_model effects": Program(_flags("--splits validation"), quick=True),
+    "experiments.cost_model record": Program(
+        _flags("--plans 2 --out OUT/times --pack OUT/packed"),
+        part=_flags("--programs pairwise-distance/broadcast/* loss/fenchel-young/grad"),
+        corpus_set="speed",
+    ),
+    "experiments.cost_model train": Program(_flags("--training.epochs 1 --out OUT")),
     "experiments.evaluate": Program(
         _flags("--samples 1 --checks 0 --workers in-process"),
         part=_flags("--op-limit 800 --count 1"),
@@ -116,12 +124,6 @@ PROGRAMS: dict[str, Program] = {
     ),
     "experiments.policies.ship": Program(reason=_NOT_OURS, bare=False),
     "experiments.report": Program(reason="tests/experiments/report runs it on known studies"),
-    "experiments.plan_times.effects": Program(_flags("--splits validation"), quick=True),
-    "experiments.plan_times": Program(
-        _flags("--plans 2 --out OUT/times --pack OUT/packed"),
-        part=_flags("--programs pairwise-distance/broadcast/* loss/fenchel-young/grad"),
-        corpus_set="speed",
-    ),
     "experiments.search": Program(
         _flags("--calls 5 --samples 0 --num-workers 2 --no-record --out OUT"),
         part=_flags("--op-limit 100"),
@@ -133,7 +135,6 @@ PROGRAMS: dict[str, Program] = {
         bare=False,
         split="validation",
     ),
-    "experiments.train_cost_model": Program(_flags("--training.epochs 1 --out OUT")),
     "experiments.train_fusion": Program(
         (*_TRAIN, "--test-op-limit", "100"), part=_TRAIN_PART, split="train"
     ),

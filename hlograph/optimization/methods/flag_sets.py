@@ -86,7 +86,7 @@ FLAG_SETS: tuple[FlagSet, ...] = (
     FlagSet("optimized for size", {"xla_cpu_optimize_for_size": True}),
     FlagSet("fast math", _FAST_MATH, numerics="fast"),
 )
-"""The flag sets. Those come first that bring most, by ``experiments.plan_times.effects``."""
+"""The flag sets. Those come first that bring most, as ``experiments.cost_model effects`` shows."""
 
 
 class FlagSets:

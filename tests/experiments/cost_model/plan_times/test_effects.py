@@ -7,7 +7,9 @@ import math
 
 import pytest
 
-from experiments.plan_times.effects import EffectsConfig, effects, main
+from experiments.cost_model.__main__ import main
+from experiments.cost_model.plan_times.effects import effects
+from experiments.cost_model.settings import EffectsConfig
 from hlograph.corpus.plan_times import PlanTime
 
 
@@ -44,7 +46,7 @@ def test_programs_with_few_plans_and_values_of_few_plans_are_left_out():
 
 
 def test_the_table_of_shipped_plans_begins_with_what_brings_most(capsys):
-    main(EffectsConfig(splits=("validation",)))
+    assert main(["effects", "--splits", "validation"]) == 0
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.split() == ["gain", "mean", "clear", "programs", "value"]
     gains = [float(row.split()[0]) for row in rows]

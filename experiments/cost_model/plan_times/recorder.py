@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from experiments.plan_times.recording import KernelTime, Recording
+from experiments.cost_model.plan_times.recording import KernelTime, Recording
 from hlograph.errors import HloError
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.measuring.compiled import FinalModule

@@ -7,8 +7,8 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from experiments.plan_times.datasheet import Facts, SplitCounts, datasheet
-from experiments.plan_times.recording import Recording, file_of, read
+from experiments.cost_model.plan_times.datasheet import Facts, SplitCounts, datasheet
+from experiments.cost_model.plan_times.recording import Recording, file_of, read
 from hlograph.corpus import plan_times
 from hlograph.corpus.plan_times import PlanTime, RunKernel, dump
 from hlograph.errors import HloError

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter, deque
-from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from experiments.plan_times.recorder import MakeRecorder, Record, Unchanged
-from experiments.plan_times.recording import Recording, append, file_of, read
-from experiments.search.tuning.deciding import DecidingSearcher, Decisions
+from experiments.cost_model.plan_times.recorder import MakeRecorder, Record, Unchanged
+from experiments.cost_model.plan_times.recording import Recording, append, file_of, read
 from hlograph.errors import HloError, WorkerLostError
 from hlograph.isolation import Limits, OneWorker
 from hlograph.plans import Plan
-from hlograph.storage.locations import Location
+from hlograph.programs import Program
 from hlograph.transforms.rules import rules
 from hlograph.tuning.knobs import Knob, Point
 from hlograph.tuning.questions import KnobsAt, PlanBy
@@ -25,7 +24,7 @@ from hlograph.tuning.searchers import Evolution, Random
 from hlograph.tuning.versions import STEPS
 
 _LIMITS = Limits(seconds=120.0, idle_seconds=3600.0, memory=16 << 30)
-_PRELOADED = ("experiments.plan_times.recorder",)
+_PRELOADED = ("experiments.cost_model.plan_times.recorder",)
 
 # Points that failed or made no new code, for each that was recorded, after which a program ends.
 _MOST_WASTED = 3
@@ -58,12 +57,12 @@ def collect(
     plans: int,
     seed: int,
     folder: Path,
-    policy: Location | None = None,
+    searcher: Callable[[Program], AbstractContextManager[Searcher]] | None = None,
 ) -> Counter[str]:
     """Records plans of one program until a number of them is in its file.
 
     They are the default, and those that random search and evolution propose in turns, or those of
-    a policy's episodes.
+    another searcher.
 
     Args:
         name: Name of the program.
@@ -71,7 +70,7 @@ def collect(
         plans: Number of recordings.
         seed: Seed of the searches.
         folder: Folder of the run.
-        policy: Checkpoint of a policy of ``train_tuning``.
+        searcher: Returns another searcher for the program; None takes these two.
 
     Returns:
         Numbers of points that were recorded, made no new code, or failed, by reason.
@@ -85,9 +84,8 @@ def collect(
         worker = stack.enter_context(closing(OneWorker(make, _LIMITS, _PRELOADED)))
         # Asked of every program: the worker refuses those that take too long.
         knobs = _asked(worker, KnobsAt(Point()))
-        if policy:
-            decisions = Decisions(make.program, "close", "policy", policy)
-            searchers = deque[Searcher]([stack.enter_context(closing(DecidingSearcher(decisions)))])
+        if searcher:
+            searchers = deque[Searcher]([stack.enter_context(searcher(make.program))])
         else:
             space = RecordedSpace(knobs, _steps(worker))
             # A run that goes on draws other points than it did before.

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import pytest
 
+from experiments.cost_model.__main__ import main, searcher_of_policy
+from experiments.cost_model.plan_times.collecting import collect
+from experiments.cost_model.plan_times.packing import pack
+from experiments.cost_model.plan_times.recorder import MakeRecorder
+from experiments.cost_model.plan_times.recording import append, file_of, read
+from experiments.cost_model.plan_times.subjects import all_subjects, subjects
+from experiments.cost_model.settings import RecordConfig
 from experiments.outcomes.run_command import REFUSED, save_provenance
-from experiments.plan_times.__main__ import PlanTimesConfig, main
-from experiments.plan_times.collecting import collect
-from experiments.plan_times.packing import pack
-from experiments.plan_times.recorder import MakeRecorder
-from experiments.plan_times.recording import append, file_of, read
-from experiments.plan_times.subjects import all_subjects, subjects
 from experiments.policies.shipped import checkpoint_location
 from hlograph import corpus
 from hlograph.corpus import plan_times
@@ -58,8 +60,8 @@ def test_each_plan_is_recorded_once(recorded):
 
 def test_plans_of_a_policy_are_recorded(tmp_path):
     program = Program.of(corpus.benchmark("selection/last-sorted/b16-n8192").load())
-    policy = checkpoint_location("tuning")
-    counts = collect(NAME, MakeRecorder(program), 2, 0, tmp_path, policy)
+    searcher = partial(searcher_of_policy, checkpoint_location("tuning"))
+    counts = collect(NAME, MakeRecorder(program), 2, 0, tmp_path, searcher)
     default, decided = read(file_of(tmp_path, NAME))
     assert counts["recorded"] == 2
     assert default.point == Point()
@@ -70,7 +72,7 @@ def test_recordings_become_a_data_set(recorded, tmp_path):
     folder, _, _ = recorded
     out = tmp_path / "packed"
     flags = ["--programs", NAME, "--plans", "0", "--max-ms", "inf", "--max-compile-seconds", "inf"]
-    assert main([*flags, "--out", str(folder), "--pack", str(out)]) == 0
+    assert main(["record", *flags, "--out", str(folder), "--pack", str(out)]) == 0
     found = plan_times.load(folder=out)
     assert len(found.plans) == 3
     page = (out / "README.md").read_text()
@@ -84,7 +86,7 @@ def test_recordings_become_a_data_set(recorded, tmp_path):
 def test_a_data_set_is_extended(recorded, tmp_path):
     folder, _, _ = recorded
     benchmarks = [corpus.benchmark(NAME)]
-    save_provenance(PlanTimesConfig(), folder)
+    save_provenance(RecordConfig(), folder)
     pack(folder, benchmarks, tmp_path / "one")
     # Another run, which had one of these plans and another one.
     other = tmp_path / "other"
@@ -92,7 +94,7 @@ def test_a_data_set_is_extended(recorded, tmp_path):
     text = first.module.replace(" tanh(", " sine(")
     for one in (first, replace(first, module=text, point=Point.of({"flags x": "y"}))):
         append(file_of(other, NAME), one)
-    save_provenance(PlanTimesConfig(), other)
+    save_provenance(RecordConfig(), other)
     facts = pack(other, benchmarks, tmp_path / "both", tmp_path / "one")
     before, both = (
         plan_times.load(folder=tmp_path / "one"),
@@ -152,5 +154,5 @@ def test_a_program_of_several_devices_is_left_out(tmp_path):
 
 
 def test_an_unknown_program_is_refused(tmp_path, capsys):
-    assert main(["--programs", "no/program", "--out", str(tmp_path / "out")]) == REFUSED
+    assert main(["record", "--programs", "no/program", "--out", str(tmp_path / "out")]) == REFUSED
     assert "no program" in capsys.readouterr().err

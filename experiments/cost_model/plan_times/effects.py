@@ -1,23 +1,14 @@
-"""Shows what single values of knobs bring, by the data set of plan times.
-
-    python -m experiments.plan_times.effects --splits train validation
-
-The plans of the data set set several knobs each. So the logarithms of a program's ratios are
-explained by a ridge regression, with one coefficient for each value of a flag, and one for each
-kind of value of the other knobs, at whatever places. Written is what each value brings over all
-programs that have it.
-"""
+"""Effects of single values of knobs, by the data set of plan times."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import tyro
 
+from experiments.cost_model.settings import EffectsConfig
 from hlograph.corpus import plan_times
-from hlograph.corpus.plan_times import PlanTime, Split
+from hlograph.corpus.plan_times import PlanTime
 from hlograph.tuning.knobs import stage_of
 from hlograph.tuning.searchers.gains import kind_of
 
@@ -25,20 +16,6 @@ _LEAST_LOG_RATIO = -0.7
 """Plans that are slower than half as fast count as this: how slow they are decides nothing."""
 
 _CLEAR = 0.1
-
-
-@dataclass(frozen=True)
-class EffectsConfig:
-    """Settings of the table."""
-
-    splits: tuple[Split, ...] = ("train", "validation")
-    """Splits of the data set."""
-    least_plans: int = 20
-    """Programs with fewer plans are left out."""
-    least_uses: int = 3
-    """Values that fewer plans of a program have are left out there."""
-    ridge: float = 1.0
-    """Weight of the squared coefficients, in plans."""
 
 
 class Effect(NamedTuple):
@@ -62,12 +39,12 @@ class Effect(NamedTuple):
 
 def effects(by_program: Mapping[str, Sequence[PlanTime]], config: EffectsConfig) -> list[Effect]:
     """Returns what values bring, the largest gain first."""
-    found: dict[str, list[float]] = defaultdict(list)
+    of_value: dict[str, list[float]] = defaultdict(list)
     for plans in by_program.values():
         if len(plans) >= config.least_plans:
             for value, coefficient in _coefficients(plans, config).items():
-                found[value].append(coefficient)
-    rows = [_effect(value, np.array(all_of)) for value, all_of in found.items()]
+                of_value[value].append(coefficient)
+    rows = [_effect(value, np.array(coefficients)) for value, coefficients in of_value.items()]
     return sorted(rows, key=lambda row: (-row.gain, row.value))
 
 
@@ -81,14 +58,14 @@ def _coefficients(plans: Sequence[PlanTime], config: EffectsConfig) -> dict[str,
     """Returns the log ratio that each value adds in one program."""
     words = [_words(plan) for plan in plans]
     columns = sorted(set().union(*words))
-    rows = np.array([[1.0, *(word in one for word in columns)] for one in words])
+    rows = np.array([[1.0, *(word in of_plan for word in columns)] for of_plan in words])
     logs = np.log([max(plan.ratio, np.exp(_LEAST_LOG_RATIO)) for plan in plans])
     square = rows.T @ rows + config.ridge * np.eye(len(columns) + 1)
     solution = np.linalg.solve(square, rows.T @ logs)[1:]
     uses = rows.sum(axis=0)[1:]
     return {
-        word: float(one)
-        for word, one, used in zip(columns, solution, uses, strict=True)
+        word: float(coefficient)
+        for word, coefficient, used in zip(columns, solution, uses, strict=True)
         if used >= config.least_uses
     }
 
@@ -103,12 +80,8 @@ def _words(plan: PlanTime) -> set[str]:
     return flags | others
 
 
-def main(config: EffectsConfig) -> None:
+def print_effects(config: EffectsConfig) -> None:
     """Prints the table."""
     print("gain   mean   clear  programs  value")
     for row in effects(plan_times.load(*config.splits).by_program(), config):
         print(f"{row.gain:.3f} {row.mean:+.3f} {row.clear:6.2f} {row.programs:9}  {row.value}")
-
-
-if __name__ == "__main__":
-    main(tyro.cli(EffectsConfig, description=__doc__))

@@ -1,0 +1,140 @@
+"""A learned cost model: records the times that it learns from, trains it, and compares it.
+
+    python -m experiments.cost_model record --split train --plans 100 --out runs/plan-times
+    python -m experiments.cost_model train --seeds 0 1 2
+    python -m experiments.cost_model effects --splits train validation
+
+A recording that was interrupted goes on with --out FOLDER.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager, closing
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from experiments.cost_model.settings import EffectsConfig, RecordConfig, TrainCostModelConfig
+from experiments.outcomes.run_command import run_in_folder, save_provenance
+from hlograph.storage.atomic_write import write_text_atomically
+
+if TYPE_CHECKING:
+    from hlograph.corpus import Benchmark
+    from hlograph.programs import Program
+    from hlograph.storage.locations import Location
+    from hlograph.tuning.searcher import Searcher
+
+_COMMANDS = (
+    Annotated[RecordConfig, tyro.conf.subcommand("record")]
+    | Annotated[TrainCostModelConfig, tyro.conf.subcommand("train")]
+    | Annotated[EffectsConfig, tyro.conf.subcommand("effects")]
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Does what a command line asks for, and prints what came of it.
+
+    Returns:
+        Exit status.
+    """
+    config: RecordConfig | TrainCostModelConfig | EffectsConfig = tyro.cli(
+        _COMMANDS,  # pyright: ignore[reportArgumentType]
+        args=arguments,
+        prog="python -m experiments.cost_model",
+        description=__doc__,
+    )
+    match config:
+        case RecordConfig():
+            return run_in_folder("plan-times", config.out, partial(_record, config))
+        case TrainCostModelConfig():
+            return run_in_folder("cost-model", config.out, partial(_train, config))
+        case EffectsConfig():
+            from experiments.cost_model.plan_times.effects import print_effects
+
+            print_effects(config)
+            return 0
+
+
+def _record(config: RecordConfig, folder: Path) -> list[str]:
+    from tqdm import tqdm
+
+    from experiments.cost_model.plan_times.collecting import collect
+    from experiments.cost_model.plan_times.recorder import MakeRecorder
+    from experiments.cost_model.plan_times.subjects import subjects
+    from experiments.policies.shipped import checkpoint_location
+    from hlograph.errors import HloError
+    from hlograph.programs import Program
+
+    chosen = subjects(config.set, config.split, config.programs, config.per_family)
+    policy = checkpoint_location(config.policy) if config.policy else None
+    searcher = partial(searcher_of_policy, policy) if policy else None
+    save_provenance(config, folder)
+    counts = Counter[str]()
+
+    def record(benchmark: "Benchmark") -> Counter[str]:
+        try:
+            program = Program.of(benchmark.load())
+            recorder = MakeRecorder(program, config.max_ms / 1e3, config.max_compile_seconds)
+            return collect(benchmark.name, recorder, config.plans, config.seed, folder, searcher)
+        except HloError as error:
+            return Counter({f"{benchmark.name}: {error}": 1})
+
+    pool = ThreadPoolExecutor(config.workers)
+    try:
+        running = {pool.submit(record, benchmark): benchmark.name for benchmark in chosen}
+        with tqdm(as_completed(running), total=len(running), unit="program", disable=None) as bar:
+            for done in bar:
+                counts.update(done.result())
+                bar.set_postfix_str(f"{running[done]}: {counts['recorded']} recorded")
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+    findings = [f"{number} points: {fate}" for fate, number in counts.most_common()]
+    return findings + ([_packed(folder, config.pack, config.extends)] if config.pack else [])
+
+
+def searcher_of_policy(
+    policy: "Location", program: "Program"
+) -> "AbstractContextManager[Searcher]":
+    """Returns the searcher that proposes the plans of a policy's episodes.
+
+    Args:
+        policy: Checkpoint of a policy of ``experiments.train_tuning``.
+        program: The program.
+    """
+    from experiments.search.tuning.deciding import DecidingSearcher, Decisions
+
+    return closing(DecidingSearcher(Decisions(program, "close", "policy", policy)))
+
+
+def _packed(folder: Path, out: Path, extends: Path | None) -> str:
+    """Writes the data set, and returns a sentence about it."""
+    from experiments.cost_model.plan_times.packing import pack
+    from experiments.cost_model.plan_times.subjects import all_subjects
+
+    facts = pack(folder, all_subjects(), out, extends)
+    plans = sum(split.plans for split in facts.splits.values())
+    return f"{plans:,} plans and {facts.kernels:,} distinct kernels are in {out}"
+
+
+def _train(config: TrainCostModelConfig, folder: Path) -> list[str]:
+    from experiments.cost_model.comparison import Comparison
+    from experiments.cost_model.examples import load_data
+
+    data = load_data(config.data, config.learn_from)
+    comparison = Comparison(data, config.model)
+    save_provenance(config, folder)
+    for seed in config.seeds:
+        predictor = comparison.trained(config.training, seed)
+        predictor.save(folder / f"cost-model-seed{seed}.pt")
+        write_text_atomically(folder / "cost-model.md", comparison.page())
+    return [comparison.table()]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
