@@ -61,17 +61,24 @@ class TuneConfig:
 def races(config: TuneConfig, folder: Path) -> "list[TuningRace]":
     """Returns the races of a run.
 
+    The competitors take turns on each program, so that what changes on the machine within hours
+    changes for all of them.
+
     Raises:
         HloError: No program is selected, or the corpus is not there.
     """
     from experiments.search.tuning.searchers import register_all
     from experiments.tune.programs import programs_of
-    from experiments.tune.races import DEFAULT_COMPETITOR, races_of
+    from experiments.tune.races import DEFAULT_COMPETITOR, TuningRace
 
     register_all()
     programs = programs_of(config.programs, config.split, config.per_family)
-    competitors = config.methods or (DEFAULT_COMPETITOR,)
-    return races_of(programs, competitors, config.seeds, config.budget, config.numerics, folder)
+    return [
+        TuningRace(program, folder, config.budget, config.numerics, competitor, seed)
+        for seed in config.seeds
+        for program in programs
+        for competitor in config.methods or (DEFAULT_COMPETITOR,)
+    ]
 
 
 def save(config: TuneConfig, run: "Sequence[TuningRace]", folder: Path) -> list[str]:

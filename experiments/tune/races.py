@@ -104,27 +104,6 @@ class TuningRace:
         return RaceResult(self.competitor, self.seed, name, family, error=error)
 
 
-def races_of(
-    programs: Sequence[NamedProgram],
-    competitors: Sequence[str],
-    seeds: Sequence[int],
-    budget: float,
-    numerics: Numerics,
-    run: Path,
-) -> list[TuningRace]:
-    """Returns the races of a run.
-
-    The competitors take turns on each program, so that what changes on the machine within hours
-    changes for all of them.
-    """
-    return [
-        TuningRace(program, run, budget, numerics, competitor, seed)
-        for seed in seeds
-        for program in programs
-        for competitor in competitors
-    ]
-
-
 def run_all(races: Sequence[TuningRace]) -> None:
     """Runs the races that have no result, then measures the winners a second time.
 

@@ -108,12 +108,13 @@ def datasheet(facts: Facts, commands: Sequence[str]) -> str:
         commands: Commands that recorded it, from old to new.
     """
     rows = [
-        f"| {name} | {one.programs} | {one.families} | {one.plans:,} | {one.kernel_times:,} |"
-        for name, one in facts.splits.items()
+        f"| {name} | {split.programs} | {split.families} | {split.plans:,} | "
+        f"{split.kernel_times:,} |"
+        for name, split in facts.splits.items()
     ]
     return _TEXT.format(
-        plans=sum(one.plans for one in facts.splits.values()),
-        programs=sum(one.programs for one in facts.splits.values()),
+        plans=sum(split.plans for split in facts.splits.values()),
+        programs=sum(split.programs for split in facts.splits.values()),
         splits="\n".join(rows),
         kernels=facts.kernels,
         bytes=facts.bytes / 1e6,

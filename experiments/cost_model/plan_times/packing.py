@@ -50,11 +50,11 @@ def pack(
     families: dict[str, set[str]] = {split: set() for split in rows}
     for benchmark in benchmarks:
         recordings = read(file_of(folder, benchmark.name))
-        found = [_packed(benchmark.name, one, kernels) for one in recordings]
-        found += _new(before.get(benchmark.name, ()), earlier.kernels, found, kernels)
+        plans = [_packed(benchmark.name, recording, kernels) for recording in recordings]
+        plans += _new(before.get(benchmark.name, ()), earlier.kernels, plans, kernels)
         split = benchmark.split if benchmark.set == "speed" else "small"
-        rows[split] += found
-        families[split] |= {benchmark.family} if found else set()
+        rows[split] += plans
+        families[split] |= {benchmark.family} if plans else set()
     if not any(rows.values()):
         raise HloError(f"expected recordings in {folder}, found none")
     out.mkdir(parents=True, exist_ok=True)
@@ -98,13 +98,13 @@ def _commands(made: Mapping[str, Any]) -> list[str]:
 
 def _code(plan: PlanTime, kernels: Sequence[str]) -> tuple[object, ...]:
     """Returns what distinguishes the code of a program's plans: their kernels and flags."""
-    return tuple(sorted(plan.flags.items())), tuple(kernels[one.number] for one in plan.kernels)
+    return tuple(sorted(plan.flags.items())), tuple(kernels[k.number] for k in plan.kernels)
 
 
 def _new(
     plans: Sequence[PlanTime],
     kernels: Sequence[str],
-    found: Sequence[PlanTime],
+    recorded: Sequence[PlanTime],
     numbers: dict[str, int],
 ) -> list[PlanTime]:
     """Returns the plans of another data set whose code is new, with kernels as numbered here.
@@ -112,19 +112,19 @@ def _new(
     Args:
         plans: Plans of one program.
         kernels: Kernels of their data set.
-        found: Plans of the program in this one.
+        recorded: Plans of the program in this one.
         numbers: Numbers of the kernels of this one; new ones are added.
     """
     texts = list(numbers)
-    known = {_code(plan, texts) for plan in found}
-    return [_renumbered(p, kernels, numbers) for p in plans if _code(p, kernels) not in known]
+    codes = {_code(plan, texts) for plan in recorded}
+    return [_renumbered(p, kernels, numbers) for p in plans if _code(p, kernels) not in codes]
 
 
 def _renumbered(plan: PlanTime, kernels: Sequence[str], numbers: dict[str, int]) -> PlanTime:
     """Returns a plan of another data set with the numbers of kernels in this one."""
-    own = (numbers.setdefault(kernels[one.number], len(numbers)) for one in plan.kernels)
+    own = (numbers.setdefault(kernels[k.number], len(numbers)) for k in plan.kernels)
     pairs = zip(own, plan.kernels, strict=True)
-    return replace(plan, kernels=tuple(one._replace(number=number) for number, one in pairs))
+    return replace(plan, kernels=tuple(kernel._replace(number=n) for n, kernel in pairs))
 
 
 def _counts(plans: Sequence[PlanTime], families: int) -> SplitCounts:
@@ -145,7 +145,7 @@ def _packed(program: str, recording: Recording, kernels: dict[str, int]) -> Plan
         program,
         recording.point.values,
         recording.flags,
-        ratios=tuple(_short(one / other) for one, other in recording.turns),
+        ratios=tuple(_short(default / plan) for default, plan in recording.turns),
         seconds=_short(seconds),
         default_seconds=_short(default),
         compile_seconds=_short(recording.compile_seconds),
@@ -160,8 +160,8 @@ def _run_kernels(recording: Recording, kernels: dict[str, int]) -> Iterator[RunK
     timed = {kernel.name: kernel for kernel in recording.kernels}
     for kernel in kernel_modules(OptimizedModule.from_text(recording.module)):
         number = kernels.setdefault(kernel.text, len(kernels))
-        if found := timed.get(kernel.name):
-            yield RunKernel(number, _short(found.calls), _short(found.seconds))
+        if time := timed.get(kernel.name):
+            yield RunKernel(number, _short(time.calls), _short(time.seconds))
         else:
             yield RunKernel(number, kernel.calls, None)
 

@@ -75,7 +75,7 @@ class Recording:
             fields["point"] = Point.of(fields["point"])
             fields["module"] = zlib.decompress(base64.b85decode(fields["module"])).decode()
             fields["turns"] = tuple((default, plan) for default, plan in fields["turns"])
-            fields["kernels"] = tuple(KernelTime(*one) for one in fields["kernels"])
+            fields["kernels"] = tuple(KernelTime(*kernel) for kernel in fields["kernels"])
             return cls(**fields)
         except (KeyError, TypeError, zlib.error) as error:
             raise ValueError(f"expected a recording, got {line[:80]!r}") from error

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def subjects(
-    set: CorpusSet, split: Split | None, patterns: Sequence[str], per_family: int | None
+    corpus_set: CorpusSet, split: Split | None, patterns: Sequence[str], per_family: int | None
 ) -> "list[Benchmark]":
     """Returns programs of the corpus, those of each family far apart and small ones first.
 
     Args:
-        set: Set of the corpus. Of a set other than ``speed`` these are training programs of
+        corpus_set: Set of the corpus. Of a set other than ``speed`` these are training programs of
             families that no held-out program of ``speed`` is of; they become the data set's split
             ``small``.
         split: Split of the set; None takes all.
@@ -29,11 +29,11 @@ def subjects(
     Raises:
         HloError: There is none.
     """
-    programs = corpus.load("speed") if set == "speed" else _outside_speed()
-    of_set = programs.filter(lambda b: b.set == set and split in (None, b.split))
+    programs = corpus.load("speed") if corpus_set == "speed" else _outside_speed()
+    of_set = programs.filter(lambda b: b.set == corpus_set and split in (None, b.split))
     chosen = matching(of_set, patterns, per_family)
     if not chosen:
-        raise HloError(f"no program of the set {set} matches {' '.join(patterns)}")
+        raise HloError(f"no program of the set {corpus_set} matches {' '.join(patterns)}")
     before = Counter[str]()
     turns: list[tuple[int, Benchmark]] = []
     for benchmark in sorted(chosen, key=lambda b: (b.op_count, b.name)):

@@ -7,9 +7,9 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from experiments.outcomes.run_command import INTERRUPTED, REFUSED
 from experiments.search.tuning.searchers import METHODS
-from experiments.tune.__main__ import main
+from experiments.tune.__main__ import TuneConfig, main, races
 from experiments.tune.programs import programs_of
-from experiments.tune.races import DEFAULT_COMPETITOR, TuningRace, races_of
+from experiments.tune.races import DEFAULT_COMPETITOR, TuningRace
 from hlograph import HloError
 from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.methods import names
@@ -130,8 +130,12 @@ def test_programs_by_name_file_and_split(program):
 
 
 def test_competitors_take_turns_on_each_program(program, tmp_path):
-    programs = programs_of([program, "n-body/forces/n512"], None, None)
-    races = races_of(programs, ["flags", "flags,greedy"], [0, 1], 60.0, "close", tmp_path)
-    assert [race.competitor for race in races[:4]] == ["flags", "flags,greedy"] * 2
-    assert len({(race.folder, race.program.name) for race in races}) == len(races) == 8
-    assert list(races[1].methods()) == ["flags", "greedy"]
+    programs = (program, "n-body/forces/n512")
+    config = TuneConfig(programs, methods=("flags", "flags,greedy"), seeds=(0, 1))
+    of_run = races(config, tmp_path)
+    assert [race.competitor for race in of_run[:4]] == ["flags", "flags,greedy"] * 2
+    assert len({(race.folder, race.program.name) for race in of_run}) == len(of_run) == 8
+    assert list(of_run[1].methods()) == ["flags", "greedy"]
+    assert [race.competitor for race in races(TuneConfig(programs), tmp_path)] == [
+        DEFAULT_COMPETITOR
+    ] * 2
