@@ -1,5 +1,6 @@
 """Tests of results: their files, the table of all, and the choice of programs."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -22,6 +23,15 @@ def test_result_round_trip(tmp_path):
     measured_here.save(tmp_path)
     assert RaceResult.load(tmp_path, FAST.program) == measured_here
     assert to_csv([measured_here]).splitlines()[1].endswith(f',"{machine()}",one')
+
+
+def test_result_of_an_earlier_version_names_no_competitor(tmp_path):
+    FAST.save(tmp_path)
+    file = result_file(tmp_path, FAST.program)
+    content = json.loads(file.read_text())
+    assert (content.pop("competitor"), content.pop("seed")) == ("joint", 0)
+    file.write_text(json.dumps(content))
+    assert RaceResult.load(tmp_path, FAST.program) == replace(FAST, competitor="")
 
 
 @pytest.mark.parametrize("file", [result_file, plan_file])
