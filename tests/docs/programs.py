@@ -104,8 +104,11 @@ PROGRAMS: dict[str, Program] = {
     "experiments.cost_model": Program(reason="each subcommand has a line", bare=False),
     "experiments.cost_model effects": Program(_flags("--splits validation"), quick=True),
     "experiments.cost_model record": Program(
-        _flags("--plans 2 --out OUT/times --pack OUT/packed"),
-        part=_flags("--programs pairwise-distance/broadcast/* loss/fenchel-young/grad"),
+        _flags("--plans 2 --max-compile-seconds 60 --out OUT/times --pack OUT/packed"),
+        # Of the splits test and train of the speed set, and of the set diverse.
+        part=_flags(
+            "--programs pairwise-distance/broadcast/* transpose/sum/n64 loss/fenchel-young/grad"
+        ),
         corpus_set="speed",
     ),
     "experiments.cost_model train": Program(_flags("--training.epochs 1 --out OUT")),
