@@ -9,17 +9,19 @@ from pathlib import Path
 
 import pytest
 
-import envs.rewards.cost
+import envs
+import experiments.policies.config
 import models
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_both_names_are_of_one_module():
-    assert importlib.import_module("hlograph.envs.rewards.cost") is envs.rewards.cost
+    name = "experiments.policies.config"
+    assert importlib.import_module(f"hlograph.{name}") is experiments.policies.config
     assert importlib.import_module("hlograph.envs") is envs
     assert importlib.import_module("hlograph.models") is models
-    assert sys.modules["hlograph.envs.rewards"] is envs.rewards
+    assert sys.modules["hlograph.experiments.policies"] is experiments.policies
     assert envs.__name__ == envs.__spec__.name == "envs"
 
 
