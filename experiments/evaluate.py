@@ -134,7 +134,7 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
 
     Raises:
         HloError: There is no such checkpoint, it is damaged, or a benchmark cannot be read.
-        ValueError: It was made with other passes, or no benchmark is left.
+        ValueError: None of its actions exists any more, or no benchmark is left.
         OSError: It cannot be read.
     """
     # These import torch and the engine: seconds that --help does not have.

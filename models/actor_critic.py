@@ -5,9 +5,12 @@ a large negative number before the softmax, so probabilities and gradients are t
 the policy that never had these actions.
 """
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor, nn
 
+from models.action_axes import ActionAxis
 from models.config import HeadsConfig
 from models.encoder import Encoder, StateStore
 
@@ -42,6 +45,14 @@ class ActorCritic(nn.Module):
         self.encoder: Encoder = encoder
         seen = encoder.width if seen_width is None else seen_width
         self._policy_inputs = width = seen + context_width
+        self.action_axes: Mapping[str, ActionAxis] = {
+            "policy_head.2.weight": ActionAxis(),
+            "policy_head.2.bias": ActionAxis(),
+            "policy_head.0.weight": ActionAxis(axis=1, first=seen),
+            "value_head.0.weight": ActionAxis(axis=1, first=seen),
+        }
+        """Axes along which parameters have an entry for each action that the policy knows by name,
+        if the context begins with the mask."""
         # Gains as in Andrychowicz et al. 2021 (arXiv:2006.05990, section 3.2): a policy
         # that starts near uniform, whatever the encoder says.
         self.policy_head = _head(width, config.width, num_actions, final_gain=0.01)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from models.action_axes import ActionAxis
 from models.actor_critic import ActorCritic, masked_log_probs
 from models.candidate_counts import CandidateCountsEncoder
 from models.candidate_encoder import CandidateEncoder
 from models.config import CandidateConfig, HeadsConfig
+
+RULE_AXES = {"encoder.rule.weight": ActionAxis()}
+"""Axes along which parameters have an entry for each rule, or kind of decision."""
 
 
 class PointerActorCritic(ActorCritic):
@@ -34,6 +38,7 @@ class PointerActorCritic(ActorCritic):
     ) -> None:
         seen = encoder.state_width
         super().__init__(encoder, context_width, 1, heads, seen_width=seen)
+        self.action_axes = RULE_AXES
         self._seen, self._slots = seen, encoder.slots
         self.query = nn.Linear(seen + context_width, config.score_width)
         self.key = nn.Linear(encoder.candidate_width, config.score_width, bias=False)

@@ -64,7 +64,7 @@ class Experiment(Protocol):
         Raises:
             HloError: A library is not installed, a checkpoint does not exist or is damaged, or a
                 benchmark cannot be read.
-            ValueError: A setting does not fit the others, such as a checkpoint of other passes.
+            ValueError: A setting does not fit the others, such as a checkpoint of another kind.
             OSError: A file cannot be read or written.
         """
         ...

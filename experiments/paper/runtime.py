@@ -39,7 +39,7 @@ def run(config: RuntimeConfig, folder: Path, make_worker: "MakeWorker | None" = 
 
     Raises:
         HloError: A checkpoint is damaged, or no benchmark is small enough.
-        ValueError: A checkpoint was made with other passes.
+        ValueError: A checkpoint has no action that exists now.
         OSError: A file cannot be read or written.
     """
     from experiments.outcomes.benchmarks import held_out_benchmarks

@@ -72,7 +72,7 @@ def competitors_of(
 
     Raises:
         HloError: There is no such checkpoint, or it is damaged.
-        ValueError: It was made with other passes, or cannot guide a method.
+        ValueError: None of its actions exists any more, or it cannot guide a method.
         OSError: It cannot be read.
     """
     found = [Competitor(method, method) for method in methods]

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import hlograph
 from experiments.policies.config import CandidateTrainConfig
 from hlograph.decisions.rewrites import ROLES
 from models.candidate_encoder import CandidateEncoder
@@ -38,15 +37,3 @@ def pointer_policy(
         roles=len(roles),
     )
     return PointerActorCritic(encoder, context_width, config.heads, config.candidates)
-
-
-def num_rules(names: Sequence[str] = ()) -> int:
-    """Returns the number of rules that candidates may have.
-
-    Rules for time are the last ones, so a policy that does not use them keeps its shape.
-
-    Args:
-        names: Names of rules, beside those that are not for time.
-    """
-    used = [rule for rule in hlograph.rules if not rule.for_time or rule.name in names]
-    return 1 + max(rule.index for rule in used)

@@ -23,12 +23,13 @@ from hlograph.errors import DamagedFileError
 from hlograph.isolation import Quarantine
 from hlograph.storage.checked_file import read_checked, write_checked
 from hlograph.storage.locations import Location
+from hlograph.transforms.rules import rules
+from models.action_axes import ActionAxis, ChosenActions
 from models.actor_critic import ActorCritic
+from models.pointer import RULE_AXES
 from models.ppo import PPO
 
-_KIND, _VERSION = "checkpoint", 3
-_STORED = {"kind": "learner", "choices": "passes"}
-"""Names in the file of fields that have another name here."""
+_KIND, _VERSION, _FORMER_VERSION = "checkpoint", 4, 3
 # Errors of torch.load on another file, and of a file with other content.
 _NOT_A_CHECKPOINT = (
     pickle.UnpicklingError,
@@ -59,8 +60,9 @@ class Checkpoint:
     kind: PolicyName
     config: dict[str, Any]
     """The run's settings, as JSON."""
-    choices: tuple[str, ...]
-    """Names of the passes in the order of the actions, or of the rules."""
+    actions: tuple[str, ...]
+    """Names of the passes, rules or kinds of decisions that the policy knows, in the order of its
+    parameters. In another version there may be others."""
     policy: dict[str, Any]
     optimizer: dict[str, Any]
     """Empty in a checkpoint of a policy alone."""
@@ -94,7 +96,7 @@ class Checkpoint:
         return cls(
             kind=kind.name,
             config=to_json(kind.config),
-            choices=kind.choices,
+            actions=kind.action_names,
             policy=copy.deepcopy(ppo.policy.state_dict()),
             optimizer=copy.deepcopy(ppo.optimizer.state_dict()),
             iteration=iteration,
@@ -108,54 +110,110 @@ class Checkpoint:
     def settings(self) -> TrainConfig:
         """Returns the settings of the training, without those that no longer exist.
 
-        Choices that have been added since are not among them.
+        They name the actions; see ``continued``.
 
         Raises:
-            ValueError: A setting has a value of another type than now.
+            ValueError: A setting has a value of another type than now, or none of the policy's
+                actions exists any more.
         """
         cls = config_class(self.kind)
         known = cls.__dataclass_fields__
-        config = from_json(cls, {k: v for k, v in self.config.items() if k in known})
-        return config.with_choices(self.choices)
+        return self.continued(from_json(cls, {k: v for k, v in self.config.items() if k in known}))
 
-    def restore(self, kind: PolicyKind, ppo: PPO) -> None:
+    def continued(self, config: TrainConfig) -> TrainConfig:
+        """Returns settings that name the actions with which the policy goes on.
+
+        These are the ones that the settings ask for, or else all that the policy knows. Those that
+        no longer exist are left out, and those that are newer than the policy are not among them.
+
+        Args:
+            config: Settings of a training.
+
+        Raises:
+            ValueError: None of the actions exists any more.
+        """
+        kind = KINDS[self.kind]
+        gone = set(self.actions).difference(kind.existing_actions())
+        names = [name for name in config.actions or self.actions if name not in gone]
+        if not names:
+            raise ValueError(f"none of the policy's {kind.action_noun} exists any more")
+        return config.with_actions(names)
+
+    def fitted(self, kind: PolicyKind, policy: ActorCritic) -> "Checkpoint":
+        """Returns the checkpoint with the actions of a kind alone, in its order.
+
+        Args:
+            kind: Kind of the policy.
+            policy: A policy of this kind; it is not changed.
+
+        Raises:
+            ValueError: There are others among these actions, or the networks have another shape.
+        """
+        unknown = [name for name in kind.action_names if name not in self.actions]
+        if unknown:
+            raise ValueError(
+                f"expected {kind.action_noun} that the policy knows, got {', '.join(unknown)}; it "
+                f"knows {', '.join(self.actions)}"
+            )
+        return self._with_actions(kind.action_names, policy.action_axes)
+
+    def _with_actions(self, names: tuple[str, ...], axes: Mapping[str, ActionAxis]) -> "Checkpoint":
+        if names == self.actions:
+            return self
+        chosen = ChosenActions(axes, self.actions, names)
+        try:
+            policy, optimizer, best = chosen.parameters(self.policy), self.optimizer, self.best
+            if optimizer:
+                # The networks have no state but parameters.
+                optimizer = chosen.moments(optimizer, list(self.policy))
+            if best is not None:
+                best = replace(best, policy=chosen.parameters(best.policy))
+        except IndexError as error:
+            raise self._other_shape(error) from error
+        return replace(self, actions=names, policy=policy, optimizer=optimizer, best=best)
+
+    def restore(self, kind: PolicyKind, ppo: PPO) -> "Checkpoint":
         """Puts the state into a policy and its optimizer.
 
         Args:
             kind: Kind of the policy.
             ppo: Holds both.
 
-        Raises:
-            ValueError: The networks have another shape, or the passes or rules are not the same.
-        """
-        self.load_into(kind, ppo.policy, self.policy)
-        if self.optimizer:
-            ppo.optimizer.load_state_dict(self.optimizer)
+        Returns:
+            The checkpoint with the actions of the kind alone.
 
-    def load_into(self, kind: PolicyKind, policy: ActorCritic, parameters: dict[str, Any]) -> None:
-        """Puts parameters of this checkpoint into a policy.
+        Raises:
+            ValueError: See ``fitted``.
+        """
+        fitted = self.fitted(kind, ppo.policy)
+        fitted._load(fitted.policy, ppo.policy)
+        if fitted.optimizer:
+            ppo.optimizer.load_state_dict(fitted.optimizer)
+        return fitted
+
+    def load_into(self, kind: PolicyKind, policy: ActorCritic) -> None:
+        """Puts the parameters of the kept policy into a policy.
 
         Args:
             kind: Kind of the policy.
             policy: The policy.
-            parameters: ``self.policy`` or ``self.kept()``.
 
         Raises:
-            ValueError: The networks have another shape, or the passes or rules are not the same.
+            ValueError: See ``fitted``.
         """
-        if self.choices != kind.choices:
-            changed = sorted(set(self.choices) ^ set(kind.choices)) or ["their order"]
-            raise ValueError(
-                f"the checkpoint was made with other {kind.choice_noun}; different: "
-                f"{', '.join(changed)}"
-            )
+        self._load(self.fitted(kind, policy).kept(), policy)
+
+    def _load(self, parameters: Mapping[str, Any], policy: ActorCritic) -> None:
         try:
             policy.load_state_dict(parameters)
         except RuntimeError as error:
-            raise ValueError(
-                f"the checkpoint's {self.kind} policy has another shape than the settings "
-                f"ask for: {error}"
-            ) from error
+            raise self._other_shape(error) from error
+
+    def _other_shape(self, error: Exception) -> ValueError:
+        return ValueError(
+            f"the checkpoint's {self.kind} policy has another shape than the settings "
+            f"ask for: {error}"
+        )
 
     def kept(self) -> dict[str, Any]:
         """Returns the parameters of the best policy, or of the current one if none was chosen."""
@@ -175,7 +233,7 @@ class Checkpoint:
         buffer = io.BytesIO()
         content = vars(self) | {"config": json.dumps(self.config)}
         content["best"] = None if self.best is None else vars(self.best)
-        torch.save({_STORED.get(name, name): value for name, value in content.items()}, buffer)
+        torch.save(content, buffer)
         write_checked(path, _KIND, _VERSION, buffer.getvalue())
 
     @classmethod
@@ -183,31 +241,52 @@ class Checkpoint:
         """Reads a checkpoint from a path or URL; nothing in the file is executed.
 
         Raises:
-            DamagedFileError: The file is cut off or altered, or no checkpoint of this version.
+            DamagedFileError: The file is cut off or altered, or no checkpoint of this version or
+                the one before.
             OSError: It cannot be read.
         """
-        data = read_checked(path, _KIND, _VERSION)
+        data = read_checked(path, _KIND, _VERSION, _FORMER_VERSION)
         try:
             content = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
-            for name, stored in _STORED.items():
-                content[name] = content.pop(stored)
-            best = None if content["best"] is None else Best(**content["best"])
-            return cls(**content | {"config": json.loads(content["config"]), "best": best})
+            content["config"] = json.loads(content["config"])
+            content["best"] = None if content["best"] is None else Best(**content["best"])
+            return cls._of_version_3(content) if "learner" in content else cls(**content)
         except _NOT_A_CHECKPOINT as error:
             raise DamagedFileError(f"{path} holds something else than a checkpoint: {error}") from (
                 error
             )
+
+    @classmethod
+    def _of_version_3(cls, content: dict[str, Any]) -> "Checkpoint":
+        """Returns the checkpoint that a file of version 3 holds.
+
+        Raises:
+            ValueError: It was made with rules of other numbers.
+        """
+        kind, names = content.pop("learner"), content.pop("passes")
+        if kind not in ("rewrites", "fusion"):
+            return cls(**content, kind=kind, actions=names)
+        # There was a row for each rule of the registry, up to the last that the policy might use.
+        rows = len(content["policy"]["encoder.rule.weight"])
+        used = [rule for rule in rules if not rule.for_time or rule.name in names]
+        if rows != 1 + used[-1].index:
+            raise ValueError(
+                f"expected {1 + used[-1].index} rows of rules, got {rows}: it was made with other "
+                "rules, and version 3 does not name them. Use the hlograph that wrote it"
+            )
+        stored = cls(**content, kind=kind, actions=rules.names[:rows])
+        return stored._with_actions(names, RULE_AXES)
 
 
 def policy_of(checkpoint: Checkpoint) -> tuple[PolicyKind, ActorCritic]:
     """Returns the kept policy of a checkpoint, with the settings of its training, on the CPU.
 
     Raises:
-        ValueError: The networks have another shape, or the passes are not the same.
+        ValueError: The networks have another shape, or none of the actions exists any more.
     """
     kind = policy_kind(checkpoint.kind, replace(checkpoint.settings(), device="cpu"))
     policy = kind.new_policy()
-    checkpoint.load_into(kind, policy, checkpoint.kept())
+    checkpoint.load_into(kind, policy)
     return kind, policy
 
 

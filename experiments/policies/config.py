@@ -36,6 +36,8 @@ class TrainConfig:
 
     kinds: ClassVar[tuple[PolicyName, ...]]
     """Kinds of policy that a run trains, in order."""
+    actions_setting: ClassVar[str]
+    """Setting that names the actions of a policy: passes, rules or kinds of decisions."""
 
     preset: Preset = "quick"
     """Set of defaults for all the rest: quick takes minutes on two cores, full takes hours."""
@@ -111,10 +113,14 @@ class TrainConfig:
         """Checkpoints of policies that are compared with instead of trained."""
         return {}
 
-    def with_choices(self, choices: Sequence[str]) -> Self:
-        """Returns the settings for a policy that has been trained on these choices."""
-        del choices
-        return self
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """Names of the actions that the settings ask for; empty if they leave that open."""
+        return getattr(self, self.actions_setting)
+
+    def with_actions(self, names: Sequence[str]) -> Self:
+        """Returns the settings for a policy that knows these actions."""
+        return replace(self, **{self.actions_setting: tuple(names)})
 
 
 @dataclass(frozen=True)
@@ -136,6 +142,10 @@ class ComparedTrainConfig(TrainConfig):
 class PassTrainConfig(TrainConfig):
     """Settings of all policies that order passes."""
 
+    actions_setting = "passes"
+    passes: tuple[str, ...] = ()
+    """Passes to order, by name; none is all that there are. A trained policy goes on with those of
+    its training."""
     reward: Reward = "log-drop"
     """Reward of the policy. log-drop is the drop of the op count's logarithm less a price for each
     call; shaped is the drop and a potential of flops and transcendentals, with PPO's gamma."""
@@ -202,12 +212,14 @@ class RewriteTrainConfig(CandidateTrainConfig):
     """Settings of `train_rewrites`."""
 
     kinds = ("rewrites",)
+    actions_setting = "rules"
     train_op_limit: int = 300
     """Benchmarks with more instructions are left out of training."""
     test_op_limit: int = 500
     """Held-out benchmarks with more instructions are left out of the evaluation."""
     rules: tuple[str, ...] = ()
-    """Rules to rewrite by, by name; none is `hlograph.rules.general`."""
+    """Rules to rewrite by, by name; none is `hlograph.rules.general`. A trained policy goes on with
+    those of its training."""
     sweeps: bool = False
     """True to offer, beside single rewrites, a rule at all of its places as one step."""
     max_candidates: int = 64
@@ -227,6 +239,7 @@ class FusionTrainConfig(CandidateTrainConfig):
     """Settings of `train_fusion`."""
 
     kinds = ("fusion",)
+    actions_setting = "passes"
     train_op_limit: int = 200
     """Benchmarks with more instructions are left out of training."""
     test_op_limit: int = 300
@@ -247,6 +260,7 @@ class TuningTrainConfig(CandidateTrainConfig, ComparedTrainConfig):
     """Settings of `train_tuning`, which also trains a policy on op counts to compare with."""
 
     kinds = ("tuning", "tuning_counts")
+    actions_setting = "decisions"
     corpus_set: CorpusSet | None = "speed"
     """Set of the corpus for training and held-out benchmarks; None is all but speed."""
     train_op_limit: int = 600
@@ -283,10 +297,6 @@ class TuningTrainConfig(CandidateTrainConfig, ComparedTrainConfig):
     measure_validation: bool = True
     """True if the plans on validation benchmarks are measured, and the policy is kept whose plans
     are fastest. The same seed may then keep another policy. Otherwise predicted times choose."""
-
-    def with_choices(self, choices: Sequence[str]) -> Self:
-        """See ``TrainConfig.with_choices``. Kinds of decisions that are newer are not offered."""
-        return self if self.decisions else replace(self, decisions=tuple(choices))
 
 
 _CLASSES: Mapping[PolicyName, type[TrainConfig]] = {

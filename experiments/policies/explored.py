@@ -77,7 +77,7 @@ class ExploredPolicy:
                 probabilities=probabilities.astype(np.float32),
                 allowed=state.mask,
                 value=value / self._kind.ppo.reward_scale,
-                stops=self._kind.actions[-1] == STOP,
+                stops=self._kind.outputs[-1] == STOP,
                 preferred=preferred,
                 action=action,
                 attention=self._attention(state),

@@ -1,7 +1,7 @@
 """The policy that decides, pair by pair, which instructions share a kernel."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
 
 import gymnasium
@@ -9,16 +9,15 @@ import numpy as np
 
 from envs import PassDecisionsEnv
 from experiments.outcomes.evaluation import Outcome, speedup
-from experiments.policies.candidates import num_rules, pointer_policy
+from experiments.policies.candidates import pointer_policy
 from experiments.policies.config import FusionTrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, last_state
 from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import State
-from hlograph.decisions.fusion import KEPT
+from hlograph.decisions.fusion import FUSION_PASSES, KEPT
 from hlograph.explorer.player import Choice
 from hlograph.graph.features import NODE_FEATURES
 from hlograph.module import Module
-from hlograph.transforms.rules import rules
 from hlograph.transforms.xla_cpu import before_fusion
 from models.actor_critic import ActorCritic
 from models.candidate_graphs import GraphAndCandidates
@@ -59,11 +58,16 @@ class FusionKind(PolicyKind[FusionTrainConfig]):
     label = "GNN on fusions"
     step_noun = "decisions"
     table = "kernels"
-    actions = ("apply", "keep")
+    outputs = ("apply", "keep")
 
     def __init__(self, config: FusionTrainConfig) -> None:
         super().__init__(config)
-        self.choices = config.passes
+        self.action_names = config.passes
+
+    @staticmethod
+    def existing_actions() -> Collection[str]:
+        """Returns the names of the fusion passes."""
+        return FUSION_PASSES
 
     @property
     def ppo(self) -> PPOConfig:
@@ -72,10 +76,14 @@ class FusionKind(PolicyKind[FusionTrainConfig]):
 
     def make_policy(self) -> ActorCritic:
         """Returns a policy with one slot."""
-        return pointer_policy(self.config, 1, DECISION_FEATURES, _CONTEXT_WIDTH, num_rules())
+        kinds = len(self.action_names)
+        return pointer_policy(self.config, 1, DECISION_FEATURES, _CONTEXT_WIDTH, kinds)
 
     def encode(self, observation: Any, info: Mapping[str, Any]) -> State:
-        """Returns the state for an observation of ``PassDecisionsEnv`` and its info."""
+        """Returns the state for an observation of ``PassDecisionsEnv`` and its info.
+
+        The decision's rule has its number among those that the policy knows.
+        """
         graph, decision = observation["module"]["graph"], info["decision"]
         features = np.zeros((0, len(DECISION_FEATURES)), np.float32)
         links, mask = np.zeros((0, 3), np.int64), np.array([False, True])
@@ -83,7 +91,7 @@ class FusionKind(PolicyKind[FusionTrainConfig]):
             consumer, producer = observation["decision"].tolist()
             numbers = [graph.nodes[producer, column] for column in _PRODUCER]
             numbers += [graph.nodes[consumer, column] for column in _CONSUMER]
-            features = np.array([[rules[decision.rule].index, *numbers]], np.float32)
+            features = np.array([[self.action_names.index(decision.rule), *numbers]], np.float32)
             links = np.array([[0, consumer, 0], [0, producer, 1]], np.int64)
             mask = np.asarray(info["action_mask"], dtype=bool)[::-1].copy()
         left = np.log(info["kernels"] / max(info["start_kernels"], 1) + 1e-3)

@@ -1,7 +1,7 @@
 """The interface of a kind of policy."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
@@ -61,8 +61,8 @@ class PolicyKind(ABC, Generic[C]):
     """Name in tables."""
     step_noun: ClassVar[str] = "pass calls"
     """Plural noun for its steps in texts."""
-    choice_noun: ClassVar[str] = "passes"
-    """Plural noun for its choices in texts."""
+    action_noun: ClassVar[str] = "passes"
+    """Plural noun for what ``action_names`` name, in texts."""
     observation: ClassVar[Observation] = "graph"
     table: ClassVar[Literal["op counts", "kernels", "times"]] = "op counts"
     """Quantity in the final table; see ``experiments.training.final_tables``."""
@@ -74,13 +74,19 @@ class PolicyKind(ABC, Generic[C]):
     Rewrites can lead back to an earlier state, where a deterministic policy would loop.
     """
 
-    actions: tuple[str, ...]
-    """Names of the actions."""
-    choices: tuple[str, ...]
-    """Names of the passes or rules to choose from. A policy is valid for these only."""
+    outputs: tuple[str, ...]
+    """Names of the entries of the policy's distribution, and of the environment's actions."""
+    action_names: tuple[str, ...]
+    """Names of the passes, rules or kinds of decisions that the policy knows, in the order of its
+    parameters. No others are offered to it."""
 
     def __init__(self, config: C) -> None:
         self.config = config
+
+    @staticmethod
+    @abstractmethod
+    def existing_actions() -> Collection[str]:
+        """Returns the names of all actions that there are in this version, known or not."""
 
     @property
     @abstractmethod
@@ -149,7 +155,7 @@ class PolicyKind(ABC, Generic[C]):
             env: An environment of this kind.
         """
         del env
-        return {action: Choice(name) for action, name in enumerate(self.actions)}
+        return {action: Choice(name) for action, name in enumerate(self.outputs)}
 
     def outcome(self, episode: PlayedEpisode) -> Outcome:
         """Returns the result of an episode."""

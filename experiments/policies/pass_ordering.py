@@ -1,6 +1,6 @@
 """Policies that order passes: one sees the graph, one the op counts."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,8 +27,6 @@ from models.gat import GATEncoder
 from models.graph_view import GraphSchema
 from models.op_count_mlp import OpCountEncoder
 
-NUM_ACTIONS = len(hlograph.passes) + 1
-"""Number of actions: one for each pass, and stop."""
 COST_WIDTH = 2
 """Number of context values that only the value head sees: flops and transcendentals."""
 P = TypeVar("P", bound=PassTrainConfig)
@@ -72,9 +70,15 @@ class PassOrderingKind(PolicyKind[P]):
 
     def __init__(self, config: P) -> None:
         super().__init__(config)
-        self.choices = hlograph.passes.names
-        self.actions = (*self.choices, STOP)
+        named = tuple(hlograph.passes[name].name for name in config.passes)
+        self.action_names = named or hlograph.passes.names
+        self.outputs = (*self.action_names, STOP)
         self._known: KnownNoOps | None = None
+
+    @staticmethod
+    def existing_actions() -> Collection[str]:
+        """Returns the names of all passes."""
+        return hlograph.passes.names
 
     @property
     def cloning(self) -> CloningConfig:
@@ -113,6 +117,7 @@ class PassOrderingKind(PolicyKind[P]):
             costs=config.value_costs,
             timings=True,
             share_observations=True,
+            actions=self.action_names,
             no_op_bytes=config.no_op_mib << 20,
             quarantine=request.quarantine,
             recorder=request.recorder,
@@ -132,8 +137,8 @@ class PassOrderingKind(PolicyKind[P]):
     def _policy(self, encoder: Encoder) -> ActorCritic:
         return ActorCritic(
             encoder,
-            context_width(NUM_ACTIONS),
-            NUM_ACTIONS,
+            context_width(len(self.outputs)),
+            len(self.outputs),
             self.config.heads,
             value_width=COST_WIDTH if self.config.value_costs else 0,
         )

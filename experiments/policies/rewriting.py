@@ -1,7 +1,7 @@
 """The policy that applies one rewrite at a time."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, cast
 
 import gymnasium
@@ -10,7 +10,7 @@ import numpy as np
 import hlograph
 from envs import RewriteEnv
 from experiments.outcomes.evaluation import Outcome
-from experiments.policies.candidates import num_rules, pointer_policy
+from experiments.policies.candidates import pointer_policy
 from experiments.policies.config import RewriteTrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, last_state
 from experiments.policies.played_episode import PlayedEpisode
@@ -22,31 +22,6 @@ from models.candidate_graphs import GraphAndCandidates
 from models.config import PPOConfig
 
 _CONTEXT_WIDTH = 2
-
-
-def encode(observation: Mapping[str, Any], info: Mapping[str, Any]) -> State:
-    """Returns the state for an observation of ``RewriteEnv`` and its info.
-
-    The context holds the size relative to the start and the number of rewrites that apply.
-    Modules of the same fingerprint may list their instructions, and so the candidates, in
-    different orders: the key tells these apart.
-
-    Args:
-        observation: The graph, the candidates and their links to it.
-        info: Info of the step or reset.
-    """
-    graph, links = observation["graph"], observation["candidate_links"]
-    offered = observation["candidates"][: int(links[-1, 0]) + 1 if len(links) else 0]
-    order = hashlib.blake2b(digest_size=8)
-    for array in (graph.nodes, offered, links):
-        order.update(array.tobytes())
-    shrunk = np.log(info["op_count"] / info["start_op_count"])
-    return State(
-        key=f"{info['fingerprint']}-{order.hexdigest()}",
-        item=GraphAndCandidates(graph, offered, links),
-        context=np.array([shrunk, np.log1p(info["num_applicable"]) / 7], np.float32),
-        mask=np.asarray(info["action_mask"], dtype=bool),
-    )
 
 
 def _choice(candidate: Candidate) -> Choice:
@@ -71,16 +46,22 @@ class RewritingKind(PolicyKind[RewriteTrainConfig]):
     name = "rewrites"
     label = "GNN on rewrites"
     step_noun = "rewrites"
-    choice_noun = "rules"
+    action_noun = "rules"
     avoids_repeats = True
 
     def __init__(self, config: RewriteTrainConfig) -> None:
         super().__init__(config)
         slots = range(config.max_candidates)
-        self.actions = (*(f"candidate {slot}" for slot in slots), STOP)
-        self.choices = tuple(hlograph.rules[name].name for name in config.rules) or tuple(
-            rule.name for rule in hlograph.rules.general
-        )
+        self.outputs = (*(f"candidate {slot}" for slot in slots), STOP)
+        known = [hlograph.rules[name] for name in config.rules] or hlograph.rules.general
+        self.action_names = tuple(rule.name for rule in known)
+        self._numbers = np.full(len(hlograph.rules), -1, np.float32)
+        self._numbers[[rule.index for rule in known]] = range(len(known))
+
+    @staticmethod
+    def existing_actions() -> Collection[str]:
+        """Returns the names of all rules."""
+        return hlograph.rules.names
 
     @property
     def ppo(self) -> PPOConfig:
@@ -101,18 +82,36 @@ class RewritingKind(PolicyKind[RewriteTrainConfig]):
     def make_policy(self) -> ActorCritic:
         """Returns a policy with one slot for each candidate."""
         config = self.config
-        slots, kinds = config.max_candidates, num_rules(self.choices)
+        slots, kinds = config.max_candidates, len(self.action_names)
         features = feature_names(predict=False, sweeps=config.sweeps)
         return pointer_policy(config, slots, features, _CONTEXT_WIDTH, kinds)
 
     def encode(self, observation: Any, info: Mapping[str, Any]) -> State:
-        """See ``experiments.policies.rewriting.encode``."""
-        return encode(observation, info)
+        """Returns the state for an observation of ``RewriteEnv`` and its info.
+
+        A candidate's rule has its number among the rules that the policy knows. The context holds
+        the size relative to the start and the number of rewrites that apply. Modules of the same
+        fingerprint may list their instructions, and so the candidates, in different orders: the
+        key tells these apart.
+        """
+        graph, links = observation["graph"], observation["candidate_links"]
+        offered = observation["candidates"][: int(links[-1, 0]) + 1 if len(links) else 0].copy()
+        offered[:, 0] = self._numbers[offered[:, 0].astype(np.int64)]
+        order = hashlib.blake2b(digest_size=8)
+        for array in (graph.nodes, offered, links):
+            order.update(array.tobytes())
+        shrunk = np.log(info["op_count"] / info["start_op_count"])
+        return State(
+            key=f"{info['fingerprint']}-{order.hexdigest()}",
+            item=GraphAndCandidates(graph, offered, links),
+            context=np.array([shrunk, np.log1p(info["num_applicable"]) / 7], np.float32),
+            mask=np.asarray(info["action_mask"], dtype=bool),
+        )
 
     def offered(self, env: gymnasium.Env[Any, Any]) -> dict[int, Choice]:
         """Returns the rewrites and sweeps that are offered, and stopping."""
         offered = cast(RewriteEnv, env.unwrapped).candidates
-        return {**dict(enumerate(map(_choice, offered))), len(self.actions) - 1: Choice(STOP)}
+        return {**dict(enumerate(map(_choice, offered))), len(self.outputs) - 1: Choice(STOP)}
 
     def outcome(self, episode: PlayedEpisode) -> Outcome:
         """Returns the last state if it was timed: no other is known to be faster."""
@@ -123,7 +122,7 @@ class RewritingKind(PolicyKind[RewriteTrainConfig]):
         config = self.config
         return RewriteEnv(
             request.benchmarks,
-            rules=self.choices,
+            rules=self.action_names,
             # An outcome is replayed on the benchmark as it is.
             prepare=(),
             sweeps=config.sweeps,

@@ -40,7 +40,7 @@ def main(
 
     try:
         found = Checkpoint.load(checkpoint).without_training()
-        policy_of(found)  # refuses other passes and networks
+        found = found.fitted(*policy_of(found))  # refuses other networks
         kind = kind_of(found.kind, found.config)
         config = {k: ELSEWHERE.get(k, v) for k, v in found.config.items()}
         found = replace(found, config=config)

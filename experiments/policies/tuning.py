@@ -2,7 +2,7 @@
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, cast
 
@@ -30,7 +30,7 @@ from hlograph.explorer.player import Choice
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.module import Module
 from hlograph.tuning.kernel_seconds import PredictTime, RatedKernels
-from hlograph.tuning.offers import Offer
+from hlograph.tuning.offers import Offer, offer_kinds
 from models.actor_critic import ActorCritic
 from models.candidate_counts import CandidateCountsEncoder, CountsAndCandidates
 from models.candidate_graphs import GraphAndCandidates
@@ -59,7 +59,7 @@ class DecisionsKind(PolicyKind[TuningTrainConfig]):
     """Base of the policies with a pointer over the decisions that are offered."""
 
     step_noun = "decisions"
-    choice_noun = "kinds of decisions"
+    action_noun = "kinds of decisions"
     table = "times"
     imitates = "decisions"
     avoids_repeats = True
@@ -68,8 +68,13 @@ class DecisionsKind(PolicyKind[TuningTrainConfig]):
 
     def __init__(self, config: TuningTrainConfig) -> None:
         super().__init__(config)
-        self.actions = (*(f"offer {slot}" for slot in range(config.max_offers)), STOP)
-        self.choices = tuple(kind_numbers(config.decisions or None))
+        self.outputs = (*(f"offer {slot}" for slot in range(config.max_offers)), STOP)
+        self.action_names = tuple(kind_numbers(config.decisions or None))
+
+    @staticmethod
+    def existing_actions() -> Collection[str]:
+        """Returns the names of all kinds of decisions."""
+        return offer_kinds()
 
     @property
     def ppo(self) -> PPOConfig:
@@ -120,7 +125,7 @@ class DecisionsKind(PolicyKind[TuningTrainConfig]):
     def offered(self, env: gymnasium.Env[Any, Any]) -> dict[int, Choice]:
         """Returns the decisions that are offered, and stopping."""
         offers = cast(TuningEnv, env.unwrapped).offers
-        return {**dict(enumerate(map(_choice, offers))), len(self.actions) - 1: Choice(STOP)}
+        return {**dict(enumerate(map(_choice, offers))), len(self.outputs) - 1: Choice(STOP)}
 
     def env_maker(self, request: EnvRequest) -> MakeEnv:
         """See ``PolicyKind.env_maker``."""
@@ -129,7 +134,7 @@ class DecisionsKind(PolicyKind[TuningTrainConfig]):
             request.benchmarks,
             predict=predictor(config.times),
             max_offers=config.max_offers,
-            kinds=self.choices,
+            kinds=self.action_names,
             reward=LogDrop(call_cost=config.call_cost),
             horizon=config.horizon if request.learns else config.play_horizon,
             costs=self.costs,
@@ -152,7 +157,7 @@ class TuningKind(DecisionsKind):
             self.config.max_offers,
             OFFER_FEATURES,
             _CONTEXT_WIDTH,
-            len(self.choices),
+            len(self.action_names),
             ROLES,
         )
 
@@ -179,7 +184,7 @@ class TuningCountsKind(DecisionsKind):
             config.op_counts,
             config.candidates,
             slots=config.max_offers,
-            rules=len(self.choices),
+            rules=len(self.action_names),
             features=len(OFFER_FEATURES),
         )
         return PointerActorCritic(encoder, _CONTEXT_WIDTH, config.heads, config.candidates)

@@ -15,16 +15,12 @@ from experiments.policies.config import PassTrainConfig, PolicyName, TrainConfig
 from experiments.policies.greedy import likeliest
 from experiments.policies.kind import PolicyKind
 from experiments.policies.kinds import policy_kind
-from experiments.policies.pass_ordering import NUM_ACTIONS
 from experiments.search.node_view import NodeView
 from experiments.search.space import PassNode, PassSpace
 from experiments.workers.task_runner import parameters_of
 from hlograph.storage.locations import Location
 from models.actor_critic import ActorCritic
 from models.rollout import StateTable
-
-STOP = NUM_ACTIONS - 1
-"""Number of the action that ends an episode."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,7 @@ class TrainedPolicy:
         """Returns the policy that a checkpoint holds.
 
         Raises:
-            ValueError: The checkpoint was made with other passes, rules or networks.
+            ValueError: None of its actions exists any more, or its networks have another shape.
         """
         _, policy = policy_of(checkpoint)
         return cls(checkpoint.kind, checkpoint.settings(), parameters_of(policy))
@@ -53,7 +49,7 @@ class TrainedPolicy:
 
         Raises:
             DamagedFileError: The file is no checkpoint of this version.
-            ValueError: It was made with other passes, rules or networks.
+            ValueError: See ``of``.
             OSError: It cannot be read.
         """
         return cls.of(Checkpoint.load(location))
@@ -82,8 +78,8 @@ class Judgement(NamedTuple):
     """Outputs of a policy in a state."""
 
     log_probs: NDArray[np.float64]
-    """Log probabilities of every pass and of stopping, [passes + 1]; passes known to change nothing
-    have next to no probability."""
+    """Log probabilities of every pass that it knows and of stopping, [passes + 1]; passes known to
+    change nothing have next to no probability."""
     value: float
     """Return that its value head expects, discounted and scaled as in its training."""
 
@@ -105,7 +101,7 @@ class Guide:
         config = trained.pass_config
         kind, self._policy = trained.build()
         self._space = space
-        self._view = NodeView(space, kind.observation, costs=config.value_costs)
+        self._view = NodeView(space, kind.action_names, kind.observation, costs=config.value_costs)
         self._reward, self._reward_scale = config.reward, kind.ppo.reward_scale
         self.horizon = config.horizon
         """Passes of an episode, as many as in the policy's training."""
@@ -122,40 +118,53 @@ class Guide:
         return judged[1]
 
     def moves(self, node: PassNode) -> Sequence[int]:
-        """Returns the numbers of all passes."""
-        return self._space.moves(node)
+        """Returns the moves of the passes that the policy knows."""
+        return self._view.moves
 
     def priors(self, node: PassNode) -> NDArray[np.float64]:
-        """Returns the probabilities of all passes, [passes]."""
-        return np.exp(self.judge(node).log_probs[:STOP])
+        """Returns the probabilities of these moves, [moves]."""
+        return np.exp(self.judge(node).log_probs[:-1])
 
     def ranked(self, node: PassNode) -> list[int]:
-        """Returns the numbers of all passes, likeliest first."""
-        return np.argsort(-self.judge(node).log_probs[:STOP], kind="stable").tolist()
+        """Returns these moves, likeliest first."""
+        order = np.argsort(-self.judge(node).log_probs[:-1], kind="stable")
+        return [self._view.moves[action] for action in order]
 
-    def greedy(self, node: PassNode) -> int:
-        """Returns the action that the policy chooses when it does not draw (see ``likeliest``)."""
+    def greedy(self, node: PassNode) -> int | None:
+        """Returns the move that the policy makes when it does not draw (see ``likeliest``).
+
+        None is to stop.
+        """
         log_probs = torch.from_numpy(self.judge(node).log_probs)
-        return int(likeliest(log_probs[None]))
+        return self._view.move(int(likeliest(log_probs[None])))
+
+    def drawn(self, node: PassNode, temperature: float, random: np.random.Generator) -> int | None:
+        """Draws a move from the distribution p ** (1 / temperature); None is to stop."""
+        log_probs = self.judge(node).log_probs
+        scaled = log_probs / temperature
+        # Masked passes stay masked at any temperature: their logits are large negative numbers.
+        scaled[log_probs < -1e6] = -np.inf
+        odds = np.exp(scaled - scaled.max())
+        return self._view.move(int(random.choice(len(odds), p=odds / odds.sum())))
 
     def rollout(self, node: PassNode) -> Iterator[PassNode]:
         """Plays the policy greedily from a state on, and yields each new state on the path."""
-        for before, action in self.decisions(node):
-            child = before if action == STOP else self._space.step(before, action)
+        for before, move in self.decisions(node):
+            child = before if move is None else self._space.step(before, move)
             if child is not before:
                 yield child
 
-    def decisions(self, node: PassNode) -> Iterator[tuple[PassNode, int]]:
-        """Plays the policy greedily from a state on, and yields each state with the action there.
+    def decisions(self, node: PassNode) -> Iterator[tuple[PassNode, int | None]]:
+        """Plays the policy greedily from a state on, and yields each state with the move there.
 
-        The episode ends with ``STOP``, or without it at the horizon.
+        The episode ends with None, for stopping, or without it at the horizon.
         """
         for _ in range(self.horizon):
-            action = self.greedy(node)
-            yield node, action
-            if action == STOP:
+            move = self.greedy(node)
+            yield node, move
+            if move is None:
                 return
-            node = self._space.step(node, action)
+            node = self._space.step(node, move)
 
     def expected_op_count(self, node: PassNode) -> float:
         """Returns the op count that the value head expects: at least 1, at most the present one.

@@ -1,6 +1,6 @@
 """Observations of the states of a search, as an environment would make them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,12 @@ from hlograph.transforms.registry import passes
 class NodeView:
     """Shows the states of one search to a policy, with masks from the search's table.
 
+    A search has the passes of the registry as moves, by their numbers there. A policy has numbers
+    of its own for the passes that it knows, and for stopping.
+
     Args:
         space: Where the states are.
+        known: Names of the passes that the policy knows, in the order of its actions.
         observation: Kind of observation.
         costs: True if states show how flops and transcendentals changed.
         measure_costs: True if ``measure`` gives costs even without ``costs``, for a reward that
@@ -28,6 +32,7 @@ class NodeView:
     def __init__(
         self,
         space: PassSpace,
+        known: Sequence[str],
         observation: ObservationKind,
         *,
         costs: bool = False,
@@ -35,18 +40,34 @@ class NodeView:
     ) -> None:
         self.space = space
         """Space of the states."""
-        self._num_actions = len(passes) + 1
-        self._observation: Observation = OBSERVATIONS[observation](self._num_actions)
+        self.moves = [passes.index(name) for name in known]
+        """Numbers in the registry of the passes that the policy knows, in the order of its
+        actions."""
+        self._actions = {move: action for action, move in enumerate(self.moves)}
+        self._observation: Observation = OBSERVATIONS[observation](len(known) + 1)
         self._costs, self._measure_costs = costs, costs or measure_costs
         self._measured: dict[PassNode, ModuleState] = {}
         self._last: tuple[PassNode, Any] | None = None
+
+    def order(self, names: Iterable[str]) -> list[int]:
+        """Returns the moves of an order of passes, without those that the policy does not know."""
+        known = {passes[move].name: move for move in self.moves}
+        return [known[name] for name in names if name in known]
+
+    def action(self, move: int | None) -> int:
+        """Returns the policy's number of a move; None is to stop."""
+        return len(self.moves) if move is None else self._actions[move]
+
+    def move(self, action: int) -> int | None:
+        """Returns the move of an action; None if it is to stop."""
+        return self.moves[action] if action < len(self.moves) else None
 
     def state(self, node: PassNode, masked: Iterable[int] | None = None) -> State:
         """Returns the observation of a state.
 
         Args:
             node: The state.
-            masked: Numbers of the passes to mask, besides those that find nothing to act on; None
+            masked: Moves to mask, besides those that find nothing to act on; None
                 masks all that the table knows to change nothing there.
         """
         mask = self._mask(node, masked)
@@ -78,11 +99,11 @@ class NodeView:
         return self._last[1]
 
     def _mask(self, node: PassNode, masked: Iterable[int] | None) -> NDArray[np.int8]:
-        mask = np.ones(self._num_actions, np.int8)
+        offered = np.ones(len(passes), np.int8)
         if masked is None:
             masked = node.no_ops()
-        mask[[*masked, *node.idle]] = 0
-        return mask
+        offered[[*masked, *node.idle]] = 0
+        return np.append(offered[self.moves], np.int8(1))
 
     def _info(self, node: PassNode, mask: NDArray[np.int8]) -> dict[str, Any]:
         info: dict[str, Any] = {

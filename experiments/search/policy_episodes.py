@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.search.guide import STOP, Guide
+from experiments.search.guide import Guide
 from experiments.search.patience import Patience
-from experiments.search.space import PassNode, PassSpace
+from experiments.search.space import PassSpace
 from experiments.search.state_space import Heuristic, StateSpace
 
 _WARMING = 1.2
@@ -51,18 +51,9 @@ def policy_episodes(space: PassSpace, random: np.random.Generator, guide: Guide)
         patience.check()
         calls, node = space.budget.calls, space.root
         for _ in range(guide.horizon):
-            action = _drawn(guide, node, temperature, random)
-            if action == STOP:
+            move = guide.drawn(node, temperature, random)
+            if move is None:
                 break
-            node = space.step(node, action)
+            node = space.step(node, move)
         if space.budget.calls == calls:
             temperature *= _WARMING
-
-
-def _drawn(guide: Guide, node: PassNode, temperature: float, random: np.random.Generator) -> int:
-    log_probs = guide.judge(node).log_probs
-    scaled = log_probs / temperature
-    # Masked passes stay masked at any temperature: their logits are large negative numbers.
-    scaled[log_probs < -1e6] = -np.inf
-    odds = np.exp(scaled - scaled.max())
-    return int(random.choice(len(odds), p=odds / odds.sum()))

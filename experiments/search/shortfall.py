@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import hlograph
 from experiments.search.continuation import continuation, needed
-from experiments.search.guide import STOP, Guide, TrainedPolicy
+from experiments.search.guide import Guide, TrainedPolicy
 from experiments.search.space import PassSpace
 from experiments.search.worker_space import worker_space
 from experiments.workers.worker import RolloutWorker, Task
@@ -78,10 +78,10 @@ class Explain(Task):
         space = worker_space(self, worker, self.benchmark)
         decisions = list(Guide(space, self.policy).decisions(space.root))
         path = [node for node, _ in decisions]
-        actions = [action for _, action in decisions if action != STOP]
-        stopped = len(actions) < len(decisions)
+        moves = [move for _, move in decisions if move is not None]
+        stopped = len(moves) < len(decisions)
         if not stopped:
-            path.append(space.step(*decisions[-1]))
+            path.append(space.step(path[-1], moves[-1]))
         # As in the episode: the recorded order would add to the masks.
         hidden = {*path[-1].no_ops()}
         order = [hlograph.passes.index(name) for name in self.order]
@@ -94,19 +94,19 @@ class Explain(Task):
             op_count=best,
             best_known=min(self.best_known, best),
             continued=min(left[-1].op_count, best),
-            calls=len(actions),
+            calls=len(moves),
             stopped=stopped,
             missing=space.named(missing),
-            masked=space.named(action for action in dict.fromkeys(missing) if action in hidden),
-            turn=_worst_turn(space, actions, [each.op_count for each in left]),
+            masked=space.named(move for move in dict.fromkeys(missing) if move in hidden),
+            turn=_worst_turn(space, moves, [each.op_count for each in left]),
         )
 
 
-def _worst_turn(space: PassSpace, actions: Sequence[int], left: Sequence[int]) -> Turn | None:
+def _worst_turn(space: PassSpace, moves: Sequence[int], left: Sequence[int]) -> Turn | None:
     """Returns the step after which the recorded order leaves most more than before it."""
     costs = [after - before for before, after in pairwise(left)]
     if not costs or max(costs) <= 0:
         return None
     step = costs.index(max(costs))
-    (name,) = space.named([actions[step]])
+    (name,) = space.named([moves[step]])
     return Turn(step + 1, name, costs[step])

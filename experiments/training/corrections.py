@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-import hlograph
 from envs.rewards import Reward, resolve_reward
 from experiments.policies.kind import PolicyKind
 from experiments.policies.pass_ordering import PassOrderingKind
 from experiments.search.continuation import continuation, needed
-from experiments.search.guide import STOP, Guide, TrainedPolicy
+from experiments.search.guide import Guide, TrainedPolicy
 from experiments.search.node_view import NodeView
 from experiments.search.space import PassNode, PassSpace
 from experiments.search.worker_space import worker_space
@@ -31,7 +30,7 @@ class Correct(Task):
 
     policy: TrainedPolicy
     orders: Mapping[str, tuple[str, ...]]
-    """Passes to follow, by benchmark."""
+    """Passes to follow, by benchmark; those that the policy does not know are left out."""
 
     def do(self, worker: RolloutWorker) -> RecordedSteps:
         """Plays one episode on each benchmark.
@@ -48,13 +47,14 @@ class Correct(Task):
             space = worker_space(self, worker, benchmark)
             # All of the episode comes first: what is tried afterwards would add to the masks.
             visits = _visits(space, Guide(space, self.policy))
-            order = [hlograph.passes.index(name) for name in passes]
             view = view_of(kind, space)
+            order = view.order(passes)
             for node, masks in visits.items():
                 left = needed(space, node, continuation(space, node, order)).passes
                 returned, *_ = returns_of(_rewards(view, reward, node, left), kind.ppo)
                 states = [view.state(node, masked) for masked in masks]
-                recorded.add(states, left[0] if left else STOP, returned, episode)
+                action = view.action(left[0] if left else None)
+                recorded.add(states, action, returned, episode)
         return recorded
 
 
@@ -66,11 +66,11 @@ def _visits(space: PassSpace, guide: Guide) -> dict[PassNode, list[list[int]]]:
     return visits
 
 
-def _rewards(view: NodeView, reward: Reward, node: PassNode, actions: Sequence[int]) -> list[float]:
+def _rewards(view: NodeView, reward: Reward, node: PassNode, moves: Sequence[int]) -> list[float]:
     """Returns the rewards of passes from a state on, and of stopping after them."""
     path = [node]
-    for action in actions:
-        path.append(view.space.step(path[-1], action))
+    for move in moves:
+        path.append(view.space.step(path[-1], move))
     start, *states = (view.measure(each) for each in (view.space.root, *path))
     ends = (states[-1], states[-1]._replace(stopped=True))
     return [reward(start, before, after) for before, after in (*pairwise(states), ends)]

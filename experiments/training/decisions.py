@@ -83,7 +83,7 @@ def show(
 
 
 def _first_left(kind: PolicyKind) -> Choose:
-    stop = len(kind.actions) - 1
+    stop = len(kind.outputs) - 1
     return lambda state, left: left[0] if left else stop
 
 
@@ -109,7 +109,7 @@ def _show(
 ) -> None:
     """Plays one episode, and records each state once with all actions that are right in it."""
     observation, info = env.reset(seed=0, options={"benchmark": benchmark})
-    stop, seen, done = len(kind.actions) - 1, set[str](), False
+    stop, seen, done = len(kind.outputs) - 1, set[str](), False
     while not done:
         state, left = kind.encode(observation, info), _left(env, decisions)
         if state.key in seen:  # a greedy policy goes round in a circle

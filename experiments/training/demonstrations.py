@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import hlograph
 from envs.rewards import Reward, resolve_reward
 from experiments.outcomes import best_known
 from experiments.policies.config import PolicyName
 from experiments.policies.kind import PolicyKind
-from experiments.policies.pass_ordering import NUM_ACTIONS, PassOrderingKind
+from experiments.policies.pass_ordering import PassOrderingKind
 from experiments.policies.states import State
 from experiments.search.node_view import NodeView
 from experiments.search.space import PassNode
@@ -18,8 +17,6 @@ from experiments.search.worker_space import worker_space
 from experiments.training.recorded_steps import RecordedSteps, record, returns_of, view_of
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import RolloutWorker, Task
-
-_STOP = NUM_ACTIONS - 1
 
 
 def recorded_orders(benchmarks: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -43,7 +40,7 @@ class Demonstrate(Task):
 
     kind: PolicyName
     orders: Mapping[str, tuple[str, ...]]
-    """Passes to imitate, by benchmark."""
+    """Passes to imitate, by benchmark; those that the policy does not know are left out."""
     seed: int
     visits: int = 4
     """Times that a state is recorded."""
@@ -77,22 +74,21 @@ class Demonstrate(Task):
         space = view.space
         start = view.measure(space.root)
         node, rows = space.root, []
-        for name in passes:
+        for move in view.order(passes):
             views = self._views(view, node, random)
-            action = hlograph.passes.index(name)
-            before, node = node, space.step(node, action)
+            before, node = node, space.step(node, move)
             if node is not before:
                 rewarded = reward(start, view.measure(before), view.measure(node))
-                rows.append((views, action, rewarded))
+                rows.append((views, view.action(move), rewarded))
         end = view.measure(node)
         rewarded = reward(start, end, end._replace(stopped=True))
-        return [*rows, (self._views(view, node, random), _STOP, rewarded)]
+        return [*rows, (self._views(view, node, random), view.action(None), rewarded)]
 
     def _views(self, view: NodeView, node: PassNode, random: np.random.Generator) -> list[State]:
         """Returns views of a state with masked passes that have no effect; in the first, none."""
-        acting = [a for a in range(len(hlograph.passes)) if a not in node.idle]
+        acting = [move for move in view.moves if move not in node.idle]
         tried = random.permutation(acting)[: self.tries].tolist()
-        idle = [action for action in tried if view.space.step(node, action) is node]
+        idle = [move for move in tried if view.space.step(node, move) is node]
         views = [view.state(node, ())]
         for _ in range(1, self.visits):
             hidden: list[int] = []

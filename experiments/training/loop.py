@@ -44,7 +44,7 @@ class Training:
 
     Raises:
         DamagedFileError: There are checkpoints in the folder, and none is whole.
-        ValueError: The checkpoint there is of other networks or passes.
+        ValueError: The checkpoint there is of other networks, or knows other actions.
         HloError: That to start from is.
     """
 
@@ -72,7 +72,7 @@ class Training:
         if not self._resume() and self._start is not None:
             self._start_from(self._start)
         self._saved = self._take()
-        self._log = TrainingLog(folder, kind.actions, measure, after=self._steps)
+        self._log = TrainingLog(folder, kind.outputs, measure, after=self._steps)
 
     def run(self) -> list[Outcome]:
         """Trains to the end of the step budget.
@@ -204,7 +204,7 @@ class Training:
             IterationReport(
                 steps=self._steps,
                 action_counts=torch.bincount(
-                    rollout.action.flatten(), minlength=len(self._kind.actions)
+                    rollout.action.flatten(), minlength=len(self._kind.outputs)
                 ).numpy(),
                 rollout=collected.stats,
                 update=update,
@@ -275,7 +275,7 @@ class Training:
             return False
         if checkpoint.kind != self._kind.name:
             raise ValueError(f"the checkpoint is of {checkpoint.kind}, not {self._kind.name}")
-        checkpoint.restore(self._kind, self._ppo)
+        checkpoint = checkpoint.restore(self._kind, self._ppo)
         self._iteration, self._steps = checkpoint.iteration, checkpoint.steps
         self._imitated, self._best = checkpoint.imitated, checkpoint.best
         if self._shortfalls and checkpoint.shortfalls is not None:
@@ -286,7 +286,7 @@ class Training:
     def _start_from(self, start: Checkpoint) -> None:
         """Takes the policy of a checkpoint of another run."""
         try:
-            start.load_into(self._kind, self._ppo.policy, start.kept())
+            start.load_into(self._kind, self._ppo.policy)
         except ValueError as error:
             raise HloError(f"the policy to start from does not fit: {error}") from error
         self._imitated = start.imitated or 0

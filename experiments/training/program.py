@@ -3,7 +3,7 @@
 import shlex
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -94,7 +94,7 @@ def _run(config: TrainConfig, folder: Path, command: str, make_worker: "MakeWork
 class _Inputs(NamedTuple):
     """Policies and benchmarks that the settings of a run name."""
 
-    given: "dict[PolicyName, ActorCritic]"
+    given: "dict[PolicyName, tuple[PolicyKind, ActorCritic]]"
     start: "Checkpoint | None"
     splits: "Splits"
 
@@ -123,8 +123,10 @@ def _train_and_compare(
     from experiments.workers.worker import make_rollout_worker
 
     given, start, splits = inputs
-    if start is not None:
-        config = config.with_choices(start.choices)
+    for checkpoint in (*_saved(config, folder), start):
+        if checkpoint is not None:  # its policy goes on with the actions that it knows
+            config = checkpoint.continued(config)
+            break
     kinds = [policy_kind(name, config) for name in config.kinds]
     table = _table(kinds, folder)
     with pool_of(config, make_worker or make_rollout_worker) as pool:
@@ -137,7 +139,10 @@ def _train_and_compare(
         for kind in kinds:
             if kind.name in given:
                 what = f"{kind.name}: test"
-                outcomes[kind.name] = runner.play(kind.name, given[kind.name], splits.test, what)
+                baseline, policy = given[kind.name]
+                outcomes[kind.name] = runner.play(
+                    kind.name, policy, splits.test, what, baseline.action_names
+                )
             else:
                 training = Training(
                     kind, folder / kind.name, splits, table.measure, runner, hooks, start
@@ -148,8 +153,8 @@ def _train_and_compare(
     print(text)
 
 
-def _given(config: TrainConfig) -> "dict[PolicyName, ActorCritic]":
-    """Returns the policies that a run compares with instead of training them.
+def _given(config: TrainConfig) -> "dict[PolicyName, tuple[PolicyKind, ActorCritic]]":
+    """Returns the policies that a run compares with instead of training them, with their kinds.
 
     Raises:
         HloError: A checkpoint is damaged, or of another kind of policy.
@@ -160,11 +165,12 @@ def _given(config: TrainConfig) -> "dict[PolicyName, ActorCritic]":
     found = {}
     for name, location in config.given_policies.items():
         try:
-            kind, found[name] = load_policy(checkpoint_location(location))
+            kind, policy = load_policy(checkpoint_location(location))
         except ValueError as error:
             raise HloError(f"--baseline: {location}: {error}") from error
         if kind.name != name:
             raise HloError(f"--baseline: expected a policy {name}, got {location} ({kind.name})")
+        found[name] = (kind, policy)
     return found
 
 
@@ -186,6 +192,15 @@ def _start(config: TrainConfig) -> "Checkpoint | None":
         raise HloError(f"--start: expected a policy {expected}, got {config.start} ({found.kind})")
     print(f"{found.kind}: goes on from the policy {config.start}")
     return found
+
+
+def _saved(config: TrainConfig, folder: Path) -> "Iterator[Checkpoint | None]":
+    """Yields the checkpoints of the run so far, of the policies that it trains."""
+    from experiments.policies.checkpoint_files import CheckpointFiles
+
+    for name in config.kinds:
+        if name not in config.given_policies:
+            yield CheckpointFiles(folder / name).load()
 
 
 def _table(kinds: "Sequence[PolicyKind]", folder: Path) -> "FinalTable":

@@ -93,6 +93,7 @@ def view_of(kind: PassOrderingKind, space: PassSpace) -> NodeView:
     """Returns a view of a space as a policy sees it while it learns, with what its reward needs."""
     return NodeView(
         space,
+        kind.action_names,
         kind.observation,
         costs=kind.config.value_costs,
         measure_costs=needs_costs(resolve_reward(kind.reward)),

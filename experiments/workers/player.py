@@ -145,7 +145,7 @@ def player(
         workers: Kind of workers.
 
     Raises:
-        ValueError: It was made with other passes or networks, or decides about fusions.
+        ValueError: None of its actions exists any more, or it decides about fusions.
     """
     kind, policy = policy_of(checkpoint)
     if kind.table != "op counts":

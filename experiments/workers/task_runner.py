@@ -109,6 +109,7 @@ class TaskRunner:
         policy: ActorCritic,
         benchmarks: Sequence[str],
         progress: str | None = None,
+        actions: tuple[str, ...] = (),
     ) -> list[Outcome]:
         """Plays one greedy episode on each benchmark, in new environments.
 
@@ -117,11 +118,13 @@ class TaskRunner:
             policy: The policy.
             benchmarks: Names of the benchmarks.
             progress: Description of the progress bar; None shows none.
+            actions: Names of the actions that the policy knows; empty if the run's settings name
+                them.
         """
         size = self.config.envs_per_task
         parameters = parameters_of(policy)
         tasks = [
-            Play(kind=name, parameters=parameters, benchmarks=benchmarks[begin : begin + size])
+            Play(name, parameters, benchmarks[begin : begin + size], actions)
             for begin in range(0, len(benchmarks), size)
         ]
         played = self.run(tasks, f"an evaluation of {name}", progress=progress)

@@ -70,10 +70,12 @@ class Play(Task):
     kind: PolicyName
     parameters: Parameters
     benchmarks: Sequence[str]
+    actions: tuple[str, ...] = ()
+    """Names of the actions that the policy knows; empty if the run's settings name them."""
 
     def do(self, worker: RolloutWorker) -> list[Outcome]:
         """Plays them side by side."""
-        kind, policy = worker.policy(self.kind, self.parameters)
+        kind, policy = worker.policy(self.kind, self.parameters, self.actions)
         make_env = worker.env_maker(kind, self.benchmarks, self.quarantine, learns=False)
         with lockstep(kind, make_env, len(self.benchmarks)) as envs:
             return play_greedily(envs, policy, self.benchmarks)

@@ -38,8 +38,8 @@ class RolloutWorker:
         self.recorder = recorder
         self.checker = Checker()
         self._named: dict[Sequence[str], Sequence[NamedModule]] = {}
-        self._kinds: dict[PolicyName, PolicyKind] = {}
-        self._policies: dict[PolicyName, ActorCritic] = {}
+        self._kinds: dict[tuple[PolicyName, tuple[str, ...]], PolicyKind] = {}
+        self._policies: dict[PolicyKind, ActorCritic] = {}
         MODULES.max_bytes = config.module_cache_mib << 20
 
     def __call__(self, task: "Task") -> Any:
@@ -51,18 +51,26 @@ class RolloutWorker:
         finally:
             torch.set_num_threads(threads)
 
-    def kind(self, name: PolicyName) -> PolicyKind:
-        """Returns the kind of policy of that name, with the run's settings."""
-        if name not in self._kinds:
-            self._kinds[name] = policy_kind(name, self.config)
-        return self._kinds[name]
+    def kind(self, name: PolicyName, actions: tuple[str, ...] = ()) -> PolicyKind:
+        """Returns the kind of policy of that name, with the run's settings.
 
-    def policy(self, name: PolicyName, parameters: Parameters) -> tuple[PolicyKind, ActorCritic]:
-        """Returns the kind of that name, and its policy with these parameters."""
-        kind = self.kind(name)
-        if name not in self._policies:
-            self._policies[name] = kind.new_policy()
-        policy = self._policies[name]
+        Args:
+            name: Name of the kind.
+            actions: Names of the actions that the policy knows; empty for those of the settings.
+        """
+        if (name, actions) not in self._kinds:
+            config = self.config.with_actions(actions) if actions else self.config
+            self._kinds[name, actions] = policy_kind(name, config)
+        return self._kinds[name, actions]
+
+    def policy(
+        self, name: PolicyName, parameters: Parameters, actions: tuple[str, ...] = ()
+    ) -> tuple[PolicyKind, ActorCritic]:
+        """Returns the kind of that name, and its policy with these parameters; see ``kind``."""
+        kind = self.kind(name, actions)
+        if kind not in self._policies:
+            self._policies[kind] = kind.new_policy()
+        policy = self._policies[kind]
         policy.load_state_dict({key: torch.tensor(value) for key, value in parameters.items()})
         return kind, policy
 

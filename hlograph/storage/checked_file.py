@@ -39,8 +39,14 @@ def write_checked(path: Path, kind: str, version: int, data: bytes) -> None:
     write_bytes_atomically(path, header.encode() + data)
 
 
-def read_checked(path: Location, kind: str, version: int) -> bytes:
+def read_checked(path: Location, kind: str, version: int, *former: int) -> bytes:
     """Reads a file that ``write_checked`` wrote.
+
+    Args:
+        path: The file.
+        kind: Kind of the content.
+        version: Version of the data's format.
+        former: Earlier versions that are read, too.
 
     Returns:
         The data after the header.
@@ -56,7 +62,7 @@ def read_checked(path: Location, kind: str, version: int) -> bytes:
         raise DamagedFileError(f"{path} is no {kind} of hlograph; it begins with {content[:16]!r}")
     if words[1].decode("utf-8", "replace") != kind:
         raise DamagedFileError(f"expected a {kind}, and {path} is a {words[1]!r}")
-    if words[2] != str(version).encode():
+    if words[2] not in [str(one).encode() for one in (version, *former)]:
         raise DamagedFileError(
             f"{path} has version {words[2]!r} of the {kind} format, and this hlograph reads "
             f"version {version}. Use the hlograph that wrote it"

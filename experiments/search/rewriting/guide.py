@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from experiments.policies.config import RewriteTrainConfig
 from experiments.policies.evaluator import PolicyEvaluator
 from experiments.policies.greedy import likeliest
-from experiments.policies.rewriting import encode
 from experiments.policies.states import State
 from experiments.search.guide import TrainedPolicy
 from experiments.search.rewriting.space import RewriteNode, RewriteSpace
@@ -78,7 +77,8 @@ class RewriteGuide:
         """Rewrites of an episode, as in the policy's evaluations."""
         self.patience = config.patience
         """Rewrites without a better state after which an episode ends; None is no limit."""
-        self._evaluate = PolicyEvaluator(trained.build()[1])
+        self._kind, policy = trained.build()
+        self._evaluate = PolicyEvaluator(policy)
         self._judged: dict[RewriteNode, tuple[int, Judgement]] = {}
 
     def judge(self, node: RewriteNode) -> Judgement:
@@ -142,7 +142,7 @@ class RewriteGuide:
             "candidates": arrays.features(offered, sweeps=self._sweeps),
             "candidate_links": arrays.links(offered, graph),
         }
-        return encode(
+        return self._kind.encode(
             observation,
             {
                 "action_mask": mask,

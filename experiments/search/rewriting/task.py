@@ -30,7 +30,7 @@ class RewriteSearch(SpaceSearch[RewriteSpace]):
         return result
 
     def _space(self, worker: RolloutWorker, budget: Budget) -> RewriteSpace:
-        rules = () if self.policy is None else self.policy.build()[0].choices
+        rules = () if self.policy is None else self.policy.build()[0].action_names
         return RewriteSpace(load(self.benchmark), budget, self.objective, rules)
 
     def _search(self, space: RewriteSpace) -> Method:

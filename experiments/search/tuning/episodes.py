@@ -79,7 +79,7 @@ class PlayedPolicy:
             numerics=numerics,
             predict=predict,
             max_offers=config.max_offers,
-            kinds=kind.choices,
+            kinds=kind.action_names,
             horizon=config.play_horizon,
             costs=kind.costs,
             process=self._process,

@@ -204,7 +204,7 @@ def _untrained(name: PolicyName, path: Path) -> str:
     Checkpoint(
         kind=name,
         config=to_json(config),
-        choices=hlograph.passes.names,
+        actions=hlograph.passes.names,
         policy=ppo.policy.state_dict(),
         optimizer=ppo.optimizer.state_dict(),
         iteration=0,

@@ -54,7 +54,7 @@ def test_what_is_no_checkpoint_is_refused(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"choices": ("one", *hlograph.passes.names[1:])}, "made with other passes"),
+        ({"actions": tuple(f"no {name}" for name in hlograph.passes.names)}, "exists any more"),
         ({"config": {"seed": 0, "train_op_limit": 9, "op_counts": {"width": 3}}}, "another shape"),
     ],
 )

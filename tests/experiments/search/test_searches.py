@@ -10,7 +10,7 @@ import pytest
 import hlograph
 from experiments.outcomes.benchmarks import measured
 from experiments.search.budget import Budget, BudgetSpentError
-from experiments.search.guide import STOP, Guide, Judgement, TrainedPolicy, expected_op_count
+from experiments.search.guide import Guide, Judgement, TrainedPolicy, expected_op_count
 from experiments.search.local import effective, shortened
 from experiments.search.methods import GUIDED, METHODS, SEEDLESS
 from experiments.search.space import PassSpace
@@ -18,6 +18,7 @@ from experiments.search.task import Search
 from tests.tiny_module import TINY
 
 CALLS, GUIDED_CALLS = 120, 30
+PASSES = len(hlograph.passes)
 
 
 def _search(worker, benchmark, method, seed=0, **settings):
@@ -124,10 +125,10 @@ def test_a_guide_masks_passes_known_to_change_nothing(make_space, policy):
     space = make_space(200)
     guide = Guide(space, policy)
     before = guide.judge(space.root)
-    assert before.log_probs.shape == (STOP + 1,)
+    assert before.log_probs.shape == (PASSES + 1,)
     assert np.exp(before.log_probs).sum() == pytest.approx(1, abs=1e-5)
     assert 1 <= guide.expected_op_count(space.root) <= space.root.op_count
-    useless = [a for a in range(STOP) if space.step(space.root, a) is space.root]
+    useless = [a for a in range(PASSES) if space.step(space.root, a) is space.root]
     probabilities = np.exp(guide.judge(space.root).log_probs)
     assert useless
     assert probabilities[useless].max() == 0
@@ -149,7 +150,7 @@ def test_values_predict_op_counts():
 def test_values_are_read_by_the_reward_of_the_training(make_space, policy, monkeypatch):
     space = make_space(1)
     start = space.root.op_count
-    judged = Judgement(np.zeros(STOP + 1), 2.0)  # in training's scale, a tenth: 20 per cent
+    judged = Judgement(np.zeros(PASSES + 1), 2.0)  # in training's scale, a tenth: 20 per cent
     expected = {"log-drop": start * np.exp(-0.2), "op-count-drop": 0.8 * start}
     for reward, count in expected.items():
         guide = Guide(space, _rewarded(policy, reward))
@@ -164,15 +165,15 @@ def _rewarded(policy: TrainedPolicy, reward) -> TrainedPolicy:
 
 
 def test_a_policy_stops_where_that_is_more_likely_than_not(make_space, policy, monkeypatch):
-    odds = np.full(STOP + 1, 0.51 / STOP)
+    odds = np.full(PASSES + 1, 0.51 / PASSES)
     odds[7] += 0.001
     guide = Guide(make_space(1), policy)
-    for stopping, action in ((0.49, 7), (0.52, STOP)):
-        odds[STOP] = stopping
+    for stopping, move in ((0.49, 7), (0.52, None)):
+        odds[-1] = stopping
         judged = Judgement(np.log(odds / odds.sum()), 0.0)
         monkeypatch.setattr(guide, "_judge", lambda node, judged=judged: judged)
         guide._judged.clear()
-        assert guide.greedy(guide._space.root) == action
+        assert guide.greedy(guide._space.root) == move
 
 
 def test_episodes_are_as_long_as_in_training(make_space, policy, monkeypatch):

@@ -13,7 +13,7 @@ from experiments.policies.kinds import policy_kind
 from experiments.policies.pass_ordering import encode
 from experiments.search.budget import Budget
 from experiments.search.continuation import continuation, needed
-from experiments.search.guide import STOP, TrainedPolicy
+from experiments.search.guide import TrainedPolicy
 from experiments.search.space import PassSpace
 from experiments.training.corrections import Correct
 from experiments.workers.task_runner import parameters_of
@@ -22,6 +22,8 @@ from hlograph import corpus
 from hlograph.isolation import FlightRecorder
 from models.config import CloningConfig, GATConfig
 
+KNOWN = ("dce", "algsimp", "reshape-mover", "call-inliner")
+"""Passes of a policy that does not know all of the order, and has other numbers for them."""
 ORDER = ("call-inliner", "algsimp", "dce", "cse", "algsimp", "dce")
 CONFIG = GNNTrainConfig(
     gat=GATConfig(layers=1, heads=2, head_width=4, edge_width=4, counted_kinds=4), horizon=12
@@ -34,11 +36,11 @@ def small() -> corpus.Benchmark:
     return max(few, key=lambda b: (b.op_count - (b.op_count_xla_simplify or 0), b.name))
 
 
-@pytest.fixture(scope="module")
-def trained() -> TrainedPolicy:
-    torch.manual_seed(0)
-    network = policy_kind("op_counts", CONFIG).new_policy()
-    return TrainedPolicy("op_counts", CONFIG, parameters_of(network))
+@pytest.fixture(scope="module", params=[(), KNOWN], ids=["all", "few"])
+def trained(request) -> TrainedPolicy:
+    config = replace(CONFIG, passes=request.param)
+    network = policy_kind("op_counts", config).new_policy()
+    return TrainedPolicy("op_counts", config, parameters_of(network))
 
 
 @pytest.fixture
@@ -51,7 +53,11 @@ def played(small, trained):
     """Plays the policy greedily in the environment; returns what it saw, without the last state."""
     kind, policy = trained.build()
     env = PassOrderingEnv(
-        small.name, observation=kind.observation, horizon=CONFIG.horizon, costs=False
+        small.name,
+        observation=kind.observation,
+        horizon=CONFIG.horizon,
+        costs=False,
+        actions=kind.action_names,
     )
     observation, info = env.reset(seed=0)
     states, done = [], False
@@ -67,7 +73,7 @@ def played(small, trained):
             )
         action = int(log_probs[0, :-1].argmax())
         if log_probs[0, -1] > np.log(0.5):
-            action = STOP
+            action = len(kind.action_names)
         observation, _, terminated, truncated, info = env.step(action)
         done = terminated or truncated
     return states
@@ -86,7 +92,7 @@ def test_the_states_are_those_of_an_episode(small, trained, corrected):
     assert np.allclose(rows.context.numpy(), contexts)
 
 
-def test_the_shown_pass_is_allowed_and_helps(small, corrected):
+def test_the_shown_pass_is_allowed_and_helps(small, trained, corrected):
     rows = corrected.demonstrations()
     assert bool(rows.mask.gather(1, rows.action.unsqueeze(1)).all())
     shown = dict(
@@ -94,18 +100,19 @@ def test_the_shown_pass_is_allowed_and_helps(small, corrected):
     )
     root = small.load()
     first = shown[root.fingerprint()]
-    assert first != STOP
-    assert root.run(hlograph.passes[first])
+    kind, _ = trained.build()
+    assert kind.outputs[first] != "stop"
+    assert root.run(kind.action_names[first])
 
 
 def test_returns_are_what_the_needed_passes_earn(small, trained, corrected):
     space = PassSpace(small.load(), small.name, Budget(calls=10_000))
-    order = [hlograph.passes.index(name) for name in ORDER]
-    left = needed(space, space.root, continuation(space, space.root, order)).passes
     kind, _ = trained.build()
+    order = [hlograph.passes.index(name) for name in ORDER if name in kind.action_names]
+    left = needed(space, space.root, continuation(space, space.root, order)).passes
     env = PassOrderingEnv(small.name, observation="op_counts", reward=kind.reward)
     env.reset()
-    earned = [env.step(action)[1] for action in (*left, STOP)]
+    earned = [env.step(action)[1] for action in (*left, len(hlograph.passes))]
     expected = sum(0.1 * reward * 0.9**step for step, reward in enumerate(earned))
     root = corrected.keys.index(space.root.fingerprint)
     assert corrected.returns[corrected.numbers.index(root)] == pytest.approx(expected, rel=1e-5)

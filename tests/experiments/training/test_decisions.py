@@ -47,7 +47,7 @@ def test_recorded_decisions_are_followed(worker, name):
         assert names_of(env.unwrapped, shown.pop(state.key)) == expected
         first = RULE if RULE in expected else min(expected)
         offered = [offer.name for offer in env.unwrapped.offers]
-        action = offered.index(first) if first != "stop" else len(kind.actions) - 1
+        action = offered.index(first) if first != "stop" else len(kind.outputs) - 1
         observation, reward, terminated, _, info = env.step(np.int64(action))
         rewards.append(reward)
     assert terminated
@@ -60,7 +60,7 @@ def test_recorded_decisions_are_followed(worker, name):
 
 def test_where_nothing_is_recorded_to_be_faster_an_episode_stops(worker):
     recorded = ShowDecisions("tuning", {NAME: ()}).do(worker)
-    assert recorded.actions == [len(worker.kind("tuning").actions) - 1]
+    assert recorded.actions == [len(worker.kind("tuning").outputs) - 1]
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -68,7 +68,7 @@ def test_a_policy_is_shown_what_is_left_where_it_goes(worker, seed):
     torch.manual_seed(seed)
     policy = policy_kind("tuning", CONFIG).make_policy()
     recorded = ShowDecisions("tuning", {NAME: (RULE, SMALL)}, parameters_of(policy)).do(worker)
-    stop = len(worker.kind("tuning").actions) - 1
+    stop = len(worker.kind("tuning").outputs) - 1
     followed = rows_by_state(ShowDecisions("tuning", {NAME: (RULE, SMALL)}).do(worker))
     shown = rows_by_state(recorded)
     root = recorded.keys[0]

@@ -17,7 +17,7 @@ from experiments.training.program import train
 from experiments.workers.lockstep import Lockstep
 from experiments.workers.run_events import EVENTS
 from experiments.workers.task_runner import QUARANTINE
-from hlograph import Module, rules
+from hlograph import Module
 from hlograph.isolation import Reproducer
 from hlograph.storage.checked_file import read_checked_json
 from models.config import CandidateConfig
@@ -88,8 +88,8 @@ def test_same_seed_same_policy(finished, tmp_path):
 def test_its_checkpoint_is_a_policy_that_decides(finished):
     kind, policy = load_policy(finished / "fusion" / "checkpoint.pt")
     assert isinstance(policy, PointerActorCritic)
-    assert (kind.name, kind.actions) == ("fusion", ("apply", "keep"))
-    assert kind.choices == ("fusion", "multi-output-fusion")
+    assert (kind.name, kind.outputs) == ("fusion", ("apply", "keep"))
+    assert kind.action_names == ("fusion", "multi-output-fusion")
 
 
 def test_the_pair_in_question_is_the_one_candidate():
@@ -102,7 +102,7 @@ def test_the_pair_in_question_is_the_one_candidate():
         [0, observation["decision"][1], 1],
     ]
     row = dict(zip(DECISION_FEATURES, state.item.features[0], strict=True))
-    assert row["rule"] == rules["fusion"].index
+    assert row["rule"] == kind.action_names.index("fusion")
     # The exponential has two users.
     assert row["log_users"] == pytest.approx(np.log2(3) / 4)
     assert state.mask.tolist() == [True, True]

@@ -132,7 +132,7 @@ def test_a_run_begins_with_the_imitation_of_measured_plans(finished):
 def test_its_checkpoint_is_a_policy_that_decides(finished):
     kind, policy = load_policy(finished / "tuning" / "checkpoint.pt")
     assert isinstance(policy, PointerActorCritic)
-    assert kind.choices == SAFE
+    assert kind.action_names == SAFE
 
 
 def test_a_policy_goes_on_with_the_decisions_of_its_training(finished, tmp_path):
@@ -140,11 +140,11 @@ def test_a_policy_goes_on_with_the_decisions_of_its_training(finished, tmp_path)
     assert stored.config.pop("decisions") == list(SAFE)  # as before the setting and other rules
     stored.save(tmp_path / "checkpoint.pt")
     kind, _ = load_policy(tmp_path / "checkpoint.pt")
-    assert kind.config.decisions == kind.choices == SAFE
+    assert kind.config.decisions == kind.action_names == SAFE
     start = str(tmp_path / "checkpoint.pt")
     assert train(tiny_tuning_config(out=tmp_path / "run", start=start), "train_tuning") == 0
     further = Checkpoint.load(tmp_path / "run" / "tuning" / "checkpoint.pt")
-    assert further.choices == SAFE
+    assert further.actions == SAFE
 
 
 def test_states_hold_the_offers_and_tell_flags_apart():

@@ -8,7 +8,7 @@ import torch
 from envs import Shaped
 from envs.rewards import LogDrop
 from experiments.policies.kinds import policy_kind
-from experiments.policies.pass_ordering import COST_WIDTH, NUM_ACTIONS, context_width
+from experiments.policies.pass_ordering import COST_WIDTH, context_width
 from experiments.workers.lockstep import lockstep
 from experiments.workers.worker import RolloutWorker
 from hlograph import passes
@@ -42,7 +42,7 @@ def test_contexts_have_the_width_that_policies_expect(value_costs, tmp_path):
     with lockstep(kind, worker.env_maker(kind, [name], Quarantine()), 1) as envs:
         envs.reset({0: name})
         after = envs.step({0: passes["algsimp"].index})[0]
-    assert len(after.state.context) == context_width(NUM_ACTIONS) + COST_WIDTH * value_costs
+    assert len(after.state.context) == context_width(len(kind.outputs)) + COST_WIDTH * value_costs
     assert ("flops" in after.info) == value_costs
     if value_costs:
         costs = torch.tensor(after.info["cost_changes"])
@@ -51,5 +51,5 @@ def test_contexts_have_the_width_that_policies_expect(value_costs, tmp_path):
     encoded = policy.encoder.encode_items([after.state.item])
     context, mask = (torch.from_numpy(x)[None] for x in (after.state.context, after.state.mask))
     log_probs, value = policy(encoded, context, mask)
-    assert log_probs.shape == (1, NUM_ACTIONS)
+    assert log_probs.shape == (1, len(kind.outputs))
     assert value.isfinite().all()
