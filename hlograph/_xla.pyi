@@ -34,7 +34,14 @@ class Pass:
     def acts_on(self) -> list[str]: ...
 
 def registry() -> list[Pass]:
-    """All passes, in the order of their action numbers."""
+    """
+    All passes, in the order of their action numbers. Raises HloError if a name is misspelt.
+    """
+
+def check_names(noun: str, entries: Sequence[tuple[str, Sequence[str]]]) -> None:
+    """
+    Raises HloError if two entries have one name, or if one refers to a name that none has.
+    """
 
 class Rule:
     """Rewrite rule: XLA's code, or an identity, applied at one place."""
@@ -93,7 +100,9 @@ class Rewrite:
     def gone(self) -> list[str]: ...
 
 def rules() -> list[Rule]:
-    """All rules, in the order of their numbers."""
+    """
+    All rules, in the order of their numbers. Raises HloError if two have one name or position.
+    """
 
 def rewrites(module: Module, rules: Sequence[Rule]) -> list[Rewrite]:
     """Returns the rewrites by these rules that apply now."""

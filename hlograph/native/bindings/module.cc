@@ -22,7 +22,7 @@
 #include "hlograph/native/bindings/bind.h"
 #include "hlograph/native/bindings/errors.h"
 #include "hlograph/native/bindings/numpy_array.h"
-#include "hlograph/native/execution/compile.h"
+#include "hlograph/native/execution/dump_passes.h"
 #include "hlograph/native/module/fingerprint.h"
 #include "hlograph/native/module/vocabulary.h"
 #include "hlograph/native/parsing/text_check.h"

@@ -79,13 +79,15 @@ void BindRewrites(nb::module_& m) {
   m.def(
       "rules",
       [] {
+        ThrowIfError(CheckRules(), ErrorKind::kHlo);
         nb::list rules;
         for (const RulePtr& rule : Rules()) {
           rules.append(nb::cast(rule.get(), nb::rv_policy::reference));
         }
         return nb::typed<nb::list, Rule>(rules);
       },
-      "All rules, in the order of their numbers.");
+      "All rules, in the order of their numbers. Raises HloError if two have one name or "
+      "position.");
   m.def("rewrites", &Module::Rewrites, nb::arg("module"), nb::arg("rules"),
         nb::call_guard<nb::gil_scoped_release>(),
         "Returns the rewrites by these rules that apply now.");

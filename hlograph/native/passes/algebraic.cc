@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "hlograph/native/passes/precautions.h"
 #include "hlograph/native/passes/registry.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
@@ -20,9 +21,13 @@ namespace {
 
 using Options = xla::AlgebraicSimplifierOptions;
 
-// The simplifier takes the indices of a dynamic slice for scalars, and reads beyond the operands
-// of one that has them in a vector, the older form.
-constexpr char kSplitter[] = "dynamic-index-splitter";
+// Beside these, every variant requires kSplitter: the simplifier takes the indices of a dynamic
+// slice for scalars, and reads beyond the operands of one that has them in a vector, the older
+// form.
+std::vector<Precaution> Precautions() {
+  return {{IsEmptySlice, "zero_sized_hlo_elimination"},
+          {IsDynamicConstant, "", "does not take constants of dynamic size"}};
+}
 
 void Add(std::vector<Pass>& passes, const std::string& variant, const std::string& description,
          std::vector<std::pair<std::string, std::string>> shown,
@@ -32,7 +37,9 @@ void Add(std::vector<Pass>& passes, const std::string& variant, const std::strin
   pass.xla_class = "AlgebraicSimplifier";
   pass.description = description;
   pass.options = std::move(shown);
+  pass.numerics = PassNumerics::kApproximate;
   pass.requires_pass = kSplitter;
+  pass.precautions = Precautions();
   pass.make = [set = std::move(set)] {
     Options options;
     set(options);
@@ -103,7 +110,10 @@ void AddAlgebraicPasses(std::vector<Pass>& passes) {
                     {{"raise_slice_and_reduce_through_dot", "true"},
                      {"raise_slice_and_reduce_through_dot_threshold", "1.5"}},
                     [] { return std::make_unique<RaiseThroughDot>(); },
-                    kSplitter});
+                    PassNumerics::kApproximate,
+                    {},
+                    kSplitter,
+                    Precautions()});
   Add(passes, "unconditional-reduce",
       "Also simplifies reduce of transpose or reshape where those have other users.",
       {{"unconditionally_simplify_reduce_of_transpose_or_reshape", "true"}}, [](Options& options) {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "hlograph/native/passes/registry.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/transforms/simplifiers/conditional_canonicalizer.h"
 #include "xla/hlo/transforms/simplifiers/flatten_call_graph.h"
 #include "xla/hlo/transforms/while_loop_trip_count_annotator.h"
@@ -17,31 +18,36 @@
 namespace hlograph {
 namespace {
 
+using Opcode = xla::HloOpcode;
+
 void AddCalls(std::vector<Pass>& passes) {
   passes.push_back({"call-inliner",
                     "CallInliner",
                     "Inlines calls.",
                     {},
                     [] { return std::make_unique<xla::CallInliner>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kCall}});
   passes.push_back({"call-inliner:single-call-site",
                     "CallInliner",
                     "Inlines computations that are called once.",
                     {{"single_call_site", "true"}},
                     [] { return std::make_unique<xla::CallInliner>(/*single_call_site=*/true); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kCall}});
   passes.push_back({"map-inline",
                     "MapInliner",
                     "Replaces maps of one operation by it.",
                     {},
                     [] { return std::make_unique<xla::MapInliner>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kMap}});
   passes.push_back({"flatten-call-graph",
                     "FlattenCallGraph",
                     "Copies computations that are called from several places.",
                     {},
                     [] { return std::make_unique<xla::FlattenCallGraph>(); },
-                    ""});
+                    PassNumerics::kExact});
 }
 
 void AddLoops(std::vector<Pass>& passes) {
@@ -50,37 +56,43 @@ void AddLoops(std::vector<Pass>& passes) {
                     "Removes loops of known trip count and what loops carry in vain.",
                     {},
                     [] { return std::make_unique<xla::WhileLoopSimplifier>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kWhile}});
   passes.push_back({"simplify-while-loops:compare",
                     "WhileLoopSimplifier",
                     "Also replaces comparisons of the loop counter of known result.",
                     {{"simplify_compare_instrs", "true"}},
                     [] { return std::make_unique<xla::WhileLoopSimplifier>(true); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kWhile}});
   passes.push_back({"while-loop-constant-sinking",
                     "WhileLoopConstantSinking",
                     "Moves constants that a loop carries into its body.",
                     {},
                     [] { return std::make_unique<xla::WhileLoopConstantSinking>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kWhile}});
   passes.push_back({"while-loop-constant-sinking:broadcast",
                     "WhileLoopConstantSinking",
                     "Also moves broadcasts of constants.",
                     {{"sink_broadcast_of_constants", "true"}},
                     [] { return std::make_unique<xla::WhileLoopConstantSinking>(true); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kWhile}});
   passes.push_back({"while-loop-constant-sinking:scalar",
                     "WhileLoopConstantSinking",
                     "Moves scalar constants only.",
                     {{"sink_only_scalar_constants", "true"}},
                     [] { return std::make_unique<xla::WhileLoopConstantSinking>(false, true); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kWhile}});
   passes.push_back({"while-loop-invariant-code-motion",
                     "WhileLoopInvariantCodeMotion",
                     "Moves what does not change between iterations out of loops.",
                     {},
                     [] { return std::make_unique<xla::WhileLoopInvariantCodeMotion>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kWhile}});
   passes.push_back({"while-loop-invariant-code-motion:all",
                     "WhileLoopInvariantCodeMotion",
                     "Also moves constants and reshapes.",
@@ -90,13 +102,15 @@ void AddLoops(std::vector<Pass>& passes) {
                           /*hoist_constants=*/true,
                           /*hoist_reshapes=*/true);
                     },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kWhile}});
   passes.push_back({"while-loop-trip-count-annotator",
                     "WhileLoopTripCountAnnotator",
                     "Writes known trip counts into the loops' backend config.",
                     {},
                     [] { return std::make_unique<xla::WhileLoopTripCountAnnotator>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kWhile}});
 }
 
 void AddConditionals(std::vector<Pass>& passes) {
@@ -105,19 +119,22 @@ void AddConditionals(std::vector<Pass>& passes) {
                     "Removes conditionals of known predicate and what they pass in vain.",
                     {},
                     [] { return std::make_unique<xla::ConditionalSimplifier>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kConditional}});
   passes.push_back({"conditional-canonicalizer",
                     "ConditionalCanonicalizer",
                     "Gives conditionals tuple results.",
                     {},
                     [] { return std::make_unique<xla::ConditionalCanonicalizer>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kConditional}});
   passes.push_back({"conditional-to-select",
                     "ConditionalToSelect",
                     "Turns conditionals inside maps and reductions into selects.",
                     {},
                     [] { return std::make_unique<xla::ConditionalToSelect>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kConditional}});
 }
 
 }  // namespace

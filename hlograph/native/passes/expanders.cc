@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "hlograph/native/passes/precautions.h"
 #include "hlograph/native/passes/registry.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -49,7 +50,7 @@
 namespace hlograph {
 namespace {
 
-constexpr char kNormalizer[] = "batched_gather_scatter_normalizer";
+using Opcode = xla::HloOpcode;
 
 // RngExpander with one fixed Philox key.
 //
@@ -62,9 +63,9 @@ class FixedKeyRngExpander : public xla::RngExpander {
     absl::StatusOr<xla::HloInstruction*> expanded = RngExpander::ExpandInstruction(rng);
     if (!expanded.ok()) return expanded;
     for (xla::HloInstruction* call : computation->MakeInstructionPostOrder()) {
-      if (call->opcode() != xla::HloOpcode::kCall || call->operand_count() != 4 ||
-          call->operand(1)->opcode() != xla::HloOpcode::kRngGetAndUpdateState ||
-          call->operand(0)->opcode() != xla::HloOpcode::kConstant) {
+      if (call->opcode() != Opcode::kCall || call->operand_count() != 4 ||
+          call->operand(1)->opcode() != Opcode::kRngGetAndUpdateState ||
+          call->operand(0)->opcode() != Opcode::kConstant) {
         continue;
       }
       xla::HloInstruction* const drawn = call->mutable_operand(0);
@@ -102,7 +103,7 @@ class ReportingClones : public FloatNormalization {
 // TopkDecomposer gives a sort of values and indices the comparator of the custom call. That of
 // topk-rewriter compares values alone, and such a sort is not valid.
 bool IsDecomposableTopK(const xla::HloInstruction* instruction) {
-  if (instruction->opcode() == xla::HloOpcode::kTopK) return true;
+  if (instruction->opcode() == Opcode::kTopK) return true;
   const auto& called = instruction->called_computations();
   return called.size() == 1 && called[0]->num_parameters() == 4;
 }
@@ -123,31 +124,36 @@ void AddLinearAlgebra(std::vector<Pass>& passes) {
                     "Expands Cholesky decompositions into loops.",
                     {},
                     [] { return std::make_unique<xla::CholeskyExpander>(); },
-                    ""});
+                    PassNumerics::kApproximate,
+                    {Opcode::kCholesky}});
   passes.push_back({"qr_expander",
                     "QrExpander",
                     "Expands QR decompositions into loops.",
                     {},
                     [] { return std::make_unique<xla::QrExpander>(); },
-                    ""});
+                    PassNumerics::kApproximate,
+                    {Opcode::kCustomCall}});
   passes.push_back({"eigh_expander",
                     "EighExpander",
                     "Expands symmetric eigendecompositions into loops.",
                     {},
                     [] { return std::make_unique<xla::EighExpander>(); },
-                    ""});
+                    PassNumerics::kApproximate,
+                    {Opcode::kCustomCall}});
   passes.push_back({"triangular_solve_expander",
                     "TriangularSolveExpander",
                     "Expands triangular solves into blocks.",
                     {{"block_size", "128"}},
                     [] { return std::make_unique<xla::TriangularSolveExpander>(); },
-                    ""});
+                    PassNumerics::kApproximate,
+                    {Opcode::kTriangularSolve}});
   passes.push_back({"dot_decomposer",
                     "DotDecomposer",
                     "Brings dots into the form [batch, rows, contracted].",
                     {},
                     [] { return std::make_unique<xla::DotDecomposer>(); },
-                    ""});
+                    PassNumerics::kReassociating,
+                    {Opcode::kDot}});
   passes.push_back({"convolution-group-converter",
                     "ConvolutionGroupConverter",
                     "Turns convolutions with batch or feature groups into plain ones.",
@@ -158,7 +164,8 @@ void AddLinearAlgebra(std::vector<Pass>& passes) {
                           [](xla::HloInstruction*) { return false; },
                           /*convert_batch_groups_only=*/false);
                     },
-                    ""});
+                    PassNumerics::kReassociating,
+                    {Opcode::kConvolution}});
   passes.push_back({"convolution-group-converter:cpu",
                     "ConvolutionGroupConverter",
                     "Turns convolutions with groups into plain ones, but for float32 and float16.",
@@ -172,7 +179,8 @@ void AddLinearAlgebra(std::vector<Pass>& passes) {
                           [](xla::HloInstruction*) { return false; },
                           /*convert_batch_groups_only=*/false);
                     },
-                    ""});
+                    PassNumerics::kReassociating,
+                    {Opcode::kConvolution}});
   passes.push_back({"convolution-group-converter:batch",
                     "ConvolutionGroupConverter",
                     "Turns convolutions with batch groups into plain ones.",
@@ -183,7 +191,8 @@ void AddLinearAlgebra(std::vector<Pass>& passes) {
                           [](xla::HloInstruction*) { return false; },
                           /*convert_batch_groups_only=*/true);
                     },
-                    ""});
+                    PassNumerics::kReassociating,
+                    {Opcode::kConvolution}});
 }
 
 void AddIndexing(std::vector<Pass>& passes) {
@@ -192,7 +201,8 @@ void AddIndexing(std::vector<Pass>& passes) {
                     "Rewrites gathers and scatters with batching dimensions into plain ones.",
                     {},
                     [] { return std::make_unique<xla::BatchedGatherScatterNormalizer>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kGather, Opcode::kScatter}});
   passes.push_back({"gather_expander",
                     "GatherExpander",
                     "Expands all gathers into loops.",
@@ -201,6 +211,8 @@ void AddIndexing(std::vector<Pass>& passes) {
                       return std::make_unique<xla::GatherExpander>(
                           xla::GatherExpander::kEliminateAllGathers);
                     },
+                    PassNumerics::kExact,
+                    {Opcode::kGather, Opcode::kScatter},
                     kNormalizer});
   passes.push_back({"gather_expander:simple",
                     "GatherExpander",
@@ -210,6 +222,8 @@ void AddIndexing(std::vector<Pass>& passes) {
                       return std::make_unique<xla::GatherExpander>(
                           xla::GatherExpander::kEliminateSimpleGathers);
                     },
+                    PassNumerics::kExact,
+                    {Opcode::kGather, Opcode::kScatter},
                     kNormalizer});
   passes.push_back({"scatter_expander",
                     "ScatterExpander",
@@ -219,6 +233,8 @@ void AddIndexing(std::vector<Pass>& passes) {
                       return std::make_unique<xla::ScatterExpander>(
                           xla::ScatterExpander::kEliminateAllScatters);
                     },
+                    PassNumerics::kReassociating,
+                    {Opcode::kGather, Opcode::kScatter},
                     kNormalizer});
   passes.push_back({"scatter_expander:simple",
                     "ScatterExpander",
@@ -228,6 +244,8 @@ void AddIndexing(std::vector<Pass>& passes) {
                       return std::make_unique<xla::ScatterExpander>(
                           xla::ScatterExpander::kEliminateSimpleScatters);
                     },
+                    PassNumerics::kReassociating,
+                    {Opcode::kGather, Opcode::kScatter},
                     kNormalizer});
   passes.push_back({"scatter_expander:indeterministic",
                     "ScatterExpander",
@@ -237,19 +255,23 @@ void AddIndexing(std::vector<Pass>& passes) {
                       return std::make_unique<xla::ScatterExpander>(
                           xla::ScatterExpander::kEliminateIndeterministicScatters);
                     },
+                    PassNumerics::kReassociating,
+                    {Opcode::kGather, Opcode::kScatter},
                     kNormalizer});
   passes.push_back({"select_and_scatter_expander",
                     "SelectAndScatterExpander",
                     "Expands select-and-scatter of arrays into select and scatter.",
                     {},
                     [] { return std::make_unique<ArraySelectAndScatterExpander>(); },
-                    ""});
-  passes.push_back({"dynamic-index-splitter",
+                    PassNumerics::kReassociating,
+                    {Opcode::kSelectAndScatter}});
+  passes.push_back({kSplitter,
                     "DynamicIndexSplitter",
                     "Gives dynamic slices one scalar index per dimension.",
                     {},
                     [] { return std::make_unique<xla::DynamicIndexSplitter>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kDynamicSlice, Opcode::kDynamicUpdateSlice}});
   passes.push_back({"dynamic_padder",
                     "DynamicPadder",
                     "Pads dynamic dimensions so that their bound can be computed with.",
@@ -260,7 +282,10 @@ void AddIndexing(std::vector<Pass>& passes) {
                           xla::DynamicDimensionInference::ShapeCheckMode::kCompileTime;
                       return std::make_unique<xla::DynamicPadder>(options);
                     },
-                    ""});
+                    PassNumerics::kReassociating,
+                    {},
+                    "",
+                    {{HasUnboundedDimension, "", "needs a bound of each dimension"}}});
 }
 
 void AddReductions(std::vector<Pass>& passes) {
@@ -269,19 +294,22 @@ void AddReductions(std::vector<Pass>& passes) {
                     "Splits long reductions in two.",
                     {{"reduce_window_size", "32"}},
                     [] { return std::make_unique<xla::TreeReductionRewriter>(); },
-                    ""});
+                    PassNumerics::kReassociating,
+                    {Opcode::kReduce, Opcode::kReduceWindow}});
   passes.push_back({"reduce-window-rewriter",
                     "ReduceWindowRewriter",
                     "Splits long scans written as reduce-window, until all are short.",
                     {{"base_length", "16"}, {"fixed_point", "true"}},
                     [] { return std::make_unique<xla::HloPassFix<xla::ReduceWindowRewriter>>(16); },
-                    ""});
+                    PassNumerics::kReassociating,
+                    {Opcode::kReduceWindow}});
   passes.push_back({"topk-decomposer",
                     "TopkDecomposer",
                     "Turns top-k, the operation and the custom call, back into a sort.",
                     {{"should_decompose", "opcode is topk, or comparator has four parameters"}},
                     [] { return std::make_unique<xla::TopkDecomposer>(IsDecomposableTopK); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kTopK, Opcode::kCustomCall}});
   passes.push_back({"topk-decomposer:operation",
                     "TopkDecomposer",
                     "Turns the top-k operation, not the custom call, back into a sort.",
@@ -289,40 +317,47 @@ void AddReductions(std::vector<Pass>& passes) {
                     [] {
                       return std::make_unique<xla::TopkDecomposer>(
                           [](const xla::HloInstruction* instruction) {
-                            return instruction->opcode() == xla::HloOpcode::kTopK;
+                            return instruction->opcode() == Opcode::kTopK;
                           });
                     },
-                    ""});
-  passes.push_back({"batchnorm_expander",
-                    "BatchNormExpander",
-                    "Expands batch normalization of all three kinds.",
-                    {{"rewrite", "training, inference, grad"}},
-                    [] { return std::make_unique<xla::BatchNormExpander>(true, true, true); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kTopK}});
+  passes.push_back(
+      {"batchnorm_expander",
+       "BatchNormExpander",
+       "Expands batch normalization of all three kinds.",
+       {{"rewrite", "training, inference, grad"}},
+       [] { return std::make_unique<xla::BatchNormExpander>(true, true, true); },
+       PassNumerics::kApproximate,
+       {Opcode::kBatchNormTraining, Opcode::kBatchNormInference, Opcode::kBatchNormGrad}});
   passes.push_back({"batchnorm_expander:training",
                     "BatchNormExpander",
                     "Expands batch normalization for training.",
                     {{"rewrite", "training"}},
                     [] { return std::make_unique<xla::BatchNormExpander>(true, false, false); },
-                    ""});
+                    PassNumerics::kApproximate,
+                    {Opcode::kBatchNormTraining}});
   passes.push_back({"batchnorm_expander:inference",
                     "BatchNormExpander",
                     "Expands batch normalization for inference.",
                     {{"rewrite", "inference"}},
                     [] { return std::make_unique<xla::BatchNormExpander>(false, true, false); },
-                    ""});
+                    PassNumerics::kApproximate,
+                    {Opcode::kBatchNormInference}});
   passes.push_back({"batchnorm_expander:grad",
                     "BatchNormExpander",
                     "Expands the gradient of batch normalization.",
                     {{"rewrite", "grad"}},
                     [] { return std::make_unique<xla::BatchNormExpander>(false, false, true); },
-                    ""});
+                    PassNumerics::kApproximate,
+                    {Opcode::kBatchNormGrad}});
   passes.push_back({"all_to_all_decomposer",
                     "AllToAllDecomposer",
                     "Splits all-to-alls of arrays into all-to-alls of tuples.",
                     {},
                     [] { return std::make_unique<xla::AllToAllDecomposer>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kAllToAll}});
 }
 
 void AddElementwise(std::vector<Pass>& passes) {
@@ -331,31 +366,36 @@ void AddElementwise(std::vector<Pass>& passes) {
                     "Expands the logistic function into exp, add and divide.",
                     {},
                     [] { return std::make_unique<xla::LogisticExpander>(); },
-                    ""});
+                    PassNumerics::kApproximate,
+                    {Opcode::kLogistic}});
   passes.push_back({"comparison-expander",
                     "ComparisonExpander",
                     "Expands total-order comparisons of floats into integer ones.",
                     {},
                     [] { return std::make_unique<xla::ComparisonExpander>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kCompare}});
   passes.push_back({"bitcast_dtypes_expander",
                     "BitcastDtypesExpander",
                     "Expands bitcast-converts between types of different width.",
                     {},
                     [] { return std::make_unique<xla::BitcastDtypesExpander>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kBitcastConvert}});
   passes.push_back({"stochastic_convert_decomposer",
                     "StochasticConvertDecomposer",
                     "Expands stochastic converts.",
                     {},
                     [] { return std::make_unique<xla::StochasticConvertDecomposer>(); },
-                    ""});
+                    PassNumerics::kApproximate,
+                    {Opcode::kStochasticConvert}});
   passes.push_back({"rng-expander",
                     "RngExpander",
                     "Expands rng into Philox.",
                     {{"key", "fixed"}},
                     [] { return std::make_unique<FixedKeyRngExpander>(); },
-                    ""});
+                    PassNumerics::kApproximate,
+                    {Opcode::kRng}});
   passes.push_back({"rng-bit-generator-expander",
                     "RngBitGeneratorExpander",
                     "Expands rng-bit-generator.",
@@ -364,7 +404,8 @@ void AddElementwise(std::vector<Pass>& passes) {
                       return std::make_unique<xla::RngBitGeneratorExpander>(
                           xla::RandomAlgorithm::RNG_PHILOX);
                     },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kRngBitGenerator}});
 }
 
 void AddTypes(std::vector<Pass>& passes) {
@@ -373,13 +414,15 @@ void AddTypes(std::vector<Pass>& passes) {
                     "Converts operands to the type of the result.",
                     {},
                     [] { return std::make_unique<xla::OperandUpcaster>(); },
-                    ""});
+                    PassNumerics::kApproximate,
+                    {Opcode::kDot, Opcode::kConvolution, Opcode::kRaggedDot, Opcode::kScaledDot}});
   passes.push_back({"result_caster",
                     "ResultCaster",
                     "Computes in the operands' type and converts the result.",
                     {},
                     [] { return std::make_unique<xla::ResultCaster>(); },
-                    ""});
+                    PassNumerics::kApproximate,
+                    {Opcode::kDot, Opcode::kConvolution, Opcode::kRaggedDot, Opcode::kScaledDot}});
   passes.push_back({"float-normalization-bf16",
                     "FloatNormalization",
                     "Computes bfloat16 operations in float32.",
@@ -388,14 +431,14 @@ void AddTypes(std::vector<Pass>& passes) {
                       static const auto* const support = new xla::FloatSupport(xla::BF16);
                       return std::make_unique<ReportingClones<xla::FloatNormalization>>(support);
                     },
-                    ""});
+                    PassNumerics::kApproximate});
   passes.push_back(
       {"bf16-mixed-precision-removal",
        "BFloat16MixedPrecisionRemoval",
        "Converts where bfloat16 and float32 are mixed in one operation.",
        {},
        [] { return std::make_unique<ReportingClones<xla::BFloat16MixedPrecisionRemoval>>(); },
-       ""});
+       PassNumerics::kApproximate});
   passes.push_back({"change-op-data-type:f16-f32",
                     "ChangeOpDataType",
                     "Computes float16 dots and convolutions in float32.",
@@ -403,11 +446,12 @@ void AddTypes(std::vector<Pass>& passes) {
                     [] {
                       return std::make_unique<xla::ChangeOpDataType>(
                           xla::F16, xla::F32, [](const xla::HloInstruction* instruction) {
-                            return instruction->opcode() == xla::HloOpcode::kDot ||
-                                   instruction->opcode() == xla::HloOpcode::kConvolution;
+                            return instruction->opcode() == Opcode::kDot ||
+                                   instruction->opcode() == Opcode::kConvolution;
                           });
                     },
-                    ""});
+                    PassNumerics::kApproximate,
+                    {Opcode::kDot, Opcode::kConvolution}});
   passes.push_back(
       {"all-reduce-promotion",
        "AllReducePromotion",
@@ -418,7 +462,8 @@ void AddTypes(std::vector<Pass>& passes) {
              {{{xla::BF16, xla::F32}}};
          return std::make_unique<xla::AllReducePromotion>(kTypes);
        },
-       ""});
+       PassNumerics::kApproximate,
+       {Opcode::kAllReduce, Opcode::kReduceScatter}});
 }
 
 }  // namespace

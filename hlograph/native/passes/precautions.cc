@@ -1,5 +1,3 @@
-// Tells which passes need a precaution, because they end the process on some valid modules.
-//
 // Found by tests/hlograph/transforms/test_degenerate_modules.py; each has a test of its own in
 // test_pass_regressions.py.
 #include "hlograph/native/passes/precautions.h"
@@ -7,8 +5,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/match.h"
-#include "hlograph/native/passes/registry.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape.h"
@@ -60,24 +56,6 @@ bool HasUnboundedDimension(const xla::HloInstruction& instruction) {
         found = found || (part.IsArray() && part.is_unbounded_dynamic());
       });
   return found;
-}
-
-void AddPrecautions(std::vector<Pass>& passes) {
-  for (Pass& pass : passes) {
-    if (absl::StartsWith(pass.name, "algsimp")) {
-      pass.precautions.push_back({IsEmptySlice, "zero_sized_hlo_elimination"});
-      pass.precautions.push_back(
-          {IsDynamicConstant, "", "does not take constants of dynamic size"});
-    }
-    if (pass.name == "constant_folding") {
-      pass.precautions.push_back({IsScalarSlice, "dynamic-index-splitter"});
-      pass.precautions.push_back(
-          {FoldsToDynamicConstant, "", "does not fold constants of dynamic size"});
-    }
-    if (pass.name == "dynamic_padder") {
-      pass.precautions.push_back({HasUnboundedDimension, "", "needs a bound of each dimension"});
-    }
-  }
 }
 
 }  // namespace hlograph

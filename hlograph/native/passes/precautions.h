@@ -25,6 +25,9 @@ bool IsDynamicConstant(const xla::HloInstruction& instruction);
 // HloConstantFolding makes a constant of it whose size is not set, which cannot be printed.
 bool FoldsToDynamicConstant(const xla::HloInstruction& instruction);
 
+// True for an instruction with a dimension of any size, which DynamicPadder has no bound for.
+bool HasUnboundedDimension(const xla::HloInstruction& instruction);
+
 }  // namespace hlograph
 
 #endif  // HLOGRAPH_NATIVE_PASSES_PRECAUTIONS_H_

@@ -7,7 +7,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "hlograph/native/module/catching.h"
+#include "hlograph/native/module/names.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -22,9 +24,6 @@ std::vector<Pass> MakeRegistry() {
   AddSimplifierPasses(passes);
   AddControlFlowPasses(passes);
   AddExpanderPasses(passes);
-  ClassifyNumerics(passes);
-  NameOpcodes(passes);
-  AddPrecautions(passes);
   return passes;
 }
 
@@ -51,9 +50,33 @@ absl::StatusOr<bool> TakePrecaution(const Precaution& precaution, const Pass& pa
 
 }  // namespace
 
+absl::string_view NameOf(PassNumerics numerics) {
+  switch (numerics) {
+    case PassNumerics::kExact:
+      return "exact";
+    case PassNumerics::kReassociating:
+      return "reassociating";
+    case PassNumerics::kApproximate:
+      break;
+  }
+  return "approximate";
+}
+
 const std::vector<Pass>& Registry() {
   static const std::vector<Pass>* const registry = new std::vector<Pass>(MakeRegistry());
   return *registry;
+}
+
+absl::Status CheckPasses() {
+  std::vector<NamedEntry> entries;
+  for (const Pass& pass : Registry()) {
+    NamedEntry& entry = entries.emplace_back(pass.name, std::vector<std::string>());
+    if (!pass.requires_pass.empty()) entry.second.push_back(pass.requires_pass);
+    for (const Precaution& precaution : pass.precautions) {
+      if (!precaution.runs_first.empty()) entry.second.push_back(precaution.runs_first);
+    }
+  }
+  return CheckNames("pass", entries);
 }
 
 const Pass* FindPass(const std::string& name) {

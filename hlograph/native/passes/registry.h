@@ -8,7 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 
 namespace xla {
 class HloInstruction;
@@ -19,6 +22,29 @@ class HloPassInterface;
 namespace hlograph {
 
 using PassPtr = std::unique_ptr<xla::HloPassInterface>;
+
+// Effect of a pass on the bits of results. From XLA's semantics, held against the sweep of
+// tests/campaigns/sweep_equivalence.py, docs/numerics.md: no entry is better than it was seen
+// there.
+enum class PassNumerics {
+  // The same operations on the same numbers: moved, merged, copied, removed or replaced by integer
+  // operations.
+  kExact,
+  // The same expression over the reals, with its sums in another order or shape: results differ by
+  // rounding. Some do so only on some modules: constant folding sums in float64 where the module
+  // sums in float32.
+  kReassociating,
+  // Other functions (algsimp turns x^2 into x*x and 1/sqrt into rsqrt), other algorithms (the
+  // decompositions), other precisions (bfloat16 in float32), other random numbers.
+  kApproximate,
+};
+
+absl::string_view NameOf(PassNumerics numerics);
+
+// Entries that others require or run first. What requires the normalizer acts on its opcodes as
+// well.
+inline constexpr char kSplitter[] = "dynamic-index-splitter";
+inline constexpr char kNormalizer[] = "batched_gather_scatter_normalizer";
 
 // Keeps a pass from instructions that it does not survive: another entry runs first, which replaces
 // them, or the pass returns an error.
@@ -37,19 +63,20 @@ struct Pass {
   std::string description;
   std::vector<std::pair<std::string, std::string>> options;
   std::function<PassPtr()> make;
-  std::string requires_pass;  // name of the entry that runs first, or empty
-  // Effect on the bits of results: "exact", "reassociating" or
-  // "approximate" (numerics.cc); the last unless the entry is known.
-  std::string numerics = "approximate";
-  // It changes nothing in a module without any of these opcodes; empty if it may act on any
-  // (opcodes.cc).
-  std::vector<std::string> acts_on = {};
-  // In the order in which they are taken (precautions.cc).
-  std::vector<Precaution> precautions = {};
+  PassNumerics numerics = PassNumerics::kApproximate;
+  // It changes nothing in a module without any of these opcodes; empty if it may act on any, or
+  // goes by types and shapes. From what XLA's pass looks for, held against the corpus by the tests.
+  std::vector<xla::HloOpcode> acts_on = {};
+  std::string requires_pass = {};            // name of the entry that runs first, or empty
+  std::vector<Precaution> precautions = {};  // in the order in which they are taken
 };
 
 // All passes, in the order of their action numbers. Never changes at run time.
 const std::vector<Pass>& Registry();
+
+// Returns an error if two entries have one name, or one requires or runs first a name that none
+// has.
+absl::Status CheckPasses();
 
 // The entry of that name, or null.
 const Pass* FindPass(const std::string& name);
@@ -63,15 +90,6 @@ void AddAlgebraicPasses(std::vector<Pass>& passes);
 void AddSimplifierPasses(std::vector<Pass>& passes);
 void AddControlFlowPasses(std::vector<Pass>& passes);
 void AddExpanderPasses(std::vector<Pass>& passes);
-
-// Sets the numerics of all entries that are known to be exact or reassociating.
-void ClassifyNumerics(std::vector<Pass>& passes);
-
-// Sets the opcodes of all entries that need some.
-void NameOpcodes(std::vector<Pass>& passes);
-
-// Sets the precautions of all entries that end the process on some valid modules.
-void AddPrecautions(std::vector<Pass>& passes);
 
 }  // namespace hlograph
 

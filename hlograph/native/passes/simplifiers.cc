@@ -4,8 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "hlograph/native/passes/precautions.h"
 #include "hlograph/native/passes/registry.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/transforms/collectives/all_reduce_combiner.h"
 #include "xla/hlo/transforms/expanders/optimization_barrier_expander.h"
 #include "xla/hlo/transforms/simplifiers/batch_dot_simplification.h"
@@ -30,6 +32,8 @@
 namespace hlograph {
 namespace {
 
+using Opcode = xla::HloOpcode;
+
 bool SortsF32(const xla::HloSortInstruction* sort, int64_t /*k*/) {
   return sort->operand(0)->shape().element_type() == xla::F32;
 }
@@ -40,7 +44,7 @@ void AddCleanUp(std::vector<Pass>& passes) {
                     "Merges instructions that compute the same value.",
                     {{"is_layout_sensitive", "false"}},
                     [] { return std::make_unique<xla::HloCSE>(/*is_layout_sensitive=*/false); },
-                    ""});
+                    PassNumerics::kExact});
   passes.push_back({"cse:ignore-control",
                     "HloCSE",
                     "Merges equal instructions also where they have control dependencies.",
@@ -49,43 +53,47 @@ void AddCleanUp(std::vector<Pass>& passes) {
                       return std::make_unique<xla::HloCSE>(/*is_layout_sensitive=*/false,
                                                            /*ignore_control_dependencies=*/true);
                     },
-                    ""});
+                    PassNumerics::kExact});
   passes.push_back({"dce",
                     "HloDCE",
                     "Removes instructions and computations without users.",
                     {},
                     [] { return std::make_unique<xla::HloDCE>(); },
-                    ""});
+                    PassNumerics::kExact});
   passes.push_back({"tuple-simplifier",
                     "TupleSimplifier",
                     "Removes tuples that are only taken apart again.",
                     {},
                     [] { return std::make_unique<xla::TupleSimplifier>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kTuple}});
   passes.push_back({"tuple-simplifier:inner",
                     "TupleSimplifier",
                     "The same, in all computations but the entry.",
                     {{"exclude_entry_computation", "true"}},
                     [] { return std::make_unique<xla::TupleSimplifier>(true); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kTuple}});
   passes.push_back({"zero_sized_hlo_elimination",
                     "ZeroSizedHloElimination",
                     "Replaces arrays without elements by constants.",
                     {},
                     [] { return std::make_unique<xla::ZeroSizedHloElimination>(); },
-                    ""});
+                    PassNumerics::kExact});
   passes.push_back({"sharding-remover",
                     "ShardingRemover",
                     "Removes sharding custom calls, for one partition.",
                     {},
                     [] { return std::make_unique<xla::ShardingRemover>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kCustomCall}});
   passes.push_back({"cse_barrier_expander",
                     "OptimizationBarrierExpander",
                     "Removes optimization barriers (as those of rematerialization).",
                     {},
                     [] { return std::make_unique<xla::OptimizationBarrierExpander>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kOptimizationBarrier}});
 }
 
 void AddFolding(std::vector<Pass>& passes) {
@@ -94,7 +102,11 @@ void AddFolding(std::vector<Pass>& passes) {
                     "Evaluates instructions whose operands are constants.",
                     {{"level", "default"}},
                     [] { return std::make_unique<xla::HloConstantFolding>(); },
-                    ""});
+                    PassNumerics::kReassociating,
+                    {},
+                    "",
+                    {{IsScalarSlice, kSplitter},
+                     {FoldsToDynamicConstant, "", "does not fold constants of dynamic size"}}});
   // Level kAggressive is left out: XLA then evaluates loops however long they run, for ever if they
   // do not end, and arrays of any size.
   passes.push_back({"simplify-fp-conversions",
@@ -102,13 +114,15 @@ void AddFolding(std::vector<Pass>& passes) {
                     "Merges chains of floating-point converts.",
                     {},
                     [] { return std::make_unique<xla::SimplifyFPConversions>(); },
-                    ""});
+                    PassNumerics::kApproximate,
+                    {Opcode::kConvert}});
   passes.push_back({"transpose-folding",
                     "TransposeFolding",
                     "Folds transposes of rows and columns into dots, and into convolutions.",
                     {{"transposable_conv_operands", "always"}},
                     [] { return std::make_unique<xla::TransposeFolding>(); },
-                    ""});
+                    PassNumerics::kReassociating,
+                    {Opcode::kTranspose}});
   passes.push_back({"transpose-folding:dot",
                     "TransposeFolding",
                     "Folds transposes of rows and columns into dots only.",
@@ -118,26 +132,30 @@ void AddFolding(std::vector<Pass>& passes) {
                           xla::TransposeFolding::IsRowColumnTransposeDotOperand,
                           xla::TransposeFolding::NeverFoldTranspose);
                     },
-                    ""});
+                    PassNumerics::kReassociating,
+                    {Opcode::kTranspose}});
   passes.push_back({"reshape-mover",
                     "ReshapeMover",
                     "Moves reshapes and transposes past elementwise operations.",
                     {},
                     [] { return std::make_unique<xla::ReshapeMover>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kReshape, Opcode::kTranspose}});
   passes.push_back(
       {"reshape-mover:cheap-broadcast",
        "ReshapeMover",
        "The same, taking a reshape of a rank-1 broadcast as free.",
        {{"reshape_of_1d_broadcast_is_cheap", "true"}},
        [] { return std::make_unique<xla::ReshapeMover>(xla::ReshapeMoverOptions{true}); },
-       ""});
+       PassNumerics::kExact,
+       {Opcode::kReshape, Opcode::kTranspose}});
   passes.push_back({"slice-sinker",
                     "SliceSinker",
                     "Moves equal slices below the elementwise operations that use them.",
                     {},
                     [] { return std::make_unique<xla::SliceSinker>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kSlice}});
 }
 
 void AddCanonical(std::vector<Pass>& passes) {
@@ -146,49 +164,58 @@ void AddCanonical(std::vector<Pass>& passes) {
                     "Removes sort operands that nothing uses.",
                     {},
                     [] { return std::make_unique<xla::SortSimplifier>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kSort}});
   passes.push_back({"gather_simplifier",
                     "GatherSimplifier",
                     "Brings gathers into a canonical form with transposes and reshapes.",
                     {},
                     [] { return std::make_unique<xla::GatherSimplifier>(); },
-                    "batched_gather_scatter_normalizer"});
+                    PassNumerics::kExact,
+                    {Opcode::kGather, Opcode::kScatter},
+                    kNormalizer});
   passes.push_back({"scatter_simplifier",
                     "ScatterSimplifier",
                     "Brings scatters into a canonical form with transposes and reshapes.",
                     {},
                     [] { return std::make_unique<xla::ScatterSimplifier>(); },
-                    "batched_gather_scatter_normalizer"});
+                    PassNumerics::kExact,
+                    {Opcode::kGather, Opcode::kScatter},
+                    kNormalizer});
   passes.push_back({"batch-dot-simplification",
                     "BatchDotSimplification",
                     "Removes batch dimensions of size one from dots.",
                     {},
                     [] { return std::make_unique<xla::BatchDotSimplification>(); },
-                    ""});
+                    PassNumerics::kReassociating,
+                    {Opcode::kDot}});
   passes.push_back({"broadcast_canonicalizer",
                     "BroadcastCanonicalizer",
                     "Sorts broadcast dimensions, with a transpose where needed.",
                     {},
                     [] { return std::make_unique<xla::BroadcastCanonicalizer>(); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kBroadcast}});
   passes.push_back({"dynamic-dimension-simplifier",
                     "DynamicDimensionSimplifier",
                     "Simplifies the arithmetic of dynamic dimension sizes.",
                     {},
                     [] { return std::make_unique<xla::DynamicDimensionSimplifier>(); },
-                    ""});
+                    PassNumerics::kExact});
   passes.push_back({"reduce-window-resizer",
                     "ReduceWindowResizer",
                     "Gives reduce-windows of rank one a second dimension.",
                     {},
                     [] { return std::make_unique<xla::ReduceWindowResizer>(); },
-                    ""});
+                    PassNumerics::kReassociating,
+                    {Opcode::kReduceWindow}});
   passes.push_back({"topk-rewriter",
                     "TopkRewriter",
                     "Turns a sort whose first k are kept into a top-k custom call.",
                     {{"is_profitable_to_convert", "float32 only"}},
                     [] { return std::make_unique<xla::TopkRewriter>(SortsF32); },
-                    ""});
+                    PassNumerics::kExact,
+                    {Opcode::kSort}});
   passes.push_back(
       {"all-reduce-combiner",
        "AllReduceCombiner",
@@ -199,7 +226,8 @@ void AddCanonical(std::vector<Pass>& passes) {
              /*combine_threshold_in_bytes=*/int64_t{30} << 20,
              /*combine_threshold_count=*/256);
        },
-       ""});
+       PassNumerics::kExact,
+       {Opcode::kAllReduce, Opcode::kReduceScatter}});
 }
 
 }  // namespace

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "hlograph/native/module/names.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -74,6 +77,14 @@ absl::Status RemoveLeftovers(xla::HloComputation* computation, int64_t count) {
   return absl::OkStatus();
 }
 
+using Topic = std::pair<int, void (*)(std::vector<RulePtr>&)>;
+
+// The files of rules, by position once Rules() is made.
+std::vector<Topic>& Topics() {
+  static auto* const topics = new std::vector<Topic>();
+  return *topics;
+}
+
 }  // namespace
 
 absl::StatusOr<bool> ApplyAt(Applier& applier, Place place) {
@@ -106,20 +117,27 @@ bool IsShared(const xla::HloInstruction* instruction) {
          instruction->opcode() == xla::HloOpcode::kParameter;
 }
 
+RuleTopic::RuleTopic(int position, void (*add)(std::vector<RulePtr>& rules)) {
+  Topics().emplace_back(position, add);
+}
+
 const std::vector<RulePtr>& Rules() {
   static const auto* const rules = [] {
     auto* made = new std::vector<RulePtr>();
-    AddAlgebraicRules(*made);
-    AddRedundancyRules(*made);
-    AddCallRules(*made);
-    AddLocalRules(*made);
-    AddGroupRules(*made);
-    AddOwnRules(*made);
-    AddFusionRules(*made);
-    AddFormRules(*made);
+    std::sort(Topics().begin(), Topics().end());
+    for (const Topic& topic : Topics()) topic.second(*made);
     return made;
   }();
   return *rules;
+}
+
+absl::Status CheckRules() {
+  std::vector<NamedEntry> rules, topics;
+  for (const RulePtr& rule : Rules()) rules.push_back({rule->name(), {}});
+  for (const Topic& topic : Topics()) topics.push_back({absl::StrCat(topic.first), {}});
+  absl::Status status = CheckNames("rule", rules);
+  status.Update(CheckNames("position of rules", topics));
+  return status;
 }
 
 const Rule* FindRule(const std::string& name) {

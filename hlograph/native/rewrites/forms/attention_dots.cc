@@ -213,12 +213,12 @@ class HeadsInOneDot : public FormRule {
 
 }  // namespace
 
-void AddAttentionDotForms(std::vector<RulePtr>& rules) {
+const RuleTopic kAttentionDotForms(331, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<HeadsInOneDot>(Identity{
       "heads-in-one-dot", "[xₕ·wₕ] = diagonal(x)·w",
       "Computes the dots of one row for each head, as in attention with a cache, as one dot of "
       "all heads, which reads keys and values as they are stored.",
       Numerics::kClose}));
-}
+});
 
 }  // namespace hlograph

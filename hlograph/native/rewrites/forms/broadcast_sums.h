@@ -27,7 +27,6 @@ std::optional<BroadcastSum> ExpandBroadcastSum(const Instruction* reduce);
 int64_t SmallestContraction(const BroadcastSum& sum);
 
 // The rule for sums of few elements, as sums of slices.
-void AddShortSumForms(std::vector<RulePtr>& rules);
 
 }  // namespace hlograph
 

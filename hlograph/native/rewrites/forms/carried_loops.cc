@@ -195,10 +195,10 @@ class HoistRearrangement : public FormRule {
 
 }  // namespace
 
-void AddCarriedLoopForms(std::vector<RulePtr>& rules) {
+const RuleTopic kCarriedLoopForms(332, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<HoistRearrangement>(
       Identity{"hoist-rearrangement", "for i: f(t(w)) = y = t(w); for i: f(y)",
                "Transposes, cuts or joins weights once before a loop, not in each iteration."}));
-}
+});
 
 }  // namespace hlograph

@@ -98,11 +98,11 @@ class ContractionInParts : public FormRule {
 
 }  // namespace
 
-void AddContractionPartForms(std::vector<RulePtr>& rules) {
+const RuleTopic kContractionPartForms(330, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<ContractionInParts>(
       Identity{"contraction-in-parts", "xᵀ·y = Σ parts of xᵀ·parts of y",
                "Computes a dot that contracts far more elements than it leaves as a batch of four.",
                Numerics::kClose}));
-}
+});
 
 }  // namespace hlograph

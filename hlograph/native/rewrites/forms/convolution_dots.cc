@@ -224,7 +224,7 @@ Instruction* KernelGradientDots::Build(Instruction* convolution) const {
 
 }  // namespace
 
-void AddConvolutionDots(std::vector<RulePtr>& rules) {
+const RuleTopic kConvolutionDots(303, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<AsDot>(
       Identity{"convolution-as-dot", "x*k = x·k",
                "Computes a convolution by a window of one tap, or at one position, as a dot.",
@@ -238,6 +238,6 @@ void AddConvolutionDots(std::vector<RulePtr>& rules) {
       Identity{"convolution-gradient:kernel", "x*g = [shifted x·g]",
                "Computes the gradient of a kernel as a dot for each tap.", Numerics::kClose},
       /*grouped=*/false));
-}
+});
 
 }  // namespace hlograph

@@ -163,11 +163,11 @@ Instruction* KernelGradient::Build(Instruction* convolution) const {
 
 }  // namespace
 
-void AddKernelGradientForms(std::vector<RulePtr>& rules) {
+const RuleTopic kKernelGradientForms(301, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<KernelGradient>(
       Identity{"depthwise-gradient:kernel", "x*g = [Σ shifted x × g]",
                "Computes the gradient of a depthwise kernel as a sum of products for each tap.",
                Numerics::kClose}));
-}
+});
 
 }  // namespace hlograph

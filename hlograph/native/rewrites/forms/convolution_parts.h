@@ -89,10 +89,6 @@ void ForEachIndex(absl::Span<const int64_t> sizes, Function function) {
 }
 
 // The rules by form, one file each.
-void AddProductForms(std::vector<RulePtr>& rules);
-void AddKernelGradientForms(std::vector<RulePtr>& rules);
-void AddPolyphaseForms(std::vector<RulePtr>& rules);
-void AddConvolutionDots(std::vector<RulePtr>& rules);
 
 }  // namespace hlograph
 

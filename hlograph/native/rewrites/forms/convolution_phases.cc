@@ -180,11 +180,11 @@ Instruction* Phases::Build(Instruction* convolution) const {
 
 }  // namespace
 
-void AddPolyphaseForms(std::vector<RulePtr>& rules) {
+const RuleTopic kPolyphaseForms(302, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<Phases>(
       Identity{"transposed-convolution-as-phases", "spread(x)*k = interleaved x*k(phase)",
                "Computes a convolution of an input with gaps by one without for each phase.",
                Numerics::kClose}));
-}
+});
 
 }  // namespace hlograph

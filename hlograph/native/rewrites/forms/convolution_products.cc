@@ -146,7 +146,7 @@ Instruction* ProductForm::Build(Instruction* convolution) const {
 
 }  // namespace
 
-void AddProductForms(std::vector<RulePtr>& rules) {
+const RuleTopic kProductForms(300, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<ProductForm>(
       Identity{"depthwise-as-products", "x*k = Σ shifted x × k(tap)",
                "Computes a convolution of single channels as a sum of shifted products.",
@@ -157,6 +157,6 @@ void AddProductForms(std::vector<RulePtr>& rules) {
                "Computes a convolution of few channels in each group as a sum of shifted products.",
                Numerics::kClose},
       /*by_channel=*/false));
-}
+});
 
 }  // namespace hlograph

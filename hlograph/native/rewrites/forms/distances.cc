@@ -41,7 +41,7 @@ class BroadcastSumByDot : public FormRule {
 
 }  // namespace
 
-void AddDistanceForms(std::vector<RulePtr>& rules) {
+const RuleTopic kDistanceForms(311, [](std::vector<RulePtr>& rules) {
   using Kind = BroadcastSumByDot::Kind;
   rules.push_back(std::make_unique<BroadcastSumByDot>(
       Identity{"distances-by-dot", "Σ(x - c)² = ‖x‖² - 2 x·c + ‖c‖²",
@@ -51,7 +51,6 @@ void AddDistanceForms(std::vector<RulePtr>& rules) {
       Identity{"differences-by-dot", "Σ g×(x - c) = x×Σg - g·c",
                "Sums weighted differences of all pairs by a dot, as gradients of distances do."},
       Kind::kDifferences));
-  AddShortSumForms(rules);
-}
+});
 
 }  // namespace hlograph

@@ -152,13 +152,13 @@ class ShortDotAsSlices : public FormRule {
 
 }  // namespace
 
-void AddDotForms(std::vector<RulePtr>& rules) {
+const RuleTopic kDotForms(316, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<SmallDotAsSum>(
       Identity{"small-dot-as-sum", "x·w = Σ x×w",
                "Computes a small dot as a product of broadcasts and a sum, which can be fused."}));
   rules.push_back(std::make_unique<ShortDotAsSlices>(Identity{
       "short-dot-as-slices", "x·w = x₀×w₀ + x₁×w₁ + ...",
       "Computes a dot that contracts few elements as products of slices, which are added."}));
-}
+});
 
 }  // namespace hlograph

@@ -197,11 +197,11 @@ void NarrowDynamicSlices(xla::HloComputation* computation) {
   }
 }
 
-void AddDynamicSliceForms(std::vector<RulePtr>& rules) {
+const RuleTopic kDynamicSliceForms(333, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<SliceOfDynamicSlice>(Identity{
       "slice-of-dynamic-slice", "S(f(dynamic-slice(x, i), y)) = f(dynamic-slice(x, i'), S(y))",
       "Reads only the part that a slice takes of a dynamic slice, or of what is computed from it.",
       Numerics::kExact}));
-}
+});
 
 }  // namespace hlograph

@@ -319,25 +319,4 @@ Instruction* Builder::Element(Instruction* tuple, int64_t index) const {
   return place_->AddInstruction(Instruction::CreateGetTupleElement(tuple, index));
 }
 
-void AddFormRules(std::vector<RulePtr>& rules) {
-  AddConvolutionForms(rules);
-  AddSortingForms(rules);
-  AddDistanceForms(rules);
-  AddIndexingForms(rules);
-  AddDotForms(rules);
-  AddLoopForms(rules);
-  AddScanForms(rules);
-  AddReductionForms(rules);
-  AddPointwiseForms(rules);
-  AddGatherForms(rules);
-  AddStoredValueForms(rules);
-  AddWindowForms(rules);
-  AddInputGradientForms(rules);
-  AddSwappedDotForms(rules);
-  AddContractionPartForms(rules);
-  AddAttentionDotForms(rules);
-  AddCarriedLoopForms(rules);
-  AddDynamicSliceForms(rules);
-}
-
 }  // namespace hlograph

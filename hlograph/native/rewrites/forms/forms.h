@@ -112,26 +112,6 @@ class Builder {
   Instruction* place_;
 };
 
-// The rules by topic, one file each.
-void AddConvolutionForms(std::vector<RulePtr>& rules);
-void AddSortingForms(std::vector<RulePtr>& rules);
-void AddDistanceForms(std::vector<RulePtr>& rules);
-void AddIndexingForms(std::vector<RulePtr>& rules);
-void AddDotForms(std::vector<RulePtr>& rules);
-void AddLoopForms(std::vector<RulePtr>& rules);
-void AddScanForms(std::vector<RulePtr>& rules);
-void AddReductionForms(std::vector<RulePtr>& rules);
-void AddPointwiseForms(std::vector<RulePtr>& rules);
-void AddGatherForms(std::vector<RulePtr>& rules);
-void AddStoredValueForms(std::vector<RulePtr>& rules);
-void AddWindowForms(std::vector<RulePtr>& rules);
-void AddInputGradientForms(std::vector<RulePtr>& rules);
-void AddSwappedDotForms(std::vector<RulePtr>& rules);
-void AddContractionPartForms(std::vector<RulePtr>& rules);
-void AddDynamicSliceForms(std::vector<RulePtr>& rules);
-void AddAttentionDotForms(std::vector<RulePtr>& rules);
-void AddCarriedLoopForms(std::vector<RulePtr>& rules);
-
 }  // namespace hlograph
 
 #endif  // HLOGRAPH_NATIVE_REWRITES_FORMS_FORMS_H_

@@ -20,8 +20,6 @@
 
 namespace hlograph {
 
-void AddFunctionForms(std::vector<RulePtr>& rules);
-
 namespace {
 
 using Opcode = xla::HloOpcode;
@@ -244,7 +242,7 @@ class ArcTangentByPolynomial : public FormRule {
 
 }  // namespace
 
-void AddFunctionForms(std::vector<RulePtr>& rules) {
+const RuleTopic kFunctionForms(323, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<SineByPolynomial>(
       Identity{"sine-by-polynomial", "sin x = ±p(x - kπ/2)",
                "Computes sines or cosines by polynomials where no angle of the array exceeds 8192, "
@@ -260,6 +258,6 @@ void AddFunctionForms(std::vector<RulePtr>& rules) {
                "Computes angles of points by a polynomial, instead of calling a library for each "
                "element.",
                Numerics::kClose}));
-}
+});
 
 }  // namespace hlograph

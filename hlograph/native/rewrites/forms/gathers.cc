@@ -221,12 +221,12 @@ class GatherAsSlices : public FormRule {
 
 }  // namespace
 
-void AddGatherForms(std::vector<RulePtr>& rules) {
+const RuleTopic kGatherForms(324, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<GatherAsSlices>(
       Identity{"gather-as-slices", "x[p] = [slices of x]",
                "Slices, reverses and repeats what is gathered at positions of a regular pattern "
                "that follows from constants.",
                Numerics::kExact}));
-}
+});
 
 }  // namespace hlograph

@@ -201,8 +201,7 @@ class PointwiseBeforeGather : public FormRule {
 
 }  // namespace
 
-void AddIndexingForms(std::vector<RulePtr>& rules) {
-  AddOneHotForms(rules);
+const RuleTopic kIndexingForms(315, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<GatherAfterDot>(
       Identity{"gather-after-dot", "x[i]·w = (x·w)[i]",
                "Multiplies rows by a matrix before they are gathered, if more are gathered than "
@@ -212,6 +211,6 @@ void AddIndexingForms(std::vector<RulePtr>& rules) {
                "Computes a pointwise operation before rows are gathered, if more are gathered than "
                "there are.",
                Numerics::kExact}));
-}
+});
 
 }  // namespace hlograph

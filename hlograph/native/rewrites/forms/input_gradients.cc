@@ -145,12 +145,12 @@ class InputGradientAsDot : public FormRule {
 
 }  // namespace
 
-void AddInputGradientForms(std::vector<RulePtr>& rules) {
+const RuleTopic kInputGradientForms(328, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<InputGradientAsDot>(
       Identity{"convolution-gradient:input", "g*k = Σ shifted g·k(tap)",
                "Computes the gradient of the input of a convolution, of few pixels, as one dot "
                "with all taps of the kernel, whose parts are shifted and added.",
                Numerics::kClose}));
-}
+});
 
 }  // namespace hlograph

@@ -31,9 +31,6 @@ void NarrowDynamicSlices(xla::HloComputation* computation);
 // Returns true for what reads elements at other places than those of its result.
 bool Shifts(const Instruction* instruction);
 
-void AddSinkingForms(std::vector<RulePtr>& rules);
-void AddUnrollingForms(std::vector<RulePtr>& rules);
-
 }  // namespace hlograph
 
 #endif  // HLOGRAPH_NATIVE_REWRITES_FORMS_LOOP_FORMS_H_

@@ -216,7 +216,7 @@ Instruction* FirstElements(Instruction* loop, int64_t count) {
   return loop->AddInstruction(Instruction::CreateTuple(elements));
 }
 
-void AddLoopForms(std::vector<RulePtr>& rules) {
+const RuleTopic kLoopForms(317, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<HoistIterations>(
       Identity{"hoist-projection", "for i: f(x[i]·w) = y = x·w; for i: f(y[i])",
                "Computes the products of rows that a loop reads before the loop, all in one."},
@@ -225,8 +225,6 @@ void AddLoopForms(std::vector<RulePtr>& rules) {
       Identity{"hoist-iterations", "for i: f(g(x[i])) = y = g(x); for i: f(y[i])",
                "Computes what does not depend on earlier iterations before the loop, for all."},
       /*products=*/false));
-  AddSinkingForms(rules);
-  AddUnrollingForms(rules);
-}
+});
 
 }  // namespace hlograph

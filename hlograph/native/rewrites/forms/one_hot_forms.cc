@@ -164,14 +164,13 @@ class OneHotAsScatter : public FormRule {
 
 }  // namespace
 
-void AddOneHotForms(std::vector<RulePtr>& rules) {
+const RuleTopic kOneHotForms(313, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<OneHotAsGather>(
       Identity{"one-hot-as-gather", "onehot(i)·w = w[i]",
                "Gathers rows instead of multiplying one-hot rows by a matrix."}));
   rules.push_back(std::make_unique<OneHotAsScatter>(
       Identity{"one-hot-as-scatter", "onehot(i)ᵀ·x = sums of the rows of x by i",
                "Adds rows to those of their labels instead of multiplying by a one-hot matrix."}));
-  AddOneHotSumForms(rules);
-}
+});
 
 }  // namespace hlograph

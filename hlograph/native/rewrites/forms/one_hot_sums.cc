@@ -89,10 +89,10 @@ class OneHotSumAsGather : public FormRule {
 
 }  // namespace
 
-void AddOneHotSumForms(std::vector<RulePtr>& rules) {
+const RuleTopic kOneHotSumForms(314, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<OneHotSumAsGather>(
       Identity{"one-hot-sum-as-gather", "Σ onehot(i)×x = x[i]",
                "Takes the element of a label instead of a sum that a one-hot row masks."}));
-}
+});
 
 }  // namespace hlograph

@@ -38,9 +38,6 @@ RowIndices BuildRowIndices(const Builder& build, const OneHot& one_hot, int64_t 
 // Returns true if 32 bits hold the index of each element: rows are numbered by 32 bits.
 bool HasFewRows(const Instruction* one_hot);
 
-void AddOneHotForms(std::vector<RulePtr>& rules);
-void AddOneHotSumForms(std::vector<RulePtr>& rules);
-
 }  // namespace hlograph
 
 #endif  // HLOGRAPH_NATIVE_REWRITES_FORMS_ONE_HOTS_H_

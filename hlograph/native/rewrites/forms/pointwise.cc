@@ -19,8 +19,6 @@
 
 namespace hlograph {
 
-void AddFunctionForms(std::vector<RulePtr>& rules);
-
 namespace {
 
 using Opcode = xla::HloOpcode;
@@ -172,7 +170,7 @@ class SineOfSum : public FormRule {
 
 }  // namespace
 
-void AddPointwiseForms(std::vector<RulePtr>& rules) {
+const RuleTopic kPointwiseForms(322, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<PowerAsRoots>(
       Identity{"power-as-roots", "x^(n/4) = x^i × √x^j × √√x^k",
                "Computes a power of a constant exponent, a multiple of a quarter, by products, "
@@ -183,7 +181,6 @@ void AddPointwiseForms(std::vector<RulePtr>& rules) {
                "Computes the sine or cosine of all sums of two sets of angles from the sines and "
                "cosines of both sets.",
                Numerics::kClose}));
-  AddFunctionForms(rules);
-}
+});
 
 }  // namespace hlograph

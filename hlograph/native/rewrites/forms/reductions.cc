@@ -202,7 +202,7 @@ class MajorReductionByHalves : public FormRule {
 
 }  // namespace
 
-void AddReductionForms(std::vector<RulePtr>& rules) {
+const RuleTopic kReductionForms(321, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<ShortReduction>(
       Identity{"short-reduction-as-sum", "Σ x = x₀ + x₁ + ...",
                "Adds the slices along a dimension of at most 16 elements, instead of reducing.",
@@ -219,6 +219,6 @@ void AddReductionForms(std::vector<RulePtr>& rules) {
                "Reduces over the major dimensions by combining the first half with the second, "
                "again and again.",
                Numerics::kClose}));
-}
+});
 
 }  // namespace hlograph

@@ -258,7 +258,7 @@ class CumulativeByLoop : public FormRule {
 
 }  // namespace
 
-void AddScanForms(std::vector<RulePtr>& rules) {
+const RuleTopic kScanForms(320, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<InBlocks>(
       Identity{"cumulative-sum-in-blocks", "cumsum(x) = cumsum([x]) + cumsum(sums of blocks)",
                "Computes cumulative sums within blocks of eight, side by side, and of the blocks."},
@@ -270,6 +270,6 @@ void AddScanForms(std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<CumulativeByLoop>(
       Identity{"cumulative-by-loop", "cumf(x)[i] = f(cumf(x)[i - 1], x[i])",
                "Computes cumulative sums, products or extremes row after row."}));
-}
+});
 
 }  // namespace hlograph

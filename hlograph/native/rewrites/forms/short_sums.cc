@@ -138,11 +138,11 @@ class ShortSumAsSlices : public FormRule {
 
 }  // namespace
 
-void AddShortSumForms(std::vector<RulePtr>& rules) {
+const RuleTopic kShortSumForms(312, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<ShortSumAsSlices>(
       Identity{"short-sum-as-slices", "Σ f(x, y) = f(x₀, y₀) + f(x₁, y₁) + ...",
                "Adds the few elements of a sum over broadcasts, such as a squared distance in "
                "space, one by one; likewise maxima and minima."}));
-}
+});
 
 }  // namespace hlograph

@@ -484,13 +484,13 @@ class SinkAccumulation : public FormRule {
 
 }  // namespace
 
-void AddSinkingForms(std::vector<RulePtr>& rules) {
+const RuleTopic kSinkingForms(318, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<SinkProjection>(
       Identity{"sink-projection", "for i: y[i] = f(i)·w = for i: z[i] = f(i); y = z·w",
                "Computes products that are only kept after the loop, all in one."}));
   rules.push_back(std::make_unique<SinkAccumulation>(Identity{
       "sink-accumulation", "for i: s += f(i)·g(i) = for i: x[i], y[i] = f(i), g(i); s += x·y",
       "Adds up products, such as gradients of weights, after the loop, in one product."}));
-}
+});
 
 }  // namespace hlograph

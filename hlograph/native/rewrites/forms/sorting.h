@@ -28,14 +28,6 @@ class CalleeRule : public FormRule {
 // keys, the first. XLA:CPU's top-k orders floats by their bits, so any integer can be a float.
 Instruction* AddTopK(const Builder& builder, Instruction* keys, int64_t count);
 
-void AddSortingPrefixForms(std::vector<RulePtr>& rules);
-void AddSortingKeyForms(std::vector<RulePtr>& rules);
-void AddTopKForms(std::vector<RulePtr>& rules);
-void AddSortingNetworkForms(std::vector<RulePtr>& rules);
-void AddSortedElementForms(std::vector<RulePtr>& rules);
-void AddPermutationForms(std::vector<RulePtr>& rules);
-void AddArgmaxForms(std::vector<RulePtr>& rules);
-
 }  // namespace hlograph
 
 #endif  // HLOGRAPH_NATIVE_REWRITES_FORMS_SORTING_H_

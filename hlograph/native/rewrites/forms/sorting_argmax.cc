@@ -185,11 +185,11 @@ class ArgmaxAsFirstMaximum : public CalleeRule {
 
 }  // namespace
 
-void AddArgmaxForms(std::vector<RulePtr>& rules) {
+const RuleTopic kArgmaxForms(310, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<ArgmaxAsFirstMaximum>(Identity{
       "argmax-as-first-maximum", "argmax(x) = min(i where x = max(x))",
       "Computes the position of the greatest or least element as the first that is equal to it.",
       Numerics::kExact}));
-}
+});
 
 }  // namespace hlograph

@@ -113,13 +113,13 @@ class GatherAsSlice : public FormRule {
 
 }  // namespace
 
-void AddSortedElementForms(std::vector<RulePtr>& rules) {
+const RuleTopic kSortedElementForms(308, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<GatherAsSlice>(
       Identity{"gather-at-constant-as-slice", "gather(x, c) = slice of x at c",
                "Slices what is gathered at one position that follows from constants, as a median "
                "of a sorted "
                "array.",
                Numerics::kExact}));
-}
+});
 
 }  // namespace hlograph

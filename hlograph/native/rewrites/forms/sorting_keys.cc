@@ -139,7 +139,7 @@ class SortAlongMinor : public FormRule {
 
 }  // namespace
 
-void AddSortingKeyForms(std::vector<RulePtr>& rules) {
+const RuleTopic kSortingKeyForms(306, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<SortAlongMinor>(
       Identity{"sort-along-minor", "sort(x) = t(sort(t(x)))",
                "Sorts along the last dimension, where the elements of a row are neighbours.",
@@ -154,6 +154,6 @@ void AddSortingKeyForms(std::vector<RulePtr>& rules) {
       "Sorts 64-bit integers of key and position instead of several arrays, and takes the arrays' "
       "elements by position.",
       Numerics::kExact}));
-}
+});
 
 }  // namespace hlograph

@@ -79,12 +79,12 @@ class SortAsNetwork : public FormRule {
 
 }  // namespace
 
-void AddSortingNetworkForms(std::vector<RulePtr>& rules) {
+const RuleTopic kSortingNetworkForms(307, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<SortAsNetwork>(Identity{
       "sort-as-network", "sort(x) = min and max of pairs of elements of x",
       "Sorts at most 32 elements of each row by a network of minima and maxima of integer keys. "
       "Zeros are sorted by sign, and NaNs are made equal; the values are the same.",
       Numerics::kClose}));
-}
+});
 
 }  // namespace hlograph

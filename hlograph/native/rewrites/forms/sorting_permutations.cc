@@ -120,12 +120,12 @@ class SortByPermutation : public CalleeRule {
 
 }  // namespace
 
-void AddPermutationForms(std::vector<RulePtr>& rules) {
+const RuleTopic kPermutationForms(309, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<SortByPermutation>(Identity{
       "sort-by-permutation-as-scatter", "sort(positions of sort(x), y) = y scattered to positions",
       "Scatters what is sorted by the positions that another sort gives, such as ranks by sorting "
       "twice.",
       Numerics::kExact}));
-}
+});
 
 }  // namespace hlograph

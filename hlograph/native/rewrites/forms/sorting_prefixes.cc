@@ -160,11 +160,11 @@ class SortPrefixAsTopK : public CalleeRule {
 
 }  // namespace
 
-void AddSortingPrefixForms(std::vector<RulePtr>& rules) {
+const RuleTopic kSortingPrefixForms(304, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<SortPrefixAsTopK>(Identity{
       "sort-prefix-as-top-k", "first k of sort(x) = x at positions of top-k(keys of x)",
       "Selects the first or last elements of a sort by top-k, with equal elements in their order.",
       Numerics::kExact}));
-}
+});
 
 }  // namespace hlograph

@@ -227,7 +227,7 @@ Instruction* AddTopK(const Builder& builder, Instruction* keys, int64_t count) {
       Instruction::CreateTopK(shape, floats, count, /*largest=*/true));
 }
 
-void AddTopKForms(std::vector<RulePtr>& rules) {
+const RuleTopic kTopKForms(305, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<TopKByFloatKeys>(
       Identity{"top-k-by-float-keys", "top-k(n) = n of top-k(floats ordered as n)",
                "Computes top-k of integers as one of floats, which XLA:CPU does without sorting.",
@@ -241,6 +241,6 @@ void AddTopKForms(std::vector<RulePtr>& rules) {
       "top-k-of-groups", "top-k(x) = top-k(groups of x with top-k(maxima of groups))",
       "Selects groups of neighbours by their maxima, and the greatest elements from these.",
       Numerics::kExact}));
-}
+});
 
 }  // namespace hlograph

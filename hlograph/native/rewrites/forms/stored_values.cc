@@ -164,7 +164,7 @@ class StoredValue : public FormRule {
 
 }  // namespace
 
-void AddStoredValueForms(std::vector<RulePtr>& rules) {
+const RuleTopic kStoredValueForms(325, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<StoredValue>(
       Identity{"stored-gather-table", "f(x)[i] = y = f(x); y[i]",
                "Stores a table before it is gathered from, instead of computing each element that "
@@ -177,6 +177,6 @@ void AddStoredValueForms(std::vector<RulePtr>& rules) {
                "each repetition.",
                Numerics::kExact},
       StoredValue::IsRepeatedSine));
-}
+});
 
 }  // namespace hlograph

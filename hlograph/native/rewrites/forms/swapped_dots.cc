@@ -64,10 +64,10 @@ class SwappedDot : public FormRule {
 
 }  // namespace
 
-void AddSwappedDotForms(std::vector<RulePtr>& rules) {
+const RuleTopic kSwappedDotForms(329, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<SwappedDot>(Identity{
       "dot-of-few-rows-swapped", "x·w = (wᵀ·xᵀ)ᵀ",
       "Multiplies a matrix by few columns instead of few rows by the matrix.", Numerics::kClose}));
-}
+});
 
 }  // namespace hlograph

@@ -207,7 +207,7 @@ bool Shifts(const Instruction* instruction) {
   }
 }
 
-void AddUnrollingForms(std::vector<RulePtr>& rules) {
+const RuleTopic kUnrollingForms(319, [](std::vector<RulePtr>& rules) {
   for (int64_t factor : {4, 8}) {
     rules.push_back(std::make_unique<UnrollLoop>(
         Identity{absl::StrCat("unroll-loop:", factor),
@@ -219,6 +219,6 @@ void AddUnrollingForms(std::vector<RulePtr>& rules) {
       Identity{"unroll-loop:whole", "for i < n: f = f(...f(x))",
                "Replaces a loop of at most 16 iterations by their work."},
       /*factor=*/0));
-}
+});
 
 }  // namespace hlograph

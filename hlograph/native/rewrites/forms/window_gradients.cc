@@ -172,10 +172,10 @@ class WindowGradient : public FormRule {
 
 }  // namespace
 
-void AddWindowGradientForms(std::vector<RulePtr>& rules) {
+const RuleTopic kWindowGradientForms(327, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<WindowGradient>(Identity{
       "window-gradient-by-comparison", "scatter(g, argmax of windows) = Σ g×[argmax = i]",
       "Computes the gradient of the maxima of windows by comparing positions.", Numerics::kClose}));
-}
+});
 
 }  // namespace hlograph

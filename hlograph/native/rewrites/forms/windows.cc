@@ -179,13 +179,12 @@ std::optional<Opcode> CombinationOf(const Instruction* window,
   return std::nullopt;
 }
 
-void AddWindowForms(std::vector<RulePtr>& rules) {
+const RuleTopic kWindowForms(326, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<WindowAsSlices>(
       Identity{"window-as-slices", "f of windows of x = f(shifted x, shifted x, ...)",
                "Computes sums, maxima and minima of windows, as in pooling, by slices along one "
                "dimension after the other.",
                Numerics::kClose}));
-  AddWindowGradientForms(rules);
-}
+});
 
 }  // namespace hlograph

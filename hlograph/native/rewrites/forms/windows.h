@@ -36,7 +36,6 @@ std::optional<xla::HloOpcode> CombinationOf(const Instruction* window,
                                             absl::Span<const xla::HloOpcode> operations);
 
 // The rules by form, one file each.
-void AddWindowGradientForms(std::vector<RulePtr>& rules);
 
 }  // namespace hlograph
 

@@ -192,7 +192,7 @@ class Reassociate : public InstructionRule {
 
 }  // namespace
 
-void AddAssociationRules(std::vector<RulePtr>& rules) {
+const RuleTopic kAssociationRules(104, [](std::vector<RulePtr>& rules) {
   rules.push_back(
       std::make_unique<Reassociate>(Identity{"reassociate-dots:right", "(x·v)·w = x·(v·w)",
                                              "Multiplies the last two of three matrices first."},
@@ -201,6 +201,6 @@ void AddAssociationRules(std::vector<RulePtr>& rules) {
       std::make_unique<Reassociate>(Identity{"reassociate-dots:left", "x·(v·w) = (x·v)·w",
                                              "Multiplies the first two of three matrices first."},
                                     1));
-}
+});
 
 }  // namespace hlograph

@@ -107,7 +107,7 @@ class Distribute : public InstructionRule {
 
 }  // namespace
 
-void AddFactoringRules(std::vector<RulePtr>& rules) {
+const RuleTopic kFactoringRules(102, [](std::vector<RulePtr>& rules) {
   using Opcode = xla::HloOpcode;
   rules.push_back(
       std::make_unique<Factor>(Identity{"factor-products", "a×c ± b×c = (a ± b)×c",
@@ -129,6 +129,6 @@ void AddFactoringRules(std::vector<RulePtr>& rules) {
       std::make_unique<Distribute>(Identity{"distribute-convolution", "(x ± y)*k = x*k ± y*k",
                                             "Takes a convolution of a sum or difference apart."},
                                    Opcode::kConvolution));
-}
+});
 
 }  // namespace hlograph

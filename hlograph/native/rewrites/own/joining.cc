@@ -155,7 +155,7 @@ class JoinContractions : public InstructionRule {
 
 }  // namespace
 
-void AddJoiningRules(std::vector<RulePtr>& rules) {
+const RuleTopic kJoiningRules(101, [](std::vector<RulePtr>& rules) {
   using Opcode = xla::HloOpcode;
   rules.push_back(std::make_unique<SplitProduct>(
       Identity{"split-dot", "[x y]·w = [x·w y·w]", "Takes a dot of a concatenation apart."},
@@ -174,6 +174,6 @@ void AddJoiningRules(std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<JoinContractions>(
       Identity{"join-contractions", "x·v + y·w = [x y]·[v; w]",
                "Computes a sum of two dots in one, of concatenated operands."}));
-}
+});
 
 }  // namespace hlograph

@@ -100,7 +100,7 @@ class MergeProducts : public OwnRule {
 
 }  // namespace
 
-void AddMergingRules(std::vector<RulePtr>& rules) {
+const RuleTopic kMergingRules(100, [](std::vector<RulePtr>& rules) {
   using Opcode = xla::HloOpcode;
   rules.push_back(
       std::make_unique<MergeProducts>(Identity{"merge-dots:lhs", "x·v, x·w = slices of x·[v w]",
@@ -118,6 +118,6 @@ void AddMergingRules(std::vector<RulePtr>& rules) {
       Identity{"merge-convolutions:kernel", "x*k, y*k = slices of [x y]*k",
                "Computes two convolutions by one kernel in one, of a larger batch."},
       Opcode::kConvolution, 1));
-}
+});
 
 }  // namespace hlograph

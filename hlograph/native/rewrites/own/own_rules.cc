@@ -100,14 +100,4 @@ Instruction* AddBroadcast(Instruction* broadcast, const xla::Shape& shape,
       Instruction::CreateBroadcast(shape, broadcast->mutable_operand(0), dimensions));
 }
 
-void AddOwnRules(std::vector<RulePtr>& rules) {
-  AddMergingRules(rules);
-  AddJoiningRules(rules);
-  AddFactoringRules(rules);
-  AddScalingRules(rules);
-  AddAssociationRules(rules);
-  AddPointwiseRules(rules);
-  AddRearrangingRules(rules);
-}
-
 }  // namespace hlograph

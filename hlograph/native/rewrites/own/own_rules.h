@@ -82,15 +82,6 @@ Instruction* AddConcatenate(Instruction* place, absl::Span<Instruction* const> o
 Instruction* AddBroadcast(Instruction* broadcast, const xla::Shape& shape,
                           absl::Span<const int64_t> dimensions);
 
-// The rules by topic, one file each.
-void AddMergingRules(std::vector<RulePtr>& rules);
-void AddJoiningRules(std::vector<RulePtr>& rules);
-void AddFactoringRules(std::vector<RulePtr>& rules);
-void AddScalingRules(std::vector<RulePtr>& rules);
-void AddAssociationRules(std::vector<RulePtr>& rules);
-void AddPointwiseRules(std::vector<RulePtr>& rules);
-void AddRearrangingRules(std::vector<RulePtr>& rules);
-
 }  // namespace hlograph
 
 #endif  // HLOGRAPH_NATIVE_REWRITES_OWN_OWN_RULES_H_

@@ -120,13 +120,13 @@ class JoinPointwise : public InstructionRule {
 
 }  // namespace
 
-void AddPointwiseRules(std::vector<RulePtr>& rules) {
+const RuleTopic kPointwiseRules(105, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<SplitPointwise>(
       Identity{"split-pointwise", "f([a b], [c d]) = [f(a, c) f(b, d)]",
                "Takes a pointwise operation on concatenations apart."}));
   rules.push_back(std::make_unique<JoinPointwise>(
       Identity{"join-pointwise", "[f(a, c) f(b, d)] = f([a b], [c d])",
                "Computes pointwise operations that are concatenated in one."}));
-}
+});
 
 }  // namespace hlograph

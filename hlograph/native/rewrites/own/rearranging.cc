@@ -85,13 +85,13 @@ class RearrangeOperands : public InstructionRule {
 
 }  // namespace
 
-void AddRearrangingRules(std::vector<RulePtr>& rules) {
+const RuleTopic kRearrangingRules(106, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<RearrangeResult>(
       Identity{"rearrange-result", "f(t(a), t(b)) = t(f(a, b))",
                "Transposes or reshapes the result of a pointwise operation, not its operands."}));
   rules.push_back(std::make_unique<RearrangeOperands>(
       Identity{"rearrange-operands", "t(f(a, b)) = f(t(a), t(b))",
                "Transposes or reshapes the operands of a pointwise operation, not its result."}));
-}
+});
 
 }  // namespace hlograph

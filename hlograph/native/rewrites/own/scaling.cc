@@ -133,7 +133,7 @@ class ScaleResult : public InstructionRule {
 
 }  // namespace
 
-void AddScalingRules(std::vector<RulePtr>& rules) {
+const RuleTopic kScalingRules(103, [](std::vector<RulePtr>& rules) {
   using Opcode = xla::HloOpcode;
   rules.push_back(
       std::make_unique<ScaleOperand>(Identity{"scale-operand:dot", "(x·w)×s = x·(w×s)",
@@ -151,6 +151,6 @@ void AddScalingRules(std::vector<RulePtr>& rules) {
       Identity{"scale-result:convolution", "(x×s)*k = (x*k)×s",
                "Scales the result of a convolution instead of an operand."},
       Opcode::kConvolution));
-}
+});
 
 }  // namespace hlograph

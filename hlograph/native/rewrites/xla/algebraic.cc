@@ -96,9 +96,9 @@ class AlgebraicRule : public Rule {
 
 }  // namespace
 
-void AddAlgebraicRules(std::vector<RulePtr>& rules) {
+const RuleTopic kAlgebraicRules(0, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<AlgebraicRule>(
       "algebraic", "Simplifies an instruction by what its operands are.", Options()));
-}
+});
 
 }  // namespace hlograph

@@ -42,6 +42,8 @@ class InlineRule : public Rule {
 
 }  // namespace
 
-void AddCallRules(std::vector<RulePtr>& rules) { rules.push_back(std::make_unique<InlineRule>()); }
+const RuleTopic kCallRules(2, [](std::vector<RulePtr>& rules) {
+  rules.push_back(std::make_unique<InlineRule>());
+});
 
 }  // namespace hlograph

@@ -175,9 +175,9 @@ class OutputFusionRule : public Rule {
 
 }  // namespace
 
-void AddFusionRules(std::vector<RulePtr>& rules) {
+const RuleTopic kFusionRules(200, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<FusionRule>());
   rules.push_back(std::make_unique<OutputFusionRule>());
-}
+});
 
 }  // namespace hlograph

@@ -229,7 +229,7 @@ class GroupRule : public Rule {
 
 }  // namespace
 
-void AddGroupRules(std::vector<RulePtr>& rules) {
+const RuleTopic kGroupRules(4, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<GroupRule>(
       *FindPass("reshape-mover"), Grouping{FindRearranged, FindLoneRearranged},
       CopiedOperands{
@@ -237,6 +237,6 @@ void AddGroupRules(std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<GroupRule>(*FindPass("slice-sinker"),
                                               Grouping{FindSliced, FindLoneSliced},
                                               CopiedOperands{{Opcode::kSlice}}));
-}
+});
 
 }  // namespace hlograph

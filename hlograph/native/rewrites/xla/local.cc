@@ -139,7 +139,7 @@ void AddOfElements(std::vector<RulePtr>& rules, Local local) {
 
 }  // namespace
 
-void AddLocalRules(std::vector<RulePtr>& rules) {
+const RuleTopic kLocalRules(3, [](std::vector<RulePtr>& rules) {
   Add(rules, {"constant_folding",
               {},
               {Opcode::kConstant, Opcode::kIota, Opcode::kBroadcast},
@@ -194,6 +194,6 @@ void AddLocalRules(std::vector<RulePtr>& rules) {
   Add(rules, {"rng-bit-generator-expander", {Opcode::kRngBitGenerator}, {}});
   Add(rules, {"rng-expander", {Opcode::kRng}, {}});
   Add(rules, {"stochastic_convert_decomposer", {Opcode::kStochasticConvert}, {}});
-}
+});
 
 }  // namespace hlograph

@@ -157,9 +157,9 @@ class RemoveRule : public Rule {
 
 }  // namespace
 
-void AddRedundancyRules(std::vector<RulePtr>& rules) {
+const RuleTopic kRedundancyRules(1, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<MergeRule>());
   rules.push_back(std::make_unique<RemoveRule>());
-}
+});
 
 }  // namespace hlograph

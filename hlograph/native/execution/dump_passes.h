@@ -1,6 +1,6 @@
 // Runs XLA:CPU's own passes, for comparison with the pipeline xla-cpu.
-#ifndef HLOGRAPH_NATIVE_EXECUTION_COMPILE_H_
-#define HLOGRAPH_NATIVE_EXECUTION_COMPILE_H_
+#ifndef HLOGRAPH_NATIVE_EXECUTION_DUMP_PASSES_H_
+#define HLOGRAPH_NATIVE_EXECUTION_DUMP_PASSES_H_
 
 #include <string>
 #include <vector>
@@ -31,4 +31,4 @@ absl::StatusOr<std::vector<PassRecord>> DumpCpuPasses(const xla::HloModule& modu
 
 }  // namespace hlograph
 
-#endif  // HLOGRAPH_NATIVE_EXECUTION_COMPILE_H_
+#endif  // HLOGRAPH_NATIVE_EXECUTION_DUMP_PASSES_H_

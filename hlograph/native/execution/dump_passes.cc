@@ -1,4 +1,4 @@
-#include "hlograph/native/execution/compile.h"
+#include "hlograph/native/execution/dump_passes.h"
 
 #include <memory>
 #include <string>
