@@ -1,46 +1,29 @@
-"""All cases, by topic."""
+"""The catalogue of all rules for time: every module of ``topics`` is a part of it.
+
+A module has cases with the shapes of real programs, ``CASES``; functions that draw small programs
+where a rule applies, ``PROGRAMS``; and programs that a rule refuses, ``REFUSED``. The benchmark
+measures the first, the tests and campaigns take the others.
+"""
 
 from __future__ import annotations
 
-from benchmarks.speed_rules import (
-    attention_dots,
-    carried_loops,
-    contraction_parts,
-    convolutions,
-    depthwise_convolutions,
-    distances,
-    dots,
-    gathers,
-    indexing,
-    input_gradients,
-    loops,
-    pointwise,
-    reductions,
-    scans,
-    sorting,
-    stored_values,
-    swapped_dots,
-    windows,
-)
-from benchmarks.speed_rules.case import Case
+from dataclasses import replace
+from importlib import import_module
+from itertools import chain
+from pkgutil import iter_modules
 
-CASES: tuple[Case, ...] = (
-    *depthwise_convolutions.CASES,
-    *convolutions.CASES,
-    *sorting.CASES,
-    *distances.CASES,
-    *indexing.CASES,
-    *dots.CASES,
-    *loops.CASES,
-    *scans.CASES,
-    *reductions.CASES,
-    *pointwise.CASES,
-    *gathers.CASES,
-    *stored_values.CASES,
-    *windows.CASES,
-    *input_gradients.CASES,
-    *swapped_dots.CASES,
-    *contraction_parts.CASES,
-    *attention_dots.CASES,
-    *carried_loops.CASES,
+from benchmarks.speed_rules import topics
+from benchmarks.speed_rules.case import Case, Programs, Refused
+
+_TOPICS = [
+    import_module(f"{topics.__name__}.{module.name}") for module in iter_modules(topics.__path__)
+]
+
+CASES: tuple[Case, ...] = tuple(
+    replace(case, rules=tuple(rules.split(" + ")))
+    for topic in _TOPICS
+    for rules, cases in topic.CASES.items()
+    for case in cases
 )
+PROGRAMS: Programs = dict(chain.from_iterable(topic.PROGRAMS.items() for topic in _TOPICS))
+REFUSED: Refused = dict(chain.from_iterable(topic.REFUSED.items() for topic in _TOPICS))

@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
+from benchmarks.speed_rules.catalogue import PROGRAMS
 from hlograph.errors import WorkerLostError
 from hlograph.isolation import Limits, WorkerPool
 from hlograph.storage.atomic_write import write_text_atomically
 from tests.campaigns.forms.walks import Findings, Task, make_worker
 from tests.campaigns.framework.tasks import INTERRUPTED, TaskQueue, progress
-from tests.hlograph.transforms.forms.test_forms import FORMS
 
 
 @dataclass(frozen=True)
@@ -47,31 +46,9 @@ class FormsFuzzConfig:
     """Folder of what was found."""
 
 
-@dataclass
-class FormsReport:
-    """Sum of all findings."""
-
-    applied: Counter[str] = field(default_factory=Counter)
-    compared: Counter[str] = field(default_factory=Counter)
-    failures: list[str] = field(default_factory=list)
-
-    def add(self, findings: Findings) -> None:
-        """Adds the findings of a task."""
-        self.applied += findings.applied
-        self.compared += findings.compared
-        self.failures += findings.failures
-
-    def text(self) -> str:
-        """Returns a table by rule, the verdicts and the number of failures."""
-        rows = [f"{rule:36} {self.applied[rule]:>8}" for rule in FORMS]
-        verdicts = ", ".join(f"{number} {verdict}" for verdict, number in self.compared.items())
-        total = f"{self.applied.total()} applications; compared: {verdicts or 'none'}"
-        return "\n".join([*rows, total, f"{len(self.failures)} failures"])
-
-
 def main(config: FormsFuzzConfig) -> int:
     """Runs a campaign and returns the exit status."""
-    report, status = FormsReport(), 0
+    report, status = Findings(), 0
     queue: TaskQueue[Task] = TaskQueue()
     tasks = _tasks(config)
     for _ in range(config.workers + 1):
@@ -80,12 +57,12 @@ def main(config: FormsFuzzConfig) -> int:
     pool = WorkerPool(make_worker, config.workers, limits, ("tests.campaigns.forms.walks",))
     with pool, progress(config.applications, "application") as bar:
         try:
-            for task, found in queue.run(pool):
-                if isinstance(found, WorkerLostError):
-                    report.failures.append(f"{task}: {found}\n{found.note}")
+            for task, answer in queue.run(pool):
+                if isinstance(answer, WorkerLostError):
+                    report.failures.append(f"{task}: {answer}\n{answer.note}")
                 else:
-                    report.add(found)
-                    bar.update(found.applied.total())
+                    report.add(answer)
+                    bar.update(answer.applied.total())
                 if report.applied.total() < config.applications:
                     queue.put(next(tasks))
         except KeyboardInterrupt:
@@ -101,7 +78,7 @@ def _tasks(config: FormsFuzzConfig) -> Iterator[Task]:
     """Yields tasks without end, the rules in turns."""
     due = 0.0
     for number in itertools.count():
-        for rule in config.rules or FORMS:
+        for rule in config.rules or PROGRAMS:
             seed = config.seed * 1_000_003 + number
             due += config.programs * config.compared
             compared, due = int(due), due % 1

@@ -6,16 +6,12 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
-
-from hypothesis import HealthCheck, Phase, given, reject, seed, settings
-from hypothesis import strategies as st
 
 import hlograph
+from benchmarks.speed_rules.catalogue import PROGRAMS
 from hlograph import Module
 from hlograph.errors import HloError, HloParseError
 from hlograph.isolation import FlightRecorder
-from tests.hlograph.transforms.forms.test_forms import FORMS, PROGRAMS
 
 _STEPS = 8
 
@@ -45,7 +41,7 @@ class Task:
 
 @dataclass
 class Findings:
-    """Outcome of a task.
+    """Counts and failures of a task, or of a whole campaign.
 
     Attributes:
         applied: Number of applications by rule.
@@ -57,6 +53,19 @@ class Findings:
     compared: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
 
+    def add(self, other: Findings) -> None:
+        """Adds other findings to these."""
+        self.applied += other.applied
+        self.compared += other.compared
+        self.failures += other.failures
+
+    def text(self) -> str:
+        """Returns a table by rule, the verdicts and the number of failures."""
+        rows = [f"{rule:36} {self.applied[rule]:>8}" for rule in PROGRAMS]
+        verdicts = ", ".join(f"{number} {verdict}" for verdict, number in self.compared.items())
+        total = f"{self.applied.total()} applications; compared: {verdicts or 'none'}"
+        return "\n".join([*rows, total, f"{len(self.failures)} failures"])
+
 
 def make_worker(recorder: FlightRecorder) -> Callable[[Task], Findings]:
     """Returns the function that performs a task in a worker."""
@@ -64,33 +73,18 @@ def make_worker(recorder: FlightRecorder) -> Callable[[Task], Findings]:
     def perform(task: Task) -> Findings:
         findings = Findings()
         rng = random.Random(task.seed)
-        count = 0
-
-        @seed(task.seed)
-        @settings(
-            max_examples=task.programs,
-            database=None,
-            deadline=None,
-            phases=[Phase.generate],
-            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-        )
-        @given(data=st.data())
-        def walks(data: Any) -> None:
-            nonlocal count
+        for number in range(task.programs):
             try:
-                text = data.draw(PROGRAMS[task.rule]())
+                text = PROGRAMS[task.rule](rng)
             except HloParseError:  # on a busy machine, a program is not read within its time
-                reject()
-            count += 1
+                continue
             recorder.begin(f"{task}\n{text}".encode()[:60_000])
             try:
-                for number in range(task.walks):
-                    compare = number == 0 and count <= task.compared
+                for walk in range(task.walks):
+                    compare = walk == 0 and number < task.compared
                     _walk(text, task.rule, rng, findings, compare=compare)
             finally:
                 recorder.end()
-
-        walks()
         return findings
 
     return perform
@@ -102,27 +96,27 @@ def _walk(text: str, rule: str, rng: random.Random, findings: Findings, *, compa
     module = original.clone()
     exact, names = True, [rule]
     for _ in range(_STEPS):
-        found = module.rewrites(names)
-        names = FORMS  # later steps take any rule, so that rules meet what others built
-        if not found or module.op_count > _LARGE:
+        rewrites = module.rewrites(names)
+        names = list(PROGRAMS)  # later steps take any rule, so that rules meet what others built
+        if not rewrites or module.op_count > _LARGE:
             break
-        chosen = rng.choice(found)
+        rewrite = rng.choice(rewrites)
         try:
-            module.apply(chosen)
+            module.apply(rewrite)
             module.verify()
         except HloError as error:
-            findings.failures.append(f"{chosen.place}: {error}\n{text}")
+            findings.failures.append(f"{rewrite.place}: {error}\n{text}")
             return
-        findings.applied[chosen.rule] += 1
-        exact &= hlograph.rules[chosen.rule].exact
+        findings.applied[rewrite.rule] += 1
+        exact &= hlograph.rules[rewrite.rule].exact
         if _result_of(module) != _result_of(original):
-            findings.failures.append(f"{chosen.place} changed the shape of the result\n{text}")
+            findings.failures.append(f"{rewrite.place} changed the shape of the result\n{text}")
             return
     if compare:
-        found = module.equivalent_to(original)
-        findings.compared[found.verdict] += 1
-        if found.verdict == "different" or (exact and found.verdict == "close"):
-            findings.failures.append(f"{names}: {found.verdict}: {found.reason}\n{text}")
+        result = module.equivalent_to(original)
+        findings.compared[result.verdict] += 1
+        if result.verdict == "different" or (exact and result.verdict == "close"):
+            findings.failures.append(f"{names}: {result.verdict}: {result.reason}\n{text}")
 
 
 def _result_of(module: Module) -> str:

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.speed_rules.catalogue import PROGRAMS
 from experiments.search.budget import Budget, BudgetSpentError
 from experiments.search.rewriting.egraph.computations import Computations
 from experiments.search.rewriting.egraph.extraction import extract
@@ -29,7 +30,6 @@ from experiments.search.rewriting.methods import METHODS
 from experiments.search.rewriting.space import RewriteSpace
 from hlograph import Module
 from hlograph.programs import Program
-from tests.hlograph.transforms.forms.test_forms import FORMS, PROGRAMS
 
 pytest.importorskip("egglog", reason="it comes with hlograph[paper]")
 
@@ -55,11 +55,11 @@ def favouring_forms(terms: Terms, graph: EGraph, first_form: int) -> dict[str, l
     }
 
 
-@pytest.mark.parametrize("rule", FORMS)
+@pytest.mark.parametrize("rule", PROGRAMS)
 @settings(max_examples=1, deadline=None, derandomize=True)
-@given(data=st.data())
-def test_every_rule_for_time_is_held(rule, data):
-    module = Module.from_text(data.draw(PROGRAMS[rule]()))
+@given(rng=st.randoms(use_true_random=False))
+def test_every_rule_for_time_is_held(rule, rng: random.Random):
+    module = Module.from_text(PROGRAMS[rule](rng))
     program = parse(module.to_text())
     terms = Terms.of(program)
     first_form = len(terms.opaque)

@@ -1,0 +1,1 @@
+"""Parts of the catalogue, which finds them by itself."""
