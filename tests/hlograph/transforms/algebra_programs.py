@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-
-from hypothesis import strategies as st
+from random import Random
 
 # Half precision is left out: differences cancel to nothing that could be compared.
 TYPES = ("s32", "f32", "f64", "c64")
@@ -67,15 +66,14 @@ def _dims(numbers: list[int]) -> str:
 class Dot:
     """A dot as in einsum: letters of either operand, in any order."""
 
-    def __init__(self, draw: st.DrawFn) -> None:
-        batch, summed = draw(st.sampled_from(["", "b"])), draw(st.sampled_from(["s", "st"]))
+    def __init__(self, rng: Random) -> None:
+        batch, summed = rng.choice(["", "b"]), rng.choice(["s", "st"])
         self.batch, self.summed = batch, summed
-        left, right = draw(st.sampled_from(["l", "lm"])), draw(st.sampled_from(["r", "rq"]))
-        self.letters = [
-            "".join(draw(st.permutations(batch + summed + free))) for free in (left, right)
-        ]
+        left, right = rng.choice(["l", "lm"]), rng.choice(["r", "rq"])
+        operands = [batch + summed + free for free in (left, right)]
+        self.letters = ["".join(rng.sample(letters, len(letters))) for letters in operands]
         self.free = [left[0], right[0]]
-        self.sizes = {letter: draw(st.integers(1, 3)) for letter in "bstlmrq"}
+        self.sizes = {letter: rng.randint(1, 3) for letter in "bstlmrq"}
         self.result = batch + "".join(
             letter for side in self.letters for letter in side if letter not in batch + summed
         )
@@ -107,16 +105,16 @@ class Convolution:
 
     free = ("b", "o")
 
-    def __init__(self, draw: st.DrawFn) -> None:
-        self.labels = draw(st.sampled_from([("b0f", "0io", "b0f"), ("bf0", "oi0", "fb0")]))
-        self.window, self.stride = draw(st.integers(1, 3)), draw(st.integers(1, 2))
-        self.pad = draw(st.integers(0, 1))
-        self.sizes = {"b": 2, "f": 3, "i": 3, "o": draw(st.integers(1, 3)), "w": 5}
+    def __init__(self, rng: Random) -> None:
+        self.labels = rng.choice([("b0f", "0io", "b0f"), ("bf0", "oi0", "fb0")])
+        self.window, self.stride = rng.randint(1, 3), rng.randint(1, 2)
+        self.pad = rng.randint(0, 1)
+        self.sizes = {"b": 2, "f": 3, "i": 3, "o": rng.randint(1, 3), "w": 5}
 
     def operand_dims(self, side: int, **sizes: int) -> tuple[int, ...]:
-        known = self.sizes | sizes
-        known["0"] = self.window if side else known["w"]
-        return tuple(known[letter] for letter in self.labels[side])
+        sizes = self.sizes | sizes
+        sizes["0"] = self.window if side else sizes["w"]
+        return tuple(sizes[letter] for letter in self.labels[side])
 
     def dimension(self, side: int) -> tuple[int, int]:
         return self.labels[side].index("bo"[side]), self.labels[2].index("bf"[side])
@@ -133,11 +131,15 @@ class Convolution:
         return program.op("convolution", dims, lhs, rhs, attributes=attributes)
 
 
+def _sizes(rng: Random) -> list[int]:
+    return [rng.randint(1, 3) for _ in range(rng.randint(2, 3))]
+
+
 Kind = type[Dot] | type[Convolution]
 
 
-def _begin(draw: st.DrawFn, kind: Kind) -> tuple[Program, Dot | Convolution]:
-    return Program(draw(st.sampled_from(TYPES))), kind(draw)
+def _begin(rng: Random, kind: Kind) -> tuple[Program, Dot | Convolution]:
+    return Program(rng.choice(TYPES)), kind(rng)
 
 
 def _ordered(side: int, shared: Value, own: Value) -> tuple[Value, Value]:
@@ -145,95 +147,88 @@ def _ordered(side: int, shared: Value, own: Value) -> tuple[Value, Value]:
     return (own, shared) if side == 0 else (shared, own)
 
 
-@st.composite
-def merging(draw: st.DrawFn, kind: Kind, shared: int) -> str:
-    program, product = _begin(draw, kind)
+def merging(rng: Random, kind: Kind, shared: int) -> str:
+    program, product = _begin(rng, kind)
     common = program.parameter(product.operand_dims(shared))
     results = []
     for _ in range(2):
-        sizes = {product.free[1 - shared]: draw(st.integers(1, 3))}
+        sizes = {product.free[1 - shared]: rng.randint(1, 3)}
         own = program.parameter(product.operand_dims(1 - shared, **sizes))
         results.append(product.add(program, *_ordered(1 - shared, common, own)))
     return program.text(*results)
 
 
-@st.composite
-def splitting(draw: st.DrawFn, kind: Kind) -> str:
-    program, product = _begin(draw, kind)
-    side = draw(st.integers(0, 1))
+def splitting(rng: Random, kind: Kind) -> str:
+    program, product = _begin(rng, kind)
+    side = rng.randint(0, 1)
     parts = [
         program.parameter(product.operand_dims(side, **{product.free[side]: size}))
-        for size in draw(st.lists(st.integers(1, 3), min_size=2, max_size=3))
+        for size in _sizes(rng)
     ]
     joint = program.concatenate(product.dimension(side)[0], *parts)
     other = program.parameter(product.operand_dims(1 - side))
     return program.text(product.add(program, *_ordered(side, other, joint)))
 
 
-@st.composite
-def joining(draw: st.DrawFn, kind: Kind) -> str:
-    program, product = _begin(draw, kind)
-    side = draw(st.integers(0, 1))
+def joining(rng: Random, kind: Kind) -> str:
+    program, product = _begin(rng, kind)
+    side = rng.randint(0, 1)
     common = program.parameter(product.operand_dims(1 - side))
     parts = []
-    for size in draw(st.lists(st.integers(1, 3), min_size=2, max_size=3)):
+    for size in _sizes(rng):
         own = program.parameter(product.operand_dims(side, **{product.free[side]: size}))
         parts.append(product.add(program, *_ordered(side, common, own)))
     return program.text(program.concatenate(product.dimension(side)[1], *parts))
 
 
-@st.composite
-def contracting(draw: st.DrawFn) -> str:
-    program, product = _begin(draw, Dot)
+def contracting(rng: Random) -> str:
+    program, product = _begin(rng, Dot)
     terms = []
     for _ in range(2):
-        size = draw(st.integers(1, 3))
+        size = rng.randint(1, 3)
         lhs, rhs = (program.parameter(product.operand_dims(i, s=size)) for i in (0, 1))
         terms.append(product.add(program, lhs, rhs))
     return program.text(program.op("add", terms[0].dims, *terms))
 
 
-@st.composite
-def factoring(draw: st.DrawFn, kind: Kind | None) -> str:
-    sign = draw(st.sampled_from(["add", "subtract"]))
-    side = draw(st.integers(0, 1))
+def factoring(rng: Random, kind: Kind | None) -> str:
+    sign = rng.choice(["add", "subtract"])
+    side = rng.randint(0, 1)
     if kind is None:
-        program = Program(draw(st.sampled_from(TYPES)))
-        dims = tuple(draw(st.lists(st.integers(1, 4), max_size=3)))
+        program = Program(rng.choice(TYPES))
+        dims = tuple(rng.randint(1, 4) for _ in range(rng.randint(0, 3)))
         a, b, c = (program.parameter(dims) for _ in range(3))
-        one = program.op("multiply", dims, *_ordered(side, c, a))
-        two = program.op("multiply", dims, *_ordered(draw(st.integers(0, 1)), c, b))
+        first = program.op("multiply", dims, *_ordered(side, c, a))
+        second = program.op("multiply", dims, *_ordered(rng.randint(0, 1), c, b))
     else:
-        program, product = _begin(draw, kind)
+        program, product = _begin(rng, kind)
         c = program.parameter(product.operand_dims(1 - side))
         a, b = (program.parameter(product.operand_dims(side)) for _ in range(2))
-        one, two = (product.add(program, *_ordered(side, c, term)) for term in (a, b))
-    return program.text(program.op(sign, one.dims, one, two))
+        first, second = (product.add(program, *_ordered(side, c, term)) for term in (a, b))
+    return program.text(program.op(sign, first.dims, first, second))
 
 
-@st.composite
-def distributing(draw: st.DrawFn, kind: Kind) -> str:
-    program, product = _begin(draw, kind)
-    side = draw(st.integers(0, 1))
+def distributing(rng: Random, kind: Kind) -> str:
+    program, product = _begin(rng, kind)
+    side = rng.randint(0, 1)
     a, b = (program.parameter(product.operand_dims(side)) for _ in range(2))
-    total = program.op(draw(st.sampled_from(["add", "subtract"])), a.dims, a, b)
+    total = program.op(rng.choice(["add", "subtract"]), a.dims, a, b)
     other = program.parameter(product.operand_dims(1 - side))
     return program.text(product.add(program, *_ordered(side, other, total)))
 
 
-@st.composite
-def scaling(draw: st.DrawFn, kind: Kind, *, result: bool) -> str:
+def scaling(rng: Random, kind: Kind, *, result: bool) -> str:
     """A product whose result, or an operand of which, is multiplied by a broadcast."""
-    program, product = _begin(draw, kind)
+    program, product = _begin(rng, kind)
     operands = [program.parameter(product.operand_dims(side)) for side in (0, 1)]
-    side = draw(st.integers(0, 1))
+    side = rng.randint(0, 1)
     at = product.dimension(side)[1 if result else 0]
 
     def scaled(value: Value) -> Value:
-        is_scalar = draw(st.booleans())
+        is_scalar = rng.random() < 0.5
         factor = program.parameter(() if is_scalar else (value.dims[at],))
         wide = program.broadcast(factor, value.dims, [] if is_scalar else [at])
-        return program.op("multiply", value.dims, *_ordered(draw(st.integers(0, 1)), wide, value))
+        return program.op("multiply", value.dims, *_ordered(rng.randint(0, 1), wide, value))
 
     if result:
         return program.text(scaled(product.add(program, *operands)))
@@ -241,13 +236,12 @@ def scaling(draw: st.DrawFn, kind: Kind, *, result: bool) -> str:
     return program.text(product.add(program, *operands))
 
 
-@st.composite
-def chaining(draw: st.DrawFn, inner: int) -> str:
+def chaining(rng: Random, inner: int) -> str:
     """Three matrices, of which the first (inner 0) or last two are multiplied first."""
-    program = Program(draw(st.sampled_from(TYPES)))
-    batch = (2,) if draw(st.booleans()) else ()
+    program = Program(rng.choice(TYPES))
+    batch = (2,) if rng.random() < 0.5 else ()
     n = len(batch)
-    sizes = [draw(st.integers(1, 4)) for _ in range(4)]
+    sizes = [rng.randint(1, 4) for _ in range(4)]
     x, v, w = (program.parameter((*batch, *sizes[i : i + 2])) for i in range(3))
     both = "lhs_batch_dims={0}, rhs_batch_dims={0}, " if batch else ""
     attributes = f"{both}lhs_contracting_dims={{{n + 1}}}, rhs_contracting_dims={{{n}}}"
@@ -259,50 +253,47 @@ def chaining(draw: st.DrawFn, inner: int) -> str:
     return program.text(dot(dot(x, v), w) if inner == 0 else dot(x, dot(v, w)))
 
 
-def _pointwise(draw: st.DrawFn, program: Program, values: list[Value]) -> Value:
-    opcode = draw(st.sampled_from(["add", "multiply", "subtract"])) if values[1:] else "negate"
+def _pointwise(rng: Random, program: Program, values: list[Value]) -> Value:
+    opcode = rng.choice(["add", "multiply", "subtract"]) if values[1:] else "negate"
     return program.op(opcode, values[0].dims, *values)
 
 
-def _uniform(draw: st.DrawFn, program: Program) -> Value | None:
-    return program.parameter(()) if draw(st.booleans()) else None
+def _uniform(rng: Random, program: Program) -> Value | None:
+    return program.parameter(()) if rng.random() < 0.5 else None
 
 
-@st.composite
-def pointwise_of_concatenates(draw: st.DrawFn) -> str:
-    program = Program(draw(st.sampled_from(TYPES)))
-    sizes = draw(st.lists(st.integers(1, 3), min_size=2, max_size=3))
+def pointwise_of_concatenates(rng: Random) -> str:
+    program = Program(rng.choice(TYPES))
+    sizes = _sizes(rng)
     operands = [
         program.concatenate(1, *(program.parameter((2, size)) for size in sizes))
-        for _ in range(draw(st.integers(1, 2)))
+        for _ in range(rng.randint(1, 2))
     ]
-    scalar = _uniform(draw, program)
+    scalar = _uniform(rng, program)
     if scalar is not None:
         operands[1:] = [program.broadcast(scalar, operands[0].dims, [])]
-    return program.text(_pointwise(draw, program, operands))
+    return program.text(_pointwise(rng, program, operands))
 
 
-@st.composite
-def concatenates_of_pointwise(draw: st.DrawFn) -> str:
-    program = Program(draw(st.sampled_from(TYPES)))
-    opcode, scalar = draw(st.sampled_from(["add", "multiply"])), _uniform(draw, program)
+def concatenates_of_pointwise(rng: Random) -> str:
+    program = Program(rng.choice(TYPES))
+    opcode, scalar = rng.choice(["add", "multiply"]), _uniform(rng, program)
     parts = []
-    for size in draw(st.lists(st.integers(1, 3), min_size=2, max_size=3)):
+    for size in _sizes(rng):
         dims = (size, 3)
-        one = program.parameter(dims)
-        two = program.broadcast(scalar, dims, []) if scalar else program.parameter(dims)
-        parts.append(program.op(opcode, dims, one, two))
+        lhs = program.parameter(dims)
+        rhs = program.broadcast(scalar, dims, []) if scalar else program.parameter(dims)
+        parts.append(program.op(opcode, dims, lhs, rhs))
     return program.text(program.concatenate(0, *parts))
 
 
-@st.composite
-def rearranging(draw: st.DrawFn, *, result: bool) -> str:
+def rearranging(rng: Random, *, result: bool) -> str:
     """A pointwise operation on rearranged values, or a rearranged one."""
-    program = Program(draw(st.sampled_from(TYPES)))
-    dims = (2, 3, draw(st.integers(1, 4)))
-    order = draw(st.permutations(range(3)))
+    program = Program(rng.choice(TYPES))
+    dims = (2, 3, rng.randint(1, 4))
+    order = rng.sample(range(3), 3)
 
-    if draw(st.booleans()):
+    if rng.random() < 0.5:
         new, change = tuple(dims[i] for i in order), ("transpose", _dims(list(order)))
     else:
         new, change = (dims[0] * dims[1], dims[2]), ("reshape", "")
@@ -310,40 +301,40 @@ def rearranging(draw: st.DrawFn, *, result: bool) -> str:
     def rearranged(value: Value) -> Value:
         return program.op(change[0], new, value, attributes=change[1])
 
-    values = [program.parameter(dims) for _ in range(draw(st.integers(1, 2)))]
+    values = [program.parameter(dims) for _ in range(rng.randint(1, 2))]
     if result:
         values = [rearranged(value) for value in values]
-    scalar = _uniform(draw, program)
+    scalar = _uniform(rng, program)
     if scalar is not None:
         values[1:] = [program.broadcast(scalar, values[0].dims, [])]
-    pointwise = _pointwise(draw, program, values)
+    pointwise = _pointwise(rng, program, values)
     return program.text(pointwise if result else rearranged(pointwise))
 
 
-PROGRAMS: dict[str, Callable[[], st.SearchStrategy[str]]] = {
-    "merge-dots:lhs": lambda: merging(Dot, 0),
-    "merge-dots:rhs": lambda: merging(Dot, 1),
-    "merge-convolutions:input": lambda: merging(Convolution, 0),
-    "merge-convolutions:kernel": lambda: merging(Convolution, 1),
-    "split-dot": lambda: splitting(Dot),
-    "split-convolution": lambda: splitting(Convolution),
-    "join-dots": lambda: joining(Dot),
-    "join-convolutions": lambda: joining(Convolution),
+PROGRAMS: dict[str, Callable[[Random], str]] = {
+    "merge-dots:lhs": lambda rng: merging(rng, Dot, 0),
+    "merge-dots:rhs": lambda rng: merging(rng, Dot, 1),
+    "merge-convolutions:input": lambda rng: merging(rng, Convolution, 0),
+    "merge-convolutions:kernel": lambda rng: merging(rng, Convolution, 1),
+    "split-dot": lambda rng: splitting(rng, Dot),
+    "split-convolution": lambda rng: splitting(rng, Convolution),
+    "join-dots": lambda rng: joining(rng, Dot),
+    "join-convolutions": lambda rng: joining(rng, Convolution),
     "join-contractions": contracting,
-    "factor-products": lambda: factoring(None),
-    "factor-dots": lambda: factoring(Dot),
-    "factor-convolutions": lambda: factoring(Convolution),
-    "distribute-dot": lambda: distributing(Dot),
-    "distribute-convolution": lambda: distributing(Convolution),
-    "scale-operand:dot": lambda: scaling(Dot, result=True),
-    "scale-operand:convolution": lambda: scaling(Convolution, result=True),
-    "scale-result:dot": lambda: scaling(Dot, result=False),
-    "scale-result:convolution": lambda: scaling(Convolution, result=False),
-    "reassociate-dots:right": lambda: chaining(0),
-    "reassociate-dots:left": lambda: chaining(1),
+    "factor-products": lambda rng: factoring(rng, None),
+    "factor-dots": lambda rng: factoring(rng, Dot),
+    "factor-convolutions": lambda rng: factoring(rng, Convolution),
+    "distribute-dot": lambda rng: distributing(rng, Dot),
+    "distribute-convolution": lambda rng: distributing(rng, Convolution),
+    "scale-operand:dot": lambda rng: scaling(rng, Dot, result=True),
+    "scale-operand:convolution": lambda rng: scaling(rng, Convolution, result=True),
+    "scale-result:dot": lambda rng: scaling(rng, Dot, result=False),
+    "scale-result:convolution": lambda rng: scaling(rng, Convolution, result=False),
+    "reassociate-dots:right": lambda rng: chaining(rng, 0),
+    "reassociate-dots:left": lambda rng: chaining(rng, 1),
     "split-pointwise": pointwise_of_concatenates,
     "join-pointwise": concatenates_of_pointwise,
-    "rearrange-result": lambda: rearranging(result=True),
-    "rearrange-operands": lambda: rearranging(result=False),
+    "rearrange-result": lambda rng: rearranging(rng, result=True),
+    "rearrange-operands": lambda rng: rearranging(rng, result=False),
 }
 """Programs by the name of the rule."""
