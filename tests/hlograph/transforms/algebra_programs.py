@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
+from tests.hlograph.degenerate.writer import listed, shape, window
+
 # Half precision is left out: differences cancel to nothing that could be compared.
 TYPES = ("s32", "f32", "f64", "c64")
 
@@ -18,7 +20,7 @@ class Value:
 
     @property
     def shape(self) -> str:
-        return f"{self.kind}[{','.join(map(str, self.dims))}]"
+        return shape(self.kind, self.dims)
 
 
 @dataclass
@@ -60,7 +62,7 @@ class Program:
 
 
 def _dims(numbers: list[int]) -> str:
-    return f"dimensions={{{','.join(map(str, numbers))}}}"
+    return f"dimensions={listed(numbers)}"
 
 
 class Dot:
@@ -93,9 +95,9 @@ class Dot:
         parts = []
         for name, letters in (("batch", self.batch), ("contracting", self.summed)):
             for side, operand in zip(("lhs", "rhs"), self.letters, strict=True):
-                numbers = ",".join(str(operand.index(letter)) for letter in letters)
+                numbers = [operand.index(letter) for letter in letters]
                 if letters:
-                    parts.append(f"{side}_{name}_dims={{{numbers}}}")
+                    parts.append(f"{side}_{name}_dims={listed(numbers)}")
         dims = tuple(sizes[letter] for letter in self.result)
         return program.op("dot", dims, lhs, rhs, attributes=", ".join(parts))
 
@@ -124,9 +126,10 @@ class Convolution:
         kernel = dict(zip(self.labels[1], rhs.dims, strict=True))
         width = (inputs["0"] + 2 * self.pad - self.window) // self.stride + 1
         sizes = {"b": inputs["b"], "f": kernel["o"], "0": width}
-        window = f"size={self.window} stride={self.stride} pad={self.pad}_{self.pad}"
+        pad = f"{self.pad}_{self.pad}"
+        whole = window(size=[self.window], stride=[self.stride], pad=pad)
         left, right, result = self.labels
-        attributes = f"window={{{window}}}, dim_labels={left}_{right}->{result}"
+        attributes = f"{whole}, dim_labels={left}_{right}->{result}"
         dims = tuple(sizes[letter] for letter in result)
         return program.op("convolution", dims, lhs, rhs, attributes=attributes)
 
