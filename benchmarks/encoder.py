@@ -18,8 +18,8 @@ from benchmarks.results import Figure
 from benchmarks.roofline import Peaks, peaks_of, seconds_of
 from benchmarks.settings import Settings
 from benchmarks.subjects import described, names_near
-from benchmarks.timing import Spread
 from experiments.policies.kinds import policy_kind
+from hlograph.timing.bootstrap import Interval
 from models.encoder import Encoder, StateStore
 
 TITLE = "The encoder alone"
@@ -97,7 +97,7 @@ def _figures(
     column: str,
     recorded: Recorded,
     run: Callable[[], None],
-    seconds: Spread,
+    seconds: Interval,
     peaks: Peaks,
 ) -> Iterator[Figure]:
     with FlopCounterMode(display=False) as counter:
@@ -110,10 +110,10 @@ def _figures(
     yield Figure.of(f"{what}: states", column, _rate(states, seconds), "states/s")
     yield Figure.of(f"{what}: moved", column, moved.total / nodes / 1e3, "KB/node")
     yield Figure.of(f"{what}: arithmetic", column, flops / nodes / 1e3, "KFLOP/node")
-    share = peaks.share(moved.total, flops, seconds.median)
+    share = peaks.share(moved.total, flops, seconds.value)
     yield Figure.of(f"{what}: share of the roofline", column, 100 * share, "%")
 
 
-def _rate(count: int, seconds: Spread) -> Spread:
+def _rate(count: int, seconds: Interval) -> Interval:
     """Returns a count per second; the slowest quartile gives the lowest rate."""
-    return Spread(count / seconds.median, count / seconds.high, count / seconds.low)
+    return Interval(count / seconds.value, count / seconds.high, count / seconds.low)

@@ -97,6 +97,6 @@ def _programl(settings: Settings) -> Iterator[Figure]:
     }
     found = interleaved(calls, settings.rounds, settings.budget)
     for what, name in (("parse", "parse"), ("module.graph()", "graph")):
-        ratio = PROGRAML_MS / found.of(name, 1e3).median
+        ratio = PROGRAML_MS / found.of(name, 1e3).value
         yield Figure.of(what, of.column, found.of(name, 1e3), "ms")
         yield Figure.of(f"ProGraML's published {PROGRAML_MS} ms / {what}", of.column, ratio, "x")

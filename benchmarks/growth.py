@@ -37,7 +37,7 @@ def measure(settings: Settings) -> Iterator[Figure]:
         found = interleaved(_calls(size), settings.rounds, settings.budget, time.process_time)
         for name in found.seconds:
             times = found.of(name, 1e3)
-            medians.setdefault(name, []).append(times.median)
+            medians.setdefault(name, []).append(times.value)
             yield Figure.of(name, f"{size:,}", times, "ms")
     if len(sizes) > 1:
         for name, times in medians.items():

@@ -18,8 +18,9 @@ from benchmarks.progress import tracked
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import learning_subjects, names_near
-from benchmarks.timing import over_fewest, spread
+from benchmarks.timing import over_fewest
 from experiments.policies.config import PolicyName
+from hlograph.timing.bootstrap import Interval
 
 TITLE = "The whole PPO loop"
 subjects = learning_subjects
@@ -67,10 +68,12 @@ def _figures(kind: PassPolicy, size: int, timed: dict[int, list[Timed]]) -> Iter
     speeds = {count: [t.frames_per_second for t in found] for count, found in timed.items()}
     for count, found in speeds.items():
         aim = _AIMS.get(size) if kind == "gnn" and count == max(timed) else None
-        yield Figure.of(workers_label(label, count), column, spread(found), "frames/s", aim)
+        yield Figure.of(
+            workers_label(label, count), column, Interval.quartiles(found), "frames/s", aim
+        )
     for count, one, ratio in over_fewest(speeds):
         yield Figure.of(f"{label}, {count} over {one}", column, ratio, "x")
     for count, found in timed.items():
         for section in SECTIONS:
-            each = spread(1e3 * t.sections.get(section, 0.0) / t.frames for t in found)
+            each = Interval.quartiles(1e3 * t.sections.get(section, 0.0) / t.frames for t in found)
             yield Figure.of(section_label(label, count, section), column, each, "ms/frame")

@@ -16,8 +16,8 @@ from benchmarks.progress import tracked
 from benchmarks.results import Figure
 from benchmarks.settings import Settings
 from benchmarks.timing import exponent as fitted
-from benchmarks.timing import spread
 from hlograph.errors import HloError
+from hlograph.timing.bootstrap import Interval
 
 TITLE = "Peak memory"
 _MOST_BYTES = 12_000
@@ -36,10 +36,10 @@ def measure(settings: Settings) -> Iterator[Figure]:
     for size in tracked(sizes):
         runs = [peaks_of(size) for _ in range(max(1, settings.rounds // 4))]
         for name, label in _LABELS.items():
-            found = spread(run[name] for run in runs)
-            medians.setdefault(label, []).append(found.median)
+            found = Interval.quartiles(run[name] for run in runs)
+            medians.setdefault(label, []).append(found.value)
             yield Figure.of(label, f"{size:,}", found, "MiB")
-        per_instruction = spread(run["steps"] * 2**20 / size for run in runs)
+        per_instruction = Interval.quartiles(run["steps"] * 2**20 / size for run in runs)
         yield Figure.of(BYTES, f"{size:,}", per_instruction, "B")
     # Below 10,000 instructions it is pages and arenas that are counted, not instructions.
     large = [number for number, size in enumerate(sizes) if size >= 10_000]

@@ -12,7 +12,8 @@ from benchmarks.results import Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import learning_subjects, names_near
 from benchmarks.throughput import TWO_OVER_ONE
-from benchmarks.timing import over_fewest, spread
+from benchmarks.timing import over_fewest
+from hlograph.timing.bootstrap import Interval
 
 TITLE = "Steps a second of policies that play"
 subjects = learning_subjects
@@ -31,7 +32,7 @@ def measure(settings: Settings) -> Iterator[Figure]:
 
 def _figures(label: str, column: str, speeds: dict[int, list[float]]) -> Iterator[Figure]:
     for count, found in speeds.items():
-        yield Figure.of(workers_label(label, count), column, spread(found), "1/s")
+        yield Figure.of(workers_label(label, count), column, Interval.quartiles(found), "1/s")
     for count, one, ratio in over_fewest(speeds):
         aim = TWO_OVER_ONE if (one, count) == (1, 2) else None
         yield Figure.of(f"{label}, {count} over {one}", column, ratio, "x", aim)

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.timing import Spread
 from hlograph.errors import DamagedFileError
 from hlograph.storage.atomic_write import write_text_atomically
+from hlograph.timing.bootstrap import Interval
 
 FORMAT = 1
 
@@ -51,12 +51,12 @@ class Figure:
 
     @classmethod
     def of(
-        cls, what: str, column: str, found: Spread | float, unit: str, aim: Aim | None = None
+        cls, what: str, column: str, found: Interval | float, unit: str, aim: Aim | None = None
     ) -> Figure:
         """Makes a figure from repeats, or from one number."""
-        if not isinstance(found, Spread):
-            found = Spread(found, found, found)
-        return cls(what, column, found.median, unit, found.low, found.high, aim)
+        if not isinstance(found, Interval):
+            found = Interval(found, found, found)
+        return cls(what, column, found.value, unit, found.low, found.high, aim)
 
     @property
     def missed(self) -> bool:

@@ -11,10 +11,11 @@ from benchmarks.progress import tracked
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import Subject, subject
-from benchmarks.timing import Call, interleaved, spread
+from benchmarks.timing import Call, interleaved
 from envs import RewriteEnv
 from hlograph.module import Module
-from hlograph.timing.runs import without_collector
+from hlograph.timing.bootstrap import Interval
+from hlograph.timing.turns import without_collector
 from hlograph.transforms.rewriting import Rewrite, find_rewrites
 from hlograph.transforms.sweeping import sweep
 
@@ -140,10 +141,10 @@ def _steps(of: Subject, settings: Settings) -> Iterator[Figure]:
             if number >= 2 and time.perf_counter() - start > settings.budget:
                 break
             found.append(seconds_of_steps(of.module, settings.seed + 1 + number))
-    yield Figure.of("env step", of.column, spread(1e3 * env for env, _ in found), "ms")
+    yield Figure.of("env step", of.column, Interval.quartiles(1e3 * env for env, _ in found), "ms")
     yield Figure.of(
         "env step / apply and listing",
         of.column,
-        spread(env / alone for env, alone in found),
+        Interval.quartiles(env / alone for env, alone in found),
         "x",
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from benchmarks.timing import Spread, spread
+from hlograph.timing.bootstrap import Interval
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Peaks:
         return max(bytes_moved / self.bandwidth, flops / self.arithmetic) / seconds
 
 
-def seconds_of(run: Callable[[], object], device: torch.device, repeats: int) -> Spread:
+def seconds_of(run: Callable[[], object], device: torch.device, repeats: int) -> Interval:
     """Times something on a device, after one untimed run; waits for the device each time."""
     times = []
     for number in range(repeats + 1):
@@ -39,7 +39,7 @@ def seconds_of(run: Callable[[], object], device: torch.device, repeats: int) ->
         synchronize(device)
         if number:
             times.append(time.perf_counter() - start)
-    return spread(times)
+    return Interval.quartiles(times)
 
 
 def synchronize(device: torch.device) -> None:
@@ -53,11 +53,11 @@ def peaks_of(device: torch.device, repeats: int) -> Peaks:
     on_gpu = device.type == "cuda"
     source = torch.zeros(1 << (28 if on_gpu else 26), dtype=torch.float32, device=device)
     target = torch.empty_like(source)
-    copied = seconds_of(lambda: target.copy_(source), device, repeats).median
+    copied = seconds_of(lambda: target.copy_(source), device, repeats).value
     size = 8192 if on_gpu else 2048
     left = torch.ones(size, size, device=device)
     right, product = torch.ones_like(left), torch.empty_like(left)
-    multiplied = seconds_of(lambda: torch.mm(left, right, out=product), device, repeats).median
+    multiplied = seconds_of(lambda: torch.mm(left, right, out=product), device, repeats).value
     return Peaks(
         bandwidth=2 * source.numel() * source.element_size() / copied,
         arithmetic=2 * size**3 / multiplied,

@@ -14,12 +14,13 @@ from benchmarks.progress import tracked
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import Subject, subject
-from benchmarks.timing import Call, interleaved, spread
+from benchmarks.timing import Call, interleaved
 from envs import PassOrderingEnv
 from envs.observations import ObservationKind
 from hlograph.errors import PassError
 from hlograph.module import Module
-from hlograph.timing.runs import without_collector
+from hlograph.timing.bootstrap import Interval
+from hlograph.timing.turns import without_collector
 
 TITLE = "Steps of the environment"
 STEPS = 30
@@ -111,7 +112,7 @@ def _step_figures(
     of: Subject, label: str, episodes: list[Episode], compiles: list[float]
 ) -> Iterator[Figure]:
     def figure(what: str, values: Iterator[float], unit: str, aim: Aim | None = None) -> Figure:
-        return Figure.of(f"{what}, {label}", of.column, spread(values), unit, aim)
+        return Figure.of(f"{what}, {label}", of.column, Interval.quartiles(values), unit, aim)
 
     counts = label == _LABELS["op_counts"]
     ratio_aim = Aim(1.2) if counts and of.size >= 1_000 else None

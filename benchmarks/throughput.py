@@ -13,11 +13,12 @@ from benchmarks.random_play import RandomPlay, RandomPlayer, make_player
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import learning_subjects, names_near
-from benchmarks.timing import over_fewest, spread
+from benchmarks.timing import over_fewest
 from experiments.workers.pools import PRELOADED
 from hlograph.errors import WorkerLostError
 from hlograph.isolation import WorkerPool
-from hlograph.timing.runs import without_collector
+from hlograph.timing.bootstrap import Interval
+from hlograph.timing.turns import without_collector
 
 TITLE = "Steps a second of a random policy"
 subjects = learning_subjects
@@ -104,7 +105,7 @@ def _figures(
     for count, found in speeds.items():
         aimed = per_core and count == 1 and size == 1_000 and not what.startswith("graph")
         name = f"{what}: {count}"
-        yield Figure.of(name, column, spread(found), "1/s", PER_CORE if aimed else None)
+        yield Figure.of(name, column, Interval.quartiles(found), "1/s", PER_CORE if aimed else None)
     for count, one, ratio in over_fewest(speeds):
         aim = TWO_OVER_ONE if per_core and (one, count) == (1, 2) else None
         yield Figure.of(f"{what}: {count} over {one}", column, ratio, "x", aim)

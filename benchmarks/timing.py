@@ -1,49 +1,32 @@
-"""Times calls that take turns in rounds, and compares them round by round.
-
-A machine is faster at one moment than at the next. Two calls that take turns meet the same
-moments, so the ratio of their times within a round holds where the times themselves do not.
-"""
+"""Times calls in turns (`hlograph.timing.turns`), and compares them round by round."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from hlograph.timing.runs import without_collector
+from hlograph.timing.bootstrap import Interval
+from hlograph.timing.turns import Block, in_turns
 
 Clock = Callable[[], float]
 
 
-class Spread(NamedTuple):
-    """Median and quartiles of the repeats of a measurement."""
-
-    median: float
-    low: float
-    high: float
-
-
-def spread(values: Iterable[float]) -> Spread:
-    """Returns the median and the quartiles of at least one value."""
-    low, median, high = np.quantile(list(values), (0.25, 0.5, 0.75))
-    return Spread(float(median), float(low), float(high))
-
-
 def over_fewest(
     speeds: Mapping[int, Sequence[float]],
-) -> Iterator[tuple[int, int, Spread]]:
+) -> Iterator[tuple[int, int, Interval]]:
     """Yields ratios of speeds to that of the smallest number of workers, round by round.
 
     Yields:
         The number, the smallest one, and the ratio.
     """
     fewest = min(speeds)
-    for count, found in speeds.items():
+    for count, values in speeds.items():
         if count != fewest:
-            yield count, fewest, spread(_quotients(found, speeds[fewest]))
+            yield count, fewest, Interval.quartiles(_quotients(values, speeds[fewest]))
 
 
 @dataclass(frozen=True)
@@ -57,6 +40,18 @@ class Call:
     number: int = 1
     """Calls in one measurement, more than 1 for very short calls; all share one `prepare`."""
 
+    def timed(self, clock: Clock) -> Block:
+        """Returns the function that times so many calls."""
+
+        def seconds(number: int) -> float:
+            prepared = self.prepare()
+            start = clock()
+            for _ in range(number):
+                self.run(prepared)
+            return (clock() - start) / number
+
+        return seconds
+
 
 @dataclass(frozen=True)
 class Timings:
@@ -64,13 +59,13 @@ class Timings:
 
     seconds: Mapping[str, Sequence[float]]
 
-    def of(self, name: str, scale: float = 1.0) -> Spread:
+    def of(self, name: str, scale: float = 1.0) -> Interval:
         """Returns the seconds of one call, times `scale`."""
-        return spread(scale * value for value in self.seconds[name])
+        return Interval.quartiles(scale * value for value in self.seconds[name])
 
-    def ratio(self, name: str, over: str) -> Spread:
+    def ratio(self, name: str, over: str) -> Interval:
         """Returns the ratio of two calls' times, round by round."""
-        return spread(_quotients(self.seconds[name], self.seconds[over]))
+        return Interval.quartiles(_quotients(self.seconds[name], self.seconds[over]))
 
 
 def interleaved(
@@ -94,28 +89,17 @@ def interleaved(
     """
     if rounds < 1:
         raise ValueError(f"expected at least 1 round, got {rounds}")
-    names = list(calls)
-    seconds: dict[str, list[float]] = {name: [] for name in names}
     for call in calls.values():
         call.run(call.prepare())
-    start = clock()
-    with without_collector():
-        for number in range(rounds):
-            if number >= 2 and clock() - start > budget:
-                break
-            first = number % len(names)
-            for name in names[first:] + names[:first]:
-                seconds[name].append(_seconds(calls[name], clock))
-    return Timings(seconds)
-
-
-def _seconds(call: Call, clock: Clock) -> float:
-    """Returns the seconds of one call."""
-    prepared = call.prepare()
-    start = clock()
-    for _ in range(call.number):
-        call.run(prepared)
-    return (clock() - start) / call.number
+    turns = in_turns(
+        [call.timed(clock) for call in calls.values()],
+        calls=[call.number for call in calls.values()],
+        turns=rounds,
+        max_seconds=budget,
+        least=min(rounds, 2),
+        clock=clock,
+    )
+    return Timings(dict(zip(calls, turns.seconds.T.tolist(), strict=True)))
 
 
 def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:

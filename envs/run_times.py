@@ -56,8 +56,8 @@ class RunTimes:
     """Table of run times of states, in units of their start's; each is measured on first use.
 
     A state is compiled by XLA:CPU with default options, and its runs are interleaved with runs of
-    the start on the same random inputs. The result is the median of the ratios, pair by pair, so
-    that a load which slows the machine for a while slows both. The start itself is 1 and is not
+    the start on the same random inputs. The result is the median of the ratios, pair by pair,
+    without the time that other programs took from either. The start itself is 1 and is not
     measured. States are identified by their fingerprint: two paths to one state have the same run
     time, and once all states of an episode are known, its run times are the same each time.
 

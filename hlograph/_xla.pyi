@@ -249,6 +249,15 @@ class Program:
         Bytes of the result's leaves, from those of the parameters' leaves; row-major.
         """
 
+    def timed(self, inputs: list[bytes]) -> TimedProgram:
+        """The program with these inputs, to be timed."""
+
+class TimedProgram:
+    """A program with inputs on XLA's device."""
+
+    def seconds(self, runs: int) -> float:
+        """Wall seconds of one run, the median over so many."""
+
 def count_kernels(module: Module) -> int:
     """
     The same of a module that is to be compiled as lowered, but for copies.
@@ -256,12 +265,6 @@ def count_kernels(module: Module) -> int:
 
 def lower(module: Module) -> Module:
     """What XLA:CPU makes of a module before fusion."""
-
-def time_in_turn(first: Program, second: Program, inputs: list[bytes], pairs: int, sample_seconds: float, max_seconds: float) -> list[tuple[float, float]]:
-    """
-    Wall seconds of one run of each, pair by pair: as many as asked for, or as max_seconds
-    leave time for. Each is the median over as many runs in turn as take sample_seconds.
-    """
 
 def signature(module: Module) -> tuple[list[tuple[str, list[int], list[int]]], list[tuple[str, list[int], list[int]]]]:
     """

@@ -18,8 +18,9 @@ from benchmarks.beside_torch.agreement import agreement, arguments_of, eager
 from benchmarks.beside_torch.model import Compiler, Model
 from benchmarks.beside_torch.program import Program
 from benchmarks.beside_torch.settings import Settings
-from benchmarks.timing import Call, Spread, Timings, interleaved
+from benchmarks.timing import Call, Timings, interleaved
 from hlograph.plans import Plan
+from hlograph.timing.bootstrap import Interval
 
 JAX, EAGER, COMPILED, PLANNED = "jax", "eager", "compiled", "planned"
 
@@ -32,13 +33,13 @@ class Row:
     """Times of one program in both libraries."""
 
     program: str
-    jax_ms: Spread
-    eager_ms: Spread
-    compiled_ms: Spread | None
+    jax_ms: Interval
+    eager_ms: Interval
+    compiled_ms: Interval | None
     """Time of `torch.compile`, if it was measured."""
-    over_eager: Spread
+    over_eager: Interval
     """Time of jaxlib over that of eager PyTorch, round by round; above 1 XLA is slower."""
-    over_compiled: Spread | None
+    over_compiled: Interval | None
     jax_compile_s: float
     """Compilation by jaxlib, in seconds."""
     torch_compile_s: float | None
@@ -46,9 +47,9 @@ class Row:
     difference: float
     """Largest relative difference of PyTorch's outputs from jaxlib's."""
     rounds: int
-    planned_ms: Spread | None = None
+    planned_ms: Interval | None = None
     """Time of jaxlib with a plan, if one was searched for and found."""
-    planned_over_eager: Spread | None = None
+    planned_over_eager: Interval | None = None
     """The same over that of eager PyTorch."""
     decisions: str = ""
     """The plan in words."""

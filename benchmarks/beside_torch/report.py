@@ -13,8 +13,8 @@ import numpy as np
 
 from benchmarks.beside_torch.measuring import Row
 from benchmarks.tables import markdown_table, number
-from benchmarks.timing import Spread
 from hlograph.storage.atomic_write import write_text_atomically
+from hlograph.timing.bootstrap import Interval
 
 _HEADINGS = (
     "program",
@@ -92,9 +92,9 @@ def conditions(made_with: Mapping[str, Any]) -> str:
 def _cells(row: Row) -> list[str]:
     return [
         row.program,
-        number(row.jax_ms.median),
-        number(row.eager_ms.median),
-        "" if row.compiled_ms is None else number(row.compiled_ms.median),
+        number(row.jax_ms.value),
+        number(row.eager_ms.value),
+        "" if row.compiled_ms is None else number(row.compiled_ms.value),
         _ratio(row.over_eager),
         _ratio(row.over_compiled),
         number(row.jax_compile_s),
@@ -103,11 +103,11 @@ def _cells(row: Row) -> list[str]:
 
 
 def _planned_cells(row: Row) -> list[str]:
-    planned = "" if row.planned_ms is None else number(row.planned_ms.median)
+    planned = "" if row.planned_ms is None else number(row.planned_ms.value)
     return [planned, _ratio(row.planned_over_eager)]
 
 
-def _ratio(found: Spread | None) -> str:
+def _ratio(found: Interval | None) -> str:
     if found is None:
         return ""
     median, low, high = map(number, found)
@@ -120,7 +120,7 @@ def _means(rows: Sequence[Row]) -> Iterator[str]:
         ("eager PyTorch", [row.over_eager for row in rows]),
         ("`torch.compile`", [row.over_compiled for row in rows]),
     ):
-        ratios = [ratio.median for ratio in found if ratio is not None]
+        ratios = [ratio.value for ratio in found if ratio is not None]
         if ratios:
             mean = float(np.exp(np.mean(np.log(ratios))))
             slower = sum(ratio > 1 for ratio in ratios)
@@ -130,7 +130,7 @@ def _means(rows: Sequence[Row]) -> Iterator[str]:
             )
     if any(row.planned_ms is not None for row in rows):
         # A program without a plan keeps jaxlib's default.
-        best = [(row.planned_over_eager or row.over_eager).median for row in rows]
+        best = [(row.planned_over_eager or row.over_eager).value for row in rows]
         mean = float(np.exp(np.mean(np.log(best))))
         yield (
             f"With plans, where there are some, over eager PyTorch: {number(mean)} on {len(best)} "

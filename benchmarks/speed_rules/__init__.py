@@ -9,7 +9,7 @@ from benchmarks.progress import tracked
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.speed_rules.case import Case
-from benchmarks.timing import Spread
+from hlograph.timing.bootstrap import Interval
 
 TITLE = "Rules for time"
 _COLUMN = "default / form"
@@ -27,7 +27,7 @@ def measure(settings: Settings) -> Iterator[Figure]:
         if outcome is None or outcome.measured is None:
             continue
         speed = outcome.measured
-        found = Spread(speed.ratio, speed.low, speed.high)
+        found = Interval(speed.ratio, speed.low, speed.high)
         yield Figure.of(case.name, _COLUMN, found, "x", _PAYS if case.pays else None)
 
 

@@ -1,7 +1,7 @@
 """Run times before and after, pair by pair, and their statistics.
 
-The two executables run in turn in one process, so that a disturbance of the machine affects both of
-a pair. Ratios are before / after: above 1 the module got faster.
+The two executables run in turns in one process (`hlograph.timing`). Ratios are before / after:
+above 1 the module got faster.
 """
 
 from collections import Counter

@@ -21,7 +21,7 @@ from hlograph.execution.equivalence.arrays import Array
 from hlograph.execution.executable import Executable, random_inputs, time_in_turn
 from hlograph.isolation import FlightRecorder, Pool, WorkerPool
 from hlograph.isolation import Limits as PoolLimits
-from hlograph.timing.ratio import MedianRatio
+from hlograph.timing.bootstrap import Interval
 
 ORIGINAL = "the original"
 """Note in the flight recorder for work on the module as it is in the corpus."""
@@ -172,7 +172,7 @@ class _Benchmark:
             self._task.benchmark,
             method,
             ratios,
-            *MedianRatio.of(ratios),
+            *Interval.of_median(ratios),
             before=_side(self._start, self._before, compiled[0], seconds[0]),
             after=_side(module, after, compiled[1], seconds[1]),
         )

@@ -22,6 +22,8 @@ from hlograph.execution.equivalence.arrays import Array, signature_of, to_bytes
 from hlograph.execution.equivalence.flow import Flow
 from hlograph.execution.equivalence.inputs import InputMaker
 from hlograph.execution.equivalence.obstacles import Limits, check_runnable
+from hlograph.timing.load import LoadMeter
+from hlograph.timing.turns import in_turns
 
 if TYPE_CHECKING:
     from hlograph.module import Module
@@ -135,15 +137,14 @@ def time_in_turn(
     sample_seconds: float = 0.0,
     max_seconds: float = 60.0,
 ) -> NDArray[np.float64]:
-    """Runs two executables in turn on the same inputs after a warm-up, and measures their times.
+    """Times two executables in turns on the same inputs (``hlograph.timing.turns``).
 
-    A run starts with the inputs in the memory of XLA's device and ends with the result there. The
-    order alternates within a sample (A B, B A, A B), because the second run of a pair has a small
-    advantage.
+    A run starts with the inputs in the memory of XLA's device and ends with the result there. On a
+    busy machine, seconds are without the share that others took (``hlograph.timing.load``).
 
     Args:
-        first: The executable that runs first in each pair.
-        second: The executable that runs second, with the same parameters and results.
+        first: The executable that runs first in the first pair.
+        second: The other one, with the same parameters and results.
         inputs: One array for each leaf of the parameters.
         pairs: Number of pairs of samples.
         sample_seconds: Approximate duration of a sample in seconds. A sample is the median over
@@ -168,12 +169,13 @@ def time_in_turn(
     expected = [spec.dims for spec in first.signature.parameters]
     if [array.shape for array in inputs] != expected:
         raise ValueError(f"expected inputs of the parameters' shapes {expected}")
-    times = native().time_in_turn(
-        first._program,
-        second._program,
-        to_bytes(inputs),
-        pairs=pairs,
-        sample_seconds=sample_seconds,
+    timed = [executable._program.timed(to_bytes(inputs)) for executable in (first, second)]
+    turns = in_turns(
+        [program.seconds for program in timed],
+        turns=pairs,
+        block_seconds=sample_seconds,
         max_seconds=max_seconds,
+        least=1,
+        read=LoadMeter(),
     )
-    return np.array(times, np.float64).reshape(-1, 2)
+    return turns.undisturbed(pairs).seconds[:pairs]

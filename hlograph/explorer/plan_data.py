@@ -13,10 +13,9 @@ from hlograph.explorer.plan_requests import (
     Refused,
     Timeline,
     TimelineRequest,
-    Turns,
     TurnsRequest,
 )
-from hlograph.plans import Plan
+from hlograph.plans import Measured, Plan
 from hlograph.storage.machine import machine
 
 Asked = Callable[[int, Decision], None]
@@ -132,9 +131,11 @@ def _timeline(answer: PlanAnswer) -> dict[str, Any]:
 
 
 def _brought(answer: PlanAnswer) -> dict[str, Any]:
-    if isinstance(answer, Turns):
-        same = {"same_code": True, "seconds": None, "other_seconds": None}
-        return asdict(answer) | ({} if answer.pairs else same)
+    if isinstance(answer, Measured):
+        brought = {name: getattr(answer, name) for name in ("ratio", "low", "high", "pairs")}
+        if not answer.pairs:
+            return brought | {"same_code": True, "seconds": None, "other_seconds": None}
+        return brought | {"seconds": answer.seconds, "other_seconds": answer.default_seconds}
     return {"error": answer.reason if isinstance(answer, Refused) else str(answer)}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hlograph.plans import Plan
+from hlograph.plans import Measured, Plan
 
 
 @dataclass(frozen=True)
@@ -54,27 +54,6 @@ class TurnsRequest:
 
 
 @dataclass(frozen=True)
-class Turns:
-    """Says how much faster one plan is than another one, from runs in turns.
-
-    Attributes:
-        seconds: Median seconds of a run with the plan.
-        other_seconds: The same with the other one.
-        ratio: Median of the ratios other / plan, pair by pair: above 1, the plan is faster.
-        low: Lower end of the 95 % bootstrap interval of that median.
-        high: Upper end.
-        pairs: Number of pairs; 0 if jaxlib makes the same code of both.
-    """
-
-    seconds: float
-    other_seconds: float
-    ratio: float
-    low: float
-    high: float
-    pairs: int
-
-
-@dataclass(frozen=True)
 class Refused:
     """Says that a request cannot be answered.
 
@@ -86,4 +65,4 @@ class Refused:
 
 
 PlanRequest = TimelineRequest | TurnsRequest
-PlanAnswer = Timeline | Turns | Refused
+PlanAnswer = Timeline | Measured | Refused

@@ -19,7 +19,6 @@ from hlograph.explorer.plan_requests import (
     Refused,
     Timeline,
     TimelineRequest,
-    Turns,
     TurnsRequest,
 )
 from hlograph.explorer.timeline_data import timeline_data
@@ -27,15 +26,19 @@ from hlograph.isolation import FlightRecorder
 from hlograph.measuring.compiled import FinalModule
 from hlograph.measuring.samples import Samples
 from hlograph.measuring.trial import Job
-from hlograph.plans import Plan, compile_program
+from hlograph.plans import Measured, Plan, compile_program
 from hlograph.profiling.kernels import measure
 from hlograph.profiling.of_program import runner
 from hlograph.timing import lock
-from hlograph.timing.ratio import MedianRatio
-from hlograph.timing.runs import Run, seconds_in_turns
+from hlograph.timing.load import LoadMeter
+from hlograph.timing.runs import Run
+from hlograph.timing.turns import in_turns
 
 # Runs for a timeline, without and under the profiler.
 _RUNS, _RUN_SECONDS = 20, 3.0
+
+# Turns that are made in any case.
+_LEAST = 3
 
 # Executables that are kept; a large one takes a gigabyte.
 _KEPT = 3
@@ -82,25 +85,27 @@ class PlanWorker:
             )
         return Timeline(timeline_data(found), optimized_data(found.program), compiled.seconds)
 
-    def _turns(self, request: TurnsRequest) -> Turns:
+    def _turns(self, request: TurnsRequest) -> Measured:
         plans = request.plan, request.other
         both = [self._compiled(plan) for plan in plans]
         same = both[0].code == both[1].code
         if same and request.plan.digest != request.other.digest:
-            return Turns(np.nan, np.nan, 1.0, 1.0, 1.0, 0)
+            return Measured(np.nan, np.nan, 1.0, 1.0, 1.0, 1.0, pairs=0)
         if same:  # what noise makes of ratios is asked for
             both[1] = self._compiled(request.other, again=True)
-        runs = [Run(one.executable, self._inputs, self._job.program.donated) for one in both]
+        plan, other = (
+            Run(compiled.executable, self._inputs, self._job.program.donated) for compiled in both
+        )
         with lock.alone(), self._noted(request.other):
-            times = seconds_in_turns(
-                runs,
-                pairs=request.pairs,
+            turns = in_turns(
+                [other.seconds, plan.seconds],
+                turns=request.pairs,
                 block_seconds=request.block_seconds,
                 max_seconds=request.max_seconds,
+                least=_LEAST,
+                read=LoadMeter(),
             )
-        found = MedianRatio.of((times[:, 1] / times[:, 0]).tolist())
-        medians = np.median(times, axis=0)
-        return Turns(float(medians[0]), float(medians[1]), *found, pairs=len(times))
+        return Measured.of(turns.undisturbed(_LEAST))
 
     def _compiled(self, plan: Plan, again: bool = False) -> _Compiled:
         if plan.digest in self._kept and not again:

@@ -16,12 +16,12 @@ from hlograph.plans import flags as flag_list
 from hlograph.plans.errors import PlanError, PlanRefusedError
 from hlograph.plans.flags import FlagValue
 from hlograph.plans.layouts import check as check_layouts
-from hlograph.plans.measured import Measured
 from hlograph.plans.numerics import NUMERICS, Numerics, looser
 from hlograph.plans.placement import Placement
 from hlograph.storage.atomic_write import write_text_atomically
 from hlograph.storage.locations import as_location, read_bytes
 from hlograph.storage.machine import Machine, machine
+from hlograph.timing.measured import Measured
 
 KIND, VERSION = "hlograph plan", 1
 

@@ -106,12 +106,12 @@ def _compiled(program: SmallProgram) -> tuple[tuple[tuple[int, float], ...], Run
 
 def _seconds(run: Run) -> float:
     """Returns the seconds of the fastest of some blocks of runs."""
-    from hlograph.timing.runs import seconds_in_turns
+    from hlograph.timing.turns import in_turns
 
-    times = seconds_in_turns(
-        [run], pairs=_BLOCKS, block_seconds=_BLOCK_SECONDS, max_seconds=_MAX_SECONDS
+    turns = in_turns(
+        [run.seconds], turns=_BLOCKS, block_seconds=_BLOCK_SECONDS, max_seconds=_MAX_SECONDS
     )
-    return float(times.min())
+    return float(turns.seconds.min())
 
 
 def fit(points: Sequence[Point]) -> Rates:

@@ -14,6 +14,7 @@ from hlograph.profiling.kinds import OUTSIDE, kind_of, library_of
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.profiling.overhead import without_overhead
 from hlograph.profiling.trace import RecordedRun, Run, record
+from hlograph.timing.turns import in_turns
 
 if TYPE_CHECKING:
     from jaxlib._jax import LoadedExecutable
@@ -150,10 +151,7 @@ def measure(
 def _runs(
     run: Run, runs: int, max_seconds: float, program: OptimizedModule, before: Run | None
 ) -> tuple[list[float], list[RecordedRun]]:
-    """Returns the seconds of runs without the profiler, and runs under it.
-
-    They take turns, so that both meet the same neighbours on the machine.
-    """
+    """Returns the seconds of runs without the profiler, and runs under it, in turns."""
     first = record(run, 1, program.instructions, before)
     if not first or not first[0].spans:
         raise HloError(
@@ -165,9 +163,17 @@ def _runs(
     turns = min(_TURNS, most)
     plain: list[float] = []
     recorded: list[RecordedRun] = []
-    for _ in range(turns):
-        plain += _plain_times(run, -(-runs // turns), _LEAST_SECONDS / turns, before)
-        recorded += record(run, -(-most // turns), program.instructions, before)
+
+    def timed(calls: int) -> float:
+        plain.extend(_plain_times(run, calls, _LEAST_SECONDS / turns, before))
+        return plain[-1]
+
+    def under_profiler(calls: int) -> float:
+        recorded.extend(record(run, calls, program.instructions, before))
+        return recorded[-1].seconds if recorded else 0.0
+
+    calls = [-(-runs // turns), -(-most // turns)]
+    in_turns([timed, under_profiler], turns=turns, least=turns, calls=calls)
     return plain, recorded
 
 

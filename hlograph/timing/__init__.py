@@ -1,1 +1,1 @@
-"""Times of executables of jaxlib: runs in turns, a lock of the machine, and intervals of ratios."""
+"""Times in turns: the loop, the load of the machine, a lock of it, and intervals of ratios."""

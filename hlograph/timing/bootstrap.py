@@ -1,10 +1,10 @@
-"""Bootstrap intervals of ratios."""
+"""Values with their intervals: bootstrap intervals of ratios, quartiles of times."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -43,3 +43,22 @@ def bootstrap_interval(
     # Of the sorted means, not between two of them: half of minus infinity and something is nan.
     low, high = np.quantile(np.concatenate(means), [tail, 1 - tail], method="nearest")
     return math.exp(low), math.exp(high)
+
+
+class Interval(NamedTuple):
+    """A value with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of_median(cls, ratios: Sequence[float]) -> Interval:
+        """Returns the median of ratios, and its 95 % bootstrap interval."""
+        return cls(float(np.median(ratios)), *bootstrap_interval(ratios, statistic="median"))
+
+    @classmethod
+    def quartiles(cls, values: Iterable[float]) -> Interval:
+        """Returns the median and the quartiles of at least one value."""
+        low, median, high = np.quantile(list(values), (0.25, 0.5, 0.75))
+        return cls(float(median), float(low), float(high))

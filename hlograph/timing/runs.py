@@ -1,28 +1,18 @@
-"""Runs of jaxlib's executables, and their times in turns."""
+"""Runs of jaxlib's executables."""
 
 from __future__ import annotations
 
-import gc
-import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hlograph.execution.equivalence.arrays import Array
+Array = NDArray[Any]
 
 # Copies of donated arguments that exist at once, in bytes.
 _MOST_COPIED = 1 << 30
-
-# A run that takes longer than this is warm after one call.
-_SLOW = 0.1  # seconds
-
-# A plan that is this slow beside the default in each of the first turns is hopeless, and so is one
-# that is this slow beside the fastest plan.
-_SLOW_PLAN, _BEHIND = 0.8, 0.9
 
 
 class Run:
@@ -57,8 +47,8 @@ class Run:
         calls = min(calls, self._most)
         arguments = [self._fresh() for _ in range(calls)]
         begun = time.perf_counter()
-        for one in arguments:
-            self._call(one)
+        for prepared in arguments:
+            self._call(prepared)
         return (time.perf_counter() - begun) / calls
 
     def _fresh(self) -> list[Any]:
@@ -110,76 +100,3 @@ def _in_formats(arguments: Sequence[Any], formats: Mapping[int, Any]) -> list[An
             jax.device_put(one, formats[number]) if number in formats else one
             for number, one in enumerate(arguments)
         ]
-
-
-def seconds_in_turns(
-    runs: Sequence[Run],
-    *,
-    pairs: int,
-    block_seconds: float,
-    max_seconds: float,
-    least: int = 3,
-    stop: Callable[[NDArray[np.float64]], bool] = lambda times: False,
-) -> NDArray[np.float64]:
-    """Times runs in turns, after untimed calls of each.
-
-    Each turn begins with another run, so that none always follows the same one. A block of calls
-    is as long as ``block_seconds``, and all blocks of a run have the same number of calls.
-
-    Args:
-        runs: The runs.
-        pairs: Largest number of turns.
-        block_seconds: Least duration of a block, in seconds.
-        max_seconds: Time after which no turn begins, in seconds.
-        least: Number of turns that are made in any case.
-        stop: Function that is passed the result after ``least`` turns, and returns True to end.
-
-    Returns:
-        float64 ``[T, len(runs)]``: seconds of one call, for each of T turns.
-    """
-    begun = time.perf_counter()
-    calls = [_calls(run, block_seconds) for run in runs]
-    rows: list[list[float]] = []
-    with without_collector():
-        for turn in range(max(pairs, least)):
-            if turn >= least and time.perf_counter() - begun > max_seconds:
-                break
-            if turn == least and stop(np.array(rows, np.float64)):
-                break
-            row = [0.0] * len(runs)
-            for offset in range(len(runs)):
-                number = (turn + offset) % len(runs)
-                row[number] = runs[number].seconds(calls[number])
-            rows.append(row)
-    return np.array(rows, np.float64)
-
-
-def hopeless(times: NDArray[np.float64], best: float = 0.0) -> bool:
-    """Returns True if a plan is so slow in each of its turns that it needs no more of them.
-
-    Args:
-        times: Result of ``seconds_in_turns`` for the default and the plan.
-        best: Ratio default / plan of the fastest plan so far; 0 if not known.
-    """
-    return bool(np.max(times[:, 0] / times[:, 1]) < max(_SLOW_PLAN, _BEHIND * best))
-
-
-def _calls(run: Run, block_seconds: float) -> int:
-    """Warms a run, and returns the number of its calls in a block."""
-    once = run.seconds()
-    if once < _SLOW:
-        once = run.seconds()
-    return max(1, math.ceil(block_seconds / max(once, 1e-7)))
-
-
-@contextmanager
-def without_collector() -> Iterator[None]:
-    """Collects garbage now and not within the block: what others left is not charged to it."""
-    gc.collect()
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

@@ -17,7 +17,9 @@ from hlograph.profiling.kernels import measure
 from hlograph.profiling.optimized_module import METADATA
 from hlograph.programs import Program
 from hlograph.timing import lock
-from hlograph.timing.runs import Run, seconds_in_turns
+from hlograph.timing.load import LoadMeter
+from hlograph.timing.runs import Run
+from hlograph.timing.turns import in_turns
 from hlograph.tuning.knobs import Point
 from hlograph.tuning.looking import Looker
 from hlograph.tuning.questions import PlanOf, Question
@@ -89,6 +91,7 @@ class Recorder:
         if self._default_seconds > settings.max_seconds:
             raise HloError(f"left out: runs longer than {1e3 * settings.max_seconds:g} ms")
         self._known: dict[object, float] = {}
+        self._read = LoadMeter()
 
     def __call__(self, question: Question | Record) -> Any:
         """Returns what is asked for; an HloError if there is none."""
@@ -130,16 +133,18 @@ class Recorder:
             if run.seconds() > 1.0 + _SLOW * self._default_seconds:
                 raise HloError("the plan is much slower than the default")
         with lock.alone(), self._noted(point):
-            times = seconds_in_turns(
-                [self._default, run],
-                pairs=_TURNS,
+            turns = in_turns(
+                [self._default.seconds, run.seconds],
+                turns=_TURNS,
                 block_seconds=_BLOCK,
                 max_seconds=_MOST,
                 least=_LEAST_TURNS,
+                read=self._read,
             )
             found = measure(
                 executable, run.seconds, runs=_PROFILED_RUNS, max_seconds=_PROFILE_SECONDS
             )
+        times = turns.undisturbed(_LEAST_TURNS).seconds
         recording = Recording(
             point,
             dict(plan.flags),

@@ -15,13 +15,12 @@ from hlograph.explorer.results.tables import (
     Bars,
     Cell,
     Column,
-    Interval,
     Lines,
     Results,
     Section,
     Table,
 )
-from hlograph.timing.bootstrap import bootstrap_interval
+from hlograph.timing.bootstrap import Interval, bootstrap_interval
 
 _POINTS = 60  # of a curve
 _FASTER, _SLOWER = 1.1, 0.98

@@ -16,13 +16,13 @@ from hlograph.explorer.results.tables import (
     Bars,
     Cell,
     Column,
-    Interval,
     Lines,
     Results,
     Section,
     Table,
 )
 from hlograph.storage.checked_file import read_checked_json
+from hlograph.timing.bootstrap import Interval
 
 FILES = ("study.json", "study.json.gz")
 """Names of a study's file."""

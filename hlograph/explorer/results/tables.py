@@ -6,20 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
+
+from hlograph.timing.bootstrap import Interval
 
 ColumnKind = Literal["text", "number", "count", "interval", "program", "plan"]
 """Kind of a column. ``count`` has whole numbers, ``interval`` values with their intervals.
 ``program`` and ``plan`` have names of modules of the corpus and of plan files, which link to their
 pages."""
-
-
-class Interval(NamedTuple):
-    """A value with its interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 Cell = str | int | float | Interval | None

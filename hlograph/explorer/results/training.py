@@ -16,7 +16,6 @@ from hlograph.explorer.results.tables import (
     Cell,
     Column,
     ColumnKind,
-    Interval,
     Lines,
     Results,
     Section,
@@ -25,6 +24,7 @@ from hlograph.explorer.results.tables import (
 )
 from hlograph.storage.checked_file import read_checked_json
 from hlograph.storage.event_files import Curve, scalars
+from hlograph.timing.bootstrap import Interval
 
 SETTINGS, RESULTS, TABLE = "config.json", "results.json", "table.txt"
 """Files of a training, of which the last two are written when it ends."""

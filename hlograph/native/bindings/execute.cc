@@ -128,16 +128,23 @@ std::vector<std::pair<std::string, std::string>> GetSteps(const Program& program
   return pairs;
 }
 
-std::vector<std::pair<double, double>> TimePrograms(const Program& first, const Program& second,
-                                                    const BytesList& inputs, int64_t pairs,
-                                                    double sample_seconds, double max_seconds) {
+std::unique_ptr<TimedProgram> GetTimed(const Program& program, const BytesList& inputs) {
   const std::vector<absl::string_view> views = Views(inputs);
-  absl::StatusOr<std::vector<std::pair<double, double>>> times;
+  absl::StatusOr<std::unique_ptr<TimedProgram>> timed;
   {
     nb::gil_scoped_release release;
-    times = TimeInTurn(first, second, views, {pairs, sample_seconds, max_seconds});
+    timed = TimedProgram::Create(program, views);
   }
-  return ValueOrThrow(std::move(times), ErrorKind::kHlo);
+  return ValueOrThrow(std::move(timed), ErrorKind::kHlo);
+}
+
+double GetSeconds(const TimedProgram& timed, int64_t runs) {
+  absl::StatusOr<double> seconds;
+  {
+    nb::gil_scoped_release release;
+    seconds = timed.Seconds(runs);
+  }
+  return ValueOrThrow(std::move(seconds), ErrorKind::kHlo);
 }
 
 BytesList Run(const Program& program, const BytesList& inputs) {
@@ -175,14 +182,15 @@ void BindExecute(nb::module_& m) {
       .def("count_kernels", &Program::CountKernels,
            "Generated loops, copies and library calls; control flow's own, once each.")
       .def("run", &Run, nb::arg("inputs"),
-           "Bytes of the result's leaves, from those of the parameters' leaves; row-major.");
+           "Bytes of the result's leaves, from those of the parameters' leaves; row-major.")
+      .def("timed", &GetTimed, nb::arg("inputs"), nb::keep_alive<0, 1>(),
+           "The program with these inputs, to be timed.");
+  nb::class_<TimedProgram>(m, "TimedProgram", "A program with inputs on XLA's device.")
+      .def("seconds", &GetSeconds, nb::arg("runs"),
+           "Wall seconds of one run, the median over so many.");
   m.def("count_kernels", &GetKernels, nb::arg("module"),
         "The same of a module that is to be compiled as lowered, but for copies.");
   m.def("lower", &Lower, nb::arg("module"), "What XLA:CPU makes of a module before fusion.");
-  m.def("time_in_turn", &TimePrograms, nb::arg("first"), nb::arg("second"), nb::arg("inputs"),
-        nb::arg("pairs"), nb::arg("sample_seconds"), nb::arg("max_seconds"),
-        "Wall seconds of one run of each, pair by pair: as many as asked for, or as max_seconds\n"
-        "leave time for. Each is the median over as many runs in turn as take sample_seconds.");
   m.def("signature", &GetSignature, nb::arg("module"),
         "(element type, dimensions, index) of the leaves of parameters and result; the index of a\n"
         "parameter's leaf begins with the parameter's number.");

@@ -13,13 +13,15 @@ from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.measuring.compiled import FinalModule
 from hlograph.measuring.samples import Samples
+from hlograph.measuring.worker import hopeless
 from hlograph.plans import Plan
 from hlograph.plans.carrier import compile_optimized
 from hlograph.plans.placement import Placement
 from hlograph.plans.placing import place
 from hlograph.programs import Program
-from hlograph.timing.ratio import MedianRatio
-from hlograph.timing.runs import Run, hopeless, seconds_in_turns
+from hlograph.timing.bootstrap import Interval
+from hlograph.timing.runs import Run
+from hlograph.timing.turns import in_turns
 from hlograph.tuning.cutting.places import HeavyPlaces
 from hlograph.tuning.cutting.region import CutError, Cutter
 
@@ -92,17 +94,17 @@ class CutTimer:
         if run is None:
             return CutTime(1.0, 1.0, 1.0)
         with self._working(True):
-            times = seconds_in_turns(
-                [base.run, run],
-                pairs=_PAIRS,
+            times = in_turns(
+                [base.run.seconds, run.seconds],
+                turns=_PAIRS,
                 block_seconds=_BLOCK,
                 max_seconds=_MOST_SECONDS,
                 least=_LEAST_PAIRS,
                 stop=hopeless,
-            )
+            ).seconds
         ratios = (times[:, 0] / times[:, 1]).tolist()
         seconds = float(np.median(times[:, 0])) / base.turns
-        return CutTime(*MedianRatio.of(ratios), seconds)
+        return CutTime(*Interval.of_median(ratios), seconds)
 
     def seconds(self, kind: str) -> float:
         """Returns the time of the cut of a kind of places, as XLA has optimized it.
@@ -112,9 +114,9 @@ class CutTimer:
         """
         base = self._base(kind)
         with self._working(True):
-            times = seconds_in_turns(
-                [base.run], pairs=_PAIRS, block_seconds=_BLOCK, max_seconds=_MOST_SECONDS
-            )
+            times = in_turns(
+                [base.run.seconds], turns=_PAIRS, block_seconds=_BLOCK, max_seconds=_MOST_SECONDS
+            ).seconds
         return float(np.median(times)) / base.turns
 
     def _base(self, kind: str) -> _Base:

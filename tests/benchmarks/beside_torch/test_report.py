@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.beside_torch.measuring import Row
 from benchmarks.beside_torch.report import csv_text, markdown, write
-from benchmarks.timing import Spread
+from hlograph.timing.bootstrap import Interval
 
 MADE_WITH = {
     "versions": {"jaxlib": "0.10.2", "torch": "2.13.0"},
@@ -18,19 +18,19 @@ MADE_WITH = {
     "processor": "EPYC",
     "load": 0.1,
 }
-TIMES = Spread(10.0, 9.0, 11.0), Spread(2.5, 2.4, 2.6)
+TIMES = Interval(10.0, 9.0, 11.0), Interval(2.5, 2.4, 2.6)
 ROW = Row(
     "sorting/x",
     *TIMES,
-    Spread(5.0, 5.0, 5.0),
-    Spread(4.0, 3.9, 4.1),
-    Spread(2, 1, 3),
+    Interval(5.0, 5.0, 5.0),
+    Interval(4.0, 3.9, 4.1),
+    Interval(2, 1, 3),
     0.1,
     7.5,
     1e-6,
     15,
 )
-EAGER_ONLY = Row("fft/y", *TIMES, None, Spread(0.25, 0.2, 0.3), None, 0.1, None, 0.0, 15)
+EAGER_ONLY = Row("fft/y", *TIMES, None, Interval(0.25, 0.2, 0.3), None, 0.1, None, 0.0, 15)
 
 
 def test_the_table_has_a_line_for_each_program():
@@ -68,8 +68,8 @@ def test_what_was_not_measured_has_no_mean(rows):
 
 
 def test_plans_have_columns_of_their_own():
-    planned = replace(ROW, planned_ms=Spread(2, 2, 2), planned_over_eager=Spread(0.8, 0.7, 0.9))
-    text = markdown([planned, replace(ROW, over_eager=Spread(1.25, 1.2, 1.3))], MADE_WITH)
+    planned = replace(ROW, planned_ms=Interval(2, 2, 2), planned_over_eager=Interval(0.8, 0.7, 0.9))
+    text = markdown([planned, replace(ROW, over_eager=Interval(1.25, 1.2, 1.3))], MADE_WITH)
     lines = text.splitlines()
     assert lines[0].endswith("| with a plan ms | with a plan / eager |")
     assert lines[2].endswith("| 2.00 | 0.80 (0.70 to 0.90) |")

@@ -16,8 +16,8 @@ from hlograph.commands.interrupts import handled_interrupts, noted_interrupts
 from hlograph.measuring.trial import Job
 from hlograph.optimization import Report
 from hlograph.optimization.store import Store, key_of
-from hlograph.plans.measured import Measured
 from hlograph.programs import Program
+from hlograph.timing.measured import Measured
 from tests.tiny_module import TINY
 
 BUDGET = ("--budget", "0.1", "--methods", "passes", "--store", "store")

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from hlograph.timing.bootstrap import bootstrap_interval
+from hlograph.timing.bootstrap import Interval, bootstrap_interval
 
 
 def test_bootstrap_interval():
@@ -28,3 +28,18 @@ def test_bootstrap_interval_of_a_median_ignores_an_outlier():
     values = [1.0] * 20 + [1000.0]
     assert bootstrap_interval(values, statistic="median") == (1.0, 1.0)
     assert bootstrap_interval(values)[1] > 1.5
+
+
+def test_equal_ratios_leave_no_doubt():
+    assert Interval.of_median([2.0] * 5) == (2.0, 2.0, 2.0)
+
+
+def test_the_interval_holds_the_median():
+    median = Interval.of_median([1.0, 1.1, 1.2, 1.3, 9.0])
+    assert median.value == 1.2
+    assert 0.99 < median.low < median.value < median.high < 9.01
+
+
+def test_quartiles():
+    assert Interval.quartiles([5.0, 1.0, 2.0, 4.0, 3.0]) == (3.0, 2.0, 4.0)
+    assert Interval.quartiles([7.0]) == (7.0, 7.0, 7.0)

@@ -1,11 +1,10 @@
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from hlograph.plans import Plan, compile_program
 from hlograph.programs import Program
-from hlograph.timing.runs import Run, hopeless, seconds_in_turns
+from hlograph.timing.runs import Run
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 
@@ -55,49 +54,3 @@ def test_a_program_without_outputs_runs():
     run = _run(lambda x: None, X)
     assert run.outputs() == []
     assert run.seconds() > 0
-
-
-def test_turns():
-    runs = [_run(jnp.sin, X), _run(jnp.cos, X)]
-    kept = {"block_seconds": 0.0001, "max_seconds": 60.0}
-    times = seconds_in_turns(runs, pairs=5, **kept)
-    assert times.shape == (5, 2)
-    assert (times > 0).all()
-    assert seconds_in_turns(runs, pairs=5, stop=lambda times: len(times) == 3, **kept).shape[0] == 3
-    assert seconds_in_turns(runs, pairs=9, block_seconds=0, max_seconds=0, least=4).shape[0] == 4
-
-
-class _Clock:
-    """Run that takes these seconds, by its own account."""
-
-    def __init__(self, *seconds):
-        self._seconds = list(seconds)
-        self.asked = 0
-
-    def seconds(self, calls=1):
-        self.asked += 1
-        return self._seconds[self.asked % len(self._seconds)]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "best", "turns"),
-    [
-        ((1.0,), 0.0, 9),
-        ((1.3,), 0.0, 4),  # slower than the default
-        ((1.3, 1.3, 1.2), 0.0, 9),  # not in each of its turns
-        ((0.5,), 2.0, 9),
-        ((0.5,), 2.3, 4),  # faster than the default, far behind the best plan
-        ((0.5, 0.5, 0.45), 2.3, 9),
-        ((1.3,), 0.5, 4),
-    ],
-)
-def test_hopeless_plans_are_timed_briefly(seconds, best, turns):
-    times = seconds_in_turns(
-        [_Clock(1.0), _Clock(*seconds)],
-        pairs=9,
-        block_seconds=0.001,
-        max_seconds=60.0,
-        least=4,
-        stop=lambda times: hopeless(times, best),
-    )
-    assert times.shape == (turns, 2)

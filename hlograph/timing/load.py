@@ -1,0 +1,160 @@
+"""How busy the machine is: the time that other programs take from the threads of this process.
+
+Runs in turns meet the same speed of the clock, but not the same load. Another program on one of two
+CPUs slows what runs on both, and leaves alone what runs on one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+LOADED = 0.1
+"""Load above which the machine counts as busy."""
+
+# Linux lets a thread run for about this long before another one that waits, in nanoseconds.
+_SLICE = 3_000_000
+
+
+class Reading(NamedTuple):
+    """What the system has counted for this process up to a moment.
+
+    Attributes:
+        time: The moment, in nanoseconds.
+        ran: CPU time of all threads, in nanoseconds.
+        waited: Time that threads waited for a CPU while they could have run, in nanoseconds.
+        throttled: Time that its control group was stopped as it had used up its quota, in
+            nanoseconds.
+        cpus: Number of CPUs that it may use.
+    """
+
+    time: int
+    ran: int
+    waited: int
+    throttled: int
+    cpus: int
+
+    def load_until(self, later: Reading) -> float:
+        """Returns the load between two readings, from 0 to 1.
+
+        It is the share that others took of the CPU time that the threads asked for. Threads that
+        wait for each other, as all CPUs run threads of this process, are no load. If the number of
+        CPUs has changed, the load is 1.
+        """
+        if later.cpus != self.cpus:
+            return 1.0
+        ran = max(later.ran - self.ran, 0)
+        unused = max(self.cpus * (later.time - self.time) - ran, 0)
+        taken = min(max(later.waited - self.waited, 0), unused)
+        taken += max(later.throttled - self.throttled, 0)
+        return taken / (ran + taken) if taken else 0.0
+
+
+class LoadMeter:
+    """Reads what the system has counted for this process.
+
+    Run-queue delays are those of ``schedstat``. A kernel without it counts how often threads had to
+    make room for others, and each time is taken for a slice of the scheduler.
+
+    Args:
+        process: Folder of the process in Linux's ``/proc``.
+        groups: Folder of the control groups, of version 1 or 2; there may be none.
+    """
+
+    def __init__(
+        self, process: Path = Path("/proc/self"), groups: Path = Path("/sys/fs/cgroup")
+    ) -> None:
+        self._tasks = str(process / "task")
+        self._throttling = _throttling_file(process / "cgroup", groups)
+
+    def __call__(self) -> Reading:
+        """Returns a reading."""
+        return Reading(
+            time.perf_counter_ns(),
+            time.process_time_ns(),
+            self._waited(),
+            (_throttled(self._throttling) if self._throttling else None) or 0,
+            len(os.sched_getaffinity(0)),
+        )
+
+    def _waited(self) -> int:
+        delays = []
+        for thread in _names(self._tasks):
+            # A thread may have ended, or there is no schedstat. A Path would take twice the time,
+            # and this is read between all blocks.
+            path = f"{self._tasks}/{thread}/schedstat"
+            with contextlib.suppress(OSError, IndexError), open(path, "rb") as file:  # noqa: PTH123
+                delays.append(int(file.read().split()[1]))
+        if delays:
+            return sum(delays)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw * _SLICE
+
+
+@contextlib.contextmanager
+def on_one_cpu() -> Iterator[None]:
+    """Binds all threads of this process to one CPU, the same for all, within the block.
+
+    Programs then run with equal threads, however many they would use.
+    """
+    threads = [int(name) for name in _names("/proc/self/task")]
+    before = {}
+    for thread in threads:
+        with contextlib.suppress(OSError):
+            before[thread] = os.sched_getaffinity(thread)
+    allowed = os.sched_getaffinity(0)
+    try:
+        _bind({thread: {max(allowed)} for thread in before})
+        yield
+    finally:
+        # Threads that were started meanwhile have the one CPU of those that started them.
+        _bind({int(name): allowed for name in _names("/proc/self/task")} | before)
+
+
+def _bind(cpus: dict[int, set[int]]) -> None:
+    for thread, allowed in cpus.items():
+        with contextlib.suppress(OSError):  # it has ended
+            os.sched_setaffinity(thread, allowed)
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208
+    except OSError:
+        return []
+
+
+def _throttling_file(membership: Path, groups: Path) -> Path | None:
+    """Returns the file that says how long the process's control group was stopped.
+
+    Args:
+        membership: File with a line ``number:controllers:path`` for each hierarchy.
+        groups: Folder of the control groups. A container sees its own as the root.
+    """
+    try:
+        lines = membership.read_text().splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        for group in (groups / controllers / path.lstrip("/"), groups / controllers):
+            if _throttled(file := group / "cpu.stat") is not None:
+                return file
+    return None
+
+
+def _throttled(file: Path) -> int | None:
+    """Returns the nanoseconds of throttling in a file ``cpu.stat``; None if it has none."""
+    try:
+        counts = dict(line.split() for line in file.read_text().splitlines())
+    except (OSError, ValueError):
+        return None
+    if "throttled_usec" in counts:  # version 2
+        return 1000 * int(counts["throttled_usec"])
+    return int(counts["throttled_time"]) if "throttled_time" in counts else None

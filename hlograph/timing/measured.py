@@ -1,0 +1,69 @@
+"""The speed of a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hlograph.timing.bootstrap import Interval
+from hlograph.timing.load import LOADED
+from hlograph.timing.turns import Turns
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Speed of a plan, measured in turns with jaxlib's default.
+
+    Attributes:
+        default_seconds: Median time of one run of the default.
+        seconds: Median time of one run with the plan.
+        ratio: Median of the ratios default / plan, pair by pair: above 1, the plan is faster.
+        low: Lower end of the 95 % bootstrap interval of that median.
+        high: Upper end.
+        control: Same ratio of the default and the default compiled again.
+        pairs: Number of pairs.
+        load: Share that other programs took of the CPU time of the runs (``hlograph.timing.load``),
+            the median over the pairs. On a busy machine, times are without this share.
+        one_cpu: True if both ran on one CPU, as the machine was busy.
+    """
+
+    default_seconds: float
+    seconds: float
+    ratio: float
+    low: float
+    high: float
+    control: float
+    pairs: int
+    load: float = 0.0
+    one_cpu: bool = False
+
+    @classmethod
+    def of(cls, turns: Turns, *, one_cpu: bool = False) -> Measured:
+        """Returns the speed of the second of two things beside the first.
+
+        Args:
+            turns: Their times, and those of the control, if there is one.
+            one_cpu: True if they ran on one CPU.
+        """
+        default, plan, *control = turns.seconds.T
+        ratio = Interval.of_median((default / plan).tolist())
+        return cls(
+            float(np.median(default)),
+            float(np.median(plan)),
+            *ratio,
+            float(np.median(default / control[0])) if control else 1.0,
+            len(default),
+            round(float(np.median(turns.load.max(axis=1))), 3),
+            one_cpu,
+        )
+
+    @property
+    def busy(self) -> bool:
+        """True if the machine was busy."""
+        return self.load > LOADED
+
+    def __str__(self) -> str:
+        where = ", on one CPU" if self.one_cpu else ""
+        where += ", on a busy machine" if self.busy else ""
+        return f"{self.ratio:.3f} times as fast ({self.low:.3f} to {self.high:.3f}){where}"

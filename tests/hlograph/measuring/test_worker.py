@@ -1,0 +1,51 @@
+"""A worker that reads recorded loads."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from hlograph.isolation.flight_recorder import FlightRecorder
+from hlograph.measuring import worker as worker_module
+from hlograph.measuring.trial import Effort, Job, Trial
+from hlograph.measuring.worker import MeasuringWorker
+from hlograph.plans import Plan
+from hlograph.programs import Program
+from hlograph.timing.load import Reading
+
+X = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
+SHORT = Effort(pairs=4, block_seconds=0.0, max_seconds=60, thorough=True, least=3)
+
+
+def _reader(share):
+    """Returns what stands for a load meter: others take this share in each block."""
+    readings = iter(range(1, 10**6))
+
+    def read():
+        number = next(readings)
+        return Reading(10 * number, 10 * number, round(10 * number * share / (1 - share)), 0, 100)
+
+    return lambda: read
+
+
+@pytest.mark.parametrize(
+    ("share", "cpus", "leads", "on_one"),
+    [
+        (0.0, {0, 1}, True, False),
+        (0.5, {0, 1}, True, True),
+        (0.5, {0}, True, False),  # there both have one anyway
+        (0.5, {0, 1}, False, False),  # there is no lead to lose
+    ],
+)
+def test_a_lead_on_a_busy_machine_has_to_hold_on_one_cpu(share, cpus, leads, on_one, monkeypatch):
+    bound: list[set[int]] = []
+    monkeypatch.setattr(worker_module, "LoadMeter", _reader(share))
+    monkeypatch.setattr(worker_module, "_LEADS", 0.0 if leads else 1e9)
+    monkeypatch.setattr("os.sched_getaffinity", lambda thread: cpus)
+    monkeypatch.setattr("os.sched_setaffinity", lambda thread, cpus: bound.append(cpus))
+    job = Job(Program.of(jax.jit(lambda x: jnp.tanh(x @ x)).lower(X)), [X])
+    worker = MeasuringWorker(job, FlightRecorder())
+    outcome = worker(Trial(Plan(flags={"xla_cpu_optimize_for_size": True}), SHORT))
+    assert outcome.measured is not None
+    assert outcome.measured.busy is (share > 0)
+    assert ({1} in bound) is on_one

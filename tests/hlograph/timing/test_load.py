@@ -1,0 +1,112 @@
+"""What counts as load, on recorded readings and on files such as Linux has."""
+
+import os
+import threading
+
+import pytest
+
+from hlograph.timing.load import LoadMeter, Reading, on_one_cpu
+
+MS = 1_000_000
+
+
+def _load(ran, waited, cpus=2, throttled=0, later_cpus=None):
+    """Returns the load of 10 ms in which threads ran and waited for so many."""
+    before = Reading(5 * MS, 7 * MS, 9 * MS, 0, cpus)
+    after = Reading(15 * MS, (7 + ran) * MS, (9 + waited) * MS, throttled * MS, later_cpus or cpus)
+    return before.load_until(after)
+
+
+@pytest.mark.parametrize(
+    ("ran", "waited", "load"),
+    [
+        (10, 0, 0.0),
+        (0, 0, 0.0),
+        (20, 30, 0.0),  # both CPUs ran threads of the process: they waited for each other
+        (10, 10, 0.5),  # another program had one of two CPUs
+        (10, 40, 0.5),  # of which it had no more
+        (15, 5, 0.25),
+        (9, 1, 0.1),
+    ],
+)
+def test_load_is_the_share_that_others_took(ran, waited, load):
+    assert _load(ran, waited) == pytest.approx(load)
+
+
+def test_threads_on_one_cpu_wait_for_each_other_without_load():
+    assert _load(10, 10, cpus=1) == 0.0
+    assert _load(5, 10, cpus=1) == 0.5
+
+
+def test_throttling_and_other_cpus_are_load():
+    assert _load(5, 0, throttled=5) == 0.5
+    assert _load(10, 0, later_cpus=1) == 1.0
+
+
+def _process(folder, delays, groups="0::/\n"):
+    for number, delay in enumerate(delays):
+        thread = folder / "task" / str(number)
+        thread.mkdir(parents=True)
+        (thread / "schedstat").write_text(f"123 {delay} 7\n")
+    (folder / "cgroup").write_text(groups)
+    return folder
+
+
+def test_delays_are_those_of_all_threads(tmp_path):
+    meter = LoadMeter(_process(tmp_path, [5, 6, 7]), tmp_path / "none")
+    reading = meter()
+    assert (reading.waited, reading.throttled) == (18, 0)
+    assert reading.cpus == len(os.sched_getaffinity(0))
+    (tmp_path / "task" / "1" / "schedstat").unlink()  # a thread that has ended
+    assert meter().waited == 12
+
+
+def test_a_kernel_without_delays_counts_how_often_threads_made_room(tmp_path, monkeypatch):
+    switches = iter([2, 5])
+    monkeypatch.setattr(
+        "resource.getrusage", lambda who: type("Usage", (), {"ru_nivcsw": next(switches)})
+    )
+    meter = LoadMeter(_process(tmp_path, []), tmp_path / "none")
+    first, second = meter(), meter()
+    assert second.waited - first.waited == 9 * MS
+
+
+@pytest.mark.parametrize(
+    ("groups", "file", "text"),
+    [
+        ("0::/a/b\n", "a/b/cpu.stat", "usage_usec 1\nthrottled_usec 3\n"),
+        ("0::/a/b\n", "cpu.stat", "usage_usec 1\nthrottled_usec 3\n"),  # of a container
+        ("2:memory:/x\n1:cpu,cpuacct:/a\n0::/\n", "cpu,cpuacct/a/cpu.stat", "throttled_time 3000"),
+    ],
+)
+def test_throttling_of_both_versions_of_control_groups(groups, file, text, tmp_path):
+    path = tmp_path / "groups" / file
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    assert LoadMeter(_process(tmp_path, [1], groups), tmp_path / "groups")().throttled == 3000
+
+
+def test_this_process_can_be_read():
+    meter = LoadMeter()
+    first = meter()
+    assert 0.0 <= first.load_until(meter()) <= 1.0
+
+
+def test_all_threads_are_bound_to_one_cpu_within_the_block():
+    allowed = os.sched_getaffinity(0)
+    ended = threading.Event()
+    started: list[threading.Thread] = [threading.Thread(target=ended.wait)]
+    started[0].start()
+    try:
+        with on_one_cpu():
+            started.append(threading.Thread(target=ended.wait))
+            started[1].start()
+            bound = [os.sched_getaffinity(thread.native_id or 0) for thread in started]
+            bound.append(os.sched_getaffinity(0))
+        assert bound == [{max(allowed)}] * 3
+        after = [os.sched_getaffinity(thread.native_id or 0) for thread in started]
+        assert [*after, os.sched_getaffinity(0)] == [allowed] * 3
+    finally:
+        ended.set()
+        for thread in started:
+            thread.join()
