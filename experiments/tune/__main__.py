@@ -86,6 +86,7 @@ def save(config: TuneConfig, run: "Sequence[TuningRace]", folder: Path) -> list[
 
     Machines of several models have pages of their own, in folders of their own.
     """
+    from experiments.tune.curves import agreement
     from experiments.tune.page import page, summary
     from experiments.tune.pictures import write_pictures
     from experiments.tune.results import by_machine, to_csv
@@ -105,7 +106,7 @@ def save(config: TuneConfig, run: "Sequence[TuningRace]", folder: Path) -> list[
         write_text_atomically(place / "tune.md", page(scores, config.budget, pictures, spaces))
         findings += [] if machine is None else [f"{machine}, in {place}:"]
         findings += summary(scores)
-    return findings
+    return [*findings, agreement(race.outcomes() for race in run)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,8 +1,10 @@
-"""The curve of a race: what it has found by when."""
+"""What a race has found by when, and how far its final agrees with its screenings."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+import numpy as np
 
 from experiments.tune.results import CurvePoint
 from hlograph.measuring.trial import Outcome
@@ -56,3 +58,26 @@ class Curve:
         for name, value in values.items():
             self._writer.add_scalar(f"{name}/plans", value, point.plans)
             self._writer.add_scalar(f"{name}/milliseconds", value, round(1000 * point.seconds))
+
+
+def agreement(races: Iterable[Sequence[Outcome]]) -> str:
+    """Returns a sentence about how far finals agree with screenings.
+
+    Args:
+        races: Outcomes of races.
+    """
+    shares: list[float] = []
+    kept = 0
+    for outcomes in races:
+        screened = {each.plan.digest: each.ratio for each in outcomes if not each.thorough}
+        for final in outcomes:
+            if final.thorough and final.measured and screened.get(final.plan.digest):
+                shares.append(final.ratio / screened[final.plan.digest])
+                kept += leads(final)
+    if not shares:
+        return "No plan was in a final."
+    low, median, high = np.quantile(shares, (0.25, 0.5, 0.75))
+    return (
+        f"In {len(shares)} measurements of finals, plans had {median:.2f} times the ratio of their "
+        f"screening in the median (quartiles {low:.2f} and {high:.2f}); {kept} kept a lead."
+    )

@@ -60,6 +60,13 @@ class TuningRace:
         """Folder of the measurements, with a file for each model of machine."""
         return self.folder / "measurements" / file_stem(self.program.name)
 
+    def outcomes(self) -> list[Outcome]:
+        """Returns what was measured so far, on all models of machines."""
+        files = sorted(self.measurements.glob("*.jsonl"))
+        return [
+            outcome for file in files for outcome in Measurements(file.stem, file.parent).read()
+        ]
+
     @property
     def board(self) -> Path:
         """Folder of the curves for TensorBoard."""

@@ -64,13 +64,39 @@ def finalists(
     screened = [one for one in (*before, *now) if not one.thorough]
     ahead = [one for one in screened if one.ratio >= LEAST_LEAD]
     ahead = [one for one in ahead if doubtful == (safe_ratio(one) <= 1) and not lost(one)]
-    best = max(map(safe_ratio, ahead), default=0.0)
+    return ranked(ahead)
+
+
+def ranked(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Returns outcomes, the fastest first; among those near it, that with the fewest decisions."""
+    best = max(map(safe_ratio, outcomes), default=0.0)
 
     def rank(outcome: Outcome) -> tuple[bool, float, float]:
         near = safe_ratio(outcome) >= _NEAR * best
         return not near, outcome.plan.num_decisions if near else 0, -safe_ratio(outcome)
 
-    return sorted(ahead, key=rank)
+    return sorted(outcomes, key=rank)
+
+
+def in_final(leading: Sequence[Outcome], most: int) -> list[Outcome]:
+    """Returns the plans of a final: the first one, the simplest one, and those that follow.
+
+    Args:
+        leading: Result of ``finalists``.
+        most: Largest number of plans.
+    """
+    simplest = sorted(leading, key=lambda outcome: outcome.plan.num_decisions)[:1]
+    by_plan = {one.plan.digest: one for one in (*leading[:1], *simplest, *leading)}
+    return list(by_plan.values())[:most]
+
+
+def may_beat(outcome: Outcome, winner: Outcome) -> bool:
+    """Returns True if a plan may be faster than a winner of the final, by its screening.
+
+    One on a busy machine says little about that.
+    """
+    measured = outcome.measured
+    return measured is not None and (measured.busy or measured.high >= safe_ratio(winner))
 
 
 def safe_ratio(outcome: Outcome) -> float:

@@ -12,18 +12,25 @@ from dataclasses import dataclass, field, replace
 from hlograph.isolation import start_server
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, SCREEN, Effort, Job, Outcome, Trial
-from hlograph.optimization.leading import finalists, leads, safe_ratio
+from hlograph.optimization.leading import (
+    finalists,
+    in_final,
+    leads,
+    may_beat,
+    ranked,
+    safe_ratio,
+)
 from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.methods import MakeMethod
 from hlograph.optimization.proposers import Proposers
 from hlograph.plans import Plan
 
-# Finalists are measured in fresh processes until one of them keeps its lead.
-_FINALISTS, _CONFIRMATIONS = 3, 2
+# So many plans are measured in fresh processes at most, each in two. Time is kept for two of them.
+_FINALISTS, _CONFIRMATIONS, _LIKELY = 3, 2, 2
 
-# The final takes this: seconds to start processes, multiples of a compilation (on two processes,
-# each of which compiles plan, default and control) and multiples of a run.
-_START, _COMPILATIONS, _COMPARED = 1.0, 4.0, 60.0
+# The final takes this: seconds to start processes, multiples of a compilation (of default and
+# control on two processes, and of each plan) and multiples of a run.
+_START, _COMPILATIONS, _COMPARED = 1.0, 2.0, 60.0
 
 # Share of the budget that is kept for the final at most, and the share that the timing in one of
 # its processes takes at most. Where that leaves few pairs, intervals are wide: fewer plans lead.
@@ -95,6 +102,7 @@ class Race:
         start_server(_PRELOADED)  # it imports while methods are made and asked
         self._proposers = Proposers(self.job, self.methods, self.first)
         self._best: Outcome | None = None
+        self._winner: Outcome | None = None
         self._refused: set[str] = set()
         self._without: frozenset[str] = frozenset()
         for outcome in () if self.again else self.measurements.known():
@@ -114,7 +122,7 @@ class Race:
             if self.interrupted:
                 raise
             self.interrupted = True
-            return None
+            return self._winner
 
     def _screen(self) -> None:
         """Measures what methods propose, until they have no more or the time is over."""
@@ -146,31 +154,42 @@ class Race:
             self._profiled = True
 
     def _final(self) -> Outcome | None:
-        """Measures the best plans again in fresh processes, until one keeps its lead."""
+        """Measures the best plans again in fresh processes; returns the best that keeps its lead.
+
+        A screening on a busy machine favours some plans. So plans that differ are in the final, the
+        simplest that leads among them, unless they cannot win any more.
+        """
         chosen = self._finalists()
         if not chosen and self._elapsed() + self._final_seconds() < self.budget:
             chosen = self._finalists(doubtful=True)
-        for finalist in chosen:
-            winner = self._confirmed(finalist.plan)
-            if winner is not None:
-                return winner
-            if self.interrupted or self._elapsed() > self.budget:
-                break
-        return None
+        if not chosen:
+            return None
+        number = 1 if self.interrupted else _CONFIRMATIONS  # after a Ctrl-C one has to do
+        with self._measurer(number) as measurer:
+            for finalist in chosen:
+                if self._winner is not None and not may_beat(finalist, self._winner):
+                    continue
+                begun = self._elapsed()
+                winner = self._confirmed(finalist.plan, measurer, number)
+                if winner is not None:
+                    self._winner = ranked([winner, *([self._winner] if self._winner else [])])[0]
+                now = self._elapsed()
+                another = now - begun if self._winner else 0.0
+                if self.interrupted or now + another > self.budget:
+                    break
+        return self._winner
 
-    def _confirmed(self, plan: Plan) -> Outcome | None:
+    def _confirmed(self, plan: Plan, measurer: Measurer, number: int) -> Outcome | None:
         """Returns the slower of two measurements in fresh processes; None if one has no lead.
 
         A single one takes one plan of ten for a faster one, among plans that are none, where noise
-        lasts for several pairs. The processes compile side by side. After a Ctrl-C one has to do.
+        lasts for several pairs. The processes compile side by side.
         """
-        number = 1 if self.interrupted else _CONFIRMATIONS
-        with self._measurer(number) as measurer:
-            found = list(measurer.measure(Trial(plan, self._effort) for _ in range(number)))
-        for outcome in found:
+        outcomes = list(measurer.measure(Trial(plan, self._effort) for _ in range(number)))
+        for outcome in outcomes:
             self._take(outcome)
-        slower = min(found, key=lambda outcome: outcome.ratio)
-        return slower if all(map(leads, found)) else None
+        slower = min(outcomes, key=lambda outcome: outcome.ratio)
+        return slower if all(map(leads, outcomes)) else None
 
     @property
     def _effort(self) -> Effort:
@@ -179,7 +198,7 @@ class Race:
 
     def _finalists(self, doubtful: bool = False) -> Sequence[Outcome]:
         before, now = self.outcomes[: self.before], self.outcomes[self.before :]
-        return finalists(before, now, doubtful)[:_FINALISTS]
+        return in_final(finalists(before, now, doubtful), _FINALISTS)
 
     def _take(self, outcome: Outcome, new: bool = True) -> None:
         if new:
@@ -215,8 +234,11 @@ class Race:
         compile_seconds = max(likely or [statistics.median(o.compile_seconds for o in timed)])
         # One of many earlier measurements may have been on a busy machine.
         run = statistics.median(o.measured.default_seconds for o in timed if o.measured)
-        timing = _CONFIRMATIONS * self._effort.max_seconds
-        return min(_START + _COMPILATIONS * compile_seconds + timing + _COMPARED * run, most)
+        plans = min(_LIKELY, max(len(self._finalists()), 1))
+        turns = 3 * self._effort.pairs * max(self._effort.block_seconds, run)  # with the control
+        timing = _CONFIRMATIONS * min(self._effort.max_seconds, turns)
+        compiling = (_COMPILATIONS + _COMPILATIONS * plans) * compile_seconds
+        return min(_START + compiling + plans * (timing + _COMPARED * run), most)
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._begun

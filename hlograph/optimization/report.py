@@ -62,6 +62,10 @@ class Report:
                 f"95 % interval {measured.low:.3f} to {measured.high:.3f} ({measured.pairs} pairs; "
                 f"default against itself {measured.control:.3f})",
             ]
+            if measured.one_cpu:
+                lines += [
+                    "  Both ran on one CPU, as the machine was busy: on more, the ratio may differ."
+                ]
         if not self.plan.is_empty:
             lines += [f"  numerics {self.plan.numerics}"]
             lines += [f"  {line}" for line in self.plan.summary()]
@@ -80,7 +84,13 @@ class Report:
         plans = {outcome.plan.digest for outcome in new}
         timed = {outcome.plan.digest for outcome in new if outcome.measured}
         earlier = f", beside {self.before} measured earlier" if self.before else ""
-        lines = [
+        busy = sum(outcome.measured is not None and outcome.measured.busy for outcome in new)
+        sentence = (
+            f"  The machine was busy in {busy} of {len(new)} measurements: a lead on such a "
+            "machine counts if it holds on one CPU, too."
+        )
+        lines = [sentence] if busy else []
+        lines += [
             f"  tried {len(plans)} plans in {self.seconds:.0f} s, {len(plans - timed)} of them "
             f"without a time{earlier}; those measured again in fresh processes come first:"
         ]

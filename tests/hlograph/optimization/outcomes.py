@@ -5,6 +5,6 @@ from hlograph.measuring.verification import Checks
 from hlograph.plans import Measured
 
 
-def made_outcome(plan, ratio=1.2, low=1.1, control=1.0, thorough=True, seconds=1.0):
-    measured = Measured(ratio * seconds, seconds, ratio, low, ratio + 0.1, control, 60)
+def made_outcome(plan, ratio=1.2, low=1.1, control=1.0, thorough=True, seconds=1.0, load=0.0):
+    measured = Measured(ratio * seconds, seconds, ratio, low, ratio + 0.1, control, 60, load)
     return Outcome(plan, thorough, measured, Checks(True, "equal", "same", ("given",)))

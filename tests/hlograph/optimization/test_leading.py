@@ -3,7 +3,7 @@
 import pytest
 
 from hlograph.measuring.trial import Outcome
-from hlograph.optimization.leading import finalists, has_lost, leads
+from hlograph.optimization.leading import finalists, has_lost, in_final, leads, may_beat
 from hlograph.plans import Plan
 from tests.hlograph.optimization.outcomes import made_outcome
 
@@ -68,3 +68,21 @@ def test_a_plan_that_has_lost_is_no_finalist():
     lost = made_outcome(found.plan, ratio=1.0, low=0.9)
     assert finalists([found, lost], []) == [found]  # once, in an earlier race
     assert finalists([found, lost], [lost]) == []
+
+
+def test_the_simplest_plan_that_leads_is_in_the_final():
+    by_load = [
+        made_outcome(Plan(steps=("dce",) * n), 70.0, 70.0 - n, thorough=False) for n in (2, 3, 4)
+    ]
+    simple = _screened("rule", 30.0, 29.0)
+    leading = finalists([], [simple, *by_load])
+    assert in_final(leading, 3) == [by_load[0], simple, by_load[1]]
+    assert in_final(leading[:1], 3) == leading[:1]
+    assert in_final([], 3) == []
+
+
+def test_a_plan_that_was_slower_on_a_quiet_machine_needs_no_final():
+    winner = made_outcome(_PLAN, ratio=20.0, low=19.0)
+    assert may_beat(_screened("a", 38.0, 37.0), winner)
+    assert not may_beat(_screened("b", 1.2, 1.1), winner)
+    assert may_beat(made_outcome(_PLAN, ratio=1.2, thorough=False, load=0.4), winner)
