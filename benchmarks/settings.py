@@ -22,9 +22,12 @@ Group = Literal[
     "cost-model",
     "devices",
     "speed-rules",
+    "busy",
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
-USUAL_GROUPS: tuple[Group, ...] = tuple(g for g in GROUPS if g not in ("devices", "speed-rules"))
+USUAL_GROUPS: tuple[Group, ...] = tuple(
+    g for g in GROUPS if g not in ("devices", "speed-rules", "busy")
+)
 """Groups that are measured if none is named."""
 
 

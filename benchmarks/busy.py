@@ -1,0 +1,102 @@
+"""Plans beside a busy loop: which of two plans leads, by times as they are and as they count.
+
+On two CPUs a niced loop slows a default of two threads, and leaves alone a plan of one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from benchmarks.results import Figure
+from benchmarks.settings import Settings
+from benchmarks.speed_rules import chosen
+from benchmarks.speed_rules.measuring import planned
+from hlograph.measuring.samples import Samples
+from hlograph.plans import Placement, Plan, compile_program
+from hlograph.plans.optimized import decisions, fingerprint, optimized_module
+from hlograph.programs import Program
+from hlograph.timing import lock
+from hlograph.timing.bootstrap import Interval
+from hlograph.timing.load import LoadMeter
+from hlograph.timing.runs import Run
+from hlograph.timing.turns import Turns, in_turns
+
+TITLE = "Plans on a busy machine"
+
+_CASE = "depthwise-as-products: 4x512x256, 4 taps over time"
+_DEFAULT, _RULE, _ONE = "default", "rule alone", "rule, one partition"
+_LEAST = 6
+
+
+def measure(settings: Settings) -> Iterator[Figure]:
+    """Times the default and two plans in turns, without and with a loop beside them."""
+    program, plans = _plans()
+    inputs = Samples(program, None, settings.seed).usual[0].inputs
+    blocks = [Run(compile_program(program, plan), inputs).seconds for plan in plans.values()]
+    for column in _COLUMNS:
+        beside = _niced_loop() if column == "busy" else contextlib.nullcontext()
+        with lock.alone(), beside:
+            turns = in_turns(
+                blocks,
+                turns=12 * settings.rounds,
+                block_seconds=0.01,
+                max_seconds=2 * settings.budget,
+                least=_LEAST,
+                read=LoadMeter(),
+            )
+        yield from _figures(turns, list(plans), column)
+
+
+def subjects(settings: Settings) -> dict[str, str]:
+    """Describes the columns."""
+    del settings
+    return {"all": f"{_CASE}: `depthwise-as-products` on shapes of `jax.lax`", **_COLUMNS}
+
+
+_COLUMNS = {
+    "quiet": "without a loop beside, as quiet as the machine was",
+    "busy": "with a niced loop (`nice` 5) on one of its CPUs",
+}
+
+
+def _plans() -> tuple[Program, dict[str, Plan]]:
+    (case,) = (case for case in chosen(("depthwise-as-products",)) if case.name == _CASE)
+    program, rule = planned(case)
+    module = optimized_module(program, rule)
+    threads = [one for one in decisions(module) if one.decision == "partitions"]
+    fusions = dict.fromkeys(placement.instruction for placement in threads)
+    single = tuple(Placement(fusion, "partitions", "1") for fusion in fusions)
+    one = replace(rule, placements=single, placed=fingerprint(module))
+    return program, {_DEFAULT: Plan(), _RULE: rule, _ONE: one}
+
+
+def _figures(turns: Turns, names: list[str], column: str) -> Iterator[Figure]:
+    count = turns.undisturbed(_LEAST)
+    for label, times in ((", as they are", turns.seconds), ("", count.seconds)):
+        for name, seconds in zip(names, times.T.tolist(), strict=True):
+            figure = Interval.quartiles(1e3 * value for value in seconds)
+            yield Figure.of(f"{name}{label}", column, figure, "ms")
+        for number in (1, 2):
+            ratios = (times[:, 0] / times[:, number]).tolist()
+            what = f"{names[0]} / {names[number]}{label}"
+            yield Figure.of(what, column, Interval.of_median(ratios), "x")
+    for number, name in enumerate(names):
+        yield Figure.of(f"load, {name}", column, float(np.median(turns.load[:, number])), "")
+
+
+@contextlib.contextmanager
+def _niced_loop() -> Iterator[None]:
+    loop = subprocess.Popen(["nice", "-n", "5", sys.executable, "-c", "while True: pass"])
+    try:
+        time.sleep(0.5)
+        yield
+    finally:
+        loop.kill()
+        loop.wait()
