@@ -49,12 +49,15 @@ class Turns:
         """Returns what the times would be on a quiet machine.
 
         These are the turns without load, if there are at least so many. Otherwise they are all
-        turns, without the share of the time that others took.
+        turns, without the share of the time that others took, but those of which that is all.
         """
         quiet = (self.load <= LOADED).all(axis=1)
         if quiet.sum() >= least:
             return Turns(self.seconds[quiet], self.load[quiet])
-        return Turns(self.seconds * (1 - self.load), self.load)
+        some = (self.load < 1).all(axis=1)
+        if not some.any():
+            return self
+        return Turns(self.seconds[some] * (1 - self.load[some]), self.load[some])
 
 
 def in_turns(

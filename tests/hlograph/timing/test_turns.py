@@ -13,7 +13,7 @@ from hlograph.programs import Program
 from hlograph.timing.load import Reading
 from hlograph.timing.measured import Measured
 from hlograph.timing.runs import Run
-from hlograph.timing.turns import in_turns, without_collector
+from hlograph.timing.turns import Turns, in_turns, without_collector
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 
@@ -110,6 +110,14 @@ def test_not_more_than_three_of_ten_turns_are_made_again():
     measured = Measured.of(turns.undisturbed(3))
     assert (measured.pairs, measured.load, measured.busy) == (100, 0.5, True)
     assert (measured.default_seconds, measured.seconds) == (1.0, 1.0)  # without what others took
+
+
+def test_a_turn_of_which_others_had_all_says_nothing():
+    seconds, load = np.array([[2.0, 1.0], [8.0, 1.0]]), np.array([[0.5, 0.0], [1.0, 0.0]])
+    turns = Turns(seconds, load).undisturbed(1)
+    np.testing.assert_array_equal(turns.seconds, [[1.0, 1.0]])
+    lost = Turns(seconds[1:], load[1:])
+    assert lost.undisturbed(1) is lost
 
 
 def test_the_load_of_a_default_with_two_threads_beside_a_plan_with_one():
