@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 from torch.nn.utils import parameters_to_vector
 
+from benchmarks.encoder import synchronize
 from benchmarks.loops import Loop, config_of
 from benchmarks.progress import tracked
 from benchmarks.results import Figure
-from benchmarks.roofline import synchronize
 from benchmarks.settings import Settings
 from benchmarks.subjects import learning_subjects, names_near
 from benchmarks.timing import Call, interleaved

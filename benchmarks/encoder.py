@@ -1,21 +1,19 @@
-"""Measures the GNN's encoder on recorded batches: nodes per second, and share of the roofline.
+"""Measures the GNN's encoder on recorded batches, in nodes and states per second.
 
 `python -m benchmarks.run --groups encoder --device cuda` measures it on a GPU.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks.byte_counter import ByteCounter
 from benchmarks.loops import Loop, config_of
 from benchmarks.progress import tracked
 from benchmarks.results import Figure
-from benchmarks.roofline import Peaks, peaks_of, seconds_of
 from benchmarks.settings import Settings
 from benchmarks.subjects import described, names_near
 from experiments.policies.kinds import policy_kind
@@ -41,20 +39,18 @@ class Recorded(NamedTuple):
 
 
 def measure(settings: Settings) -> Iterator[Figure]:
-    """Measures the device, then forward and backward on states of a recorded rollout."""
+    """Measures forward and backward on states of a recorded rollout."""
     device = torch.device(settings.device)
-    peaks = peaks_of(device, settings.rounds)
-    at = f"on {settings.device}"
-    first = f"{settings.learning_sizes[0]:,}"
-    yield Figure.of(f"peak of a large copy {at}", first, peaks.bandwidth / 1e9, "GB/s")
-    yield Figure.of(f"peak of a large matmul {at}", first, peaks.arithmetic / 1e9, "GFLOP/s")
     config = config_of(settings)
     encoder = policy_kind("gnn", config).new_policy().encoder
     for size in tracked(settings.learning_sizes):
         recorded = record(size, settings)
         for what, run in _runs(encoder, recorded).items():
-            found = seconds_of(run, device, settings.rounds)
-            yield from _figures(f"{what} {at}", f"{size:,}", recorded, run, found, peaks)
+            seconds = seconds_of(run, device, settings.rounds)
+            states = sum(len(batch) for batch in recorded.batches)
+            label, column = f"{what} on {settings.device}", f"{size:,}"
+            yield Figure.of(label, column, _rate(recorded.nodes, seconds), "nodes/s")
+            yield Figure.of(f"{label}: states", column, _rate(states, seconds), "states/s")
 
 
 def subjects(settings: Settings) -> dict[str, str]:
@@ -92,26 +88,23 @@ def _runs(encoder: Encoder, recorded: Recorded) -> dict[str, Callable[[], None]]
     return {"forward": forward, "forward and backward": both}
 
 
-def _figures(
-    what: str,
-    column: str,
-    recorded: Recorded,
-    run: Callable[[], None],
-    seconds: Interval,
-    peaks: Peaks,
-) -> Iterator[Figure]:
-    with FlopCounterMode(display=False) as counter:
+def seconds_of(run: Callable[[], object], device: torch.device, repeats: int) -> Interval:
+    """Times a function on a device, after one untimed run; waits for the device each time."""
+    times = []
+    for number in range(repeats + 1):
+        synchronize(device)
+        start = time.perf_counter()
         run()
-    with ByteCounter() as moved:
-        run()
-    nodes, flops = recorded.nodes, counter.get_total_flops()
-    states = sum(len(batch) for batch in recorded.batches)
-    yield Figure.of(what, column, _rate(nodes, seconds), "nodes/s")
-    yield Figure.of(f"{what}: states", column, _rate(states, seconds), "states/s")
-    yield Figure.of(f"{what}: moved", column, moved.total / nodes / 1e3, "KB/node")
-    yield Figure.of(f"{what}: arithmetic", column, flops / nodes / 1e3, "KFLOP/node")
-    share = peaks.share(moved.total, flops, seconds.value)
-    yield Figure.of(f"{what}: share of the roofline", column, 100 * share, "%")
+        synchronize(device)
+        if number:
+            times.append(time.perf_counter() - start)
+    return Interval.quartiles(times)
+
+
+def synchronize(device: torch.device) -> None:
+    """Waits until the device has finished all operations."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
 
 
 def _rate(count: int, seconds: Interval) -> Interval:

@@ -1,4 +1,4 @@
-"""Compares parsing and graphs with XLA's parser, and with jaxlib and a walk in Python."""
+"""Compares parsing and graphs with XLA's parser and with jaxlib's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import hlograph
 from benchmarks.progress import tracked
-from benchmarks.protobuf_walk import parse_to_proto, parse_with_jaxlib, walk
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import Subject, subject
@@ -36,6 +35,8 @@ def subjects(settings: Settings) -> dict[str, str]:
 
 
 def _calls(of: Subject) -> dict[str, Call]:
+    from jaxlib import _hlo  # pyright: ignore[reportAttributeAccessIssue]
+
     text = of.text
     graph = of.module.graph()
     changed = of.module.clone()
@@ -45,8 +46,7 @@ def _calls(of: Subject) -> dict[str, Call]:
     return {
         "xla": Call(lambda _: Module.from_text(text)),
         "parse": Call(lambda _: hlograph.parse(text)),
-        "jaxlib": Call(lambda _: parse_with_jaxlib(text)),
-        "by hand": Call(lambda _: walk(parse_to_proto(text))),
+        "jaxlib": Call(lambda _: _hlo.hlo_module_from_text(text)),
         "graph": Call(lambda _: of.module.graph()),
         "observation": Call(lambda _: seen.features()),
         "first observation": Call(
@@ -66,9 +66,6 @@ def _ratios(of: Subject, found: Timings) -> Iterator[Figure]:
     aim = Aim(1.15) if of.size >= 1_000 else None
     yield Figure.of("parse / XLA's parser", column, found.ratio("parse", "xla"), "x", aim)
     yield Figure.of("parse / jaxlib's parser", column, found.ratio("parse", "jaxlib"), "x")
-    yield Figure.of(
-        "jaxlib, proto and Python walk / parse", column, found.ratio("by hand", "parse"), "x"
-    )
 
 
 def _times(of: Subject, found: Timings) -> Iterator[Figure]:
@@ -77,7 +74,6 @@ def _times(of: Subject, found: Timings) -> Iterator[Figure]:
 
     yield figure("XLA's parser", "xla")
     yield figure("parse", "parse")
-    yield figure("jaxlib, proto and Python walk", "by hand")
     yield figure("module.graph()", "graph")
     limits = {1_000: Aim(0.3), 8_000: Aim(2.0)}
     yield figure("graph observation", "observation", limits.get(of.size))

@@ -9,8 +9,6 @@ from typing import Literal
 
 EXPONENT = "exponent"
 """Column of the exponents fitted over all sizes."""
-LAST_DECADE = "last decade"
-"""Column of the exponents between the two largest sizes, where no cache holds a module."""
 BYTES = "bytes an instruction"
 """Row of the peak memory per instruction."""
 

@@ -46,20 +46,19 @@ def loops_of(kind: PolicyName, names: Sequence[str], settings: Settings) -> Iter
         ]
 
 
-def iterations(loops: list[Loop], rounds: int, *, learn: bool = True) -> dict[int, list[Timed]]:
+def iterations(loops: list[Loop], rounds: int) -> dict[int, list[Timed]]:
     """Times iterations by number of workers, without each loop's first, which reads modules.
 
     Args:
         loops: The loops, which take turns.
         rounds: Iterations of each that count.
-        learn: True to update, False to play only.
     """
     timed: dict[int, list[Timed]] = {loop.workers: [] for loop in loops}
     for number in range(rounds + 1):
         for loop in loops:
-            found = loop.iterate(learn=learn)
+            iteration = loop.iterate()
             if number:
-                timed[loop.workers].append(found)
+                timed[loop.workers].append(iteration)
     return timed
 
 

@@ -35,7 +35,7 @@ class Timed:
     collect: float
     """Seconds of collecting, by the trainer's clock."""
     update: float
-    """Seconds of the update; 0 if there was none."""
+    """Seconds of the update."""
     sections: dict[str, float]
     """Seconds of each section; together they are all seconds."""
 
@@ -88,21 +88,15 @@ class Loop:
         """The policy that plays and learns."""
         return self._ppo.policy
 
-    def iterate(self, *, learn: bool = True) -> Timed:
-        """Does one iteration.
-
-        Args:
-            learn: True to update; otherwise the policy stays unchanged.
-        """
+    def iterate(self) -> Timed:
+        """Collects one rollout and updates the policy once."""
         seed = [self._config.seed, self._iteration]
         self._iteration += 1
         start = time.perf_counter()
         collected = self._runner.collect(self.name, self._ppo.policy, self._benchmarks, seed)
         middle = time.perf_counter()
-        if learn:
-            self._update(collected, seed)
-        end = time.perf_counter()
-        return self._timed(collected, middle - start, end - middle if learn else 0.0)
+        self._update(collected, seed)
+        return self._timed(collected, middle - start, time.perf_counter() - middle)
 
     def collect(self) -> Collection:
         """Collects one rollout without learning from it."""

@@ -10,16 +10,17 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.growth import LINEAR, sizes_to
 from benchmarks.labels import BYTES, EXPONENT
 from benchmarks.progress import tracked
-from benchmarks.results import Figure
+from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.timing import exponent as fitted
 from hlograph.errors import HloError
 from hlograph.timing.bootstrap import Interval
 
 TITLE = "Peak memory"
+LINEAR = Aim(1.1)
+"""Exponent of a growth that counts as linear."""
 _MOST_BYTES = 12_000
 """Upper bound of the peak memory of one instruction, its text included."""
 _LABELS = {
@@ -55,6 +56,11 @@ def subjects(settings: Settings) -> dict[str, str]:
         "all": "a new process for each; MiB beyond what it takes with all loaded and the text in "
         "memory; exponents from 10,000 instructions on",
     }
+
+
+def sizes_to(largest: int) -> list[int]:
+    """Returns the powers of ten from 1,000 to at most `largest`."""
+    return [10**power for power in range(3, 10) if 10**power <= largest]
 
 
 def peaks_of(size: int) -> dict[str, float]:

@@ -1,23 +1,15 @@
-"""Draws results: the time of each section, and the growth of times and memory."""
+"""Draws the time of each section of the PPO loop."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from benchmarks.labels import (
-    BYTES,
-    EXPONENT,
-    LAST_DECADE,
-    LEARNERS,
-    SECTIONS,
-    section_label,
-)
+from benchmarks.labels import LEARNERS, SECTIONS, section_label
 from benchmarks.results import GroupResult, Results
 from hlograph.storage.atomic_write import write_atomically
 
 _WORKERS = range(1, 257)  # numbers of workers that are looked for
-_SUMMARIES = (EXPONENT, LAST_DECADE)
 
 
 def draw(results: Results, folder: Path) -> list[Path]:
@@ -27,13 +19,9 @@ def draw(results: Results, folder: Path) -> list[Path]:
     mpl.use("svg")
     # Names of elements are drawn at random otherwise, and the file differs each time.
     mpl.rcParams["svg.hashsalt"] = "hlograph"
-    drawn = []
-    if "learning" in results:
-        figure = _where_time_goes(results["learning"])
-        drawn.append(_save(figure, folder / "where-time-goes.svg"))
-    if "growth" in results or "memory" in results:
-        drawn.append(_save(_growth(results), folder / "growth.svg"))
-    return drawn
+    if "learning" not in results:
+        return []
+    return [_save(_where_time_goes(results["learning"]), folder / "where-time-goes.svg")]
 
 
 def _where_time_goes(result: GroupResult) -> Any:
@@ -71,29 +59,6 @@ def _bars(result: GroupResult, label: str) -> dict[tuple[str, int], list[float]]
                 # A part that is a rest of others may come out below nothing by a hair.
                 bars[size, workers] = [max(row[size].value, 0.0) for row in rows]
     return bars
-
-
-def _growth(results: Results) -> Any:
-    """Draws times and memory against instructions, on logarithmic axes."""
-    from matplotlib import pyplot as plt
-
-    figure, panels = plt.subplots(1, 2, figsize=(14, 4.5), layout="constrained")
-    titles = (("growth", "Time", "ms of the processor"), ("memory", "Peak memory", "MiB"))
-    for axes, (name, title, unit) in zip(panels, titles, strict=True):
-        result = results.get(name)
-        for what in dict.fromkeys(f.what for f in result.figures) if result else ():
-            row = result.named(what) if result else {}
-            if what == BYTES:
-                continue
-            slope = row.get(EXPONENT)
-            points = [(int(c.replace(",", "")), f) for c, f in row.items() if c not in _SUMMARIES]
-            label = f"{what}, {slope.value:.2f}" if slope else what
-            axes.loglog([n for n, _ in points], [f.value for _, f in points], "o-", label=label)
-        axes.set(title=f"{title}, with exponents", xlabel="instructions", ylabel=unit)
-        axes.grid(alpha=0.3)
-        if result:
-            axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
-    return figure
 
 
 def _save(figure: Any, path: Path) -> Path:

@@ -1,7 +1,6 @@
-"""Compares predicted with measured run times: how well predictions order programs and rewrites.
+"""Compares predicted with measured run times: how well predictions order programs.
 
-    python -m benchmarks.ranking                               # the programs of the speed set
-    python -m benchmarks.ranking --cases runs/speed_rules.csv  # of benchmarks.speed_rules
+    python -m benchmarks.ranking
     python -m benchmarks.ranking --rates default --worst 20
     python -m benchmarks.ranking --fit hlograph/kernel_times/default_rates.json
 
@@ -33,7 +32,6 @@ from hlograph.errors import HloError
 from hlograph.kernel_times import Rates, current_rates, default_rates
 
 if TYPE_CHECKING:
-    from benchmarks.speed_rules.case import Case
     from hlograph.profiling.calibrating import Point
 
 TIMES = Path("datasets/speed/times.csv")
@@ -47,8 +45,6 @@ class RankingConfig:
 
     times: Path = TIMES
     """Measured times of the speed set, as CSV with the columns name and ms."""
-    cases: Path | None = None
-    """Measured cases of rules, as benchmarks.speed_rules writes them; None compares programs."""
     rates: Literal["machine", "default"] = "machine"
     """The rates measured here, if any, or those that come with hlograph."""
     worst: int = 10
@@ -59,7 +55,7 @@ class RankingConfig:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A predicted and a measured number of one subject: seconds, or times as fast."""
+    """The predicted and the measured seconds of one program."""
 
     name: str
     group: str
@@ -81,15 +77,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         rates = _rates(config)
         print(f"rates of {rates.machine}")
-        if config.cases is None:
-            times = read_times(config.times)
-            for splits in (TRAINING, HELD_OUT):
-                print(f"\n{' and '.join(splits)}:")
-                print(report(program_pairs(times, rates, splits), config.worst))
-        else:
-            pairs = case_pairs(config.cases, rates)
-            print(report(pairs, config.worst))
-            print(table_of_groups(pairs))
+        times = read_times(config.times)
+        for splits in (TRAINING, HELD_OUT):
+            print(f"\n{' and '.join(splits)}:")
+            print(report(program_pairs(times, rates, splits), config.worst))
     except (HloError, OSError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
@@ -139,35 +130,6 @@ def _points(times: dict[str, float], split: Split) -> list[Point]:
     ]
 
 
-def case_pairs(path: Path, rates: Rates) -> list[Pair]:
-    """Returns the pairs of measured cases of rules, as factors of speed."""
-    from benchmarks.speed_rules.catalogue import CASES
-
-    with path.open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row.get("ratio")]
-    measured = {(row["rules"], row["shape"]): float(row["ratio"]) for row in rows}
-    pairs = []
-    for case in CASES:
-        rules = " + ".join(case.rules)
-        if (ratio := measured.get((rules, case.shape))) is not None:
-            pairs.append(Pair(case.name, rules, _predicted_ratio(case, rates), ratio))
-    return pairs
-
-
-def _predicted_ratio(case: Case, rates: Rates) -> float:
-    from benchmarks.speed_rules.measuring import planned
-
-    program, plan = planned(case)
-    module = program.module()
-    before = rates.predict_module(module._native)
-    for step in plan.steps:
-        if "(" in step:
-            module.apply(step)
-        else:
-            module.run(step)
-    return before / max(rates.predict_module(module._native), 1e-12)
-
-
 def report(pairs: Sequence[Pair], worst: int) -> str:
     """Returns what the pairs say as text."""
     if not pairs:
@@ -187,20 +149,6 @@ def report(pairs: Sequence[Pair], worst: int) -> str:
             f"  {pair.predicted:10.3g} predicted, {pair.measured:10.3g} measured  {pair.name}"
         )
     return "\n".join(lines)
-
-
-def table_of_groups(pairs: Sequence[Pair]) -> str:
-    """Returns how well each group of more than 2 is ranked, the worst first."""
-    rows = [
-        (_tau(group), np.median(_factors(group)), len(group), name)
-        for name, group in _groups(pairs).items()
-        if len(group) > 2
-    ]
-    lines = [
-        f"{tau:6.2f}  {factor:6.2f}  {number:6}  {name}"
-        for tau, factor, number, name in sorted(rows)
-    ]
-    return "\n".join(["   tau  factor   cases", *lines])
 
 
 def _groups(pairs: Iterable[Pair]) -> dict[str, list[Pair]]:

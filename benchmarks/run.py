@@ -1,6 +1,6 @@
 """Measures hlograph and its alternatives; writes figures, tables and pictures.
 
-    python -m benchmarks.run                                  # quick: about four minutes
+    python -m benchmarks.run                                  # quick: a few minutes
     python -m benchmarks.run --groups steps graphs
     python -m benchmarks.run --groups speed-rules             # a quarter of an hour
     python -m benchmarks.run --preset full --out docs/performance.json --page docs/performance.md

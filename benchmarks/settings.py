@@ -13,10 +13,7 @@ Group = Literal[
     "steps",
     "rewrites",
     "graphs",
-    "growth",
     "memory",
-    "throughput",
-    "policies",
     "learning",
     "encoder",
     "cost-model",
@@ -36,7 +33,7 @@ class Settings:
     """Settings of a run: groups, sizes, repeats, and files."""
 
     preset: Literal["quick", "full"] = "quick"
-    """Defaults of all other settings: quick takes about four minutes, full less than an hour."""
+    """Defaults of all other settings: quick takes a few minutes, full less than an hour."""
     groups: tuple[Group, ...] = USUAL_GROUPS
     """Groups to measure; with none, tables and pictures are made again from --out."""
     sizes: tuple[int, ...] = (100, 1_000, 8_000)
@@ -48,17 +45,15 @@ class Settings:
     budget: float = 6.0
     """Seconds after which the repeats of one size end early; there are at least two."""
     growth_limit: int = 100_000
-    """Instructions of the largest synthetic module, from 1,000 in powers of ten."""
+    """Instructions of the largest synthetic module of memory, from 1,000 in powers of ten."""
     learning_sizes: tuple[int, ...] = (300, 1_000)
-    """Instructions of the modules that policies are played and trained on."""
+    """Instructions of the modules that policies are trained on."""
     modules: int = 8
     """Modules of each of these sizes."""
     iterations: int = 2
-    """Iterations of PPO (or rollouts) of each kind that are timed."""
+    """Iterations of PPO of each policy that are timed."""
     workers: tuple[int, ...] = (1, 2)
-    """Numbers of worker processes, and of threads, to compare."""
-    random_seconds: float = 0.3
-    """Seconds that a random policy plays in one measurement."""
+    """Numbers of worker processes to compare."""
     rules: tuple[str, ...] = ("*",)
     """Globs of the rules for time that speed-rules measures; all take a quarter of an hour."""
     device: str = "cpu"
@@ -83,6 +78,5 @@ PRESETS: dict[str, Settings] = {
         growth_limit=1_000_000,
         learning_sizes=(300, 1_000, 8_000),
         iterations=5,
-        random_seconds=1.0,
     ),
 }

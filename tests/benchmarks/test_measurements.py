@@ -2,14 +2,10 @@
 
 import numpy as np
 import pytest
-import torch
 
 import hlograph
-from benchmarks.byte_counter import ByteCounter
 from benchmarks.jaxlib_compile import compiles_of
-from benchmarks.random_play import RandomPlay, RandomPlayer
 from benchmarks.rewrites import Rewritten, seconds_of_steps
-from benchmarks.roofline import Peaks
 from benchmarks.steps import random_episode, run_alone
 from benchmarks.subjects import NEAR, chain, names_near, subject
 from hlograph import corpus
@@ -97,37 +93,3 @@ def test_the_compile_stops_and_leaves_no_hook_behind():
     assert jax.jit(lambda x: x + 1).lower(np.ones(3, np.float32)).compile()(
         np.ones(3, np.float32)
     ).tolist() == [2.0, 2.0, 2.0]
-
-
-def test_a_player_goes_on_until_its_time_is_over():
-    name = min(corpus.load(split="train"), key=lambda b: b.op_count).name
-    player = RandomPlayer()
-    play = RandomPlay([name], "op_counts", False, 0.0, seed=0)
-    player.warm_up(play)
-    assert player(play) == 1
-    assert player(RandomPlay([name], "op_counts", True, 0.05, seed=0)) > 1
-
-
-def test_bytes_are_counted_where_something_moves():
-    a, b = torch.ones(10, 20), torch.ones(20, 30)
-    with ByteCounter() as product:
-        torch.mm(a, b)
-    assert product.total == 4 * (10 * 20 + 20 * 30 + 10 * 30)
-    with ByteCounter() as view:
-        a.T.reshape(20, 10)[2:].view(18, 10)
-    assert view.total == 0
-    with ByteCounter() as in_place:
-        a.add_(1.0)
-    assert in_place.total == 4 * 2 * 10 * 20
-    ones = torch.sparse_coo_tensor(
-        torch.tensor([[0, 3], [1, 2]]), torch.ones(2), (5, 20), check_invariants=True
-    )
-    with ByteCounter() as sparse:
-        torch.sparse.mm(ones, b)
-    assert sparse.total >= 2 * (2 * 8 + 4) + 4 * (20 * 30 + 5 * 30)
-
-
-def test_the_roofline_is_the_stricter_of_two_limits():
-    peaks = Peaks(bandwidth=100.0, arithmetic=1_000.0)
-    assert peaks.share(bytes_moved=200.0, flops=1.0, seconds=4.0) == 0.5
-    assert peaks.share(bytes_moved=1.0, flops=2_000.0, seconds=8.0) == 0.25

@@ -1,6 +1,6 @@
-"""Tests that pictures show the results, and are the same each time."""
+"""Tests that the picture shows the results, and is the same each time."""
 
-from benchmarks.labels import EXPONENT, LEARNERS, SECTIONS, section_label, workers_label
+from benchmarks.labels import LEARNERS, SECTIONS, section_label, workers_label
 from benchmarks.pictures import draw
 from benchmarks.results import Figure, GroupResult
 
@@ -18,24 +18,18 @@ def learning(sizes=("300", "1,000")):
     return GroupResult("Learning", tuple(figures))
 
 
-def growth(what):
-    points = [Figure.of(what, size, value, "ms") for size, value in (("1,000", 1.0), ("10,000", 9))]
-    return GroupResult("Growth", (*points, Figure.of(what, EXPONENT, 0.95, "")))
-
-
-def test_a_picture_for_each_group_that_has_one(tmp_path):
-    results = {"learning": learning(), "growth": growth("parse"), "steps": growth("step")}
-    assert draw({"steps": growth("step")}, tmp_path) == []
-    where, grown = draw(results, tmp_path)
-    assert (where.name, grown.name) == ("where-time-goes.svg", "growth.svg")
+def test_the_group_of_learning_has_a_picture(tmp_path):
+    steps = GroupResult("Steps", (Figure.of("env step", "1,000", 1.0, "ms"),))
+    assert draw({"steps": steps}, tmp_path) == []
+    (where,) = draw({"learning": learning(), "steps": steps}, tmp_path)
+    assert where.name == "where-time-goes.svg"
     bars = where.read_text()
     # matplotlib writes the text of each label into a comment.
     assert all(f"<!-- {section} -->" in bars for section in SECTIONS)
     assert "<!-- 1,000 -->" in bars
-    assert "<!-- parse, 0.95 -->" in grown.read_text()
 
 
 def test_the_same_results_give_the_same_files(tmp_path):
-    results = {"learning": learning(("300",)), "memory": growth("parse to a module")}
+    results = {"learning": learning(("300",))}
     first = [path.read_bytes() for path in draw(results, tmp_path / "a")]
     assert first == [path.read_bytes() for path in draw(results, tmp_path / "b")]

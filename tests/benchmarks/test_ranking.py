@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.ranking import Pair, kendall_tau, read_times, report, table_of_groups
+from benchmarks.ranking import Pair, kendall_tau, read_times, report
 
 
 @pytest.mark.parametrize(
@@ -25,12 +25,3 @@ def test_report():
     assert "4 measured: tau 0.9" in text
     assert "p3" in text
     assert report([], 1) == "nothing was measured"
-
-
-def test_groups_are_ranked_by_themselves():
-    good = [Pair(f"p{n}", "good", n, 2 * n) for n in range(1, 4)]
-    bad = [Pair(f"q{n}", "bad", n, 4 - n) for n in range(1, 4)]
-    few = [Pair("r", "few", 1, 1)]
-    header, *rows = [line.split() for line in table_of_groups([*good, *bad, *few]).splitlines()]
-    assert header == ["tau", "factor", "cases"]
-    assert rows == [["-1.00", "3.00", "3", "bad"], ["1.00", "2.00", "3", "good"]]

@@ -1,4 +1,4 @@
-"""Tests the command: settings, every group, groups that fail, pages and pictures without a run."""
+"""Tests the command: settings, groups, groups that fail, pages and pictures without a run."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -23,11 +23,12 @@ TINY = replace(
     modules=1,
     iterations=1,
     workers=(1,),
-    random_seconds=0.02,
     threads=1,
     rules=("remainder-by-subtraction",),
 )
 """The smallest settings of every group."""
+CHEAP = ("steps", "speed-rules")
+"""Groups that are measured in each run of the suite: by size of the module, and by case."""
 
 
 @pytest.fixture
@@ -77,7 +78,10 @@ def test_groups_that_are_not_measured_stay(measured, tmp_path):
 
 # torch-geometric scripts functions at its first import, which torch has deprecated.
 @pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize(
+    "group",
+    [pytest.param(name, marks=() if name in CHEAP else pytest.mark.slow) for name in GROUPS],
+)
 def test_every_group_measures_on_a_tiny_budget(group, short_rollouts, tmp_path, capsys):
     out = tmp_path / "results.json"
     assert run(replace(TINY, groups=(group,), out=out)) == []
@@ -148,7 +152,7 @@ def test_tables_and_pictures_are_made_anew_without_measuring(measured, tmp_path,
     assert main(["--groups", "--out", str(measured), "--page", str(page)]) == 0
     assert str(page) in capsys.readouterr().out
     assert f"| {BYTES} | B |" in page.read_text()
-    assert "parse to a module" in (tmp_path / "growth.svg").read_text()
+    assert "| parse to a module | MiB |" in page.read_text()
 
 
 def test_a_page_that_is_not_there_is_one_line(measured, tmp_path, capsys):

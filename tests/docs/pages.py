@@ -20,20 +20,22 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 ROOT = Path(__file__).parent.parent.parent
+PAST = "negative-results.md"
+"""Page of programs that are not in the tree any more."""
 PAGES = sorted(
     [
         ROOT / "README.md",
         ROOT / "CONTRIBUTING.md",
         ROOT / "datasets" / "README.md",
         ROOT / "datasets" / "plan_times" / "README.md",
-        *(ROOT / "docs").glob("*.md"),
+        *(page for page in (ROOT / "docs").glob("*.md") if page.name != PAST),
         *(ROOT / "docs" / "api").glob("*.md"),
         *(ROOT / "docs" / "notebooks").glob("*.md"),
     ]
 )
-"""Pages whose commands and examples are tested. The pages of docs/results hold commands of past
-versions, with the commit of each."""
-LINKED = [*PAGES, *sorted((ROOT / "docs" / "results").glob("*.md"))]
+"""Pages whose commands and examples are tested. Those of docs/results, and `PAST`, hold commands
+of past versions, with the commit of each."""
+LINKED = [*PAGES, ROOT / "docs" / PAST, *sorted((ROOT / "docs" / "results").glob("*.md"))]
 """Pages whose links are tested."""
 FOLDERS = (
     "hlograph",

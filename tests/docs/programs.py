@@ -66,33 +66,20 @@ PROGRAMS: dict[str, Program] = {
         _flags("--places 2 --seconds 0.5 --out OUT"),
         part=_flags("--benchmarks searching/inverse-sampling/b16-n4096"),
     ),
-    "benchmarks.edits": Program(
-        _flags("--budget 2 --out OUT/edits.csv"), part=_flags("--programs solver")
-    ),
-    "benchmarks.known_steps": Program(_flags("--size 100 --modules 1 --iterations 1")),
-    "benchmarks.overview_picture": Program(reason=_NOT_OURS, parses=False),
     "benchmarks.peak_memory": Program(reason="a worker of benchmarks.memory", parses=False),
     "benchmarks.ranking": Program(reason="it reads times of the machine they were taken on"),
-    "benchmarks.recovery": Program((), parses=False),
     "benchmarks.rule_places": Program(
         _flags("--out OUT/places.csv"), part=_flags("--benchmarks sorting/bitonic/*"), quick=True
     ),
     "benchmarks.run": Program(
         _flags(
             "--sizes 100 --rewrite-sizes 100 --rounds 2 --budget 1 --growth-limit 1000 "
-            "--learning-sizes 100 --modules 1 --iterations 1 --workers 1 --random-seconds 0.05 "
+            "--learning-sizes 100 --modules 1 --iterations 1 --workers 1 "
             "--out OUT/figures.json --page None"
         )
     ),
-    "benchmarks.run_time_noise": Program(
-        _flags("--benchmarks loss/fenchel-young/grad --repeats 2")
-    ),
-    "benchmarks.soak": Program(_flags("--steps 400 --op-limit 200 --out OUT/soak")),
     "benchmarks.speed_rules": Program(
         _flags("--quick --out OUT/rules.csv"), part=_flags("--rules one-hot-as-gather")
-    ),
-    "benchmarks.tuning_store": Program(
-        reason="it reads the folder of a run, and its own test runs it", bare=False
     ),
     "datasets/build_corpus.py": Program(reason="it needs the libraries of the corpus"),
     "datasets/datasheet.py": Program(reason=_NOT_OURS, parses=False),
