@@ -1,6 +1,7 @@
 """A world of known values that obeys the contract of the pass-ordering environment."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from experiments.training.program import train
 from models.actor_critic import ActorCritic
 from models.config import HeadsConfig, OpCountConfig
 from models.op_count_mlp import OpCountEncoder
-from tests.experiments.tiny_run import tiny_config
+from tests.experiments.tiny_run import tiny_config, tiny_rewrite_config
 from tests.experiments.workers.ray.ray_setting import contained_ray
 
 # Tensors of the tests are tiny, and test workers share the cores.
@@ -116,4 +117,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a finished run of `tiny_config`."""
     folder = tmp_path_factory.mktemp("run") / "finished"
     assert train(tiny_config(out=folder), "train_gnn") == 0
+    return folder
+
+
+@pytest.fixture(scope="session")
+def finished_rewrites(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a finished run of `tiny_rewrite_config`."""
+    folder = tmp_path_factory.mktemp("rewrites") / "finished"
+    assert train(replace(tiny_rewrite_config(), out=folder), "train_rewrites") == 0
     return folder

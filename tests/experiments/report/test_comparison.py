@@ -12,10 +12,6 @@ from experiments.report.comparison import (
     median_milliseconds,
 )
 from experiments.report.methods import (
-    checks_table,
-    costs_table,
-    counts_table,
-    measures_table,
     notes,
 )
 from experiments.report.section import (
@@ -31,11 +27,6 @@ from tests.experiments.report.known_study import GROUP, known_study
 @pytest.fixture
 def comparison():
     return Comparison(known_study(), GROUP)
-
-
-def _row(table, first):
-    (row,) = [row for row in table.rows if row[0] == first]
-    return dict(zip(table.headings, row, strict=True))
 
 
 def test_count_ratios(comparison):
@@ -64,41 +55,6 @@ def test_a_reference_that_some_benchmarks_lack(comparison):
     assert comparison.reference("d/e/f", BEST_KNOWN) is None
     assert "xla-cpu-unexpanded is known for 1 of 2 benchmarks." in notes(comparison)
     assert "best known is known for 1 of 2 benchmarks." in notes(comparison)
-
-
-def test_measures_table(comparison):
-    row = _row(measures_table(comparison), "GNN")
-    assert row["seeds"] == 2
-    seeds = comparison.over_seeds("GNN", comparison.count_ratio("xla-cpu"))
-    cell = row["count ratio to xla-cpu"]
-    assert cell.value == pytest.approx(sum(seeds) / 2)
-    assert cell.text == f"{sum(seeds) / 2:.3f} ({min(seeds):.3f}{TO}{max(seeds):.3f})"
-    assert row["pass calls"].text == "5"
-    assert row["ms"].text == "20"  # of the one seed that was timed
-    assert _row(measures_table(comparison), "op counts")["ms"] is None
-
-
-def test_checks_table(comparison):
-    row = _row(checks_table(comparison), "op counts")
-    assert [row[h] for h in ("checked", "verified", "equal", "failed, not counted")] == [2, 1, 1, 1]
-    assert any(
-        note == "Not counted: op counts, seed 0, on d/e/f: outputs differ"
-        for note in notes(comparison)
-    )
-
-
-def test_costs_beside_the_references(comparison):
-    table = costs_table(comparison)
-    assert [row[0] for row in table.rows] == ["xla-cpu", "xla-simplify", "GNN", "op counts"]
-    assert _row(table, "xla-simplify")["pass calls"].value == 35
-    assert _row(table, "GNN")["passes that changed something"].value == 2
-
-
-def test_raw_counts(comparison):
-    row = _row(counts_table(comparison), "a/b/c")
-    assert (row["start"], row["xla-cpu"], row[BEST_KNOWN]) == (100, 80, 40)
-    assert row["GNN"].text == f"60 (40{TO}80)"
-    assert _row(counts_table(comparison), "d/e/f")["op counts"].text == "200"
 
 
 def test_seeds_without_a_value_are_left_out_of_the_mean():

@@ -10,10 +10,7 @@ from experiments.outcomes.study import Trial
 from experiments.paper import win as win_experiment
 from experiments.paper.paired_timing import Pair, Side
 from experiments.report import (
-    ablations,
     aims,
-    figure3,
-    figure4,
     generalisation,
     runtime,
     search,
@@ -70,28 +67,6 @@ def test_studies_of_one_kind_have_keys_of_their_own():
     assert found[1].title == f"{found[0].title}: x-y-2"
 
 
-def test_the_summary_has_the_best_methods_and_the_checks():
-    summary = _chapter("figure2").summary
-    assert summary.table
-    # Of 50 and 150, GNN leaves 40 and 100 or 80 and 120; op counts' second result failed.
-    assert [row[1] for row in summary.table.rows] == ["GNN", "op counts"]
-    assert f"GNN on {GROUP}, 1.127 (0.884–1.369)." in summary.sentences[0]  # noqa: RUF001
-    assert summary.sentences[0].endswith("overlap with those of 0 of 1 other methods.")
-    assert "Of 4 results 3 passed their check, 3 of these" in summary.sentences[-1]
-    aims = _chapter("win").summary
-    assert aims.table
-    assert aims.table.headings[-1] == "aims reached"
-    assert aims.table.rows[0][-1] == "4 of 6"
-
-
-def test_share_at_least_as_good(comparison):
-    table = figure3.share_table(comparison, "xla-cpu")
-    assert _cells(table, "GNN", "better") == [2]
-    assert _cells(table, "op counts", "worse") == [1]
-    assert _cells(table, "op counts", "at least as good")[0].text == "50 %"
-    assert _cells(table, "op counts", "worst")[0].value == pytest.approx(0.75)
-
-
 def test_learning_curves(comparison):
     assert learning_curves(comparison)
     for kind in ("figure2", "figure4"):
@@ -101,19 +76,6 @@ def test_learning_curves(comparison):
         assert "of the split validation" in learning.text[0]
     untrained = known_study(trials=[replace(t, training=()) for t in known_study().trials])
     assert learning_curves(Comparison(untrained, GROUP)) is None
-
-
-def test_parts_of_a_method():
-    assert figure4.two_parts("PPO, shaped rewards (GNN)") == ("GNN", "PPO, shaped rewards")
-    assert figure4.two_parts("random") == ("random", "random")
-
-
-@pytest.mark.parametrize(
-    ("method", "layers"),
-    [("depth 3", 3), ("4 layers", 4), ("layers=0", 0), ("GATv2", None), ("1 layer", 1)],
-)
-def test_depth(method, layers):
-    assert ablations.depth(method) == layers
 
 
 def test_size_classes():
@@ -161,16 +123,10 @@ def test_run_times():
     assert [pair.method for pair in found] == ["GNN", "GNN"]
     assert found[0].median == 1.2
     table = runtime.summary_table(found)
-    assert _cells(table, "GNN", "faster (interval above 1)") == [1]
-    assert _cells(table, "GNN", "slower (interval below 1)") == [1]
     mean = _cells(table, "GNN", "geometric mean (95 % bootstrap interval)")[0]
     assert mean.value == pytest.approx(math.sqrt(1.2 * 0.7))
     assert _cells(table, "GNN", "kernels before / after")[0].value == pytest.approx(1.0)
     assert runtime.sections(study)[0].picture
-    shown = runtime.summary(study)
-    assert "GNN 0.917. The 95 % interval excludes 1 for no method." in shown.sentences[0]
-    assert shown.table
-    assert len(shown.table.headings) == 5
 
 
 @pytest.fixture
@@ -193,42 +149,12 @@ def test_what_a_search_had_found(searches):
     assert search.count_at(trial, "unknown", 7, "seconds", 1.0) == 7
 
 
-def test_budgets(searches):
-    table = search.budget_table(searches, "best known", "pass calls")
-    assert table.headings == ("method", "10", "20", "50", "100", "200")
-    assert [cell.text for cell in table.rows[0][1:]] == [
-        "0.667",
-        "0.667",
-        "0.667",
-        "1.000",
-        "1.000",
-    ]
-
-
 def test_searches_are_given_what_the_policy_spent(searches):
     (section,) = search.equal_budgets(searches)
     (row,) = section.table.rows
     assert row[:2] == ["GNN", "random"]
     assert row[2].value == pytest.approx(60 / 50)  # after 20 calls
     assert row[3].value == pytest.approx(100 / 50)  # after 0.05 s
-
-
-def _aims(**changes):
-    """Cells of the table of aims, by method and heading."""
-    table = aims.aims_table(known_study("win", **changes))
-    return {row[1]: dict(zip(table.headings, row, strict=True)) for row in table.rows}
-
-
-def test_aims():
-    to_better = f"to {BETTER}"
-    rows = _aims()
-    assert rows["aim"]["to xla-cpu"].text == "≥ 1.14"
-    assert rows["GNN"][to_better].text.endswith("✓")
-    assert rows["op counts"][to_better].text.endswith("✗")
-    assert rows["GNN"]["to xla-cpu-unexpanded"].text.endswith(")")  # no aim, no verdict
-    assert rows["GNN"]["calls / xla-simplify's"].text.endswith("✓")
-    elsewhere = [replace(t, group="own modules") for t in known_study().trials]
-    assert list(_aims(trials=elsewhere)) == ["GNN", "op counts"]
 
 
 def _trials(method, counts, **changes):
@@ -239,10 +165,16 @@ def _trials(method, counts, **changes):
     ]
 
 
-def test_the_worst_benchmark_is_that_of_all_seeds():
-    cell = _aims(trials=_trials("GNN", (40, 52)))["GNN"][f"worst to {BETTER}, of all seeds"]
+def _aims(trials):
+    """Cells of the table of aims, by method and heading."""
+    table = aims.aims_table(known_study("win", trials=trials))
+    return {row[1]: dict(zip(table.headings, row, strict=True)) for row in table.rows}
+
+
+def test_the_aim_of_the_worst_benchmark_is_about_all_seeds():
+    cell = _aims(_trials("GNN", (40, 52)))["GNN"][f"worst to {BETTER}, of all seeds"]
     assert cell.value == pytest.approx(50 / 52)
-    assert cell.text == "0.962 ✗"
+    assert cell.text.endswith("✗")
 
 
 def test_the_aims_to_be_ahead_of_others():
@@ -250,33 +182,22 @@ def test_the_aims_to_be_ahead_of_others():
         *_trials("GNN", (40, 42)),
         *_trials(win_experiment.same_time("GNN"), (41, 42)),
         *_trials("op counts", (43, 50)),
-        *_trials("GNN, best of 4", (40, 43)),
-        *_trials("op counts, best of 4", (42, 60)),
     ]
-    rows = _aims(trials=trials)
+    rows = _aims(trials)
     random, apart = "random search in the same time / method", "least seed - op counts' greatest"
-    assert (rows["aim"][random].text, rows["aim"][apart].text) == ("> 1", "> 0")
     assert rows["GNN"][random].value == pytest.approx((41 / 40 + 42 / 42) / 2)
-    assert rows["GNN"][random].text.endswith("✓")
     assert rows["GNN"][apart].value == pytest.approx(50 / 42 - 50 / 43)
-    assert rows["GNN"][apart].text.endswith("✓")
-    assert rows["GNN, best of 4"][random] is None
-    assert rows["GNN, best of 4"][apart].text.endswith("✗")
     for other in ("op counts", win_experiment.same_time("GNN")):
         assert rows[other][random] is rows[other][apart] is None
     # One seed has no spread; as good as random search is not ahead of it.
-    rows = _aims(trials=[t for t in trials if t.seed == 0] + _trials("GNN, best of 4", ()))
-    assert rows["GNN"][apart] is None
+    assert _aims([trial for trial in trials if trial.seed == 0])["GNN"][apart] is None
     equal = [*_trials("GNN", (40,)), *_trials(win_experiment.same_time("GNN"), (40,))]
-    assert _aims(trials=equal)["GNN"][random].text == "1.000 ✗"
+    assert _aims(equal)["GNN"][random].text.endswith("✗")
 
 
 def test_spreads():
-    trials = [
-        Trial(method, seed, GROUP, [outcome("a/b/c", count)])
-        for method, counts in (("x", (40, 42)), ("y", (41, 60)), ("z", (70, 80)), ("one", (10,)))
-        for seed, count in enumerate(counts)
-    ]
+    methods = {"x": (40, 42), "y": (41, 60), "z": (70, 80), "one": (10,)}
+    trials = [trial for name, counts in methods.items() for trial in _trials(name, counts)]
     table = win.spreads(Comparison(known_study(trials=trials), GROUP))
     assert table
     assert [(row[0], row[1], row[4]) for row in table.rows] == [

@@ -1,9 +1,7 @@
-"""A real run that is killed at a certain point, or continues and is killed.
-
-``python -m tests.experiments.training.mortal_run FOLDER POINT [WORKERS]``
-"""
+"""A real run that is killed at a certain point, or continues and is killed."""
 
 import os
+import resource
 import signal
 import sys
 from collections.abc import Callable
@@ -46,16 +44,29 @@ def _kill_in(module: str, cls: str, method: str, number: int) -> None:
     setattr(target, method, mortal)
 
 
-def main(folder: Path, point: str, workers: str = "processes") -> int:
-    """Starts or continues the run, up to the point."""
+def run_apart(folder: Path, point: str, workers: str, file_bytes: int | None) -> None:
+    """Starts or continues the run, up to the point, as all that its process does.
+
+    Args:
+        folder: The run's; what is printed goes to the file `said_by` beside it.
+        point: Key of `POINTS`, or another word to end as usual.
+        workers: As in the settings of a run.
+        file_bytes: Size beyond which the kernel refuses to write files; None is no limit.
+    """
+    said = os.open(said_by(folder), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    if file_bytes is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
     if point in POINTS:
         _kill_in(*POINTS[point])
     if (folder / CONFIG).exists():
         config = parse(GNN_PRESETS, "train_gnn", "", ["--resume", str(folder)])
     else:
         config = tiny_config(out=folder, workers=workers)
-    return train(config, "train_gnn")
+    sys.exit(train(config, "train_gnn"))
 
 
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), *sys.argv[2:]))
+def said_by(folder: Path) -> Path:
+    """Returns the file with what the last process of a run printed."""
+    return folder.with_suffix(".said")

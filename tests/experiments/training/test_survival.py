@@ -1,12 +1,10 @@
 """Files survive kills at any point, full disks, damaged files, a second run."""
 
 import json
+import multiprocessing
 import os
 import random
-import resource
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -20,23 +18,22 @@ from experiments.training.presets import GNN_PRESETS
 from experiments.training.program import REFUSED, train
 from hlograph.errors import DamagedFileError
 from tests.experiments.tiny_run import results, same_policies, tiny_config
-from tests.experiments.training.mortal_run import POINTS
+from tests.experiments.training.mortal_run import POINTS, run_apart, said_by
 
-ROOT = Path(__file__).parents[3]
-
-
-def _run(folder, point, workers="in-process", **options):
-    """Starts a run; workers of its own would import all that it imports a second time."""
-    module = "tests.experiments.training.mortal_run"
-    command = [sys.executable, "-m", module, str(folder), point, workers]
-    return subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
-    )
+FORKS = multiprocessing.get_context("forkserver")
 
 
-def _ended(process):
-    said, _ = process.communicate(timeout=600)
-    return process.returncode, said
+def _run(folder, point, workers="in-process", file_bytes=None):
+    """Starts a run in a process of the fork server, which has imported torch and the engine."""
+    process = FORKS.Process(target=run_apart, args=(folder, point, workers, file_bytes))
+    process.start()
+    return process
+
+
+def _ended(process, folder):
+    """Waits for a run, and returns its exit status and its output."""
+    process.join(600)
+    return process.exitcode, said_by(folder).read_text()
 
 
 def _continued(folder):
@@ -46,9 +43,9 @@ def _continued(folder):
 
 def test_a_run_killed_again_and_again_ends_as_if_it_never_was(finished, tmp_path):
     folder = tmp_path / "run"
-    # Each process takes seconds to start; the slow tests kill at every point.
+    # The slow tests kill at every point.
     for point in ("a checkpoint", "the other policy"):
-        status, said = _ended(_run(folder, point))
+        status, said = _ended(_run(folder, point), folder)
         assert status == -signal.SIGKILL, said
     assert _continued(folder) == 0
     assert same_policies(finished, folder)
@@ -60,8 +57,8 @@ def test_a_run_killed_again_and_again_ends_as_if_it_never_was(finished, tmp_path
 @pytest.mark.parametrize("point", POINTS)
 def test_a_run_killed_at_a_point(finished, tmp_path, point):
     folder = tmp_path / "run"
-    _ended(_run(folder, point, "processes"))
-    status, said = _ended(_run(folder, "none", "processes"))
+    _ended(_run(folder, point, "processes"), folder)
+    status, said = _ended(_run(folder, "none", "processes"), folder)
     assert status == 0, said
     assert same_policies(finished, folder)
     assert results(finished) == results(folder)
@@ -73,12 +70,10 @@ def test_a_run_killed_at_random_moments(finished, tmp_path):
     generator = random.Random(0)
     for _ in range(20):
         process = _run(folder, "none", "processes")
-        try:
-            process.wait(generator.uniform(2, 12))
-        except subprocess.TimeoutExpired:
-            process.kill()
-        process.communicate()
-    status, said = _ended(_run(folder, "none", "processes"))
+        process.join(generator.uniform(1, 8))
+        process.kill()
+        process.join()
+    status, said = _ended(_run(folder, "none", "processes"), folder)
     assert status == 0, said
     assert same_policies(finished, folder)
     assert results(finished) == results(folder)
@@ -88,11 +83,7 @@ def test_a_full_disk_ends_a_run_that_can_go_on(finished, tmp_path):
     folder = tmp_path / "run"
     # The kernel refuses to write files beyond this size, as it does on a full disk.
     smallest = min(path.stat().st_size for path in finished.rglob("checkpoint.pt"))
-    limit = (smallest // 2, smallest // 2)
-    process = _run(
-        folder, "none", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)
-    )
-    status, said = _ended(process)
+    status, said = _ended(_run(folder, "none", file_bytes=smallest // 2), folder)
     assert status == 3, said
     assert "OSError" in said
     assert f"experiments.train_gnn --resume {folder}" in said
@@ -123,15 +114,15 @@ def test_two_runs_do_not_share_a_folder(tmp_path, capsys):
 def test_a_lock_ends_with_its_process(tmp_path, capsys):
     folder = tmp_path / "run"
     process = _run(folder, "none")
-    while not (folder / "config.json").exists() and process.poll() is None:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGSTOP)  # so that it does not end before it is killed
+    while not (folder / "config.json").exists() and process.is_alive():
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGSTOP)  # so that it does not end before it is killed
     with pytest.raises(RunFolderError, match=f"process {process.pid}"), run_folder(folder):
         pass
     assert train(tiny_config(out=folder), "train_gnn") == REFUSED
     assert f"process {process.pid} is at work in {folder}" in capsys.readouterr().err
     process.kill()
-    process.communicate()
+    process.join()
     with run_folder(folder):
         pass
 

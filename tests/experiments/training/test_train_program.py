@@ -174,6 +174,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tiny, tmp_path):
     command += ["--total-steps", "100000000", "--num-envs", "4", "--horizon", "6"]
     command += ["--benchmarks", *tiny.benchmarks, "--test-op-limit", str(tiny.test_op_limit)]
     command += ["--checkpoint-every", "1", "--threads", "1", "--cloning.epochs", "0"]
+    command += ["--num-workers", "1", "--validation-count", "1", "--test-count", "1"]
     process = subprocess.Popen(
         command,
         cwd=ROOT,

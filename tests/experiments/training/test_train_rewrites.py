@@ -24,11 +24,9 @@ ENTRY e {
 """
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("rewrites") / "run"
-    assert train(replace(tiny_rewrite_config(), out=folder), "train_rewrites") == 0
-    return folder
+@pytest.fixture
+def finished(finished_rewrites):
+    return finished_rewrites
 
 
 def test_a_run_leaves_results_that_can_be_rewritten_again(finished):
