@@ -39,7 +39,7 @@ class RayPool:
         workers: Number of actors, each on one CPU; None is one for each CPU of the cluster.
         limits: When a worker process is given up.
         preloaded: Modules that worker processes begin with.
-        address: As for ``ray_cluster.cluster``.
+        address: As for ``cluster.cluster``.
         patience: Seconds to wait while there is not a single worker.
 
     Raises:
