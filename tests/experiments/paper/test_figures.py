@@ -27,7 +27,7 @@ SMALL = {
     "validation_count": 2,
     "evaluations": 2,
     "samples": 1,
-    "num_workers": 2,
+    "num_workers": 1,
 }
 
 

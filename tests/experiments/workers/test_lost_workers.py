@@ -5,12 +5,10 @@ import json
 from collections import Counter
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import pytest
 
 from experiments.policies.checkpoint import Checkpoint
-from experiments.policies.config import RewriteTrainConfig, TrainConfig
 from experiments.policies.kinds import policy_kind
 from experiments.training.program import FAILED, train
 from experiments.workers.pools import pool_of
@@ -33,7 +31,7 @@ from tests.experiments.workers.saboteur import make_cursed_worker, make_sabotage
 from tests.slow_module import SLOW_FOLDING, SLOW_FOLDING_AT_ONCE
 
 
-def _sabotaged(config: TrainConfig, program: str, deeds: list[str]) -> int:
+def _sabotaged(config, program, deeds):
     """Trains with workers that do each deed once, and returns the exit status."""
     memory = config.out.parent / "done"
     memory.mkdir()
@@ -42,11 +40,11 @@ def _sabotaged(config: TrainConfig, program: str, deeds: list[str]) -> int:
     return status
 
 
-def _events(folder: Path) -> list[dict]:
+def _events(folder):
     return [json.loads(line) for line in (folder / EVENTS).read_text().splitlines()]
 
 
-def _reproducers(folder: Path) -> list[Reproducer]:
+def _reproducers(folder):
     """The reproducers of a run; each has the module that its call was made on."""
     saved = [Reproducer.load(path) for path in (folder / QUARANTINE).iterdir()]
     for reproducer in saved:
@@ -55,7 +53,7 @@ def _reproducers(folder: Path) -> list[Reproducer]:
     return saved
 
 
-def _rewriting(out: Path, **changes) -> RewriteTrainConfig:
+def _rewriting(out, **changes):
     config = replace(tiny_rewrite_config(), workers="processes", num_workers=2, out=out)
     return replace(config, **changes)
 
