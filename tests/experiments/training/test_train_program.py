@@ -26,7 +26,7 @@ FILES = ("results.json", "results.csv", "table.txt", "config.json")
 
 @pytest.fixture(scope="module")
 def tiny():
-    return tiny_config()
+    return tiny_config(workers="in-process")
 
 
 def test_a_run_leaves_results_checkpoints_and_logs(finished):
