@@ -56,7 +56,8 @@ def test_all_are_dealt_and_where_more_is_left_to_gain_more_often(known, played):
 
 @pytest.mark.parametrize("sampling", ["shortfall", "uniform"])
 def test_a_run_keeps_the_shortfalls_of_its_benchmarks(tmp_path, sampling):
-    config = tiny_config(out=tmp_path / "run", total_steps=24, samples=0, sampling=sampling)
+    few = {"total_steps": 24, "samples": 0, "workers": "in-process"}
+    config = tiny_config(out=tmp_path / "run", sampling=sampling, **few)
     assert train(config, "train_gnn") == 0
     checkpoint = CheckpointFiles(tmp_path / "run" / "gnn").load()
     assert isinstance(checkpoint, Checkpoint)
