@@ -12,6 +12,7 @@ from hlograph.graph.features import NODE_FEATURES
 from hlograph.kernel_times import default_rates
 from hlograph.module import Module
 from hlograph.profiling.optimized_module import known_trips
+from hlograph.reading.hlo_text import read_instructions
 from hlograph.tuning.kernel_seconds import LEAST_SECONDS, rated_seconds
 
 LAYOUT_FEATURES = ("is_row_major", "log_minor_dim")
@@ -25,7 +26,6 @@ NUMBERS = (
 )
 """Numbers about a kernel. Logarithms are natural."""
 
-_KIND = re.compile(r"^  ROOT .* kind=(\w+),", re.M)
 _PARTITIONS = re.compile(r'"outer_dimension_partitions":\[([^\]]*)\]')
 
 
@@ -91,7 +91,8 @@ def _layouts(graph: Any) -> NDArray[np.float32]:
 
 def _numbers(text: str, module: Module) -> NDArray[np.float32]:
     cost = module.cost()
-    kind = _KIND.search(text)
+    roots = (each for each in read_instructions(text) if each.is_root)
+    kind = next(filter(None, (root.attribute("kind") for root in roots)), "")
     partitions = _PARTITIONS.search(text)
     parts = partitions[1].replace('"', "").split(",") if partitions else []
     values: Mapping[str, float] = {
@@ -105,6 +106,6 @@ def _numbers(text: str, module: Module) -> NDArray[np.float32]:
         "ynn": float('"__ynn_fusion"' in text),
         "onednn": float('"__onednn_fusion"' in text),
         "small_call": float("xla_cpu_small_call" in text),
-        **({kind[1]: 1.0} if kind else {}),
+        kind: 1.0,
     }
     return np.array([values.get(name, 0.0) for name in NUMBERS], np.float32)

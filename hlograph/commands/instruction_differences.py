@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from typing import NamedTuple
 
-_INSTRUCTION = re.compile(r"\s+(ROOT )?([\w.\-]+) = (.*)$")
-_COMPUTATION = re.compile(r"(ENTRY )?([\w.\-]+) (\(.*)?\{$")
-_OPCODE = re.compile(r"((?:\(.*?\)|[\w\[\]{},:*()<=]+) [\w\-]+)\(")
+from hlograph.reading.hlo_text import read_module
+
 # A computation may have the name of an attribute, as in body=body.
 _NAME = re.compile(r"[\w.\-]+(?![\w.\-]|=)")
 _CONSTANT = re.compile(r"constant\((.{60}).+\)")
@@ -39,39 +38,35 @@ def differences_of(first: str, second: str) -> Differences:
     return Differences(_without(mine, theirs), _without(theirs, mine))
 
 
-def _without(some: list[tuple[str, str]], others: list[tuple[str, str]]) -> list[str]:
+def _without(some: list[tuple[Hashable, str]], others: list[tuple[Hashable, str]]) -> list[str]:
     """Returns the lines of instructions that are more often among some than among others."""
-    left = Counter(key for key, _ in others)
-    found = []
+    unmatched = Counter(key for key, _ in others)
+    lines = []
     for key, line in some:
-        if left[key]:
-            left[key] -= 1
+        if unmatched[key]:
+            unmatched[key] -= 1
         else:
-            found.append(line)
-    return found
+            lines.append(line)
+    return lines
 
 
-def _instructions(text: str) -> Iterator[tuple[str, str]]:
+def _instructions(text: str) -> Iterator[tuple[Hashable, str]]:
     """Yields a key without names, and the line to show, of each instruction."""
-    lines = text.splitlines()
-    computations = {match[2] for line in lines if (match := _COMPUTATION.match(line))}
-    called = dict.fromkeys(computations, "computation")
-    known = dict(called)
-    for line in lines:
-        if _COMPUTATION.match(line):
-            known = dict(called)  # names of instructions are unique in a computation alone
-        match = _INSTRUCTION.match(line)
-        if match is None:
-            continue
-        root, name, rest = match[1] or "", match[2], match[3]
-        opcode = _OPCODE.match(rest)
-        kind = opcode[1] if opcode else rest.partition("(")[0]
-        yield root + kind + _nameless(rest[len(kind) :], known), _short(f"{root}{name} = {rest}")
-        known[name] = kind
+    _, computations = read_module(text)
+    called = {computation.name: "computation" for computation in computations}
+    for computation in computations:
+        known = dict(called)  # names of instructions are unique in a computation alone
+        for each in computation.instructions:
+            operation = f"{each.shape} {each.opcode}"
+            operands = tuple(known.get(name, name) for name in each.operands)
+            attributes = _nameless(each.tail, known)
+            key = each.is_root, operation, operands, each.argument, attributes
+            yield key, _short(str(each))
+            known[each.name] = operation
 
 
-def _nameless(text: str, known: dict[str, str]) -> str:
-    """Returns operands and attributes with what each name stands for in its place."""
+def _nameless(text: str, known: Mapping[str, str]) -> str:
+    """Returns attributes with what each name stands for in its place."""
     return _NAME.sub(lambda word: known.get(word[0], word[0]), text)
 
 

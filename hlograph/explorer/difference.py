@@ -136,7 +136,7 @@ class _Tables:
 
 def row(state: Instructions, number: int) -> dict[str, Any]:
     """Returns an instruction as JSON, without its operands."""
-    line = state.lines[number]
+    line = str(state.texts[number])
     return {
         "name": state.names[number],
         "computation": state.computations[number],

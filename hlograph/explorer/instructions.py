@@ -1,9 +1,7 @@
-"""The instructions of one state of a module, with the lines that HLO text has for them."""
+"""The instructions of one state of a module, with what HLO text says of them."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +10,8 @@ from numpy.typing import NDArray
 from hlograph.graph.hlo_graph import HloGraph
 from hlograph.graph.vocabulary import EDGE_TYPES
 from hlograph.module import Module
+from hlograph.reading.hlo_text import InstructionText, read_instructions
 
-_COMPUTATION = re.compile(r"(?:ENTRY )?([\w.\-]+) (?:\(.*)?\{$")
-_INSTRUCTION = re.compile(r"\s+(?:ROOT )?([\w.\-]+) = ")
 _DATA, _CONTROL = EDGE_TYPES.index("data"), EDGE_TYPES.index("control")
 
 
@@ -26,7 +23,7 @@ class Instructions:
         names: Name of each, which is unique in its computation.
         computations: Name of its computation.
         opcodes: XLA's name of its opcode.
-        lines: Its line of HLO text, without the indentation.
+        texts: What HLO text says of it.
         operand_offsets: int64 ``[N + 1]``, offsets in the next.
         operands: int64 ``[M]``, instruction numbers of operands, in order, then of control
             predecessors.
@@ -37,7 +34,7 @@ class Instructions:
     names: list[str]
     computations: list[str]
     opcodes: list[str]
-    lines: list[str]
+    texts: list[InstructionText]
     operand_offsets: NDArray[np.int64]
     operands: NDArray[np.int64]
     user_offsets: NDArray[np.int64]
@@ -50,8 +47,10 @@ class Instructions:
         names = graph.names()
         count = graph.num_nodes - graph.num_computations
         computation = [names[count + number] for number in graph.computation[:count].tolist()]
-        lines = dict(_lines(module.to_text()))
-        own = [lines.get(key, key[1]) for key in zip(computation, names[:count], strict=True)]
+        texts = {
+            (each.computation, each.name): each for each in read_instructions(module.to_text())
+        }
+        own = [texts[key] for key in zip(computation, names[:count], strict=True)]
         opcodes = [graph.opcode_name(node) for node in range(count)]
         source, target = _edges(graph)
         return cls(
@@ -78,28 +77,12 @@ class Instructions:
 
     def is_root(self, number: int) -> bool:
         """Returns True for the root of a computation."""
-        return self.lines[number].startswith("ROOT ")
+        return self.texts[number].is_root
 
-    def parts(self, number: int) -> tuple[str, str]:
-        """Returns the shape of an instruction, and the text behind its operands.
-
-        The text of a constant or parameter begins with its value or number.
-        """
-        rest = self.lines[number].partition(" = ")[2]
-        shape, _, after = rest.partition(f" {self.opcodes[number]}(")
-        if self.opcodes[number] in ("constant", "parameter"):
-            return shape, after
-        return shape, after.partition(")")[2]
-
-
-def _lines(text: str) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yields computation and name, and the line, of each instruction of an HLO text."""
-    computation = ""
-    for line in text.splitlines():
-        if found := _INSTRUCTION.match(line):
-            yield (computation, found[1]), line.strip()
-        elif found := _COMPUTATION.match(line):
-            computation = found[1]
+    def parts(self, number: int) -> tuple[str, str, str]:
+        """Returns an instruction's shape, its literal or number, and its attributes."""
+        text = self.texts[number]
+        return text.shape, text.argument, text.tail
 
 
 def _edges(graph: HloGraph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

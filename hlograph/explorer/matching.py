@@ -120,7 +120,7 @@ class _Pairs:
         operands = [self.before[operand] for operand in second.operands_of(theirs)]
         if first.operands_of(mine) != operands:
             return False
-        if first.lines[mine] == second.lines[theirs]:
+        if first.texts[mine] == second.texts[theirs]:
             return True
         same_root = first.is_root(mine) == second.is_root(theirs)
         return same_root and first.parts(mine) == second.parts(theirs)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlograph.explorer.flops import flops
-from hlograph.explorer.instruction_texts import InstructionText, instruction_texts
+from hlograph.explorer.instruction_texts import ShownText, shown_texts
 from hlograph.explorer.overview import overview
 from hlograph.graph.vocabulary import EDGE_TYPES, OPCODES
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hlograph.graph.hlo_graph import HloGraph
     from hlograph.module import Module
 
-_NO_TEXT = InstructionText("", "", "", "")
+_NO_TEXT = ShownText("", "", "", "")
 _PARTS = 4
 """Places in the overview are whole numbers of this part of a row."""
 
@@ -87,10 +87,10 @@ def module_data(module: Module, numbers: Sequence[Numbers] = ()) -> dict[str, An
     }
 
 
-def _texts(module: Module, graph: HloGraph, names: list[str]) -> list[InstructionText]:
+def _texts(module: Module, graph: HloGraph, names: list[str]) -> list[ShownText]:
     """Returns the texts of the instructions in the order of the graph."""
     count = graph.num_nodes - graph.num_computations
-    known = instruction_texts(module.to_text(metadata=True))
+    known = shown_texts(module.to_text(metadata=True))
     computations = graph.computation[:count].tolist()
     return [
         known.get((names[count + computation], names[node]), _NO_TEXT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from hlograph.profiling.kinds import kind_of
@@ -10,9 +9,6 @@ from hlograph.profiling.optimized_module import OptimizedModule
 
 # Attributes of a large convolution or a library's fusion are thousands of characters.
 _MOST_CHARACTERS = 300
-
-_PARAMETER = re.compile(r"^  (?:ROOT )?%([\w.\-]+) = .* parameter\((\d+)\)", re.M)
-_ROOT = re.compile(r"^  ROOT %([\w.\-]+) = ", re.M)
 
 
 def optimized_data(module: OptimizedModule) -> dict[str, Any]:
@@ -47,12 +43,16 @@ def optimized_data(module: OptimizedModule) -> dict[str, Any]:
         "offsets": offsets,
         "targets": targets,
         "called": {
-            number: [number_of[name] for name in one.called if name in number_of]
+            number: [number_of[name] for name in one.calls if name in number_of]
             for number, one in enumerate(rows)
-            if one.called
+            if one.calls
         },
-        "parameter": {row_of[name]: int(n) for name, n in _PARAMETER.findall(module.text)},
-        "roots": [row_of[name] for name in _ROOT.findall(module.text)],
+        "parameter": {
+            number: int(one.argument)
+            for number, one in enumerate(rows)
+            if one.opcode == "parameter"
+        },
+        "roots": [number for number, one in enumerate(rows) if one.is_root],
         "opcodes": opcodes.rows,
         "shapes": shapes.rows,
         "scopes": scopes.rows,
@@ -61,7 +61,7 @@ def optimized_data(module: OptimizedModule) -> dict[str, Any]:
 
 
 class _Table:
-    """Numbers of texts, in the order in which they come."""
+    """Collects texts, and gives each a number: that of the row where it came first."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}

@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 
 from hlograph.profiling.kernels import Measurement, measure
 from hlograph.profiling.optimized_module import OptimizedModule
+from hlograph.reading.hlo_text import read_instructions
 from hlograph.timing.runs import Run
 
-_OPCODE = re.compile(r"^\s*(?:ROOT )?\S+ = (?:\(.*?\)|\S+) ([\w-]+)\(", re.M)
 _DIMENSIONS = re.compile(r"\w\[([\d,]*)\]")
-_HEADER = re.compile(r"HloModule [^\n]*\n")
 
 _KEPT_SHAPES = 1 << 12
 
@@ -44,8 +43,9 @@ class FinalModule(NamedTuple):
         options.print_metadata = False
         options.print_large_constants = False
         (module,) = executable.hlo_modules()
-        text = _HEADER.sub("", module.to_string(options), count=1)
-        return cls(hashlib.sha256(text.encode()).hexdigest()[:32], Counter(_OPCODE.findall(text)))
+        text = module.to_string(options)
+        digest = hashlib.sha256(text.partition("\n")[2].encode()).hexdigest()[:32]
+        return cls(digest, Counter(instruction.opcode for instruction in read_instructions(text)))
 
     def changes(self, other: FinalModule) -> dict[str, tuple[int, int]]:
         """Returns the numbers of both modules for each opcode in which they differ."""
@@ -120,7 +120,7 @@ def _by_name(own: Mapping[str, float], program: OptimizedModule) -> dict[str, fl
 
     def total(name: str) -> float:
         if name not in shares:
-            called = program.instructions[name].called
+            called = program.instructions[name].calls
             inner = (one.name for c in called for one in program.computations.get(c, ()))
             shares[name] = own.get(name, 0.0) + sum(map(total, inner))
         return shares[name]
@@ -149,7 +149,7 @@ def _contained(name: str, program: OptimizedModule, timed: Container[str]) -> se
     """Returns the kinds of an instruction, and of those that it runs and that have no time."""
     instruction = program.instructions[name]
     found = set(kinds_of(instruction.opcode, instruction.shape))
-    for computation in instruction.called:
+    for computation in instruction.calls:
         for inner in program.computations.get(computation, ()):
             if inner.name not in timed:
                 found |= _contained(inner.name, program, timed)

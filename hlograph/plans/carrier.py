@@ -16,11 +16,11 @@ from hlograph.plans.compiling import compiled_by
 from hlograph.plans.errors import PlanError
 from hlograph.plans.hook import editing
 from hlograph.plans.literals import with_name
-from hlograph.plans.placing.hlo_text import Computation, ModuleText
-from hlograph.plans.placing.shapes import ArrayShape, array_shape
 from hlograph.plans.plan import Plan
 from hlograph.programs import mlir_modules
 from hlograph.programs.program import to_stablehlo
+from hlograph.reading.hlo_editing import Computation
+from hlograph.reading.hlo_text import ArrayShape, array_shape
 
 # Names of modules are waited for by the hook, so each compilation has its own.
 _NAME, _NUMBERS = "carrier__", itertools.count()
@@ -56,7 +56,7 @@ def compile_optimized(proto: bytes, plan: Plan | None = None) -> Any:
 
 def _carrier(proto: bytes) -> bytes:
     """Returns a module with the parameters and the results of another one."""
-    entry = ModuleText.parse(jaxlib_modules.text_of(proto, literals=False)).entry
+    entry = jaxlib_modules.module_text(proto).entry
     instructions = entry.by_name
     is_tuple = entry.root.opcode == "tuple"
     names = entry.root.operands if is_tuple else [entry.root.name]

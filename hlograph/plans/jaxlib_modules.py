@@ -7,7 +7,10 @@ import importlib
 import re
 from typing import Any
 
+from hlograph.errors import HloError
+from hlograph.plans.errors import PlanError
 from hlograph.plans.literals import literals as literals_of
+from hlograph.reading.hlo_editing import ModuleText
 
 _NAME = re.compile(r"HloModule [^\s,]+")
 
@@ -34,6 +37,18 @@ def text_of(proto: bytes, *, literals: bool = True) -> str:
     options.print_metadata = False
     options.print_backend_config = True
     return read(proto).to_string(options)
+
+
+def module_text(proto: bytes) -> ModuleText:
+    """Returns the text of a module to edit, without metadata and large constants.
+
+    Raises:
+        PlanError: jaxlib printed it in a form that is not known.
+    """
+    try:
+        return ModuleText.parse(text_of(proto, literals=False))
+    except HloError as error:
+        raise PlanError(f"this module has an unknown form: {error}") from error
 
 
 def proto_of(text: str) -> bytes:

@@ -10,13 +10,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from hlograph.errors import HloError
 from hlograph.plans import jaxlib_modules
 from hlograph.plans.errors import PlanError
 from hlograph.plans.literals import literals, with_literals
-from hlograph.plans.placing.hlo_text import Computation, ModuleText
-from hlograph.plans.placing.instruction_text import Instruction
-from hlograph.plans.placing.shapes import array_shape, numbers
 from hlograph.programs import mlir_modules
+from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
+from hlograph.reading.hlo_text import array_shape, numbers
 
 _SIGNATURE = re.compile(r"(argument|result):(\d{1,9})")
 _LAYOUT = re.compile(r"\{(?:\d+(?:,\d+)*)?\}")
@@ -61,9 +61,12 @@ def constrain(proto: bytes, layouts: Mapping[str, str]) -> bytes:
     inner = {name: order for name, order in layouts.items() if not _SIGNATURE.fullmatch(name)}
     if not inner:
         return proto
-    module = ModuleText.parse(jaxlib_modules.text_of(proto, literals=False))
+    module = jaxlib_modules.module_text(proto)
     for name, layout in inner.items():
-        computation, one = module.find(name)
+        try:
+            computation, one = module.find(name)
+        except HloError as error:
+            raise PlanError(str(error)) from error
         _constrain(module, computation, one, layout)
     return with_literals(jaxlib_modules.proto_of(str(module)), literals(proto))
 

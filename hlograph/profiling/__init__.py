@@ -22,14 +22,13 @@ from hlograph.profiling.cost import Cost
 from hlograph.profiling.kernels import Kernel, kernel_times
 from hlograph.profiling.kinds import KINDS, kind_of
 from hlograph.profiling.of_program import profile_program
-from hlograph.profiling.optimized_module import Instruction, OptimizedModule
+from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.profiling.peaks import Peaks, measured_peaks
 from hlograph.profiling.profile import Memory, Profile, profile_executable
 
 __all__ = [
     "KINDS",
     "Cost",
-    "Instruction",
     "Kernel",
     "Memory",
     "OptimizedModule",

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from hlograph.profiling.kernel_modules import computation_texts, reachable
 from hlograph.profiling.kinds import is_kernel_call
-from hlograph.profiling.optimized_module import CONTROL, Instruction, OptimizedModule, known_trips
+from hlograph.profiling.optimized_module import CONTROL, OptimizedModule, known_trips
+from hlograph.reading.hlo_text import InstructionText
 
 if TYPE_CHECKING:
     from jaxlib._jax import LoadedExecutable
@@ -79,9 +80,9 @@ class _Analysis:
                 cost += self._called(instruction).times(-1)
         return Cost(max(0.0, cost.flops), max(0.0, cost.bytes_accessed))
 
-    def _called(self, instruction: Instruction) -> Cost:
+    def _called(self, instruction: InstructionText) -> Cost:
         """Returns what XLA's analysis adds for a loop (one trip), branch or call."""
-        costs = [self._whole(called) for called in instruction.called]
+        costs = [self._whole(called) for called in instruction.calls]
         if instruction.opcode == "conditional":
             return Cost(max(c.flops for c in costs), max(c.bytes_accessed for c in costs))
         return sum(costs, Cost(0.0, 0.0))

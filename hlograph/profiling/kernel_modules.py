@@ -7,13 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hlograph.profiling.kinds import FREE, is_kernel_call
-from hlograph.profiling.optimized_module import (
-    CONTROL,
-    METADATA,
-    Instruction,
-    OptimizedModule,
-    known_trips,
-)
+from hlograph.profiling.optimized_module import CONTROL, OptimizedModule, known_trips
+from hlograph.reading.hlo_text import InstructionText, without_metadata
 
 _NAME = re.compile(r"%[\w.\-]+")
 _SIGNATURE = re.compile(r"^(%\S+) \(.*\) -> .* \{$", re.M)
@@ -59,7 +54,7 @@ def kernel_modules(program: OptimizedModule) -> list[KernelModule]:
 def computation_texts(program: OptimizedModule) -> dict[str, str]:
     """Returns the text of each computation, without ENTRY and metadata."""
     texts = {}
-    for part in METADATA.sub("", program.text).split("\n\n"):
+    for part in without_metadata(program.text).split("\n\n"):
         text = part.strip().removeprefix("ENTRY ")
         if text.startswith("%"):
             texts[text[1:].split(" ", 1)[0]] = text
@@ -73,7 +68,7 @@ def reachable(program: OptimizedModule, *computations: str) -> list[str]:
     def visit(name: str) -> None:
         if name not in order:
             for instruction in program.computations[name]:
-                for called in instruction.called:
+                for called in instruction.calls:
                     visit(called)
             order[name] = None
 
@@ -82,7 +77,7 @@ def reachable(program: OptimizedModule, *computations: str) -> list[str]:
     return list(order)
 
 
-def has_steps_inside(instruction: Instruction) -> bool:
+def has_steps_inside(instruction: InstructionText) -> bool:
     """Returns True for a loop, branch or call whose computations have steps of their own."""
     return instruction.opcode in CONTROL and not is_kernel_call(instruction)
 
@@ -97,15 +92,15 @@ def _running(
             trips = known_trips(one.attributes) if one.opcode == "while" else []
             unknown = _UNKNOWN_TRIPS if one.opcode == "while" else 1.0
             times = float(trips[0]) if trips else unknown
-            for called in one.called:
+            for called in one.calls:
                 yield from _running(program, called, calls * times)
 
 
-def _text(one: Instruction, program: OptimizedModule, texts: dict[str, str]) -> str:
+def _text(one: InstructionText, program: OptimizedModule, texts: dict[str, str]) -> str:
     if has_steps_inside(one):
         return one.opcode
     # A signature repeats the names of parameters.
-    called = [_SIGNATURE.sub(r"\1 {", texts[name]) for name in reachable(program, *one.called)]
+    called = [_SIGNATURE.sub(r"\1 {", texts[name]) for name in reachable(program, *one.calls)]
     operands = dict.fromkeys(one.operands)
     parameters = [
         f"  %{name} = {program.instructions[name].shape} parameter({number})"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from hlograph.profiling.optimized_module import Instruction, OptimizedModule
+from hlograph.profiling.optimized_module import OptimizedModule
+from hlograph.reading.hlo_text import InstructionText, numbers
 
 CONVOLUTION = "convolution"
 DOT = "dot"
@@ -80,16 +81,14 @@ _KIND_OF_TARGET = (
     ("fft", FFT),
 )
 
-_TARGET = re.compile(r'custom_call_target="([^"]*)"')
 _LIBRARY_FUSION = re.compile(r'"kind":"__(ynn|onednn)_fusion"')
-_BATCH_DIMS = re.compile(r"lhs_batch_dims=\{([^}]*)\}")
 _ARRAY = re.compile(r"(\w+)\[([\d,<=]*)\]")
 # XLA:CPU has these types' products and convolutions computed by Eigen.
 _EIGEN_DOTS = frozenset({"f16", "f32", "f64", "c64", "c128", "s32"})
 _EIGEN_CONVOLUTIONS = frozenset({"f16", "f32"})
 
 
-def kind_of(instruction: Instruction, program: OptimizedModule) -> str:
+def kind_of(instruction: InstructionText, program: OptimizedModule) -> str:
     """Returns the kind of kernel that implements an instruction: one of ``KINDS``.
 
     A fusion, also one that a library runs, has the kind of what dominates its computation: the
@@ -101,15 +100,14 @@ def kind_of(instruction: Instruction, program: OptimizedModule) -> str:
         program: The program.
     """
     if instruction.opcode == "fusion" or is_kernel_call(instruction):
-        return _dominant(instruction.called, program)
+        return _dominant(instruction.calls, program)
     if instruction.opcode == "custom-call":
-        target = _TARGET.search(instruction.attributes)
-        found = target.group(1) if target else ""
-        return next((kind for part, kind in _KIND_OF_TARGET if part in found), OTHER)
+        target = instruction.attribute("custom_call_target")
+        return next((kind for part, kind in _KIND_OF_TARGET if part in target), OTHER)
     return KIND_OF_OPCODE.get(instruction.opcode, OTHER)
 
 
-def library_of(instruction: Instruction) -> str:
+def library_of(instruction: InstructionText) -> str:
     """Returns the library that runs an instruction: ``ynn``, ``onednn``, ``eigen`` or ``none``.
 
     Fusions and custom calls name their library. For a dot or convolution outside of fusions it
@@ -119,23 +117,23 @@ def library_of(instruction: Instruction) -> str:
     if found := _LIBRARY_FUSION.search(instruction.attributes):
         return found.group(1)
     if instruction.opcode == "custom-call":
-        return "onednn" if 'custom_call_target="__onednn' in instruction.attributes else "none"
+        target = instruction.attribute("custom_call_target")
+        return "onednn" if target.startswith('"__onednn') else "none"
     array = _ARRAY.match(instruction.shape)
     if array is None:
         return "none"
     dims = [int(size) for size in array.group(2).split(",") if size.isdigit()]
     if instruction.opcode == "dot":
-        batch = _BATCH_DIMS.search(instruction.attributes)
-        inner = dims[len(batch.group(1).split(",")) if batch else 0 :]
+        inner = dims[len(numbers(instruction.attribute("lhs_batch_dims"))) :]
         is_product = len(inner) == 2 and 1 not in inner
         return "eigen" if is_product and array.group(1) in _EIGEN_DOTS else "none"
     if instruction.opcode == "convolution" and array.group(1) in _EIGEN_CONVOLUTIONS:
-        plain = not re.search(r"batch_group_count=|rhs_reversal=", instruction.attributes)
+        plain = not re.search(r"batch_group_count=|rhs_reversal=", instruction.tail)
         return "eigen" if plain and 3 <= len(dims) <= 5 else "none"
     return "none"
 
 
-def is_kernel_call(instruction: Instruction) -> bool:
+def is_kernel_call(instruction: InstructionText) -> bool:
     """Returns True for a call that XLA:CPU compiles to one kernel, loops in it included."""
     return instruction.opcode == "call" and 'xla_cpu_small_call="true"' in instruction.attributes
 
@@ -148,7 +146,7 @@ def _dominant(called: tuple[str, ...], program: OptimizedModule) -> str:
             if instruction.opcode in FREE:
                 continue
             if instruction.opcode in ("while", "conditional", "call"):
-                found.add(_dominant(instruction.called, program))
+                found.add(_dominant(instruction.calls, program))
                 continue
             kind = kind_of(instruction, program)
             # Arithmetic on one number, such as an index, does not dominate.

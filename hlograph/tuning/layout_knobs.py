@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from hlograph.measuring.compiled import kinds_of
 from hlograph.plans import jaxlib_modules
-from hlograph.plans.placing.hlo_text import Computation, ModuleText
-from hlograph.plans.placing.instruction_text import Instruction
 from hlograph.plans.placing.places import Kinds
-from hlograph.plans.placing.shapes import array_shape
+from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
+from hlograph.reading.hlo_text import array_shape
 from hlograph.tuning.knobs import Knob
 
 _RESULT = "result"

@@ -10,10 +10,10 @@ from hlograph.plans.literals import literals
 from hlograph.plans.placement import Decision, Placement
 from hlograph.plans.placing import with_old_literals
 from hlograph.plans.placing.carrying_out import written
-from hlograph.plans.placing.hlo_text import ModuleText
 from hlograph.plans.placing.places import Decided, decided_in, place_all
 from hlograph.profiling.kernel_modules import KernelModule, kernel_modules
 from hlograph.profiling.optimized_module import OptimizedModule
+from hlograph.reading.hlo_editing import ModuleText
 from hlograph.tuning.knobs import Knob, Stage
 
 _STAGES: Mapping[Decision, Stage] = {

@@ -14,8 +14,8 @@ from hlograph.measuring.compiled import FinalModule
 from hlograph.measuring.samples import Samples
 from hlograph.plans import Plan, compile_program
 from hlograph.profiling.kernels import measure
-from hlograph.profiling.optimized_module import METADATA
 from hlograph.programs import Program
+from hlograph.reading.hlo_text import without_metadata
 from hlograph.timing import lock
 from hlograph.timing.load import LoadMeter
 from hlograph.timing.runs import Run
@@ -148,7 +148,7 @@ class Recorder:
         recording = Recording(
             point,
             dict(plan.flags),
-            METADATA.sub("", found.program.text),
+            without_metadata(found.program.text),
             tuple((default, plan) for default, plan in times.tolist()),
             tuple(KernelTime(k.name, k.calls, k.seconds) for k in found.kernels),
             found.accounted,

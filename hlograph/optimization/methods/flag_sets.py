@@ -11,6 +11,7 @@ from hlograph.optimization.methods.protocol import COLD, Method
 from hlograph.plans import Numerics, Plan
 from hlograph.plans.flags import CONVOLUTIONS, DOTS, REDUCTIONS, FlagValue
 from hlograph.programs import Program
+from hlograph.reading.hlo_text import read_instructions
 from hlograph.tuning.flag_knobs import share_of
 
 _FLOATS = re.compile(r"\bb?f\d+\[")
@@ -138,8 +139,8 @@ class FlagSets:
 
 def _loops_carry_floats(text: str) -> bool:
     """Returns True if a loop of a module's text carries a floating-point value."""
-    loops = (line.partition(") while(") for line in text.splitlines())
-    return any(mark and _FLOATS.search(types) for types, mark, _ in loops)
+    loops = (each for each in read_instructions(text) if each.opcode == "while")
+    return any(_FLOATS.search(loop.shape) for loop in loops)
 
 
 def flag_sets(program: Program, numerics: Numerics) -> Method:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from hlograph.errors import WorkerLostError
 from hlograph.isolation import Limits, OneWorker
 from hlograph.measuring.compiled import kinds_of
 from hlograph.programs import Program
+from hlograph.reading.hlo_text import InstructionText, read_instructions
 from hlograph.transforms.sweeping import PREPARATION, greedy_sweeps, sweep
 
 if TYPE_CHECKING:
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
 _SECONDS = 60.0  # for one request
 _MEMORY = 16 << 30
-
-# An instruction of HLO text: name, shape, opcode and operands.
-_INSTRUCTION = re.compile(r"^\s*(?:ROOT )?%?([\w.-]+) = (\(.*?\)|\S+) ([\w-]+)\(([^)]*)\)", re.M)
-_NAME = re.compile(r"%?([\w.-]+)(?:,|$)")
 
 
 @dataclass(frozen=True)
@@ -140,11 +136,11 @@ class _Worker:
 
 
 def _choice(
-    rule: str, group: str, rewrites: list[Rewrite], instructions: Mapping[str, tuple[str, ...]]
+    rule: str, group: str, rewrites: list[Rewrite], instructions: Mapping[str, InstructionText]
 ) -> Choice:
     names = {name for one in rewrites for name in (one.instruction, *one.gone)}
     kinds = frozenset(
-        kinds_of(instructions[name][1], instructions[name][0])
+        kinds_of(instructions[name].opcode, instructions[name].shape)
         for name in names
         if name in instructions
     )
@@ -152,15 +148,15 @@ def _choice(
     return Choice(rule, group, places=len(rewrites), saved=saved, kinds=kinds)
 
 
-def _instructions(module: Module) -> dict[str, tuple[str, ...]]:
-    """Returns the shape, the opcode and the operands' text of each instruction, by its name."""
-    return {one[1]: (one[2], one[3], one[4]) for one in _INSTRUCTION.finditer(module.to_text())}
+def _instructions(module: Module) -> dict[str, InstructionText]:
+    """Returns the instructions by their names."""
+    return {each.name: each for each in read_instructions(module.to_text())}
 
 
-def _group(name: str, instructions: Mapping[str, tuple[str, ...]]) -> str:
+def _group(name: str, instructions: Mapping[str, InstructionText]) -> str:
     """Returns the opcode and the shapes of an instruction and its operands."""
     if name not in instructions:
         return ""
-    shape, opcode, operands = instructions[name]
-    shapes = (instructions[one][0] for one in _NAME.findall(operands) if one in instructions)
-    return " ".join((opcode, shape, *shapes))
+    place = instructions[name]
+    shapes = (instructions[operand].shape for operand in place.operands if operand in instructions)
+    return " ".join((place.opcode, place.shape, *shapes))

@@ -13,7 +13,7 @@ from hlograph.plans import jaxlib_modules
 from hlograph.plans.literals import literals, with_literals
 from hlograph.plans.placement import Placement
 from hlograph.plans.placing.carrying_out import place_one, written
-from hlograph.plans.placing.hlo_text import ModuleText
+from hlograph.reading.hlo_editing import ModuleText
 
 
 def place(proto: bytes, placements: Sequence[Placement]) -> bytes:
@@ -29,7 +29,7 @@ def place(proto: bytes, placements: Sequence[Placement]) -> bytes:
     Raises:
         PlanError: A placement does not apply.
     """
-    module = ModuleText.parse(jaxlib_modules.text_of(proto, literals=False))
+    module = jaxlib_modules.module_text(proto)
     for placement in placements:
         place_one(module, placement)
     return with_old_literals(written(module), module, literals(proto))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from hlograph.errors import HloError
 from hlograph.plans import jaxlib_modules
 from hlograph.plans.errors import PlanError
 from hlograph.plans.placement import Decision, Placement
 from hlograph.plans.placing.fusing import place_fuse
-from hlograph.plans.placing.hlo_text import ModuleText
 from hlograph.plans.placing.kernels import place_one_kernel
 from hlograph.plans.placing.library import place_library
 from hlograph.plans.placing.partitions import place_partitions
 from hlograph.plans.placing.splitting import place_unfuse
+from hlograph.reading.hlo_editing import ModuleText
 
 _PLACES: Mapping[Decision, Callable[[ModuleText, str, str], None]] = {
     "partitions": place_partitions,
@@ -38,7 +39,7 @@ def place_one(module: ModuleText, placement: Placement) -> None:
         module.changed()
     try:
         _PLACES[placement.decision](module, placement.instruction, placement.value)
-    except PlanError as error:
+    except HloError as error:
         raise PlanError(f"{placement}: {error}") from error
     if placement.decision != "partitions":
         module.changed()

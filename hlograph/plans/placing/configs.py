@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hlograph.plans.placing.instruction_text import Instruction
+from hlograph.reading.hlo_editing import Instruction
 
 _CONFIG, _KEY = "backend_config", "outer_dimension_partitions"
 

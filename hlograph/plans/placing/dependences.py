@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterator
 
 from hlograph.plans.errors import PlanError
-from hlograph.plans.placing.hlo_text import Computation, ModuleText
-from hlograph.plans.placing.instruction_text import Instruction
 from hlograph.plans.placing.kinds import IN_PLACE
+from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
 
 _THROUGH = ("bitcast", "get-tuple-element", "tuple")
 # Instructions that may write into the buffer of an operand.

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from hlograph.plans.errors import PlanError
 from hlograph.plans.placing.dependences import check_read_later
-from hlograph.plans.placing.hlo_text import Computation, ModuleText
-from hlograph.plans.placing.instruction_text import Instruction
 from hlograph.plans.placing.kinds import ELEMENTWISE, LOOP, is_loop_fusion
-from hlograph.plans.placing.shapes import array_shape
+from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
+from hlograph.reading.hlo_text import array_shape
 
 # XLA's own limits keep code and the time of compilation from growing exponentially.
 _MOST_EMITTED, _MOST_INSTRUCTIONS, _MOST_OPERANDS = 2000, 300, 64

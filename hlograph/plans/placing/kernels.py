@@ -10,9 +10,8 @@ from collections.abc import Iterator
 
 from hlograph.plans.errors import PlanError
 from hlograph.plans.placing.configs import partitions_of, set_partitions
-from hlograph.plans.placing.hlo_text import Computation, ModuleText
-from hlograph.plans.placing.instruction_text import Instruction
 from hlograph.plans.placing.kinds import is_library_fusion
+from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
 
 _ATTRIBUTES = "frontend_attributes"
 SMALL_CALL = 'xla_cpu_small_call="true"'

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hlograph.plans.placing.hlo_text import Computation
-from hlograph.plans.placing.instruction_text import Instruction
+from hlograph.reading.hlo_editing import Computation, Instruction
 
 ELEMENTWISE = frozenset(
     [

@@ -6,8 +6,6 @@ import re
 
 from hlograph.plans.errors import PlanError
 from hlograph.plans.placing.configs import set_library
-from hlograph.plans.placing.hlo_text import Computation, ModuleText
-from hlograph.plans.placing.instruction_text import Instruction
 from hlograph.plans.placing.kernels import check_no_kernel_around
 from hlograph.plans.placing.kinds import (
     ELEMENTWISE,
@@ -17,8 +15,9 @@ from hlograph.plans.placing.kinds import (
     is_library_fusion,
     is_loop_fusion,
 )
-from hlograph.plans.placing.shapes import ArrayShape, array_shape, numbers
 from hlograph.plans.placing.splitting import plain_root, split
+from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
+from hlograph.reading.hlo_text import ArrayShape, array_shape, numbers
 
 _KINDS = {"ynn": "__ynn_fusion", "onednn": "__onednn_fusion"}
 _REDUCERS = ("add", "maximum", "minimum")

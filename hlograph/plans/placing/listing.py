@@ -8,13 +8,12 @@ from hlograph.plans import jaxlib_modules
 from hlograph.plans.errors import PlanError
 from hlograph.plans.placement import Placement
 from hlograph.plans.placing.fusing import check_fuse
-from hlograph.plans.placing.hlo_text import Computation, ModuleText
-from hlograph.plans.placing.instruction_text import Instruction
 from hlograph.plans.placing.kernels import check_one_kernel
 from hlograph.plans.placing.kinds import ELEMENTWISE, is_library_fusion, is_loop_fusion
 from hlograph.plans.placing.library import check_library, check_no_library
 from hlograph.plans.placing.partitions import partition_values
 from hlograph.plans.placing.splitting import parts_of
+from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
 
 _LIBRARIES = ("ynn", "onednn")
 
@@ -28,7 +27,7 @@ def placements_of(proto: bytes) -> list[Placement]:
     Args:
         proto: Serialized ``HloModuleProto`` of the optimized module.
     """
-    return placements_in(ModuleText.parse(jaxlib_modules.text_of(proto, literals=False)))
+    return placements_in(jaxlib_modules.module_text(proto))
 
 
 def placements_in(module: ModuleText) -> list[Placement]:

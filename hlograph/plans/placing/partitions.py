@@ -13,11 +13,10 @@ from collections.abc import Iterator
 
 from hlograph.plans.errors import PlanError
 from hlograph.plans.placing.configs import partitions_of, set_partitions
-from hlograph.plans.placing.hlo_text import Computation, ModuleText
-from hlograph.plans.placing.instruction_text import Instruction
 from hlograph.plans.placing.kernels import check_no_kernel_around
 from hlograph.plans.placing.kinds import IN_PLACE, is_loop_fusion
-from hlograph.plans.placing.shapes import array_shape
+from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
+from hlograph.reading.hlo_text import array_shape
 
 _MOST_PARTS = 4096
 # A kernel of fewer elements runs shorter than it takes to wake a thread.

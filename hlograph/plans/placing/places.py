@@ -15,13 +15,12 @@ from hlograph.plans.errors import PlanError
 from hlograph.plans.placement import Placement
 from hlograph.plans.placing.carrying_out import place_one
 from hlograph.plans.placing.configs import library_kind
-from hlograph.plans.placing.hlo_text import Computation, ModuleText
-from hlograph.plans.placing.instruction_text import Instruction
 from hlograph.plans.placing.kernels import check_one_kernel, inner_instructions
 from hlograph.plans.placing.kinds import is_library_fusion
 from hlograph.plans.placing.library import check_no_library
 from hlograph.plans.placing.listing import placements_in
 from hlograph.plans.placing.splitting import fusion_around
+from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
 
 _NAME = re.compile(r"%[^\s,{}()]+")
 # What says nothing of the work: where it is divided, and in what order it runs.

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from hlograph.plans.errors import PlanError
 from hlograph.plans.placing.configs import partitions_of, set_partitions
-from hlograph.plans.placing.hlo_text import Computation, ModuleText
-from hlograph.plans.placing.instruction_text import Instruction
 from hlograph.plans.placing.kinds import IN_PLACE, LOOP, PLAIN, is_cheap, is_loop_fusion
+from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
 
 _CONTROL = "control-predecessors"
 

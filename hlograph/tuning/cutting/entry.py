@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from hlograph.errors import HloError
-from hlograph.plans.placing.brackets import split
-from hlograph.plans.placing.hlo_text import Computation, ModuleText
-from hlograph.plans.placing.instruction_text import Instruction
-from hlograph.plans.placing.shapes import array_shape
+from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
+from hlograph.reading.hlo_text import array_shape, split
 from hlograph.tuning.cutting.writing import written_operands
 
 _CONTROL = "control-predecessors"

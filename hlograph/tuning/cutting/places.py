@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from hlograph.plans.placement import Placement
-from hlograph.plans.placing.hlo_text import ModuleText
 from hlograph.plans.placing.kernels import inner_instructions
 from hlograph.plans.placing.places import Decided
+from hlograph.reading.hlo_editing import ModuleText
 from hlograph.tuning.knobs import stage_of
 
 LEAST_SHARE = 0.01

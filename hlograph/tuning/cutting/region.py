@@ -10,10 +10,9 @@ from collections.abc import Collection
 
 from hlograph.plans import jaxlib_modules
 from hlograph.plans.literals import literals, with_literals
-from hlograph.plans.placing.hlo_text import Computation, ModuleText
-from hlograph.plans.placing.instruction_text import Instruction
 from hlograph.plans.placing.kernels import inner_instructions
 from hlograph.profiling.optimized_module import known_trips
+from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
 from hlograph.tuning.cutting.entry import CutError, EntryMaker
 from hlograph.tuning.cutting.repeating import repeat
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 
-from hlograph.plans.placing.hlo_text import Computation, ModuleText
-from hlograph.plans.placing.instruction_text import Instruction
+from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
 
 _ZEROS = {"pred": "false", "c64": "(0, 0)", "c128": "(0, 0)"}
 _COUNTER = "s32[]"

@@ -6,11 +6,10 @@ sees. A cut has other values, parameters, which nothing may write.
 
 from __future__ import annotations
 
-from hlograph.plans.placing.hlo_text import Computation, ModuleText
-from hlograph.plans.placing.instruction_text import Instruction
 from hlograph.plans.placing.kernels import inner_instructions
 from hlograph.plans.placing.kinds import IN_PLACE
-from hlograph.plans.placing.shapes import array_shape
+from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
+from hlograph.reading.hlo_text import array_shape
 
 
 def written_operands(

@@ -20,7 +20,7 @@ def test_instructions_are_those_of_the_module() -> None:
 
     number = state.names.index("sum")
     assert len(state) == 8
-    assert state.lines[number] == "sum = f32[4]{0} add(a, b)"
+    assert str(state.texts[number]) == "sum = f32[4]{0} add(a, b)"
     assert [state.names[one] for one in state.operands_of(number)] == ["a", "b"]
     assert [state.names[one] for one in state.users_of(number)] == ["doubled"]
     assert state.parts(number) == ("f32[4]{0}", "")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hlograph import EDGE_TYPES, OPCODES, Module
-from hlograph.explorer.instruction_texts import instruction_texts
+from hlograph.explorer.instruction_texts import shown_texts
 from hlograph.explorer.module_data import Numbers, module_data
 from tests.hlograph import samples
 
@@ -77,7 +77,7 @@ def test_each_instruction_has_its_text(name: str):
     module = Module.from_text(samples.ALL[name])
     graph = module.graph()
     data = module_data(module)
-    texts = instruction_texts(module.to_text(metadata=True))
+    texts = shown_texts(module.to_text(metadata=True))
     assert len(texts) == module.op_count
     for node in range(module.op_count):
         shape = data["shapes"][data["shape"][node]]
@@ -89,7 +89,7 @@ def test_each_instruction_has_its_text(name: str):
 
 
 def test_sources_are_read_from_both_forms_of_metadata():
-    texts = instruction_texts(SOURCE)
+    texts = shown_texts(SOURCE)
     assert texts["main", "old"].source == "other.py:7"
     assert texts["main", "y"].source == "model.py:3 (f)"
     assert texts["main", "y"].op_name == "jit(f)/layer/add"
@@ -110,7 +110,7 @@ def test_sources_are_read_from_both_forms_of_metadata():
 )
 def test_texts_of_instructions(instruction: str, shape: str, attributes: str):
     text = f"ENTRY e {{\n x = f32[4] parameter(0)\n ROOT y = {instruction}\n}}"
-    (name, read), *_ = reversed(instruction_texts(Module.from_text(text).to_text()).items())
+    (name, read), *_ = reversed(shown_texts(Module.from_text(text).to_text()).items())
     assert name[1] == "y"
     assert (read.shape, read.attributes) == (shape, attributes)
 

@@ -54,7 +54,7 @@ def test_columns_of_an_optimized_module_lead_back_to_it():
         assert data["shapes"][data["shape"][number]] == one.shape
         assert data["computations"][data["computation"][number]] == one.computation
         called = data["called"].get(number, ())
-        assert tuple(data["computations"][n] for n in called) == one.called
+        assert tuple(data["computations"][n] for n in called) == one.calls
     roots = [data["names"][number] for number in data["roots"]]
     assert roots == ["add.1", "both", "less", "last"]
     assert {data["names"][row]: n for row, n in data["parameter"].items()} == {

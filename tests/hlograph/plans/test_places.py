@@ -8,9 +8,9 @@ import jax.numpy as jnp
 from hlograph.plans import Placement, Plan, compile_lowered
 from hlograph.plans.optimized import fingerprint, optimized_module, text_of
 from hlograph.plans.placing import place
-from hlograph.plans.placing.hlo_text import ModuleText
 from hlograph.plans.placing.places import Decided, decided_in, place_all
 from hlograph.programs import Program
+from hlograph.reading.hlo_editing import ModuleText
 from tests.hlograph.plans import functions as f
 
 X, W = f.array(64, 64), f.array(64, 64)

@@ -9,8 +9,8 @@ import pytest
 from hlograph.plans import Placement, Plan, PlanError, compile_lowered
 from hlograph.plans.optimized import decisions, fingerprint, optimized_module, proto_of, text_of
 from hlograph.plans.placing import place
-from hlograph.plans.placing.hlo_text import ModuleText
 from hlograph.programs import Program
+from hlograph.reading.hlo_editing import ModuleText
 from tests.hlograph.plans import functions as f
 
 WAVES = jax.jit(f.waves).lower(f.array(128, 128))
@@ -147,19 +147,3 @@ def test_large_constants_and_nans_are_kept_bit_by_bit() -> None:
     lowered = jax.jit(f.constants).lower(f.array(64, 64))
     proto, _ = f.program_of(lowered)
     assert sorted(text_of(place(proto, [])).splitlines()) == sorted(text_of(proto).splitlines())
-
-
-@pytest.mark.parametrize("line", ["  %a", "nonsense", "  %a = f32[2] add(%b"])
-def test_text_of_an_unknown_form_is_refused(line: str) -> None:
-    with pytest.raises(PlanError, match="expected"):
-        ModuleText.parse(f"HloModule m\n\n%c {{\n{line}\n}}\n")
-
-
-def test_text_is_read_and_written_unchanged() -> None:
-    for line in (
-        r'  %a-b.1 = (f32[2]{0}, /*index=1*/s8[]) custom-call(), custom_call_target="x\"}{,"',
-        "  ROOT %c = f32[2,2]{1,0} constant({ { 1, 2 }, { 3, nan } })",
-        "  %d = f32[] add(%e, %f), control-predecessors={%g, %h}, frontend_attributes={k={}}",
-    ):
-        text = f"HloModule m\n\n%c.0 {{\n{line}\n}}\n"
-        assert str(ModuleText.parse(text)) == text

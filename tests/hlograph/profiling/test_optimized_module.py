@@ -15,12 +15,12 @@ def test_text_is_read():
     twice = program.instructions["twice"]
     assert (twice.computation, twice.opcode, twice.shape) == ("body", "fusion", "f32[8,16]{1,0}")
     assert twice.operands == ("x", "x")
-    assert twice.called == ("fused",)
+    assert twice.calls == ("fused",)
     assert twice.op_name == 'jit(f)/body, calls=%x/"add"'
     assert twice.attributes == "kind=kLoop, calls=%fused"
     loop = program.instructions["loop"]
     assert loop.shape == "(s32[], /*index=1*/f32[8,16]{1,0})"
-    assert loop.called == ("condition", "body")
+    assert loop.calls == ("condition", "body")
     assert program.instructions["table"].opcode == "constant"
     assert program.instructions["last"].operands == ("result",)
 

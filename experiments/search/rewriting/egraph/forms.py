@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from experiments.search.rewriting.egraph.hlo_text import Program, parse
+from experiments.search.rewriting.egraph.program import ProgramText, parse
 from experiments.search.rewriting.egraph.terms import Terms
 from hlograph.errors import RewriteError
 from hlograph.module import Module
@@ -91,10 +91,10 @@ class FormFinder:
             applied += 1
         return applied
 
-    def _parsed(self, module: Module) -> Program:
+    def _parsed(self, module: Module) -> ProgramText:
         return self._terms.computations.add(parse(module.to_text()))
 
-    def _equate(self, before: Program, after: Program, rewrite: Rewrite) -> None:
+    def _equate(self, before: ProgramText, after: ProgramText, rewrite: Rewrite) -> None:
         old = self._terms.add(before, opaque=True)
         new = self._terms.add(after, opaque=True)
         for one, other in replacements(before, after, {rewrite.instruction, rewrite.other}):
@@ -102,7 +102,7 @@ class FormFinder:
 
 
 def replacements(
-    before: Program, after: Program, places: Collection[str | None]
+    before: ProgramText, after: ProgramText, places: Collection[str | None]
 ) -> Iterator[tuple[str, str]]:
     """Yields what a rewrite has made of which instruction, by their names.
 
@@ -127,7 +127,7 @@ def replacements(
         if other is None or one == other:
             continue
         pairs = [(a, b) for a, b in zip(one.operands, other.operands, strict=False) if a != b]
-        users = replace(one, operands=other.operands) == other
+        users = one._replace(operands=other.operands) == other
         if users and all(a in places or a in elements for a, _ in pairs):
             replaced.update(dict.fromkeys(pairs))
         else:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from experiments.search.rewriting.egraph.extraction import Extraction, extract, order
 from experiments.search.rewriting.egraph.forms import FormFinder, FormLimits
-from experiments.search.rewriting.egraph.hlo_text import Program, parse
 from experiments.search.rewriting.egraph.prices import Prices, instruction_of
+from experiments.search.rewriting.egraph.program import ProgramText, parse, rewritten
 from experiments.search.rewriting.egraph.saturation import EGraph, SaturationLimits, saturated
 from experiments.search.rewriting.egraph.terms import Terms
 from experiments.search.rewriting.space import Objective
@@ -88,7 +88,7 @@ def optimize(
 
 
 def _cheapest(
-    program: Program,
+    program: ProgramText,
     terms: Terms,
     objective: Objective,
     settings: EqualitySettings,
@@ -114,10 +114,10 @@ def _prepared(module: Module) -> Module:
     return module
 
 
-def text_of(program: Program, terms: Terms, graph: EGraph, found: Extraction) -> str:
+def text_of(program: ProgramText, terms: Terms, graph: EGraph, found: Extraction) -> str:
     """Returns the module's text with an extracted program as its entry computation."""
     lines = [
-        one.rewritten(f"p.{one.payload}", ())
+        rewritten(one, f"p.{one.argument}", ())
         for one in program.instructions
         if one.opcode == "parameter"
     ]
@@ -126,10 +126,10 @@ def text_of(program: Program, terms: Terms, graph: EGraph, found: Extraction) ->
     for name in order(graph, found.chosen):
         instruction, children = instruction_of(terms, graph, name, found.chosen[name])
         if instruction.opcode == "parameter":
-            names[name] = f"p.{instruction.payload}"
+            names[name] = f"p.{instruction.argument}"
             continue
         names[name] = f"v.{len(names)}"
-        lines.append(instruction.rewritten(names[name], [names[child] for child in children]))
+        lines.append(rewritten(instruction, names[name], [names[child] for child in children]))
         if instruction.calls:
-            attributes.append(instruction.attributes)
+            attributes.append(instruction.tail)
     return program.with_entry(lines, names[graph.root], terms.computations.text(attributes))

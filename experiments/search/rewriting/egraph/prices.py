@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from itertools import count
 
 from envs.rewards import CostDrop, ModuleState
-from experiments.search.rewriting.egraph.hlo_text import Instruction, Shape
+from experiments.search.rewriting.egraph.program import rewritten
 from experiments.search.rewriting.egraph.saturation import EGraph
 from experiments.search.rewriting.egraph.terms import Terms
 from experiments.search.rewriting.egraph.written_terms import written
 from experiments.search.rewriting.space import Objective
 from hlograph.module import Module
+from hlograph.reading.hlo_text import ArrayShape, InstructionText
 
 _COST = CostDrop()
 _SMALL = 1e-12
@@ -45,19 +46,19 @@ class Prices:
             for name, nodes in self._graph.nodes.items()
         }
 
-    def _of(self, instruction: Instruction, children: Sequence[str]) -> float:
+    def _of(self, instruction: InstructionText, children: Sequence[str]) -> float:
         if instruction.opcode == "parameter":
             return 0.0
         parameters = self._parameters(instruction, children)
         operands = [f"p{number}" for number in range(len(children))]
-        key = (*parameters, instruction.rewritten("r", operands))
+        key = (*parameters, rewritten(instruction, "r", operands))
         if key not in self._known:
             estimate = self._predicted if self._objective == "seconds" else self._estimated
             self._known[key] = estimate(instruction, operands, parameters)
         seconds = self._known[key]
         return 1.0 + _TIE * seconds if self._objective == "op-count" else seconds + _SMALL
 
-    def _parameters(self, instruction: Instruction, children: Sequence[str]) -> list[str]:
+    def _parameters(self, instruction: InstructionText, children: Sequence[str]) -> list[str]:
         """Returns lines that stand for the operands `p0`, `p1`, ….
 
         These are parameters, but for a loop's state at its begin. It is a tuple with its constants,
@@ -72,7 +73,7 @@ class Prices:
             for number, child in enumerate(children)
         ]
 
-    def _state(self, state: Instruction, elements: Sequence[str]) -> list[str]:
+    def _state(self, state: InstructionText, elements: Sequence[str]) -> list[str]:
         lines: list[str] = []
         numbers = count()
         for place, element in enumerate(elements):
@@ -80,10 +81,10 @@ class Prices:
             if constant is None:
                 lines.append(f"part{place} = {self._shapes[element]} parameter({next(numbers)})")
             else:
-                lines.append(constant[0].rewritten(f"part{place}", ()))
-        return [*lines, state.rewritten("p0", [f"part{place}" for place in range(len(elements))])]
+                lines.append(rewritten(constant[0], f"part{place}", ()))
+        return [*lines, rewritten(state, "p0", [f"part{place}" for place in range(len(elements))])]
 
-    def _opaque(self, name: str, opcode: str) -> tuple[Instruction, tuple[str, ...]] | None:
+    def _opaque(self, name: str, opcode: str) -> tuple[InstructionText, tuple[str, ...]] | None:
         """Returns an opaque operation of a class, and its operands' classes; None without one."""
         for number, node in enumerate(self._graph.nodes[name]):
             if node.op == "Op":
@@ -93,29 +94,29 @@ class Prices:
         return None
 
     def _estimated(
-        self, one: Instruction, operands: Sequence[str], parameters: Sequence[str]
+        self, one: InstructionText, operands: Sequence[str], parameters: Sequence[str]
     ) -> float:
         """Returns XLA's estimate of an instruction."""
-        module = self._module(one, [*parameters, f"ROOT {one.rewritten('r', operands)}"])
+        module = self._module(one, [*parameters, f"ROOT {rewritten(one, 'r', operands)}"])
         return _COST.seconds(ModuleState(module.op_count, *module.cost()))
 
     def _predicted(
-        self, one: Instruction, operands: Sequence[str], parameters: Sequence[str]
+        self, one: InstructionText, operands: Sequence[str], parameters: Sequence[str]
     ) -> float:
         """Returns the predicted seconds of an instruction.
 
         They are what the second of two equal instructions adds to a program, whose arguments and
         results count, too.
         """
-        lines = [*parameters, one.rewritten("r", operands), one.rewritten("s", operands)]
+        lines = [*parameters, rewritten(one, "r", operands), rewritten(one, "s", operands)]
         once, twice = (
             self._module(one, [*lines[:last], f"ROOT t = ({one.shape}, {one.shape}) tuple{names}"])
             for last, names in ((-1, "(r, r)"), (None, "(r, s)"))
         )
         return max(twice.seconds() - once.seconds(), 0.0)
 
-    def _module(self, one: Instruction, lines: Sequence[str]) -> Module:
-        called = self._terms.computations.text([one.attributes]) if one.calls else ""
+    def _module(self, one: InstructionText, lines: Sequence[str]) -> Module:
+        called = self._terms.computations.text([one.tail]) if one.calls else ""
         body = "\n".join(lines)
         return Module.from_text(f"HloModule one\n{called}\nENTRY one_instruction {{\n{body}\n}}\n")
 
@@ -136,8 +137,8 @@ def _shapes_as_written(terms: Terms, graph: EGraph) -> dict[str, str]:
 
 def instruction_of(
     terms: Terms, graph: EGraph, name: str, number: int
-) -> tuple[Instruction, tuple[str, ...]]:
+) -> tuple[InstructionText, tuple[str, ...]]:
     """Returns a node as an instruction, and the classes of its operands."""
     node = graph.nodes[name][number]
-    shapes: list[Shape | None] = [graph.shapes.get(child) for child in node.children]
+    shapes: list[ArrayShape | None] = [graph.shapes.get(child) for child in node.children]
     return written(terms, node.op, node.values, graph.shapes.get(name), shapes), node.children

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from experiments.search.rewriting.egraph.hlo_text import Shape
 from experiments.search.rewriting.egraph.rules import PROGRAM
 from experiments.search.rewriting.egraph.terms import Terms
 from hlograph.errors import HloError
+from hlograph.reading.hlo_text import ArrayShape
 
 _TERMS = ("Op", "Prod", "Bin", "Un", "Concat", "Slice", "Bcast", "Transp", "Reshape")
 _ATTRIBUTES = ("Plain", "Coded")
@@ -58,7 +58,7 @@ class EGraph:
 
     root: str
     nodes: dict[str, list[ENode]] = field(default_factory=dict)
-    shapes: dict[str, Shape] = field(default_factory=dict)
+    shapes: dict[str, ArrayShape] = field(default_factory=dict)
     rounds: int = 0
     saturated: bool = False
 
@@ -140,7 +140,7 @@ def _read(content: dict[str, Any]) -> EGraph:
             found[node["op"]][term] = reader.value(node["eclass"])
     for term, dims in found["dims"].items():
         if term in found["type"]:
-            graph.shapes[term] = Shape(found["type"][term], dims)
+            graph.shapes[term] = ArrayShape.row_major(found["type"][term], dims)
     return graph
 
 

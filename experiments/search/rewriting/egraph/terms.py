@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from experiments.search.rewriting.egraph.computations import Computations
-from experiments.search.rewriting.egraph.hlo_text import Instruction, Program, Shape
+from experiments.search.rewriting.egraph.program import ProgramText, row_major_shape
 from hlograph.errors import HloError
+from hlograph.reading.hlo_text import ArrayShape, InstructionText
 
 BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
 UNARY = ("negate", "exponential", "tanh", "rsqrt", "sqrt", "logistic", "log", "abs")
@@ -24,7 +25,7 @@ _FLOATS = ("f16", "bf16", "f32", "f64")
 _LIST = re.compile(r"(\w+)=\{([\d,]*)\}")
 _RANDOM = ("rng", "rng-get-and-update-state", "custom-call")
 """Opcodes of which two equal instructions may have different results, and are no single term."""
-_EFFECTS = ("infeed(", "outfeed(", "send(", "recv(", "custom_call_has_side_effect=true")
+_EFFECTS = ("infeed", "outfeed", "send", "recv")
 
 
 @dataclass
@@ -42,7 +43,7 @@ class Terms:
 
     commands: list[str] = field(default_factory=list)
     root: str = ""
-    opaque: list[Instruction] = field(default_factory=list)
+    opaque: list[InstructionText] = field(default_factory=list)
     products: list[str] = field(default_factory=list)
     originals: list[str] = field(default_factory=list)
     computations: Computations = field(default_factory=Computations)
@@ -52,7 +53,7 @@ class Terms:
     _random_inside: bool = False
 
     @classmethod
-    def of(cls, program: Program) -> Terms:
+    def of(cls, program: ProgramText) -> Terms:
         """Converts a program.
 
         Raises:
@@ -66,7 +67,7 @@ class Terms:
         terms.originals = list(dict.fromkeys(names[name] for name in products))
         return terms
 
-    def add(self, program: Program, *, opaque: bool = False) -> dict[str, str]:
+    def add(self, program: ProgramText, *, opaque: bool = False) -> dict[str, str]:
         """Adds a program; an instruction that is there is the same term again.
 
         Args:
@@ -79,18 +80,18 @@ class Terms:
         Raises:
             HloError: The program has side effects, which terms cannot express.
         """
-        everything = program.computations + "".join(
-            f" {i.rewritten('', ())}" for i in program.instructions
-        )
-        effects = [effect for effect in _EFFECTS if effect in everything]
-        if effects:
-            raise HloError(f"expected a program without side effects, got one with {effects[0]}")
-        self._random_inside = any(f" {opcode}(" in program.computations for opcode in _RANDOM)
+        called = [i for each in program.computations for i in each.instructions]
+        for one in (*program.instructions, *called):
+            if one.opcode in _EFFECTS or "custom_call_has_side_effect=true" in one.tail:
+                raise HloError(
+                    f"expected a program without side effects, got one with {one.opcode}"
+                )
+        self._random_inside = any(one.opcode in _RANDOM for one in called)
         names: dict[str, str] = {}
         by_name = {one.name: one for one in program.instructions}
         for one in program.instructions:
             operands = [names[name] for name in one.operands]
-            shapes = [by_name[name].array for name in one.operands]
+            shapes = [row_major_shape(by_name[name].shape) for name in one.operands]
             names[one.name] = self._term(one, operands, None if opaque else shapes)
         return names
 
@@ -100,7 +101,7 @@ class Terms:
             self.commands.append(f"(union {one} {other})")
 
     def _term(
-        self, one: Instruction, operands: list[str], shapes: list[Shape | None] | None
+        self, one: InstructionText, operands: list[str], shapes: list[ArrayShape | None] | None
     ) -> str:
         """Returns the name of an instruction's term, which is opaque without shapes."""
         key = (*self._key(one), *operands)
@@ -111,26 +112,26 @@ class Terms:
             self.commands += self._facts(one, name, structured is None)
         return self._names[key]
 
-    def _facts(self, one: Instruction, term: str, opaque: bool) -> list[str]:
-        shape, found = one.array, []
+    def _facts(self, one: InstructionText, term: str, opaque: bool) -> list[str]:
+        shape, found = row_major_shape(one.shape), []
         if shape is None:
             return []
         if opaque:
             found = [
-                f"(set (dims {term}) {vector(shape.dims)})",
+                f"(set (dims {term}) {vector(shape.dimensions)})",
                 f'(set (type {term}) "{shape.type}")',
             ]
-        if one.opcode == "constant" and not shape.dims and one.payload in ("0", "1"):
-            found.append(f"({'zero' if one.payload == '0' else 'one'} {term})")
+        if one.opcode == "constant" and not shape.dimensions and one.argument in ("0", "1"):
+            found.append(f"({'zero' if one.argument == '0' else 'one'} {term})")
         return found
 
-    def _key(self, one: Instruction) -> tuple[str, ...]:
+    def _key(self, one: InstructionText) -> tuple[str, ...]:
         """Returns what equal operations have in common, operands aside."""
-        key = (one.opcode, one.shape, one.payload, one.attributes)
+        key = (one.opcode, one.shape, one.argument, one.tail)
         random = one.opcode in _RANDOM or (self._random_inside and one.calls)
         return (*key, one.name if random else "")
 
-    def _opaque(self, one: Instruction, operands: Sequence[str]) -> str:
+    def _opaque(self, one: InstructionText, operands: Sequence[str]) -> str:
         key = self._key(one)
         if key not in self._numbers:
             number = self._numbers[key] = len(self.opaque)
@@ -138,7 +139,7 @@ class Terms:
             if one.opcode == "tuple":
                 self.commands.append(f"(tuple {number})")
             if one.opcode == "get-tuple-element":
-                index = one.attributes.removeprefix("index=")
+                index = one.tail.removeprefix("index=")
                 self.commands.append(f"(element {number} {index})")
         number = self._numbers[key]
         return (
@@ -146,60 +147,62 @@ class Terms:
         )
 
     def _structured(
-        self, one: Instruction, operands: list[str], shapes: list[Shape | None]
+        self, one: InstructionText, operands: list[str], shapes: list[ArrayShape | None]
     ) -> str | None:
         """Returns the term of an instruction that rules may match; None for others."""
-        result = one.array
+        result = row_major_shape(one.shape)
         if result is None or any(shape is None for shape in shapes):
             return None
         arrays = [shape for shape in shapes if shape is not None]
         if any(shape.type != result.type for shape in arrays):
             return None
-        if not one.attributes:
+        if not one.tail:
             if one.opcode in BINARY:
                 return f'(Bin "{one.opcode}" {operands[0]} {operands[1]})'
             if one.opcode in UNARY:
                 return f'(Un "{one.opcode}" {operands[0]})'
             if one.opcode == "reshape":
-                return f"(Reshape {operands[0]} {vector(result.dims)})"
+                return f"(Reshape {operands[0]} {vector(result.dimensions)})"
         if one.opcode in _PRODUCTS:
             return self._product(one, operands, arrays, result)
         return _rearranged(one, operands, arrays, result)
 
     def _product(
-        self, one: Instruction, operands: list[str], shapes: list[Shape], result: Shape
+        self,
+        one: InstructionText,
+        operands: list[str],
+        shapes: list[ArrayShape],
+        result: ArrayShape,
     ) -> str | None:
         if result.type not in _FLOATS:
             return None
-        left, right = shapes
+        left, right = (shape.dimensions for shape in shapes)
         if one.opcode == "dot":
-            lists = {name: _numbers(text) for name, text in _LIST.findall(one.attributes)}
+            lists = {name: _numbers(text) for name, text in _LIST.findall(one.tail)}
             plain = lists.keys() == {"lhs_contracting_dims", "rhs_contracting_dims"}
             sides = [lists[name] for name in sorted(lists)] if plain else []
-            if plain and len(right.dims) == 2 and all(len(dims) == 1 for dims in sides):
+            if plain and len(right) == 2 and all(len(dims) == 1 for dims in sides):
                 (lhs,), (rhs,) = sides
-                if _without_lists(one.attributes):
+                if _without_lists(one.tail):
                     return None
-                return f"(Prod (Plain {lhs} {rhs} {len(left.dims)}) {operands[0]} {operands[1]})"
-            if _without_lists(one.attributes):
+                return f"(Prod (Plain {lhs} {rhs} {len(left)}) {operands[0]} {operands[1]})"
+            if _without_lists(one.tail):
                 return None
-            number = self._code(one.attributes, (left, right))
-            self._fact(f"(fixed (Coded {number}) {vector(result.dims)})")
+            number = self._code(one.tail, tuple(shapes))
+            self._fact(f"(fixed (Coded {number}) {vector(result.dimensions)})")
         else:
             labels = re.fullmatch(
                 r"(?:window=\{[^}]*\}, )?dim_labels=(\w+)_(\w+)->(\w+)(, feature_group_count=\d+)?",
-                one.attributes,
+                one.tail,
             )
             if labels is None:
                 return None
-            spatial = [
-                size for size, sign in zip(left.dims, labels[1], strict=True) if sign.isdigit()
-            ]
-            number = self._code(one.attributes, (right.type, *spatial))
+            spatial = [size for size, sign in zip(left, labels[1], strict=True) if sign.isdigit()]
+            number = self._code(one.tail, (shapes[1].type, *spatial))
             batch, out, kernel = labels[1].index("b"), labels[3].index("f"), labels[2].index("o")
             self._fact(
                 f"(convolved (Coded {number}) {batch} {kernel} {labels[3].index('b')} {out} "
-                f"{vector(result.dims)})"
+                f"{vector(result.dimensions)})"
             )
             self._fact(f"(free-left (Coded {number}) {batch} {labels[3].index('b')})")
             self._fact(f"(scaled-right (Coded {number}) {kernel} {out})")
@@ -220,16 +223,16 @@ class Terms:
 
 
 def _rearranged(
-    one: Instruction, operands: list[str], shapes: list[Shape], result: Shape
+    one: InstructionText, operands: list[str], shapes: list[ArrayShape], result: ArrayShape
 ) -> str | None:
     if one.opcode == "slice":
         return _slice(one, operands[0], shapes[0])
-    lists = {name: _numbers(text) for name, text in _LIST.findall(one.attributes)}
-    if lists.keys() != {"dimensions"} or _without_lists(one.attributes):
+    lists = {name: _numbers(text) for name, text in _LIST.findall(one.tail)}
+    if lists.keys() != {"dimensions"} or _without_lists(one.tail):
         return None
     dims = lists["dimensions"]
     if one.opcode == "broadcast":
-        return f"(Bcast {operands[0]} {vector(dims)} {vector(result.dims)})"
+        return f"(Bcast {operands[0]} {vector(dims)} {vector(result.dimensions)})"
     if one.opcode == "transpose" and len(dims) in RANKS:
         return f"(Transp {operands[0]} {vector(dims)})"
     if one.opcode == "concatenate" and len(operands) == 2:
@@ -237,15 +240,17 @@ def _rearranged(
     return None
 
 
-def _slice(one: Instruction, operand: str, shape: Shape) -> str | None:
+def _slice(one: InstructionText, operand: str, shape: ArrayShape) -> str | None:
     """Returns the term of a slice of one dimension without strides; None for others."""
-    match = re.fullmatch(r"slice=\{([^}]*)\}", one.attributes)
+    match = re.fullmatch(r"slice=\{([^}]*)\}", one.tail)
     if match is None:
         return None
     bounds = [tuple(map(int, part.split(":"))) for part in re.findall(r"\[([\d:]+)\]", match[1])]
-    if any(len(each) > 2 and each[2] != 1 for each in bounds) or len(bounds) != len(shape.dims):
+    if any(len(each) > 2 and each[2] != 1 for each in bounds) or len(bounds) != len(
+        shape.dimensions
+    ):
         return None
-    cut = [n for n, each in enumerate(bounds) if each[:2] != (0, shape.dims[n])]
+    cut = [n for n, each in enumerate(bounds) if each[:2] != (0, shape.dimensions[n])]
     if len(cut) != 1:
         return None
     return f"(Slice {cut[0]} {bounds[cut[0]][0]} {bounds[cut[0]][1]} {operand})"

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.search.rewriting.egraph.hlo_text import Instruction, Shape
 from experiments.search.rewriting.egraph.terms import Terms
+from hlograph.reading.hlo_text import ArrayShape, InstructionText
 
 
 def written(
     terms: Terms,
     op: str,
     values: Sequence[object],
-    shape: Shape | None,
-    shapes: Sequence[Shape | None],
-) -> Instruction:
+    shape: ArrayShape | None,
+    shapes: Sequence[ArrayShape | None],
+) -> InstructionText:
     """Returns a node of the e-graph as an instruction with operands `0`, `1`, ….
 
     Args:
@@ -29,14 +29,14 @@ def written(
         (number,) = values
         assert isinstance(number, int)
         one = terms.opaque[number]
-        return Instruction("", one.shape, one.opcode, names, one.payload, one.attributes)
+        return one._replace(name="", operands=names)
     opcode, attributes = _opcode_and_attributes(terms, op, values, shapes)
     assert shape is not None
-    return Instruction("", str(shape), opcode, names, "", attributes)
+    return InstructionText("", str(shape), opcode, names, "", attributes)
 
 
 def _opcode_and_attributes(
-    terms: Terms, op: str, values: Sequence[object], shapes: Sequence[Shape | None]
+    terms: Terms, op: str, values: Sequence[object], shapes: Sequence[ArrayShape | None]
 ) -> tuple[str, str]:
     if op in ("Bin", "Un"):
         return str(values[0]), ""
@@ -51,7 +51,7 @@ def _opcode_and_attributes(
     if op == "Slice":
         (operand,) = shapes
         assert operand is not None
-        bounds = [(0, size) for size in operand.dims]
+        bounds = [(0, size) for size in operand.dimensions]
         dim, begin, end = (value for value in values if isinstance(value, int))
         bounds[dim] = (begin, end)
         return "slice", f"slice={{{', '.join(f'[{a}:{b}]' for a, b in bounds)}}}"

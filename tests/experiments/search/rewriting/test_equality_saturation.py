@@ -7,8 +7,8 @@ import pytest
 
 import hlograph
 from experiments.search.rewriting.egraph.extraction import extract
-from experiments.search.rewriting.egraph.hlo_text import parse
 from experiments.search.rewriting.egraph.optimizer import EqualitySettings, optimize, text_of
+from experiments.search.rewriting.egraph.program import parse
 from experiments.search.rewriting.egraph.rules import EXPRESSED
 from experiments.search.rewriting.egraph.saturation import SaturationLimits, saturated
 from experiments.search.rewriting.egraph.task import Saturate

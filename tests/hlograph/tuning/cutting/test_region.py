@@ -11,9 +11,8 @@ from hlograph.plans import Placement, jaxlib_modules
 from hlograph.plans.carrier import compile_optimized
 from hlograph.plans.optimized import optimized_module
 from hlograph.plans.placing import place
-from hlograph.plans.placing.hlo_text import Computation, ModuleText
-from hlograph.plans.placing.instruction_text import Instruction
 from hlograph.programs import Program
+from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
 from hlograph.timing.runs import Run
 from hlograph.tuning.cutting.region import CutError, Cutter, parsed
 

@@ -1,19 +1,138 @@
-"""A model of a module's text: computations and instructions, split and not interpreted.
+"""HLO text as objects to edit: computations, instructions and their names.
 
 XLA has no Python interface that edits modules. Its text names everything, and jaxlib reads and
-writes it, so that no other XLA is needed. Metadata is left out.
+writes it, so that no other XLA is needed. What is not edited is printed as it was read.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from hlograph.plans.errors import PlanError
-from hlograph.plans.placing.instruction_text import PREDECESSORS, Instruction, read_instruction
+from hlograph.errors import HloError
+from hlograph.reading.hlo_text import (
+    ComputationText,
+    InstructionText,
+    attribute_items,
+    names_in,
+    read_module,
+)
 
-_COMPUTATION = re.compile(r"(ENTRY )?%(\S+) (?:\(.*\) -> .* )?\{")
+PREDECESSORS = "control-predecessors"
+"""Attribute with the instructions that have to run before one, beside its operands."""
+
+_CALLS = (
+    "calls",
+    "to_apply",
+    "body",
+    "condition",
+    "branch_computations",
+    "true_computation",
+    "false_computation",
+    "called_computations",
+    "select",
+    "scatter",
+)
+_CALLING = frozenset(_CALLS)
+
+
+@dataclass(eq=False, slots=True)
+class Instruction:
+    """One instruction; equal to itself alone.
+
+    Attributes:
+        name: Name, without the percent sign.
+        shape: Shape with layout, as text.
+        opcode: XLA's name of the operation.
+        operands: Names of the operands.
+        attributes: Attributes as text, by their names; metadata is one of them.
+        is_root: True for the result of its computation.
+        argument: What stands in the place of operands: the number of a parameter, a literal.
+        origin: Name of the instruction that this one is a copy of, or its own.
+        sign: What stands before each name: a percent sign or nothing.
+    """
+
+    name: str
+    shape: str
+    opcode: str
+    operands: list[str]
+    attributes: dict[str, str] = field(default_factory=dict)
+    is_root: bool = False
+    argument: str = ""
+    origin: str = ""
+    sign: str = "%"
+
+    @classmethod
+    def of(cls, text: InstructionText) -> Instruction:
+        """Returns a new instruction that a line describes.
+
+        Raises:
+            HloError: A bracket of its attributes is not closed.
+        """
+        return cls(
+            text.name,
+            text.shape,
+            text.opcode,
+            list(text.operands),
+            dict(attribute_items(text.tail)),
+            text.is_root,
+            text.argument,
+            text.name,
+            text.sign,
+        )
+
+    @property
+    def calls(self) -> list[str]:
+        """Names of the computations that it calls; of a loop the body first."""
+        if _CALLING.isdisjoint(self.attributes):
+            return []
+        return [
+            name
+            for key in _CALLS
+            if key in self.attributes
+            for name in names_in(self.attributes[key])
+        ]
+
+    @property
+    def predecessors(self) -> list[str]:
+        """Names of the instructions that have to run before it, beside its operands."""
+        return names_in(self.attributes.get(PREDECESSORS, ""))
+
+    @property
+    def kind(self) -> str:
+        """Kind of a fusion, such as ``kLoop``; empty for other instructions."""
+        return self.attributes.get("kind", "")
+
+    def copy(self, name: str) -> Instruction:
+        """Returns a copy with another name."""
+        return Instruction(
+            name,
+            self.shape,
+            self.opcode,
+            list(self.operands),
+            dict(self.attributes),
+            self.is_root,
+            self.argument,
+            self.origin,
+            self.sign,
+        )
+
+    def text(self) -> InstructionText:
+        """Returns what it is now, as text."""
+        items = self.attributes.items()
+        return InstructionText(
+            self.name,
+            self.shape,
+            self.opcode,
+            tuple(self.operands),
+            self.argument,
+            ", ".join(f"{key}={value}" if value else key for key, value in items),
+            self.is_root,
+            self.sign,
+        )
+
+    def __str__(self) -> str:
+        return str(self.text())
 
 
 class _Index:
@@ -39,6 +158,7 @@ class Computation:
     is_entry: bool
     instructions: list[Instruction]
     tail: str = ""
+    sign: str = "%"
     _index: _Index | None = field(default=None, repr=False)
 
     @property
@@ -81,7 +201,7 @@ class Computation:
     def copy(self) -> Computation:
         """Returns a copy that can be edited."""
         instructions = [one.copy(one.name) for one in self.instructions]
-        return Computation(self.name, self.is_entry, instructions, self.tail)
+        return Computation(self.name, self.is_entry, instructions, self.tail, self.sign)
 
     def index(self) -> None:
         """Makes look-ups fast until ``forget``; the computation must not change meanwhile."""
@@ -93,13 +213,18 @@ class Computation:
         self._index = None
 
     def __str__(self) -> str:
-        body = "\n".join(map(str, self.instructions))
-        return f"{'ENTRY ' if self.is_entry else ''}%{self.name} {{\n{body}\n}}{self.tail}\n"
+        texts = tuple(instruction.text() for instruction in self.instructions)
+        return str(ComputationText(self.name, texts, self.is_entry, self.tail, self.sign))
 
 
 @dataclass
 class ModuleText:
-    """A module: its first line, and its computations by their names."""
+    """A module.
+
+    Attributes:
+        header: What stands before the computations: its first line, and the source of metadata.
+        computations: The computations by their names.
+    """
 
     header: str
     computations: dict[str, Computation]
@@ -109,30 +234,30 @@ class ModuleText:
 
     @classmethod
     def parse(cls, text: str) -> ModuleText:
-        """Splits a module's text.
+        """Reads a module's text.
 
         Raises:
-            PlanError: A line is of a form that is not known.
+            HloError: A line has a form that XLA does not print.
         """
-        header, _, body = text.partition("\n")
-        module = cls(header, {})
-        current: Computation | None = None
-        for line in body.splitlines():
-            if current is None:
-                if match := _COMPUTATION.fullmatch(line):
-                    current = Computation(match[2], bool(match[1]), [])
-                elif line:
-                    raise PlanError(f"expected a computation of an HLO module, got {line[:200]!r}")
-            elif line.startswith("}"):
-                current.tail = line[1:]
-                module.computations[current.name] = current
-                current = None
-            else:
-                current.instructions.append(read_instruction(line))
-        return module
+        header, computations = read_module(text)
+        return cls(
+            header,
+            {
+                read.name: Computation(
+                    read.name,
+                    read.is_entry,
+                    [Instruction.of(text) for text in read.instructions],
+                    read.tail,
+                    read.sign,
+                )
+                for read in computations
+            },
+        )
 
     def __str__(self) -> str:
-        return "\n\n".join([self.header, *map(str, self._callees_first())])
+        """Returns the text, without the signatures of computations, which XLA does not need."""
+        computations = "".join(f"{computation}\n" for computation in self._callees_first())
+        return f"{self.header}\n\n{computations}"
 
     @property
     def entry(self) -> Computation:
@@ -143,14 +268,14 @@ class ModuleText:
         """Returns the instruction of a name and its computation.
 
         Raises:
-            PlanError: There is none, or several.
+            HloError: There is none, or several.
         """
         if self._homes is not None:
             found = self._homes.get(name, [])
         else:
             found = [pair for pair in self.instructions() if pair[1].name == name]
         if len(found) != 1:
-            raise PlanError(
+            raise HloError(
                 f"expected the name of one instruction of the optimized module, and {name!r} "
                 f"belongs to {len(found)}"
             )
