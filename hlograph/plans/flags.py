@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from hlograph.plans.errors import PlanError
-from hlograph.plans.wire_format import field
+from hlograph.reading.wire_format import field
 
 FlagValue = bool | int | str
 

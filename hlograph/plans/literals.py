@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from hlograph.plans.wire_format import field, fields
+from hlograph.reading.wire_format import field, fields
 
 # Field numbers: HloModuleProto.computations, HloComputationProto.instructions,
 # HloInstructionProto.name, .opcode, .literal.

@@ -6,7 +6,7 @@ import importlib
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hlograph.reading.parsers import Kind, parse_proto
+from hlograph.reading.parsers import HloForm, parse_proto
 
 if TYPE_CHECKING:
     from hlograph import _xla
@@ -84,11 +84,11 @@ def text_with_counts(serialized: bytes, counts: DeviceCounts) -> bytes:
     return f"{header}\n{rest}".encode()
 
 
-def serialize(handle: _xla.Module) -> tuple[Kind, bytes]:
+def serialize(handle: _xla.Module) -> tuple[HloForm, bytes]:
     """Returns everything about a module as bytes.
 
     Returns:
-        The kind of the bytes, and a serialized ``HloModuleProto``; or HLO text with metadata if
+        The form of the bytes, and a serialized ``HloModuleProto``; or HLO text with metadata if
         the proto would lose device counts or other attributes of the header.
     """
     text = handle.to_text(True).encode()

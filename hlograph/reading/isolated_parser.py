@@ -25,10 +25,11 @@ from typing import IO, Literal, TypeAlias
 
 from hlograph.errors import HloError, HloParseError
 
-Kind: TypeAlias = Literal["text", "proto", "mlir"]
+SourceForm: TypeAlias = Literal["text", "proto", "mlir"]
+"""Form of what the other process parses: HLO text, an ``HloModuleProto``, or StableHLO."""
 
 REQUEST = struct.Struct("<cdQ")
-"""Kind (its first letter), seconds that parsing may take, bytes that follow."""
+"""Form (its first letter), seconds that parsing may take, bytes that follow."""
 
 RESPONSE = struct.Struct("<cQ")
 """Kind of the answer (p: the module; e: the message of an error), bytes that follow."""
@@ -53,11 +54,11 @@ class IsolatedParser:
         self._server: subprocess.Popen[bytes] | None = None
         self._owner = 0
 
-    def parse(self, kind: Kind, data: bytes) -> bytes:
+    def parse(self, form: SourceForm, data: bytes) -> bytes:
         """Parses a module.
 
         Args:
-            kind: ``"text"`` for HLO text, ``"proto"`` for an ``HloModuleProto``, ``"mlir"`` for
+            form: ``"text"`` for HLO text, ``"proto"`` for an ``HloModuleProto``, ``"mlir"`` for
                 StableHLO.
             data: HLO text, a serialized proto, or StableHLO as text or bytecode.
 
@@ -72,7 +73,7 @@ class IsolatedParser:
         """
         megabytes = len(data) / (1 << 20)
         seconds = _SECONDS + _SECONDS_A_MEGABYTE * megabytes
-        header = REQUEST.pack(kind[0].encode(), seconds, len(data))
+        header = REQUEST.pack(form[0].encode(), seconds, len(data))
         with self._lock:
             for _ in range(2):
                 try:
@@ -179,6 +180,6 @@ def use_parser(parser: IsolatedParser) -> None:
     _parser = parser
 
 
-def parse_isolated(kind: Kind, data: bytes) -> bytes:
+def parse_isolated(form: SourceForm, data: bytes) -> bytes:
     """Parses a module with the one parser of this process; see ``IsolatedParser.parse``."""
-    return _parser.parse(kind, data)
+    return _parser.parse(form, data)

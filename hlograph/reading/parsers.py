@@ -14,17 +14,17 @@ from hlograph.reading.isolated_parser import parse_isolated
 if TYPE_CHECKING:
     from hlograph import _xla
 
-Kind: TypeAlias = Literal["text", "proto"]
-"""Kind of a serialized module: HLO text, or an ``HloModuleProto``."""
+HloForm: TypeAlias = Literal["text", "proto"]
+"""Form of a serialized module: HLO text, or an ``HloModuleProto``."""
 
 
-def parse(kind: Kind, data: bytes) -> _xla.Module:
+def parse(form: HloForm, data: bytes) -> _xla.Module:
     """Parses HLO text or a serialized ``HloModuleProto``.
 
     Raises:
         HloParseError: The data is not an HLO module.
     """
-    return parse_text(data) if kind == "text" else parse_proto(data)
+    return parse_text(data) if form == "text" else parse_proto(data)
 
 
 def parse_text(text: bytes) -> _xla.Module:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from hlograph.errors import HloParseError
 from hlograph.reading.compression import decompress
-from hlograph.reading.parsers import Kind
+from hlograph.reading.parsers import HloForm
 from hlograph.reading.stablehlo import from_lowered, from_stablehlo
+from hlograph.reading.wire_format import read_varint
 from hlograph.storage.locations import as_location, is_url, read_bytes
 
 if TYPE_CHECKING:
@@ -59,14 +60,14 @@ def file_of(source: object) -> str | None:
     return os.fspath(source) if isinstance(source, os.PathLike) else None
 
 
-def read_source(source: object) -> tuple[Kind, bytes]:
+def read_source(source: object) -> tuple[HloForm, bytes]:
     """Reads a source of a module, without parsing HLO.
 
     Args:
         source: A source as for ``hlograph.parse``, except a Module.
 
     Returns:
-        The kind of the content, and HLO text or a serialized ``HloModuleProto``.
+        The form of the content, and HLO text or a serialized ``HloModuleProto``.
 
     Raises:
         HloParseError: The source cannot be read, or holds neither HLO nor StableHLO. Errors in
@@ -84,7 +85,7 @@ def read_source(source: object) -> tuple[Kind, bytes]:
     return _read_object(source)
 
 
-def _read_file(path: str, hint: str) -> tuple[Kind, bytes]:
+def _read_file(path: str, hint: str) -> tuple[HloForm, bytes]:
     name = repr(path if len(path) <= _LONGEST_SHOWN_PATH else path[:_LONGEST_SHOWN_PATH] + "...")
     try:
         data = read_bytes(as_location(path))
@@ -97,7 +98,7 @@ def _read_file(path: str, hint: str) -> tuple[Kind, bytes]:
     return _read_bytes(data, name)
 
 
-def _read_bytes(data: bytes, name: str) -> tuple[Kind, bytes]:
+def _read_bytes(data: bytes, name: str) -> tuple[HloForm, bytes]:
     data = decompress(data, name).removeprefix(_BYTE_ORDER_MARK)
     if not data or data.isspace():
         raise HloParseError(f"{name} is empty; expected {_ACCEPTED}")
@@ -136,17 +137,15 @@ def _first_field(data: bytes) -> bytes | None:
     """Returns the content of field 1, if the message starts with it and its length is variable."""
     if data[:1] != b"\x0a":
         return None
-    length = shift = 0
-    for position in range(1, min(len(data), 11)):
-        length |= (data[position] & 0x7F) << shift
-        shift += 7
-        if data[position] < 0x80:
-            end = position + 1 + length
-            return data[position + 1 : end] if end <= len(data) else None
-    return None
+    try:
+        length, start = read_varint(data, 1)
+    except ValueError:
+        return None
+    end = start + length
+    return data[start:end] if end <= len(data) else None
 
 
-def _read_object(source: object) -> tuple[Kind, bytes]:
+def _read_object(source: object) -> tuple[HloForm, bytes]:
     if is_lowered(source):
         return from_lowered(source)
     is_from_jax, hint = _is_from_jax(source), ""

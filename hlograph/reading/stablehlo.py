@@ -13,13 +13,13 @@ from hlograph.reading.device_counts import (
     text_with_counts,
 )
 from hlograph.reading.isolated_parser import DEVICE_COUNTS, parse_isolated
-from hlograph.reading.parsers import Kind
+from hlograph.reading.parsers import HloForm
 
 # jaxlib reports "-:3:25: error: ...", followed by lines about versions of the dialect.
 _MLIR_POSITION = re.compile(r".*?-:([1-9]\d*):(\d+): ")
 
 
-def from_stablehlo(data: bytes, name: str) -> tuple[Kind, bytes]:
+def from_stablehlo(data: bytes, name: str) -> tuple[HloForm, bytes]:
     """Converts StableHLO, as text or bytecode, to HLO.
 
     The conversion runs in another process, because jaxlib does not terminate on some inputs.
@@ -30,7 +30,7 @@ def from_stablehlo(data: bytes, name: str) -> tuple[Kind, bytes]:
         name: Name of the source for error messages.
 
     Returns:
-        The kind of the result, and HLO text or a serialized ``HloModuleProto``.
+        The form of the result, and HLO text or a serialized ``HloModuleProto``.
 
     Raises:
         HloParseError: jaxlib does not convert the data.
@@ -50,11 +50,11 @@ def from_stablehlo(data: bytes, name: str) -> tuple[Kind, bytes]:
     return _with_counts(answer[DEVICE_COUNTS.size :], counts)
 
 
-def from_lowered(lowered: Any) -> tuple[Kind, bytes]:
+def from_lowered(lowered: Any) -> tuple[HloForm, bytes]:
     """Converts a ``jax.stages.Lowered`` to HLO, before XLA's optimizations.
 
     Returns:
-        The kind of the result, and HLO text or a serialized ``HloModuleProto``.
+        The form of the result, and HLO text or a serialized ``HloModuleProto``.
 
     Raises:
         HloParseError: jax does not lower it to HLO.
@@ -67,7 +67,7 @@ def from_lowered(lowered: Any) -> tuple[Kind, bytes]:
     return _with_counts(serialized, counts)
 
 
-def _with_counts(serialized: bytes, counts: DeviceCounts) -> tuple[Kind, bytes]:
+def _with_counts(serialized: bytes, counts: DeviceCounts) -> tuple[HloForm, bytes]:
     if counts == DeviceCounts():
         return "proto", serialized
     return "text", text_with_counts(serialized, counts)

@@ -1,4 +1,4 @@
-"""The wire format of protocol buffers: what is needed to edit messages without their classes."""
+"""The wire format of protocol buffers: what is needed to read and edit messages without classes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 # Type of a field whose payload has a length, in the low bits of its tag.
 _WITH_LENGTH = 2
+
+_LONGEST_VARINT = 10
 
 
 def field(number: int, payload: bytes) -> bytes:
@@ -17,19 +19,22 @@ def fields(data: bytes | memoryview) -> Iterator[tuple[int, memoryview, memoryvi
     """Yields the fields of a message.
 
     Each is its number, its bytes with the tag, and its payload if that has a length.
+
+    Raises:
+        ValueError: A number in it is damaged.
     """
     view, position = memoryview(data), 0
     while position < len(view):
         start = position
-        tag, position = _read_varint(view, position)
+        tag, position = read_varint(view, position)
         payload = None
         match tag & 7:
             case 0:
-                _, position = _read_varint(view, position)
+                _, position = read_varint(view, position)
             case 1:
                 position += 8
             case 2:
-                length, position = _read_varint(view, position)
+                length, position = read_varint(view, position)
                 payload = view[position : position + length]
                 position += length
             case _:
@@ -37,14 +42,19 @@ def fields(data: bytes | memoryview) -> Iterator[tuple[int, memoryview, memoryvi
         yield tag >> 3, view[start:position], payload
 
 
-def _read_varint(view: memoryview, position: int) -> tuple[int, int]:
+def read_varint(data: bytes | memoryview, position: int) -> tuple[int, int]:
+    """Returns the number that is written at a position, and the position after it.
+
+    Raises:
+        ValueError: There is none: it would have more than ten bytes, or go beyond the end.
+    """
     number = shift = 0
-    while True:
-        byte = view[position]
+    for byte in data[position : position + _LONGEST_VARINT]:
         number |= (byte & 0x7F) << shift
         position, shift = position + 1, shift + 7
         if byte < 0x80:
             return number, position
+    raise ValueError("expected a number of at most ten bytes in a proto")
 
 
 def _varint(number: int) -> bytes:
