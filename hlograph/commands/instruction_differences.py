@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
 from typing import NamedTuple
 
-from hlograph.reading.hlo_text import read_module
+from hlograph.reading.hlo_text import InstructionText, read_module
 
 # A computation may have the name of an attribute, as in body=body.
 _NAME = re.compile(r"[\w.\-]+(?![\w.\-]|=)")
@@ -38,20 +38,22 @@ def differences_of(first: str, second: str) -> Differences:
     return Differences(_without(mine, theirs), _without(theirs, mine))
 
 
-def _without(some: list[tuple[Hashable, str]], others: list[tuple[Hashable, str]]) -> list[str]:
+def _without(
+    some: list[tuple[Hashable, InstructionText]], others: list[tuple[Hashable, InstructionText]]
+) -> list[str]:
     """Returns the lines of instructions that are more often among some than among others."""
     unmatched = Counter(key for key, _ in others)
     lines = []
-    for key, line in some:
+    for key, instruction in some:
         if unmatched[key]:
             unmatched[key] -= 1
         else:
-            lines.append(line)
+            lines.append(_short(str(instruction)))
     return lines
 
 
-def _instructions(text: str) -> Iterator[tuple[Hashable, str]]:
-    """Yields a key without names, and the line to show, of each instruction."""
+def _instructions(text: str) -> Iterator[tuple[Hashable, InstructionText]]:
+    """Yields a key without names of each instruction, and the instruction."""
     _, computations = read_module(text)
     called = {computation.name: "computation" for computation in computations}
     for computation in computations:
@@ -61,7 +63,7 @@ def _instructions(text: str) -> Iterator[tuple[Hashable, str]]:
             operands = tuple(known.get(name, name) for name in each.operands)
             attributes = _nameless(each.tail, known)
             key = each.is_root, operation, operands, each.argument, attributes
-            yield key, _short(str(each))
+            yield key, each
             known[each.name] = operation
 
 

@@ -35,7 +35,9 @@ _CALLED = re.compile(
     r"\b(calls|to_apply|body|condition|select|scatter|true_computation|false_computation"
     r"|branch_computations|called_computations)=(\{[^}]*\}|%?[\w.\-]+)"
 )
-_METADATA = re.compile(rf', metadata=\{{(?:[^"}}]|{_STRING})*\}}')
+# Each attribute that calls has one of these; most lines have none.
+_CALLING = ("calls=", "to_apply=", "body=", "computation", "select=", "scatter=")
+_METADATA = re.compile(rf'(?:, |^)metadata=(\{{(?:[^"}}]|{_STRING})*\}})')
 _OP_NAME = re.compile(rf"op_name=({_STRING})")
 _ESCAPED = re.compile(r"\\(.)")
 _ARRAY = re.compile(r"(\w+)\[([\d,]*)\](?:\{([\d,]*)\})?")
@@ -84,18 +86,20 @@ class InstructionText(NamedTuple):
     @property
     def metadata(self) -> str:
         """The metadata in braces: where the instruction comes from; may be empty."""
-        return self.attribute("metadata")
+        match = _METADATA.search(self.tail) if "metadata={" in self.tail else None
+        return match[1] if match else ""
 
     @property
     def op_name(self) -> str:
         """Name of the operation in the source, such as ``jit(f)/dot_general``; may be empty."""
-        name = _OP_NAME.search(self.metadata) if "op_name=" in self.tail else None
+        name = _OP_NAME.search(self.metadata)
         return unquoted(name[1]) if name else ""
 
     @property
     def calls(self) -> tuple[str, ...]:
         """Names of the computations that it calls, in the order of the line."""
-        return called_in(self.attributes)
+        may_call = any(part in self.tail for part in _CALLING)
+        return called_in(self.attributes) if may_call else ()
 
     def __str__(self) -> str:
         """Returns its line as XLA prints it, without the indentation."""
@@ -310,7 +314,7 @@ def without_metadata(text: str) -> str:
     """Returns attributes, or the text of instructions, without metadata."""
     if "metadata={" not in text:
         return text
-    return _METADATA.sub("", f", {text}").removeprefix(", ")
+    return _METADATA.sub("", text).removeprefix(", ")
 
 
 def called_in(attributes: str) -> tuple[str, ...]:
