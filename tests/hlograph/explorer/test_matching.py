@@ -23,7 +23,7 @@ def test_instructions_are_those_of_the_module() -> None:
     assert str(state.texts[number]) == "sum = f32[4]{0} add(a, b)"
     assert [state.names[one] for one in state.operands_of(number)] == ["a", "b"]
     assert [state.names[one] for one in state.users_of(number)] == ["doubled"]
-    assert state.parts(number) == ("f32[4]{0}", "")
+    assert state.parts(number) == ("f32[4]{0}", "", "")
     assert state.is_root(state.names.index("doubled"))
 
 
