@@ -5,8 +5,7 @@
 
 Programs are names or globs of the speed set, or files. A competitor is one or more methods with
 commas between them: those of hlograph, and knobs-NAME for a searcher over knobs (random,
-coordinate, staged, alternating, evolution, guided by the cost model, one-plus-one, annealing, tpe,
-nsga2, or cut, which tunes kernels and loops cut out of the program). Each race has its own
+coordinate, evolution, one-plus-one of nevergrad, or tpe of optuna). Each race has its own
 measurements, so that competitors do not learn from each other. When all are done, each winner is
 measured a second time, in a process of its own. A run that was interrupted goes on with
 --out FOLDER. With --workers ray, the nodes of a Ray cluster have a race each at a time.

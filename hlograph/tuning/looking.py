@@ -14,14 +14,9 @@ from hlograph.plans import Numerics, compile_program
 from hlograph.programs import Program
 from hlograph.timing import lock
 from hlograph.timing.runs import Run
-from hlograph.tuning.cutting.places import HeavyPlaces
-from hlograph.tuning.cutting.region import parsed
-from hlograph.tuning.cutting.timing import CutTimer
 from hlograph.tuning.flag_knobs import flag_knobs
 from hlograph.tuning.knobs import Knob, Point
 from hlograph.tuning.questions import (
-    CutTimeOf,
-    HeavyPlacesAt,
     KernelsOf,
     KnobsAt,
     PlanBy,
@@ -59,7 +54,6 @@ class Looker:
     def __init__(self, program: Program, numerics: Numerics, recorder: FlightRecorder) -> None:
         self._versions, self._recorder = Versions(program, numerics), recorder
         self._shares: dict[Version, Shares | None] = {}
-        self._timers: dict[Version, CutTimer] = {}
 
     def __call__(self, question: Question) -> Any:
         """Returns what is asked for; an HloError if there is none."""
@@ -79,10 +73,6 @@ class Looker:
                 case KernelsOf(point):
                     with self._working(lock.compiling, question):
                         return self._versions.kernels(point)
-                case HeavyPlacesAt(point):
-                    return self._heavy_places(point, question).heavy()
-                case CutTimeOf(point, kind, values):
-                    return self._cut_timer(point, question).time(kind, values)
         except HloError as error:
             return error
         except (RuntimeError, ValueError, KeyError, IndexError, StopIteration) as error:
@@ -124,26 +114,6 @@ class Looker:
             with self._working(lock.alone, question):
                 self._shares[base] = self._profiled(executable)
         return base, self._shares[base]
-
-    def _heavy_places(self, point: Point, question: Question) -> HeavyPlaces:
-        base, shares = self._looked_at(point, question)
-        if shares is None:
-            raise HloError("XLA's profiler does not say where the program spends its time")
-        knobs = self._versions.places(base)
-        return HeavyPlaces(parsed(knobs.proto), knobs.decided, shares.instructions)
-
-    def _cut_timer(self, point: Point, question: Question) -> CutTimer:
-        base = self._looked_at(point, question)[0]
-        if base not in self._timers:
-            places = self._heavy_places(point, question)
-
-            def working(alone: bool) -> AbstractContextManager[None]:
-                return self._working(lock.alone if alone else lock.compiling, question)
-
-            # The values of one version are timed before those of the next one.
-            proto = self._versions.places(base).proto
-            self._timers = {base: CutTimer(proto, places, base.plan, working)}
-        return self._timers[base]
 
     def _profiled(self, executable: Any) -> Shares | None:
         """Returns the shares of the time; None if XLA's profiler does not say."""

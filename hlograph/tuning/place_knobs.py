@@ -46,11 +46,6 @@ class PlaceKnobs:
             self._decided.setdefault(_name(one), {})[one.decision] = one
 
     @property
-    def proto(self) -> bytes:
-        """The optimized module."""
-        return self._proto
-
-    @property
     def decided(self) -> Mapping[str, Mapping[str, Decided]]:
         """Decisions by the name of the knob and the value."""
         return self._decided

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from hlograph.plans import Plan
@@ -40,18 +39,4 @@ class KernelsOf(NamedTuple):
     point: Point
 
 
-class HeavyPlacesAt(NamedTuple):
-    """A request: the heavy places of the program when it is compiled as a point says."""
-
-    point: Point
-
-
-class CutTimeOf(NamedTuple):
-    """A request: the speed of a place cut out of such a program, with values of its knobs."""
-
-    point: Point
-    kind: str
-    values: Mapping[str, str]
-
-
-Question = KnobsAt | PlanOf | RecipeOf | PlanBy | KernelsOf | HeavyPlacesAt | CutTimeOf
+Question = KnobsAt | PlanOf | RecipeOf | PlanBy | KernelsOf

@@ -9,19 +9,17 @@ from hlograph.tuning.knobs import Knob, Point
 
 
 class Result(NamedTuple):
-    """The measured speed and memory of a point.
+    """The measured speed of a point.
 
     Attributes:
         ratio: Time of jaxlib's default over that of the point; 0 if it could not be timed.
         low: Lower end of the 95 % interval of the ratio.
         high: Upper end.
-        memory: Bytes of temporary buffers; 0 if not known.
     """
 
     ratio: float
     low: float = 0.0
     high: float = float("inf")
-    memory: int = 0
 
 
 class Space(Protocol):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from hlograph.errors import HloError, WorkerLostError
@@ -11,14 +10,10 @@ from hlograph.isolation import Limits, OneWorker
 from hlograph.plans import Numerics, Plan
 from hlograph.profiling.kernel_modules import KernelModule
 from hlograph.programs import Program
-from hlograph.tuning.cutting.places import HeavyPlace
-from hlograph.tuning.cutting.timing import CutTime
 from hlograph.tuning.flag_knobs import values_of
 from hlograph.tuning.knobs import Knob, Point
 from hlograph.tuning.looking import MakeLooker
 from hlograph.tuning.questions import (
-    CutTimeOf,
-    HeavyPlacesAt,
     KernelsOf,
     KnobsAt,
     PlanBy,
@@ -114,22 +109,6 @@ class ProgramSpace:
             HloError: The program does not compile so.
         """
         return self._ask(PlanBy(recipe))
-
-    def heavy_places(self, point: Point) -> list[HeavyPlace]:
-        """Returns the heavy places of the program compiled as a point says, the heaviest first.
-
-        Raises:
-            HloError: The program does not compile so, or cannot be profiled.
-        """
-        return self._ask(HeavyPlacesAt(point))
-
-    def cut_time(self, point: Point, kind: str, values: Mapping[str, str]) -> CutTime:
-        """Returns the speed of one place cut out of the program, with values of its knobs.
-
-        Raises:
-            HloError: The place cannot be cut out; see ``hlograph.tuning.cutting``.
-        """
-        return self._ask(CutTimeOf(point, kind, values))
 
     def close(self) -> None:
         """Ends the worker process."""

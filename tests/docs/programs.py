@@ -62,10 +62,6 @@ PROGRAMS: dict[str, Program] = {
     ),
     "benchmarks.compare_with_xla": Program(reason=_NOT_OURS, parses=False),
     "benchmarks.corpus": Program(reason="it reads the whole corpus", parses=False),
-    "benchmarks.cuts": Program(
-        _flags("--places 2 --seconds 0.5 --out OUT"),
-        part=_flags("--benchmarks searching/inverse-sampling/b16-n4096"),
-    ),
     "benchmarks.peak_memory": Program(reason="a worker of benchmarks.memory", parses=False),
     "benchmarks.ranking": Program(reason="it reads times of the machine they were taken on"),
     "benchmarks.rule_places": Program(

@@ -6,38 +6,21 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from experiments.search.tuning.deciding import greedy, op_counts, policy
-from experiments.search.tuning.nevergrad_searchers import Annealing, OnePlusOne
-from experiments.search.tuning.optuna_searchers import NSGA2, TPE
+from experiments.search.tuning.libraries import TPE, OnePlusOne
 from hlograph.optimization.methods import register
-from hlograph.optimization.methods.cut import cut
 from hlograph.optimization.methods.protocol import MakeMethod
 from hlograph.optimization.methods.tuned import tuned
-from hlograph.tuning.searcher import MakeSearcher, Searcher, Space
+from hlograph.tuning.searcher import MakeSearcher
 from hlograph.tuning.searchers import SEARCHERS as OWN
 
-
-def _guided(space: Space, seed: int) -> Searcher:
-    from experiments.search.tuning.guided import Guided
-
-    return Guided(space, seed)
-
-
 SEARCHERS: Mapping[str, MakeSearcher] = MappingProxyType(
-    {
-        **OWN,
-        "one-plus-one": OnePlusOne,
-        "annealing": Annealing,
-        "tpe": TPE,
-        "nsga2": NSGA2,
-        "guided": _guided,
-    }
+    {**OWN, "one-plus-one": OnePlusOne, "tpe": TPE}
 )
 """Functions that make a searcher, by name. The libraries are imported when they are called."""
 
 METHODS: Mapping[str, MakeMethod] = MappingProxyType(
     {
         **{f"knobs-{name}": tuned(f"knobs-{name}", make) for name, make in SEARCHERS.items()},
-        "knobs-cut": cut,
         "policy": policy,
         "policy-op-counts": op_counts,
         "decisions-greedy": greedy,

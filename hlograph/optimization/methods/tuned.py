@@ -86,7 +86,7 @@ class Tuned:
         if outcome.thorough and (measured is not None or outcome.accident):
             return  # a screening has told its speed
         if measured is not None:
-            result = Result(measured.ratio, measured.low, measured.high, outcome.memory)
+            result = Result(measured.ratio, measured.low, measured.high)
         else:
             result = _EQUAL if outcome.error == UNCHANGED else Result(0.0)
         self._results[plan.digest] = result

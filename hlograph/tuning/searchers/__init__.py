@@ -10,28 +10,10 @@ from hlograph.tuning.searchers.coordinate import Coordinate
 from hlograph.tuning.searchers.evolution import Evolution
 from hlograph.tuning.searchers.gains import Gains, Kind, kind_of
 from hlograph.tuning.searchers.random import Random
-from hlograph.tuning.searchers.staged import Alternating, MakeStageSearcher, Staged
 
 SEARCHERS: Mapping[str, MakeSearcher] = MappingProxyType(
-    {
-        "coordinate": Coordinate,
-        "staged": Staged,
-        "alternating": Alternating,
-        "random": Random,
-        "evolution": Evolution,
-    }
+    {"coordinate": Coordinate, "random": Random, "evolution": Evolution}
 )
 """Functions that make a searcher, by name."""
 
-__all__ = [
-    "SEARCHERS",
-    "Alternating",
-    "Coordinate",
-    "Evolution",
-    "Gains",
-    "Kind",
-    "MakeStageSearcher",
-    "Random",
-    "Staged",
-    "kind_of",
-]
+__all__ = ["SEARCHERS", "Coordinate", "Evolution", "Gains", "Kind", "Random", "kind_of"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from hlograph.tuning.knobs import DEFAULT, STAGES, Knob, Point, Stage, stage_of
+from hlograph.tuning.knobs import DEFAULT, Knob, Point, stage_of
 from hlograph.tuning.searcher import Result, Space
 from hlograph.tuning.searchers.gains import Gains
 from hlograph.tuning.searchers.knob_lists import KnobLists
@@ -34,32 +34,19 @@ class Coordinate:
     with each result (see ``Gains``). But first each stage has one value tried: a stage that brought
     little in other programs may decide this one. A point becomes the best one if it is clearly
     better. In a first round each value of each knob is tried once, on whatever point is the best
-    one then. Then
-    values are tried again on a best point that they were not tried on, those that brought most
-    first, except those that hurt clearly. Values that were set are also set back then.
-
-    It draws nothing. With a start that was not measured it waits for the start's result.
+    one then. Then values are tried again on a best point that they were not tried on, those that
+    brought most first, except those that hurt clearly. Values that were set are also set back then.
+    It draws nothing.
 
     Args:
         space: The space.
         seed: Is not used.
-        start: Point to begin with.
-        stages: Stages whose knobs are changed.
         gains: Expected gains of values; None begins with optimism about all of them.
     """
 
-    def __init__(
-        self,
-        space: Space,
-        seed: int = 0,
-        *,
-        start: Point = Point(),  # noqa: B008 (points are frozen)
-        stages: Collection[Stage] = STAGES,
-        gains: Gains | None = None,
-    ) -> None:
+    def __init__(self, space: Space, seed: int = 0, *, gains: Gains | None = None) -> None:
         del seed
-        self._start = start
-        self._lists = KnobLists(space, stages)
+        self._lists = KnobLists(space)
         self._gains = gains or Gains()
         self._memory = Memory()
         self._moves: dict[Point, _Move] = {}
@@ -68,10 +55,6 @@ class Coordinate:
 
     def ask(self) -> Point | None:
         """Returns the next point; None if nothing is left, or nothing until more is told."""
-        if self._memory.is_new(self._start):
-            return self._memory.propose(self._start)
-        if self._start not in self._memory.told:
-            return None
         best = self._memory.best
         for name, value in self._ranked(best):
             point = best.but(name, value)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import numpy as np
 
-from hlograph.tuning.knobs import DEFAULT, STAGES, Point, Stage, stage_of
+from hlograph.tuning.knobs import DEFAULT, Point
 from hlograph.tuning.searcher import Result, Space
 from hlograph.tuning.searchers.knob_lists import KnobLists
 from hlograph.tuning.searchers.memory import Memory
@@ -14,7 +12,7 @@ from hlograph.tuning.searchers.mutation import mutated
 from hlograph.tuning.searchers.random import TRIES
 
 _FRESH, _CROSSOVER = 0.05, 0.3
-"""Probabilities of a point around the start, and of a child of two parents; else one mutates."""
+"""Probabilities of a point around the default, and of a child of two parents; else one mutates."""
 
 
 class Evolution:
@@ -29,11 +27,8 @@ class Evolution:
     Args:
         space: The space.
         seed: Seed of all draws.
-        start: Point to begin with.
-        stages: Stages whose knobs are changed. Points that differ from the start in others are no
-            parents.
         population: Number of points that may be parents.
-        initial: Number of parents below which points are drawn around the start.
+        initial: Number of parents below which points are drawn around the default.
     """
 
     def __init__(
@@ -41,21 +36,16 @@ class Evolution:
         space: Space,
         seed: int = 0,
         *,
-        start: Point = Point(),  # noqa: B008 (points are frozen)
-        stages: Collection[Stage] = STAGES,
         population: int = 16,
         initial: int = 8,
     ) -> None:
-        self._start, self._stages = start, frozenset(stages)
-        self._lists = KnobLists(space, stages)
+        self._lists = KnobLists(space)
         self._random = np.random.default_rng(seed)
         self._population, self._initial = population, initial
         self._memory = Memory()
 
     def ask(self) -> Point | None:
         """Returns a point that is not known; None if it draws only known ones."""
-        if self._memory.is_new(self._start):
-            return self._memory.propose(self._start)
         parents = self._parents()
         for _ in range(TRIES):
             point = self._child(parents)
@@ -69,18 +59,13 @@ class Evolution:
 
     def _parents(self) -> list[Point]:
         """Returns the population, the fastest first."""
-        good = [told for told in self._memory.good() if self._may_be_parent(told[0])]
-        ranked = sorted(good, key=lambda told: -told[1].ratio)
+        ranked = sorted(self._memory.good(), key=lambda told: -told[1].ratio)
         return [point for point, _ in ranked[: self._population]]
-
-    def _may_be_parent(self, point: Point) -> bool:
-        changed = set(self._start.items) ^ set(point.items)
-        return all(stage_of(name) in self._stages for name, _ in changed)
 
     def _child(self, parents: list[Point]) -> Point:
         kind = self._random.random()
         if len(parents) < self._initial or kind < _FRESH:
-            return self._mutant(self._start)
+            return self._mutant(Point())
         if kind < _FRESH + _CROSSOVER and len(parents) > 1:
             first, second = self._drawn(parents, 2)
             return self._crossed(first, second)

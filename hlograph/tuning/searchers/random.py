@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import numpy as np
 
-from hlograph.tuning.knobs import STAGES, Point, Stage
+from hlograph.tuning.knobs import Point
 from hlograph.tuning.searcher import Result, Space
 from hlograph.tuning.searchers.knob_lists import KnobLists
 from hlograph.tuning.searchers.memory import Memory
@@ -17,7 +15,7 @@ TRIES = 1000
 
 
 class Random:
-    """Proposes random changes of the best point or of the start, each half of the time.
+    """Proposes random changes of the best point or of the default, each half of the time.
 
     The number of changed knobs is geometric, two on average; knobs are drawn in proportion to their
     share of the time and a floor.
@@ -25,29 +23,17 @@ class Random:
     Args:
         space: The space.
         seed: Seed of all draws.
-        start: Point to begin with.
-        stages: Stages whose knobs are changed.
     """
 
-    def __init__(
-        self,
-        space: Space,
-        seed: int = 0,
-        *,
-        start: Point = Point(),  # noqa: B008 (points are frozen)
-        stages: Collection[Stage] = STAGES,
-    ) -> None:
-        self._start = start
-        self._lists = KnobLists(space, stages)
+    def __init__(self, space: Space, seed: int = 0) -> None:
+        self._lists = KnobLists(space)
         self._random = np.random.default_rng(seed)
         self._memory = Memory()
 
     def ask(self) -> Point | None:
         """Returns a point that is not known; None if it draws only known ones."""
-        if self._memory.is_new(self._start):
-            return self._memory.propose(self._start)
         for _ in range(TRIES):
-            base = self._start if self._random.random() < 0.5 else self._memory.best
+            base = Point() if self._random.random() < 0.5 else self._memory.best
             if not (knobs := self._lists.at(base)):
                 continue
             point = mutated(base, knobs, self._random)

@@ -61,10 +61,10 @@ def test_points_are_plans_and_outcomes_results(program):
     second = method.ask()
     assert second is not None
     assert second.flags == {"xla_cpu_optimize_for_size": True}
-    method.tell(outcome(second, 1.5, memory=64))
+    method.tell(outcome(second, 1.5))
     method.tell(outcome(first, error="outputs are different"))
     assert searcher.told[1:] == [
-        (SMALL, Result(1.5, 1.35, pytest.approx(1.65), 64)),
+        (SMALL, Result(1.5, 1.35, pytest.approx(1.65))),
         (WIDE, Result(0.0)),
     ]
     assert method.ask() is None

@@ -57,7 +57,7 @@ class Separable:
 
     def result(self, point: Point) -> Result:
         ratio = math.exp(self.gain(point))
-        return Result(ratio, 0.99 * ratio, 1.01 * ratio, memory=1000)
+        return Result(ratio, 0.99 * ratio, 1.01 * ratio)
 
 
 class Interacting(Separable):
@@ -142,7 +142,7 @@ class Large(Separable):
 
     def result(self, point: Point) -> Result:
         ratio = math.exp(self.gain(point) + 0.02 * self._random.standard_normal())
-        return Result(ratio, 0.97 * ratio, 1.03 * ratio, memory=1000)
+        return Result(ratio, 0.97 * ratio, 1.03 * ratio)
 
 
 @dataclass

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hlograph.tuning.knobs import Knob, Point, stage_of
 from hlograph.tuning.searcher import Result
 from hlograph.tuning.searchers import Coordinate, Gains, Kind
-from tests.hlograph.tuning.searchers.spaces import Large, Separable, search
+from tests.hlograph.tuning.searchers.spaces import Separable, search
 
 
 class Equal(Separable):
@@ -83,27 +83,6 @@ def test_a_lead_within_the_noise_is_not_accepted() -> None:
     assert searcher.ask() == Point.of({"kernel a": "x", "kernel b": "x"})
 
 
-def test_it_begins_with_the_start_and_waits_for_its_result() -> None:
-    space = Separable()
-    start = Point.of({"layout w": "{1,0}"})
-    searcher = Coordinate(space, start=start)
-    assert searcher.ask() == start
-    assert searcher.ask() is None
-    searcher.tell(start, Result(1.5, 1.4, 1.6))
-    following = searcher.ask()
-    assert following is not None
-    assert set(start.items) < set(following.items)
-
-
-def test_a_start_that_cannot_be_timed_is_left() -> None:
-    space = Separable()
-    start = Point.of({"layout w": "{1,0}"})
-    searcher = Coordinate(space, start=start)
-    searcher.ask()
-    searcher.tell(start, Result(0.0))
-    assert search(searcher, space, 50).best[-1] > 2.4
-
-
 def test_values_can_be_set_back() -> None:
     effects = {"kernel a": {"x": -0.05}, "kernel b": {"x": 0.1}}
     space = Equal(effects)
@@ -111,15 +90,6 @@ def test_values_can_be_set_back() -> None:
     searcher.tell(Point.of({"kernel a": "x"}), Result(1.04, 1.0, 1.08))  # by noise
     found = search(searcher, space, 20)
     assert space.optimum in found.points
-
-
-def test_only_knobs_of_the_stages_change() -> None:
-    space = Large()
-    found = search(Coordinate(space, stages=("layout", "flags")), space, 40)
-    assert {stage_of(name) for point in found.points for name, _ in point.items} == {
-        "layout",
-        "flags",
-    }
 
 
 def test_gains_are_means_of_log_ratios_by_share() -> None:

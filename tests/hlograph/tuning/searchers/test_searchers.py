@@ -21,7 +21,7 @@ from tests.hlograph.tuning.searchers.spaces import (
 )
 
 # Results within which the optimum of the separable space is found, with each of three seeds.
-NEEDED = {"coordinate": 13, "staged": 14, "alternating": 14, "random": 120, "evolution": 120}
+NEEDED = {"coordinate": 13, "random": 120, "evolution": 120}
 
 each = pytest.mark.parametrize("name", SEARCHERS)
 
@@ -52,10 +52,9 @@ def test_random_changes_find_values_that_help_only_together(name: str) -> None:
     assert found.best[-1] > 1.02 * math.exp(Separable().gain(Separable().optimum))
 
 
-@pytest.mark.parametrize("name", ["coordinate", "staged", "alternating"])
-def test_one_value_at_a_time_misses_values_that_help_only_together(name: str) -> None:
+def test_one_value_at_a_time_misses_values_that_help_only_together() -> None:
     space = Interacting()
-    found = search(SEARCHERS[name](space, 0), space, 250)
+    found = search(SEARCHERS["coordinate"](space, 0), space, 250)
     assert found.ended
     assert found.best[-1] == pytest.approx(math.exp(Separable().gain(Separable().optimum)))
 

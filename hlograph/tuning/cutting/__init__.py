@@ -1,1 +1,0 @@
-"""Programs cut at their heavy kernels and loops, which are tuned by themselves."""
