@@ -74,6 +74,7 @@ PROGRAMS: dict[str, Program] = {
             "--out OUT/figures.json --page None"
         )
     ),
+    "benchmarks.size": Program((), quick=True),
     "benchmarks.speed_rules": Program(
         _flags("--quick --out OUT/rules.csv"), part=_flags("--rules one-hot-as-gather")
     ),
