@@ -12,8 +12,7 @@ from envs.rewards import ModuleState
 from envs.run_times import RunTime, Start
 from hlograph.decisions.process import LiveModule, Process, State
 from hlograph.decisions.trajectory import Trajectory
-from hlograph.inspection.module_view import Cost
-from hlograph.module import Module
+from hlograph.module import Cost, Module
 
 S = TypeVar("S", bound=State)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from envs.pass_decisions import PassDecisionsEnv
 from hlograph.decisions.fusion import APPLY, KEEP
-from hlograph.inspection.module_view import Cost
+from hlograph.module import Cost
 
 
 class FusionPolicy(Protocol):

@@ -12,12 +12,13 @@
 Names are resolved on first use: reading a saved graph needs numpy, but neither the native
 extension nor the XLA libraries that it links.
 
-Packages: ``hlograph.commands`` (the program ``hlograph``), ``hlograph.corpus`` (benchmarks),
+``hlograph.module`` has the class ``Module``, ``hlograph.errors`` all errors. Packages:
+``hlograph.commands`` (the program ``hlograph``), ``hlograph.corpus`` (benchmarks),
 ``hlograph.execution`` (running, timing and comparing modules), ``hlograph.graph`` (typed graphs,
-features, files), ``hlograph.inspection`` (facts about a module), ``hlograph.isolation`` (worker
-processes), ``hlograph.kernels`` (numeric kernels), ``hlograph.profiling`` (where compiled programs
-spend their time), ``hlograph.reading`` (sources and parsers), ``hlograph.storage`` (files and
-URLs), ``hlograph.transforms`` (passes, pipelines, rewrites). ``hlograph.errors`` has all errors.
+features, files), ``hlograph.isolation`` (worker processes), ``hlograph.kernels`` (numeric kernels),
+``hlograph.profiling`` (where compiled programs spend their time), ``hlograph.reading`` (sources and
+parsers), ``hlograph.storage`` (files and URLs), ``hlograph.transforms`` (passes, pipelines,
+rewrites).
 ``hlograph.envs`` has gymnasium environments, ``hlograph.models`` networks, and
 ``hlograph.experiments`` what plays the policies that come with the project. In a checkout these
 three lie beside ``hlograph``, as ``envs``, ``models`` and ``experiments``.
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from hlograph import corpus as corpus
     from hlograph.execution.equivalence import Equivalence as Equivalence
     from hlograph.graph.hlo_graph import HloGraph as HloGraph
-    from hlograph.inspection.module_view import Cost as Cost
+    from hlograph.module import Cost as Cost
     from hlograph.module import Module as Module
     from hlograph.module import parse as parse
     from hlograph.optimization.of_function import optimize as optimize
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
 # Module of each lazily resolved name. No submodule has one of these names: importing it would
 # replace the value by the submodule.
 _LAZY = {
-    "Cost": "inspection.module_view",
+    "Cost": "module",
     "Equivalence": "execution.equivalence",
     "FixedPoint": "transforms.pipelines",
     "HloGraph": "graph.hlo_graph",

@@ -14,10 +14,9 @@ from hlograph.decisions.benchmarks import NamedModule
 from hlograph.decisions.process import STOP, LiveModule, Process, ProgramStart, State, Step
 from hlograph.errors import RewriteError, UnknownNameError
 from hlograph.graph.hlo_graph import HloGraph
-from hlograph.inspection.module_view import Snapshot
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.quarantine import Quarantine
-from hlograph.module import Module
+from hlograph.module import Module, Snapshot
 from hlograph.transforms.rewriting import Place
 from hlograph.transforms.xla_cpu import before_fusion, count_kernels
 

@@ -25,11 +25,10 @@ from numpy.typing import NDArray
 from hlograph.decisions.benchmarks import NamedModule
 from hlograph.decisions.trajectory import check_replay
 from hlograph.graph.features import GraphFeatures
-from hlograph.inspection.module_view import Cost, Snapshot
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.pass_call import noted
 from hlograph.isolation.quarantine import Quarantine
-from hlograph.module import Module
+from hlograph.module import Cost, Module, Snapshot
 
 STOP = "stop"
 """Name of the action that ends an episode, and of one where nothing is left to decide."""

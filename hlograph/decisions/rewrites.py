@@ -14,11 +14,10 @@ from hlograph.decisions.process import ActionTable, LiveModule, Process, Program
 from hlograph.errors import RewriteError
 from hlograph.graph.features import GraphFeatures, edge_features, node_features
 from hlograph.graph.hlo_graph import HloGraph
-from hlograph.inspection.module_view import Snapshot
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.pass_call import listing
 from hlograph.isolation.quarantine import Quarantine
-from hlograph.module import Module
+from hlograph.module import Module, Snapshot
 from hlograph.transforms.rewriting import Rewrite
 from hlograph.transforms.rules import Rule, rules
 from hlograph.transforms.sweeping import Sweep, sweeps_of

@@ -1,4 +1,4 @@
-"""Decoding of the attributes of a node to Python values."""
+"""Attributes and shapes of a node, as Python values and as text for people."""
 
 from __future__ import annotations
 
@@ -106,3 +106,26 @@ def _decode(name: str, values: list[int], strings: Sequence[str]) -> AttributeVa
         size = len(record._fields)
         return tuple(record(*values[i : i + size]) for i in range(0, len(values), size))
     return tuple(values)
+
+
+def shape_text(graph: HloGraph, node: int) -> str:
+    """Returns the shape of a node, such as ``f32[<=10,4]``; of a tuple its element type alone."""
+    element_type = ELEMENT_TYPES[graph.element_type[node]]
+    if element_type in ("tuple", "token", "opaque"):
+        return element_type
+    begin = int(graph.dim_offsets[node])
+    dims = [
+        ("<=" if graph.dim_is_dynamic[begin + i] else "") + (str(size) if size >= 0 else "?")
+        for i, size in enumerate(graph.dims(node))
+    ]
+    return f"{element_type}[{','.join(dims)}]"
+
+
+def value_text(value: AttributeValue, longest: int) -> str:
+    """Returns the value of an attribute, cut to a number of characters."""
+    if isinstance(value, tuple):
+        parts = ("x".join(map(str, v)) if isinstance(v, tuple) else str(v) for v in value)
+        text = "{" + ",".join(parts) + "}"
+    else:
+        text = str(value)
+    return text if len(text) <= longest else text[: longest - 3] + "..."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hlograph.graph.texts import shape_text, value_text
+from hlograph.graph.attributes import shape_text, value_text
 from hlograph.graph.vocabulary import EDGE_TYPES, NODE_TYPES
 
 if TYPE_CHECKING:

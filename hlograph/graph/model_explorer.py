@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from hlograph.graph.texts import shape_text, value_text
+from hlograph.graph.attributes import shape_text, value_text
 from hlograph.graph.vocabulary import EDGE_TYPES
 
 if TYPE_CHECKING:

@@ -88,7 +88,7 @@ def in_background(
             "search_further": search_further,
         }
         reports = partial(_reports, job, asked, early=stored is None)
-        function.follow(BackgroundSearch(reports, compile_plan))
+        BackgroundSearch(reports, compile_plan).start(function)
     return function
 
 
@@ -131,7 +131,8 @@ class BackgroundSearch:
         self._ended = threading.Event()  # a thread whose `join` met a Ctrl-C is lost to Python 3.11
 
     def start(self, function: OptimizedFunction) -> None:
-        """Starts the search, when those before it have ended."""
+        """Starts the search, when those before it have ended; the function takes what it finds."""
+        function.follow(self.wait, self.close)
         # The program may drop the function meanwhile, which ends the search.
         self._function = weakref.ref(function)
         _RUNNING.add(self)

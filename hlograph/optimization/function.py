@@ -8,15 +8,12 @@ import warnings
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hlograph.errors import HloError
 from hlograph.optimization.other_arguments import OtherArguments
 from hlograph.optimization.report import Report
 from hlograph.plans import Plan
-
-if TYPE_CHECKING:
-    from hlograph.optimization.background import BackgroundSearch
 
 CompilePlan = Callable[[Plan], Callable[..., Any] | None]
 """Function that compiles a function by a plan; None is that of ``jax.jit``."""
@@ -50,7 +47,8 @@ class OptimizedFunction:
         self._function, self._compiled = function, compiled
         self.report = report
         self.error: HloError | None = None
-        self._search: BackgroundSearch | None = None
+        self._wait: Callable[[float | None], bool] | None = None
+        self._close: Callable[[], None] | None = None
         self._warned = False
         self._others: OtherArguments | None = None
         self._expected: OtherArguments | None = None
@@ -95,18 +93,22 @@ class OptimizedFunction:
         Returns:
             True if no search goes on.
         """
-        return self._search is None or self._search.wait(timeout)
+        return self._wait is None or self._wait(timeout)
 
     def close(self) -> None:
         """Ends a search in the background. The function stays as it is at this moment."""
-        if self._search is not None:
-            self._search.close()
+        if self._close is not None:
+            self._close()
 
-    def follow(self, search: BackgroundSearch) -> None:
-        """Takes what a search finds until it ends or this function is no longer used."""
-        self._search = search
-        weakref.finalize(self, search.close).atexit = False  # see hlograph.optimization.background
-        search.start(self)
+    def follow(self, wait: Callable[[float | None], bool], close: Callable[[], None]) -> None:
+        """Remembers how to wait for a search in the background, and how to end it.
+
+        Args:
+            wait: Waits for its end, at most some seconds; returns True if it has ended.
+            close: Ends it; also called when this function is no longer used.
+        """
+        self._wait, self._close = wait, close
+        weakref.finalize(self, close).atexit = False  # see hlograph.optimization.background
 
     def become(self, report: Report, compile_plan: CompilePlan) -> None:
         """Runs by the plan of a report from now on. Calls in progress end as they began.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import ml_dtypes
 import numpy as np
@@ -13,9 +13,22 @@ from hlograph._native import native
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
-    from hlograph.module import Module
+    from hlograph import _xla
+    from hlograph.graph.hlo_graph import HloGraph
 
 Array = NDArray[Any]
+
+
+class ComparedModule(Protocol):
+    """Interface of ``hlograph.Module``, which calls this package, to a comparison."""
+
+    @property
+    def _native(self) -> _xla.Module: ...
+    def clone(self) -> Self: ...  # noqa: D102
+    def fingerprint(self) -> str: ...  # noqa: D102
+    def graph(self) -> HloGraph: ...  # noqa: D102
+    def verify(self) -> None: ...  # noqa: D102
+
 
 _BY_NAME: dict[str, np.dtype[Any]] = {
     "pred": np.dtype(np.bool_),
@@ -76,7 +89,7 @@ class Signature(NamedTuple):
     results: tuple[ArraySpec, ...]
 
 
-def signature_of(module: Module) -> Signature:
+def signature_of(module: ComparedModule) -> Signature:
     """Returns the signature of a module.
 
     Raises:

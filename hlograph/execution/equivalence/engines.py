@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from hlograph._native import native
 from hlograph.errors import HloError
-from hlograph.execution.equivalence.arrays import Array, Signature, from_bytes, to_bytes
+from hlograph.execution.equivalence.arrays import (
+    Array,
+    ComparedModule,
+    Signature,
+    from_bytes,
+    to_bytes,
+)
 from hlograph.execution.equivalence.obstacles import Limits
 from hlograph.execution.equivalence.verdict import EngineName
-
-if TYPE_CHECKING:
-    from hlograph.module import Module
 
 
 class Runner(Protocol):
@@ -26,7 +29,9 @@ class Runner(Protocol):
         ...
 
 
-def make_runner(engine: EngineName, module: Module, signature: Signature, limits: Limits) -> Runner:
+def make_runner(
+    engine: EngineName, module: ComparedModule, signature: Signature, limits: Limits
+) -> Runner:
     """Returns a function that runs a module.
 
     Args:
@@ -38,22 +43,22 @@ def make_runner(engine: EngineName, module: Module, signature: Signature, limits
     Raises:
         HloError: The module exceeds the limits, or XLA does not compile it.
     """
-    cost = module.cost()
+    flops, transcendentals, _ = module._native.cost()
     most_ops, most_flops = (
         (limits.compiled_ops, limits.flops)
         if engine == "compiled"
         else (limits.evaluated_ops, limits.evaluated_flops)
     )
     for what, found, most in (
-        ("instructions", module.op_count, most_ops),
-        ("flops", cost.flops + 16 * cost.transcendentals, most_flops),
+        ("instructions", module._native.op_count, most_ops),
+        ("flops", flops + 16 * transcendentals, most_flops),
     ):
         if found > most:
             raise HloError(f"expected at most {most:.3g} {what} to run {engine}, got {found:.3g}")
     return (_compiled if engine == "compiled" else _evaluated)(module, signature, limits)
 
 
-def _compiled(module: Module, signature: Signature, limits: Limits) -> Runner:
+def _compiled(module: ComparedModule, signature: Signature, limits: Limits) -> Runner:
     # Strict means no fused multiply-add and no libraries with their own order of sums, so that
     # results depend less on XLA:CPU's fusions. Level 0 takes half the time of level 1.
     program = native().Program.compile(
@@ -66,7 +71,7 @@ def _compiled(module: Module, signature: Signature, limits: Limits) -> Runner:
     return run
 
 
-def _evaluated(module: Module, signature: Signature, limits: Limits) -> Runner:
+def _evaluated(module: ComparedModule, signature: Signature, limits: Limits) -> Runner:
     # The evaluator runs the instructions as they are, without any pass before.
     def run(inputs: list[Array]) -> list[Array]:
         outputs = native().evaluate(

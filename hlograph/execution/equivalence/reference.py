@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from hlograph.errors import HloError
-from hlograph.execution.equivalence.arrays import Array, Signature, signature_of
+from hlograph.execution.equivalence.arrays import Array, ComparedModule, Signature, signature_of
 from hlograph.execution.equivalence.engines import make_runner
 from hlograph.execution.equivalence.flow import Flow
 from hlograph.execution.equivalence.inputs import InputMaker
@@ -16,9 +15,6 @@ from hlograph.execution.equivalence.obstacles import Limits, check_runnable
 from hlograph.execution.equivalence.outputs import Outputs
 from hlograph.execution.equivalence.rounding import rounding_error
 from hlograph.execution.equivalence.verdict import RANK, EngineName, Equivalence, Finding
-
-if TYPE_CHECKING:
-    from hlograph.module import Module
 
 ENGINES: tuple[EngineName, ...] = ("compiled", "evaluator")
 
@@ -44,7 +40,7 @@ class Reference:
 
     def __init__(
         self,
-        module: Module,
+        module: ComparedModule,
         *,
         samples: int = 2,
         seed: int = 0,
@@ -82,7 +78,7 @@ class Reference:
         """Returns the inputs of a sample, one array for each leaf of the parameters."""
         return self._maker.make(self._seed, sample)
 
-    def compare(self, other: Module) -> Equivalence:
+    def compare(self, other: ComparedModule) -> Equivalence:
         """Compares a module with the original.
 
         Args:
@@ -121,7 +117,7 @@ class Reference:
             return Equivalence("not comparable", "; ".join(unique), self._seed)
         return Equivalence.of(tuple(findings), self._seed)
 
-    def _find(self, engine: EngineName, other: Module, error: float) -> Finding:
+    def _find(self, engine: EngineName, other: ComparedModule, error: float) -> Finding:
         original = self._original(engine)
         run = make_runner(engine, other, self._signature, self._limits)
         worst: Judgement | None = None

@@ -13,7 +13,7 @@ from hlograph.decisions.benchmarks import NamedModule
 from hlograph.decisions.passes import LivePasses, PassProcess
 from hlograph.decisions.process import State
 from hlograph.graph.vocabulary import OPCODES
-from hlograph.inspection.module_view import Snapshot
+from hlograph.module import Snapshot
 from tests.tiny_module import TINY
 
 _COUNTS = st.lists(

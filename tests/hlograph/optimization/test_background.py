@@ -52,7 +52,7 @@ def _following(search, *args):
         return None if plan.is_empty else compile_lowered(lowering, plan)
 
     function = OptimizedFunction(jit, None, reports.report(Plan()))
-    function.follow(BackgroundSearch(functools.partial(search, *args), compile_plan))
+    BackgroundSearch(functools.partial(search, *args), compile_plan).start(function)
     return function
 
 
@@ -234,7 +234,7 @@ def test_arguments_may_change_after_the_call():
     search = BackgroundSearch(functools.partial(reports.told, values), lambda plan: None)
     values[:] = 2
     function = OptimizedFunction(jax.jit(small_function), None, reports.report(Plan()))
-    function.follow(search)
+    search.start(function)
     assert function.wait(LONG)
     assert function.report.conclusion == "4.0"
 
