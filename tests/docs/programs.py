@@ -112,6 +112,15 @@ PROGRAMS: dict[str, Program] = {
         _flags("--benchmarks loss/fenchel-young/grad --pairs 2")
     ),
     "experiments.policies.ship": Program(reason=_NOT_OURS, bare=False),
+    "experiments.ppo_passes": Program(
+        _flags(
+            "--total-steps 16 --num-envs 2 --num-steps 4 --minibatches 2 --out OUT "
+            "--held-out stax/conv-max/forward-b4"
+        ),
+        part=_flags("--benchmarks stax/conv-max/forward-b4"),
+        quick=True,
+        split="train",
+    ),
     "experiments.report": Program(reason="tests/experiments/report runs it on known studies"),
     "experiments.search": Program(
         _flags("--calls 5 --samples 0 --num-workers 2 --no-record --out OUT"),
