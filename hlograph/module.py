@@ -462,14 +462,14 @@ class Module:
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self.clone()
 
-    def __reduce__(self) -> tuple[object, tuple[parsers.Kind, bytes]]:
+    def __reduce__(self) -> tuple[object, tuple[parsers.HloForm, bytes]]:
         return type(self)._parse, serialize(self._native)
 
     def __repr__(self) -> str:
         return f"<hlograph.Module {self.name!r}: {self.op_count} instructions>"
 
     @classmethod
-    def _parse(cls, kind: parsers.Kind, data: bytes) -> Self:
+    def _parse(cls, kind: parsers.HloForm, data: bytes) -> Self:
         return cls(parsers.parse(kind, data))
 
     def _run_pipeline(self, pipeline: Pipeline) -> bool:
