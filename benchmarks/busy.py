@@ -32,6 +32,7 @@ TITLE = "Plans on a busy machine"
 
 _CASE = "depthwise-as-products: 4x512x256, 4 taps over time"
 _DEFAULT, _RULE, _ONE = "default", "rule alone", "rule, one partition"
+_ALONE, _BUSY = "no loop", "a loop beside"
 _LEAST = 6
 
 
@@ -41,7 +42,7 @@ def measure(settings: Settings) -> Iterator[Figure]:
     inputs = Samples(program, None, settings.seed).usual[0].inputs
     blocks = [Run(compile_program(program, plan), inputs).seconds for plan in plans.values()]
     for column in _COLUMNS:
-        beside = _niced_loop() if column == "busy" else contextlib.nullcontext()
+        beside = _niced_loop() if column == _BUSY else contextlib.nullcontext()
         with lock.alone(), beside:
             turns = in_turns(
                 blocks,
@@ -61,8 +62,8 @@ def subjects(settings: Settings) -> dict[str, str]:
 
 
 _COLUMNS = {
-    "quiet": "without a loop beside, as quiet as the machine was",
-    "busy": "with a niced loop (`nice` 5) on one of its CPUs",
+    _ALONE: "as busy as the machine was otherwise",
+    _BUSY: "with a niced loop (`nice` 5) on one of its CPUs",
 }
 
 

@@ -64,18 +64,13 @@ def finalists(
     screened = [one for one in (*before, *now) if not one.thorough]
     ahead = [one for one in screened if one.ratio >= LEAST_LEAD]
     ahead = [one for one in ahead if doubtful == (safe_ratio(one) <= 1) and not lost(one)]
-    return ranked(ahead)
-
-
-def ranked(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Returns outcomes, the fastest first; among those near it, that with the fewest decisions."""
-    best = max(map(safe_ratio, outcomes), default=0.0)
+    best = max(map(safe_ratio, ahead), default=0.0)
 
     def rank(outcome: Outcome) -> tuple[bool, float, float]:
         near = safe_ratio(outcome) >= _NEAR * best
         return not near, outcome.plan.num_decisions if near else 0, -safe_ratio(outcome)
 
-    return sorted(outcomes, key=rank)
+    return sorted(ahead, key=rank)
 
 
 def in_final(leading: Sequence[Outcome], most: int) -> list[Outcome]:
@@ -97,6 +92,19 @@ def may_beat(outcome: Outcome, winner: Outcome) -> bool:
     """
     measured = outcome.measured
     return measured is not None and (measured.busy or measured.high >= safe_ratio(winner))
+
+
+def winner_of(confirmed: Sequence[Outcome]) -> Outcome | None:
+    """Returns the simplest of the plans that kept their lead and are near the fastest one.
+
+    On a busy machine more plans are near. If threads wait for one of them that others delay, a load
+    L is not all of what a plan with several threads loses: its time comes out up to 1 + L too long
+    on two CPUs, beside a plan with one thread.
+    """
+    loads = (one.measured.load for one in confirmed if one.measured and one.measured.busy)
+    least = _NEAR / (1 + max(loads, default=0.0)) * max(map(safe_ratio, confirmed), default=0.0)
+    near = (outcome for outcome in confirmed if safe_ratio(outcome) >= least)
+    return min(near, key=lambda one: (one.plan.num_decisions, -safe_ratio(one)), default=None)
 
 
 def safe_ratio(outcome: Outcome) -> float:

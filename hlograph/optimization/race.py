@@ -17,8 +17,8 @@ from hlograph.optimization.leading import (
     in_final,
     leads,
     may_beat,
-    ranked,
     safe_ratio,
+    winner_of,
 )
 from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.methods import MakeMethod
@@ -102,7 +102,7 @@ class Race:
         start_server(_PRELOADED)  # it imports while methods are made and asked
         self._proposers = Proposers(self.job, self.methods, self.first)
         self._best: Outcome | None = None
-        self._winner: Outcome | None = None
+        self._confirmed: list[Outcome] = []
         self._refused: set[str] = set()
         self._without: frozenset[str] = frozenset()
         for outcome in () if self.again else self.measurements.known():
@@ -122,7 +122,7 @@ class Race:
             if self.interrupted:
                 raise
             self.interrupted = True
-            return self._winner
+            return winner_of(self._confirmed)
 
     def _screen(self) -> None:
         """Measures what methods propose, until they have no more or the time is over."""
@@ -167,20 +167,19 @@ class Race:
         number = 1 if self.interrupted else _CONFIRMATIONS  # after a Ctrl-C one has to do
         with self._measurer(number) as measurer:
             for finalist in chosen:
-                if self._winner is not None and not may_beat(finalist, self._winner):
+                best = winner_of(self._confirmed)
+                if best is not None and not may_beat(finalist, best):
                     continue
                 begun = self._elapsed()
-                winner = self._confirmed(finalist.plan, measurer, number)
-                if winner is not None:
-                    self._winner = ranked([winner, *([self._winner] if self._winner else [])])[0]
+                self._confirm(finalist.plan, measurer, number)
                 now = self._elapsed()
-                another = now - begun if self._winner else 0.0
+                another = now - begun if self._confirmed else 0.0
                 if self.interrupted or now + another > self.budget:
                     break
-        return self._winner
+        return winner_of(self._confirmed)
 
-    def _confirmed(self, plan: Plan, measurer: Measurer, number: int) -> Outcome | None:
-        """Returns the slower of two measurements in fresh processes; None if one has no lead.
+    def _confirm(self, plan: Plan, measurer: Measurer, number: int) -> None:
+        """Keeps the slower of two measurements in fresh processes, if both have a lead.
 
         A single one takes one plan of ten for a faster one, among plans that are none, where noise
         lasts for several pairs. The processes compile side by side.
@@ -188,8 +187,8 @@ class Race:
         outcomes = list(measurer.measure(Trial(plan, self._effort) for _ in range(number)))
         for outcome in outcomes:
             self._take(outcome)
-        slower = min(outcomes, key=lambda outcome: outcome.ratio)
-        return slower if all(map(leads, outcomes)) else None
+        if all(map(leads, outcomes)):
+            self._confirmed.append(min(outcomes, key=lambda outcome: outcome.ratio))
 
     @property
     def _effort(self) -> Effort:

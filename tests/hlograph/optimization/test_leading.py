@@ -3,7 +3,7 @@
 import pytest
 
 from hlograph.measuring.trial import Outcome
-from hlograph.optimization.leading import finalists, has_lost, in_final, leads, may_beat
+from hlograph.optimization.leading import finalists, has_lost, in_final, leads, may_beat, winner_of
 from hlograph.plans import Plan
 from tests.hlograph.optimization.outcomes import made_outcome
 
@@ -86,3 +86,16 @@ def test_a_plan_that_was_slower_on_a_quiet_machine_needs_no_final():
     assert may_beat(_screened("a", 38.0, 37.0), winner)
     assert not may_beat(_screened("b", 1.2, 1.1), winner)
     assert may_beat(made_outcome(_PLAN, ratio=1.2, thorough=False, load=0.4), winner)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "load", "simple"),
+    [(29.5, 0.0, True), (28.0, 0.0, False), (28.0, 0.5, True), (19.0, 0.5, False)],
+)
+def test_among_winners_the_simplest_of_those_near_is_taken_and_more_are_near_under_load(
+    ratio, load, simple
+):
+    two = made_outcome(Plan(steps=("dce", "cse")), ratio=31.0, low=30.0, load=load)
+    one = made_outcome(_PLAN, ratio=ratio + 1, low=ratio)
+    assert winner_of([two, one]) == (one if simple else two)
+    assert winner_of([]) is None
