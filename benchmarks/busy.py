@@ -20,7 +20,9 @@ from benchmarks.speed_rules import chosen
 from benchmarks.speed_rules.measuring import planned
 from hlograph.measuring.samples import Samples
 from hlograph.plans import Placement, Plan, compile_program
-from hlograph.plans.optimized import decisions, fingerprint, optimized_module
+from hlograph.plans.compiling import optimized_module
+from hlograph.plans.jaxlib_modules import fingerprint
+from hlograph.plans.placing.listing import placements_of
 from hlograph.programs import Program
 from hlograph.timing import lock
 from hlograph.timing.bootstrap import Interval
@@ -71,7 +73,7 @@ def _plans() -> tuple[Program, dict[str, Plan]]:
     (case,) = (case for case in chosen(("depthwise-as-products",)) if case.name == _CASE)
     program, rule = planned(case)
     module = optimized_module(program, rule)
-    threads = [one for one in decisions(module) if one.decision == "partitions"]
+    threads = [one for one in placements_of(module) if one.decision == "partitions"]
     fusions = dict.fromkeys(placement.instruction for placement in threads)
     single = tuple(Placement(fusion, "partitions", "1") for fusion in fusions)
     one = replace(rule, placements=single, placed=fingerprint(module))

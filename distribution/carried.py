@@ -29,6 +29,7 @@ NEEDED = (
     "experiments.policies.checkpoint_files",
     "experiments.policies.explored",
     "experiments.search.tuning.deciding",
+    "experiments.search.tuning.libraries",
 )
 """Modules of ``experiments`` that the wheel has, with all that they import."""
 POLICIES = "models/shipped/*-seed0.*"

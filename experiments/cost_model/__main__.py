@@ -9,9 +9,9 @@ A recording that was interrupted goes on with --out FOLDER.
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import AbstractContextManager, closing
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,10 +23,11 @@ from experiments.outcomes.run_command import run_in_folder, save_provenance
 from hlograph.storage.atomic_write import write_text_atomically
 
 if TYPE_CHECKING:
+    from experiments.cost_model.plan_times.collecting import NextPoint
     from hlograph.corpus import Benchmark
     from hlograph.programs import Program
     from hlograph.storage.locations import Location
-    from hlograph.tuning.searcher import Searcher
+    from hlograph.tuning.knobs import Point
 
 _COMMANDS = (
     Annotated[RecordConfig, tyro.conf.subcommand("record")]
@@ -63,7 +64,6 @@ def _record(config: RecordConfig, folder: Path) -> list[str]:
     from tqdm import tqdm
 
     from experiments.cost_model.plan_times.collecting import collect
-    from experiments.cost_model.plan_times.recorder import MakeRecorder
     from experiments.cost_model.plan_times.subjects import subjects
     from experiments.policies.shipped import checkpoint_location
     from hlograph.errors import HloError
@@ -71,15 +71,23 @@ def _record(config: RecordConfig, folder: Path) -> list[str]:
 
     chosen = subjects(config.set, config.split, config.programs, config.per_family)
     policy = checkpoint_location(config.policy) if config.policy else None
-    searcher = partial(searcher_of_policy, policy) if policy else None
+    decided = partial(decided_by, policy) if policy else None
     save_provenance(config, folder)
     counts = Counter[str]()
 
     def record(benchmark: "Benchmark") -> Counter[str]:
         try:
             program = Program.of(benchmark.load())
-            recorder = MakeRecorder(program, config.max_ms / 1e3, config.max_compile_seconds)
-            return collect(benchmark.name, recorder, config.plans, config.seed, folder, searcher)
+            return collect(
+                benchmark.name,
+                program,
+                config.plans,
+                config.seed,
+                folder,
+                decided,
+                max_seconds=config.max_ms / 1e3,
+                max_compile_seconds=config.max_compile_seconds,
+            )
         except HloError as error:
             return Counter({f"{benchmark.name}: {error}": 1})
 
@@ -98,18 +106,23 @@ def _record(config: RecordConfig, folder: Path) -> list[str]:
     return findings + ([_packed(folder, config.pack, config.extends)] if config.pack else [])
 
 
-def searcher_of_policy(
-    policy: "Location", program: "Program"
-) -> "AbstractContextManager[Searcher]":
-    """Returns the searcher that proposes the plans of a policy's episodes.
+@contextmanager
+def decided_by(policy: "Location", program: "Program") -> "Iterator[NextPoint]":
+    """Yields a function that returns the points of a policy's episodes, one after the other.
 
     Args:
         policy: Checkpoint of a policy of ``experiments.train_tuning``.
         program: The program.
     """
-    from experiments.search.tuning.deciding import DecidingSearcher, Decisions
+    from experiments.search.tuning.deciding import Decisions
 
-    return closing(DecidingSearcher(Decisions(program, "close", "policy", policy)))
+    with closing(Decisions(program, "close", "policy", policy)) as decisions:
+
+        def next_point() -> "Point | None":
+            decided = decisions.following()
+            return None if decided is None else decided.point
+
+        yield next_point
 
 
 def _packed(folder: Path, out: Path, extends: Path | None) -> str:

@@ -66,11 +66,9 @@ def races(config: TuneConfig, folder: Path) -> "list[TuningRace]":
     Raises:
         HloError: No program is selected, or the corpus is not there.
     """
-    from experiments.search.tuning.searchers import register_all
     from experiments.tune.programs import programs_of
     from experiments.tune.races import DEFAULT_COMPETITOR, TuningRace
 
-    register_all()
     programs = programs_of(config.programs, config.split, config.per_family)
     return [
         TuningRace(program, folder, config.budget, config.numerics, competitor, seed)

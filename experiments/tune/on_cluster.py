@@ -20,7 +20,7 @@ from experiments.tune.results import RaceResult
 from experiments.workers.pools import needing_ray
 from hlograph.errors import WorkerLostError
 from hlograph.measuring.trial import Outcome
-from hlograph.optimization.measurements import Measurements
+from hlograph.optimization.cache import Measurements
 from hlograph.storage.atomic_write import write_bytes_atomically
 from hlograph.storage.machine import Machine
 
@@ -51,9 +51,6 @@ def work(task: NodeTask) -> Iterator[NodeReport]:
     Yields:
         The reports of a race; of a second measurement the result alone.
     """
-    from experiments.search.tuning.searchers import register_all
-
-    register_all()
     with tempfile.TemporaryDirectory(prefix="hlograph-race-") as folder:
         race = replace(task.race, run=Path(folder))
         for name, content in task.measurements.items():

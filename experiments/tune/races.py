@@ -1,13 +1,11 @@
 """The races of a run: each program, competitor and seed, and the winners once more."""
 
 import functools
-import inspect
 import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from tqdm import tqdm
 
@@ -18,14 +16,11 @@ from experiments.tune.results import RaceResult
 from hlograph.errors import HloError
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, Job, Outcome, Trial
-from hlograph.optimization.measurements import Measurements
-from hlograph.optimization.methods import MakeMethod
-from hlograph.optimization.methods import methods as methods_by_name
+from hlograph.optimization.cache import CacheKey, Measurements
 from hlograph.optimization.progress import best_text
-from hlograph.optimization.race import Watch, unwatched
+from hlograph.optimization.race import Race, Watch, unwatched
 from hlograph.optimization.report import Report
-from hlograph.optimization.searching import search
-from hlograph.optimization.store import key_of
+from hlograph.optimization.settings import SearchSettings
 from hlograph.plans import Numerics
 from hlograph.programs import Program
 from hlograph.storage.machine import machine
@@ -87,14 +82,14 @@ class TuningRace:
         """
         return Job(Program.of(self.program.load()), None, self.numerics)
 
-    def methods(self) -> dict[str, MakeMethod]:
-        """Returns the methods, to which the seed is given if they have a parameter ``seed``.
+    def settings(self) -> SearchSettings:
+        """Returns the settings of the search.
 
         Raises:
             HloError: There is no such method.
         """
-        makers = methods_by_name(self.competitor.split(","))
-        return {name: _seeded(make, self.seed) for name, make in makers.items()}
+        methods = tuple(self.competitor.split(","))
+        return SearchSettings(self.budget, methods, progress=False, seed=self.seed)
 
     def result(self) -> RaceResult | None:
         """Returns the result; None if the race was not run.
@@ -138,7 +133,7 @@ def check_methods(races: Sequence[TuningRace]) -> None:
         HloError: A competitor has an unknown method.
     """
     for race in {race.competitor: race for race in races}.values():
-        race.methods()
+        race.settings()
 
 
 def _show(
@@ -167,7 +162,7 @@ def raced(
     Raises:
         KeyboardInterrupt: The race was ended by Ctrl-C.
     """
-    makers = race.methods()
+    settings = race.settings()
     with closing(Curve(board)) as curve:
 
         def note(outcomes: Sequence[Outcome], best: Outcome) -> None:
@@ -176,9 +171,9 @@ def raced(
 
         try:
             job = race.job()
-            measurements = keep(key_of(job), race.measurements)
+            measurements = keep(CacheKey.of(job), race.measurements)
             spent = max((outcome.when for outcome in measurements.read()), default=0.0)
-            report = search(job, makers, race.budget, measurements, watch=note, spent=spent)
+            report = Race(job, settings, measurements, note, spent=spent).search()
         except HloError as error:
             return race.failed(str(error))
     if report.interrupted:
@@ -203,14 +198,6 @@ def measured_again(race: TuningRace, result: RaceResult) -> RaceResult:
         control=measured.control,
         default_ms=1e3 * measured.default_seconds,
     )
-
-
-def _seeded(make: Any, seed: int) -> MakeMethod:
-    try:
-        takes_seed = "seed" in inspect.signature(make).parameters
-    except (TypeError, ValueError):  # an object without a signature
-        takes_seed = False
-    return functools.partial(make, seed=seed) if takes_seed else make
 
 
 def _result_of(race: TuningRace, report: Report) -> RaceResult:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from experiments.outcomes.best_decisions import BestDecisions
     from hlograph.corpus import Benchmark
     from hlograph.corpus.plan_times import PlanTime
-    from hlograph.tuning.recipe import Recipe
+    from hlograph.tuning.knobs import Recipe
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,9 @@ def _recipes(
     """Returns the recipes of a program's fastest plans by method, and the number of all plans."""
     from experiments.tune.results import RaceResult
     from hlograph.measuring.trial import Job
-    from hlograph.optimization.versions import recipe_of
+    from hlograph.optimization.cache import recipe_of
     from hlograph.programs import Program
-    from hlograph.tuning.knobs import Point
-    from hlograph.tuning.recipe import Recipe
+    from hlograph.tuning.knobs import Point, Recipe
     from hlograph.tuning.versions import steps_of
 
     recipes, measured = {}, len(times)

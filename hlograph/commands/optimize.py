@@ -56,7 +56,7 @@ class Optimize(SourceCommand):
     methods: Annotated[
         tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")
     ] = ()
-    """Names of the methods that propose plans; by default all but policy and decisions-greedy."""
+    """Names of the methods that propose plans; by default forms, flags, passes, greedy, joint."""
     measure_again: Flag = False
     """Search again although the store has a plan, without earlier measurements."""
     search_further: Flag = False
@@ -89,16 +89,16 @@ class Optimize(SourceCommand):
             )
 
     def _report(self, job: Job) -> Report:
-        from hlograph.optimization import optimize_program
+        from hlograph.optimization import SearchSettings, Store, optimize_program
 
-        return optimize_program(
-            job,
-            budget=self.budget,
-            methods=self.methods or None,
-            store=self.store,
-            measure_again=self.measure_again,
-            search_further=self.search_further,
+        settings = SearchSettings(
+            self.budget,
+            self.methods or None,
+            Store(self.store),
+            self.measure_again,
+            self.search_further,
         )
+        return optimize_program(job, settings)
 
     def _folder(self, interrupts: list[int]) -> Answer:
         """Optimizes every module of a folder; one that fails is a row with the reason."""

@@ -59,7 +59,7 @@ class SourceCommand(Command):
             HloError: The source cannot be read, or is for several devices.
         """
         from hlograph.measuring.trial import Job
-        from hlograph.optimization.arguments import inputs_of
+        from hlograph.optimization.of_function import inputs_of
         from hlograph.programs import Program
 
         if is_function(source):
@@ -78,7 +78,7 @@ class SourceCommand(Command):
 
     def _lowered(self, source: str) -> tuple[Any, tuple[Any, ...] | None]:
         """Returns the lowered function, and the arguments; None for what was lowered already."""
-        from hlograph.optimization.arguments import check_arguments, jitted
+        from hlograph.optimization.of_function import check_arguments, jitted
         from hlograph.reading.sources import is_lowered
 
         function = imported(source)

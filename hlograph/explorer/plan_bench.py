@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Self
 
 from hlograph.errors import WorkerLostError
 from hlograph.explorer.plan_requests import PlanAnswer, PlanRequest, Refused
-from hlograph.explorer.plan_worker import MakePlanWorker
+from hlograph.explorer.plan_worker import PlanWorker
 from hlograph.isolation import Limits, WorkerPool
 from hlograph.measuring.trial import Job
 
@@ -31,7 +32,9 @@ class PlanBench:
         # A worker may wait long for the machine, which others measure on.
         limits = Limits(idle_seconds=_LONGEST_WAIT, stopped_seconds=_LONGEST_STOP, memory=_MEMORY)
         preloaded = ("hlograph.explorer.plan_worker",)
-        self._pool = WorkerPool(MakePlanWorker(job), workers, limits, preloaded, with_main=False)
+        self._pool = WorkerPool(
+            partial(PlanWorker, job), workers, limits, preloaded, with_main=False
+        )
 
     def answers(self, requests: Sequence[PlanRequest]) -> list[PlanAnswer]:
         """Returns the answer to each request, in order. Only one call at a time."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,25 +122,5 @@ class PlanWorker:
                 self._kept.popitem(last=False)
         return compiled
 
-    @contextmanager
-    def _noted(self, plan: Plan) -> Iterator[None]:
-        self._recorder.begin(plan.digest.encode(), _HOUR)
-        try:
-            yield
-        finally:
-            self._recorder.end()
-
-
-class MakePlanWorker:
-    """Makes the worker of a plan in its process; can be pickled.
-
-    Args:
-        job: The program, and its inputs.
-    """
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-
-    def __call__(self, recorder: FlightRecorder) -> PlanWorker:
-        """Returns the worker."""
-        return PlanWorker(self._job, recorder)
+    def _noted(self, plan: Plan) -> AbstractContextManager[None]:
+        return self._recorder.noted(plan.digest.encode(), _HOUR)

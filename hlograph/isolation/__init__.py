@@ -8,6 +8,8 @@
 task. Before and after an operation that may end the process, this function calls
 `recorder.begin(note)` and `recorder.end()`. So the pool knows what a lost worker was doing.
 
+``Remote`` is an object in a worker process, whose methods are called one at a time.
+
 ``SideProcess`` is another kind of process: it performs one long task beside the program, and may
 have workers of its own.
 """
@@ -16,10 +18,10 @@ from __future__ import annotations
 
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.limits import Limits
-from hlograph.isolation.one_worker import OneWorker
 from hlograph.isolation.pass_call import PassCall
 from hlograph.isolation.pool import InProcessPool, Pool, WorkerPool, make_pool
 from hlograph.isolation.quarantine import Quarantine, Reproducer
+from hlograph.isolation.remote import Remote
 from hlograph.isolation.side_process import SideProcess
 from hlograph.isolation.slot import start_server
 
@@ -27,10 +29,10 @@ __all__ = [
     "FlightRecorder",
     "InProcessPool",
     "Limits",
-    "OneWorker",
     "PassCall",
     "Pool",
     "Quarantine",
+    "Remote",
     "Reproducer",
     "SideProcess",
     "WorkerPool",

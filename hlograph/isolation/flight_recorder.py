@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
@@ -54,6 +56,15 @@ class FlightRecorder:
     def end(self) -> None:
         """Records the end of the operation."""
         self._write_header(0.0, 0.0, time.monotonic(), 0)
+
+    @contextmanager
+    def noted(self, note: bytes, seconds: float | None = None) -> Iterator[None]:
+        """Records the block as an operation; for the arguments, see ``begin``."""
+        self.begin(note, seconds)
+        try:
+            yield
+        finally:
+            self.end()
 
     @property
     def operation(self) -> Operation | None:

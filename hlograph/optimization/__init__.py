@@ -5,10 +5,18 @@
 the winner must be ahead of jaxlib's default in a fresh process.
 """
 
+from hlograph.optimization.cache import Store
 from hlograph.optimization.function import OptimizedFunction
 from hlograph.optimization.of_function import optimize
 from hlograph.optimization.optimizing import optimize_program
 from hlograph.optimization.report import Report
-from hlograph.optimization.store import Store
+from hlograph.optimization.settings import SearchSettings
 
-__all__ = ["OptimizedFunction", "Report", "Store", "optimize", "optimize_program"]
+__all__ = [
+    "OptimizedFunction",
+    "Report",
+    "SearchSettings",
+    "Store",
+    "optimize",
+    "optimize_program",
+]

@@ -13,7 +13,7 @@ import os
 import pickle
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,19 +21,18 @@ from typing import Any
 from hlograph.errors import HloError
 from hlograph.isolation import SideProcess
 from hlograph.measuring.trial import Job
+from hlograph.optimization.cache import CacheKey, Measurements, plans_of_earlier_version
 from hlograph.optimization.function import CompilePlan, OptimizedFunction
-from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.methods import check_importable
 from hlograph.optimization.optimizing import (
-    check_search,
+    check_numerics,
     optimize_program,
     stored_plan,
     unmeasured,
 )
+from hlograph.optimization.race import Race
 from hlograph.optimization.report import Report
-from hlograph.optimization.searching import search
-from hlograph.optimization.store import Store, key_of
-from hlograph.optimization.versions import plans_of_earlier_version
+from hlograph.optimization.settings import SearchSettings
 from hlograph.plans import Plan, PlanError
 
 # Searches of one program take turns: each has several processes, and they would wait for each other
@@ -50,12 +49,7 @@ def in_background(
     jit: Callable[..., Any] | None,
     compile_plan: CompilePlan,
     job: Job,
-    *,
-    budget: float,
-    methods: tuple[str, ...] | None,
-    store: Store,
-    measure_again: bool,
-    search_further: bool,
+    settings: SearchSettings,
 ) -> OptimizedFunction:
     """Returns a function at once, and searches for its plan in the background.
 
@@ -63,54 +57,43 @@ def in_background(
         jit: See ``OptimizedFunction``.
         compile_plan: Compiles the function by a plan; None is that of ``jax.jit``.
         job: The program and the conditions.
-        budget: See ``hlograph.optimize``.
-        methods: See ``hlograph.optimize``.
-        store: See ``hlograph.optimize``.
-        measure_again: See ``hlograph.optimize``.
-        search_further: See ``hlograph.optimize``.
+        settings: Settings of the search.
     """
-    check_search(job, budget, methods)
-    check_importable(methods)
+    check_numerics(job.numerics)
+    check_importable(settings.methods)
     begin = Report(job.program.name, Plan(), _UNTIL, job.numerics)
     function = OptimizedFunction(jit, compile_plan(begin.plan), begin)
-    stored = stored_plan(job, store)
+    stored = stored_plan(job, settings.store)
     if stored is not None:
         try:
             function.become(unmeasured(job, stored), compile_plan)
         except PlanError:  # it must not stand in the way
-            stored, measure_again = None, True
-    if stored is None or measure_again or search_further:
-        asked = {
-            "budget": budget,
-            "methods": methods,
-            "store": store,
-            "measure_again": measure_again,
-            "search_further": search_further,
-        }
-        reports = partial(_reports, job, asked, early=stored is None)
+            stored, settings = None, replace(settings, measure_again=True)
+    if stored is None or settings.measure_again or settings.search_further:
+        settings = replace(settings, progress=False)
+        reports = partial(_reports, job, settings, early=stored is None)
         BackgroundSearch(reports, compile_plan).start(function)
     return function
 
 
-def _reports(job: Job, asked: Mapping[str, Any], *, early: bool) -> Iterator[Report]:
+def _reports(job: Job, settings: SearchSettings, *, early: bool) -> Iterator[Report]:
     """Yields the reports of a search, in its process.
 
     Args:
         job: The program and the conditions.
-        asked: What ``optimize_program`` is asked for.
+        settings: Settings of the search.
         early: True begins with a short search among what is known of the program and its earlier
             versions. It is not stored, so that nobody takes it for a whole one.
     """
-    budget = asked["budget"]
     if early:
-        known = Measurements(key_of(job), given=job.given)
-        first = plans_of_earlier_version(asked["store"], job)
-        again = asked["measure_again"]
-        report = search(job, {}, budget, known, first=first, again=again)
+        known = Measurements(CacheKey.of(job), given=job.given)
+        first = plans_of_earlier_version(settings.store, job)
+        report = Race(job, replace(settings, methods=()), known, first=first).search()
         if not report.plan.is_empty:
             yield replace(report, conclusion=f"{report.conclusion}, while the search goes on")
-        budget = max(budget - report.seconds, _LEAST_BUDGET)
-    yield optimize_program(job, progress=False, **{**asked, "budget": budget})
+        left = max(settings.budget - report.seconds, _LEAST_BUDGET)
+        settings = replace(settings, budget=left)
+    yield optimize_program(job, settings)
 
 
 class BackgroundSearch:

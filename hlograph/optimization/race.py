@@ -5,13 +5,14 @@ from __future__ import annotations
 import heapq
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from hlograph.isolation import start_server
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, SCREEN, Effort, Job, Outcome, Trial
+from hlograph.optimization.cache import Measurements
 from hlograph.optimization.leading import (
     finalists,
     in_final,
@@ -20,10 +21,11 @@ from hlograph.optimization.leading import (
     safe_ratio,
     winner_of,
 )
-from hlograph.optimization.measurements import Measurements
-from hlograph.optimization.methods import MakeMethod
 from hlograph.optimization.proposers import Proposers
-from hlograph.plans import Plan
+from hlograph.optimization.report import Report
+from hlograph.optimization.settings import SearchSettings
+from hlograph.plans import Numerics, Plan
+from hlograph.plans.flags import allows_fast_math
 
 # So many plans are measured in fresh processes at most, each in two. Time is kept for two of them.
 _FINALISTS, _CONFIRMATIONS, _LIKELY = 3, 2, 2
@@ -52,16 +54,14 @@ class Race:
 
     Args:
         job: The program and the conditions.
-        methods: Methods by name; they take turns in proposing.
-        budget: Seconds for all, the final included. The race may end later if compilations are
-            slow or the first plan that leads comes late, since the winner is always measured again.
+        settings: The budget, the methods, and whether what was measured before counts. What the
+            store has does not.
         measurements: Keeps the outcomes. What it has is not measured again: methods are told of it
             before they are asked.
         watch: Function that is told of each outcome.
         say: Function that shows the user a sentence.
         first: Plans to measure before those of the methods.
         workers: Number of worker processes.
-        again: True measures again, whatever was measured before.
         spent: Seconds of the budget that are over, in a race that goes on.
 
     Attributes:
@@ -71,18 +71,36 @@ class Race:
     """
 
     job: Job
-    methods: Mapping[str, MakeMethod]
-    budget: float
+    settings: SearchSettings
     measurements: Measurements
     watch: Watch = unwatched
     say: Callable[[str], None] = lambda sentence: None
     first: Iterable[Plan] = ()
     workers: int = 2
-    again: bool = False
     spent: float = 0.0
     outcomes: list[Outcome] = field(default_factory=list)
     before: int = 0
     interrupted: bool = False
+
+    @property
+    def budget(self) -> float:
+        """Seconds for all, the final included."""
+        return self.settings.budget
+
+    def search(self) -> Report:
+        """Runs the race, and returns what came of it; for exceptions, see ``run``."""
+        winner = self.run()
+        return Report(
+            self.job.program.name,
+            plan_of(self.job, winner),
+            _conclusion(winner, self.interrupted),
+            self.job.numerics,
+            winner,
+            tuple(self.outcomes),
+            self._elapsed(),
+            before=self.before,
+            interrupted=self.interrupted,
+        )
 
     def run(self) -> Outcome | None:
         """Runs the race.
@@ -100,12 +118,12 @@ class Race:
         self._begun = time.monotonic() - self.spent
         self._asked = 0
         start_server(_PRELOADED)  # it imports while methods are made and asked
-        self._proposers = Proposers(self.job, self.methods, self.first)
+        self._proposers = Proposers(self.job, self.settings.makers(), self.first)
         self._best: Outcome | None = None
         self._confirmed: list[Outcome] = []
         self._refused: set[str] = set()
         self._without: frozenset[str] = frozenset()
-        for outcome in () if self.again else self.measurements.known():
+        for outcome in () if self.settings.measure_again else self.measurements.known():
             self._take(outcome, new=False)
         self.before = len(self.outcomes)
         self._profiled = any(outcome.hot is not None for outcome in self.outcomes)
@@ -241,3 +259,22 @@ class Race:
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._begun
+
+
+def plan_of(job: Job, winner: Outcome | None) -> Plan:
+    """Returns the plan of a winner, with its speed and class; the empty plan if there is none."""
+    name, fingerprint = job.program.name, job.program.fingerprint
+    if winner is None or winner.measured is None or winner.checks is None:
+        return Plan(name, fingerprint)
+    numerics: Numerics = job.numerics
+    if winner.checks.verdict == "equal" and not allows_fast_math(winner.plan.flags):
+        numerics = "exact"
+    plan = replace(winner.plan, program=name, fingerprint=fingerprint, numerics=numerics)
+    return plan.measured_at(winner.measured)
+
+
+def _conclusion(winner: Outcome | None, interrupted: bool) -> str:
+    ended = ", ended by the user" if interrupted else ""
+    if winner is None or winner.measured is None:
+        return f"no plan kept a lead over jaxlib's default{ended}"
+    return f"{winner.measured}{ended}"

@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from hlograph.measuring.trial import Outcome
-from hlograph.plans import Numerics, Plan
+from hlograph.measuring.verification import Checks
+from hlograph.plans import Measured, Numerics, Plan
 
 _ROWS = 12
 
@@ -152,6 +153,25 @@ def outcome_to_json(outcome: Outcome) -> str:
         "when": outcome.when,
     }
     return json.dumps(content)
+
+
+def outcome_of(plan: Plan, content: Mapping[str, Any]) -> Outcome:
+    """Returns the outcome of a plan that ``outcome_to_json`` wrote; what was empty may be missing.
+
+    Raises:
+        KeyError: An attribute has no part that it needs.
+        TypeError: An attribute is unknown, or of another type.
+    """
+    fields = dict(content)
+    measured, checks = fields.pop("measured", None), fields.pop("checks", None)
+    changes = {opcode: (one, two) for opcode, (one, two) in fields.pop("changes", {}).items()}
+    return Outcome(
+        plan=plan,
+        measured=Measured(**measured) if measured else None,
+        checks=Checks(**{**checks, "samples": tuple(checks["samples"])}) if checks else None,
+        changes=changes,
+        **fields,
+    )
 
 
 def changes_text(changes: Mapping[str, tuple[int, int]]) -> str:

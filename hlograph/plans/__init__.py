@@ -10,9 +10,8 @@ optimized module, such as its fusions, partitions and libraries (``placement``).
 
 from hlograph.plans.compiling import compile_lowered, compile_program
 from hlograph.plans.errors import PlanError, PlanRefusedError
-from hlograph.plans.numerics import NUMERICS, Numerics
 from hlograph.plans.placement import Placement
-from hlograph.plans.plan import Plan
+from hlograph.plans.plan import NUMERICS, Numerics, Plan
 from hlograph.timing.measured import Measured
 
 __all__ = [

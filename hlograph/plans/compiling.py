@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from hlograph.plans import flags
-from hlograph.plans.client import PlannedClient
-from hlograph.plans.errors import PlanError
+from hlograph.plans import flags, jaxlib_modules
+from hlograph.plans.errors import PlanError, PlanRefusedError
 from hlograph.plans.hook import CaptureError, editing
 from hlograph.plans.literals import with_name
+from hlograph.plans.placing import place
 from hlograph.plans.plan import Plan
 from hlograph.plans.transforming import transformed
 from hlograph.plans.weak_types import checking_weak_types
@@ -47,11 +47,24 @@ def compile_program(program: Program, plan: Plan | None = None) -> Any:
     plan = plan or Plan()
     client = PlannedClient(backend.get_backend("cpu"), plan)
     data = mlir_modules.renamed(transformed(program, plan), _planned_name(program.name, plan))
-    return compiled_by(client, plan, program.name, data)
+    return _compiled_by(client, plan, program.name, data)
 
 
-def capture(program: Program, plan: Plan | None = None) -> bytes:
-    """Returns the optimized module of a program; see ``hlograph.plans.optimized``."""
+def optimized_module(program: Program, plan: Plan | None = None) -> bytes:
+    """Returns the module that placements of a program are about, as XLA:CPU's scheduler gets it.
+
+    XLA optimizes the program, and is stopped before it generates code.
+
+    Args:
+        program: The program.
+        plan: Steps, layouts and flags; its placements are not carried out.
+
+    Returns:
+        A serialized ``HloModuleProto``.
+
+    Raises:
+        PlanError: The plan cannot be carried out, or XLA does not compile the program.
+    """
     from jax.extend import backend
 
     plan = replace(plan or Plan(), placements=(), placed="")
@@ -66,7 +79,7 @@ def capture(program: Program, plan: Plan | None = None) -> bytes:
     client = PlannedClient(backend.get_backend("cpu"), plan)
     with editing(name, stop):
         try:
-            compiled_by(client, plan, program.name, data)
+            _compiled_by(client, plan, program.name, data)
         except PlanError:
             if not found:
                 raise
@@ -75,7 +88,7 @@ def capture(program: Program, plan: Plan | None = None) -> bytes:
     return with_name(found[0], program.name)
 
 
-def compiled_by(client: PlannedClient, plan: Plan, name: str, data: bytes) -> Any:
+def _compiled_by(client: PlannedClient, plan: Plan, name: str, data: bytes) -> Any:
     """Returns the executable of StableHLO bytecode, compiled by a client with a plan's flags.
 
     Args:
@@ -164,3 +177,60 @@ def compile_lowered(lowered: Any, plan: Plan) -> Any:
 
 def _planned_name(name: str, plan: Plan) -> str:
     return name if plan.is_empty else f"{name}{_MARK}{plan.digest}"
+
+
+class PlannedClient:
+    """Stands in for ``jaxlib._jax.Client`` and compiles one program as a plan says.
+
+    jax hands its client the lowered module and the options of the compilation. This one adds the
+    flags that jax refuses and applies the placements. Everything else is the client's.
+
+    Attributes:
+        placed: Fingerprint of the optimized module of the last compilation; empty without
+            placements.
+
+    Args:
+        client: jaxlib's client.
+        plan: The plan; its steps and layouts are those of the lowered module already.
+    """
+
+    def __init__(self, client: Any, plan: Plan) -> None:
+        self._client, self._plan = client, plan
+        self.placed = ""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def compile_and_load(
+        self, computation: Any, executable_devices: Any, compile_options: Any, **more: Any
+    ) -> Any:
+        """Compiles a module as ``jaxlib._jax.Client.compile_and_load`` does.
+
+        Raises:
+            PlanRefusedError: The optimized module is not the one that the placements are about.
+            PlanError: A placement does not apply.
+        """
+        extra = flags.serialized_extra_options(self._plan.flags)
+        if extra:
+            serialized = compile_options.SerializeAsString() + extra
+            compile_options = type(compile_options).ParseFromString(serialized)
+        arguments = (computation, executable_devices, compile_options)
+        if not self._plan.placements:
+            return self._client.compile_and_load(*arguments, **more)
+        with editing(_name_of(computation), self._edit):
+            return self._client.compile_and_load(*arguments, **more)
+
+    def _edit(self, proto: bytes) -> bytes:
+        self.placed = jaxlib_modules.fingerprint(proto)
+        if self._plan.placed and self._plan.placed != self.placed:
+            raise PlanRefusedError(
+                f"this plan's placements are about an optimized module with fingerprint "
+                f"{self._plan.placed}, and XLA made one with {self.placed}: another jaxlib, other "
+                "flags or another CPU. Make a new plan with hlograph.optimize"
+            )
+        return place(proto, self._plan.placements)
+
+
+def _name_of(computation: Any) -> str:
+    module = mlir_modules.parse(computation) if isinstance(computation, bytes) else computation
+    return mlir_modules.name_of(module)

@@ -10,18 +10,28 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, get_args
 
 from hlograph.plans import flags as flag_list
 from hlograph.plans.errors import PlanError, PlanRefusedError
 from hlograph.plans.flags import FlagValue
 from hlograph.plans.layouts import check as check_layouts
-from hlograph.plans.numerics import NUMERICS, Numerics, looser
 from hlograph.plans.placement import Placement
 from hlograph.storage.atomic_write import write_text_atomically
 from hlograph.storage.locations import as_location, read_bytes
 from hlograph.storage.machine import Machine, machine
 from hlograph.timing.measured import Measured
+
+Numerics = Literal["exact", "close", "fast"]
+"""Class of a plan's results.
+
+``exact``: every bit is that of the default. ``close``: results differ by rounding only, within the
+tolerance of ``hlograph.execution.equivalence.judgement``. ``fast``: flags for fast math are
+allowed, with which infinities and NaNs may differ.
+"""
+
+NUMERICS: tuple[Numerics, ...] = get_args(Numerics)
+"""The classes, from strict to loose."""
 
 KIND, VERSION = "hlograph plan", 1
 
@@ -46,7 +56,7 @@ class Plan:
         flags: Flags of the compilation (way C); see ``hlograph.plans.flags.FLAGS``.
         placements: Decisions about instructions of the optimized module (way B).
         placed: Fingerprint of the optimized module that the placements are about; see
-            ``hlograph.plans.optimized``. Empty without placements.
+            ``compiling.optimized_module``. Empty without placements.
         numerics: Class of its results.
         method: Name of the method that proposed it.
         machine: Machine that it was measured on; None if it was not.
@@ -103,6 +113,10 @@ class Plan:
         )
         return hashlib.sha256(decisions.encode()).hexdigest()[:16]
 
+    def __hash__(self) -> int:
+        """Returns a hash of what is done; plans that differ in speed or method alone share it."""
+        return hash(self.digest)
+
     def __or__(self, other: Plan) -> Plan:
         """Merges two plans of one program; where both decide the same, the right one holds.
 
@@ -127,7 +141,7 @@ class Plan:
             flags={**self.flags, **other.flags},
             placements=tuple(placements.values()),
             placed=other.placed or self.placed,
-            numerics=looser(self.numerics, other.numerics),
+            numerics=NUMERICS[max(map(NUMERICS.index, (self.numerics, other.numerics)))],
             method=_JOINT.join(_parts(self.method) | _parts(other.method)),
         )
 

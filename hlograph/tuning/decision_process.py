@@ -132,7 +132,7 @@ class DecisionProcess:
         proto = places.placed(point.at("fusion", "kernel"))
         program = OptimizedModule.from_proto(proto)
         kernels = kernel_modules(program)
-        time = self._predict(kernels, version.plan.flags)
+        time = self._predict(kernels, version.flags)
         own: dict[str, float] = {}
         for kernel, seconds in zip(kernels, time.kernels, strict=True):
             own[kernel.name] = own.get(kernel.name, 0.0) + seconds / time.seconds

@@ -1,9 +1,12 @@
-"""Knobs, the choices that a program leaves open, and points, which set some of them."""
+"""Knobs, the choices that a program leaves open, and points, which set some of them.
+
+A recipe is a point with steps, in words that hold in other versions of the program.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -19,6 +22,9 @@ one kernel. ``flags``: flags of the compilation.
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
 """The stages, in the order of compilation."""
+
+KIND, VERSION = "hlograph recipe", 1
+"""Kind and version of the files of recipes."""
 
 DEFAULT = ""
 """Value of a knob that leaves the choice to jaxlib."""
@@ -113,3 +119,56 @@ class Point:
             return cls.of({str(name): str(value) for name, value in values.items()})
         except (ValueError, AttributeError) as error:
             raise HloError(f"expected the JSON of a point, got {text[:200]!r}") from error
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A plan for any version of a program, which takes of it what applies.
+
+    The names of instructions and the fingerprints of modules differ between versions. The names of
+    rules, flags, and the kinds of places do not.
+
+    Attributes:
+        steps: Names of passes, and of rules, which are applied at all places.
+        point: Flags, layouts and decisions about kinds of places.
+    """
+
+    steps: tuple[str, ...] = ()
+    point: Point = Point()
+
+    @classmethod
+    def of(cls, steps: Iterable[str], point: Point) -> Recipe:
+        """Returns the recipe of a plan.
+
+        Args:
+            steps: The steps of the plan, with places.
+            point: The point of the plan; its steps are left out.
+        """
+        names = dict.fromkeys(step.partition("(")[0] for step in steps)
+        return cls(tuple(names), Point.of(point.at("layout", "fusion", "kernel", "flags")))
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing is done."""
+        return not (self.steps or self.point.items)
+
+    def to_json(self) -> str:
+        """Returns the recipe as indented JSON."""
+        content = {"kind": KIND, "version": VERSION, "steps": self.steps}
+        return json.dumps({**content, "values": self.point.values}, indent=2) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Recipe:
+        """Returns the recipe that ``to_json`` wrote.
+
+        Raises:
+            HloError: The text is no recipe of a known version.
+        """
+        try:
+            content = json.loads(text)
+            if (content["kind"], content["version"]) != (KIND, VERSION):
+                raise ValueError("another kind or version")
+            values = {str(name): str(value) for name, value in content["values"].items()}
+            return cls(tuple(map(str, content["steps"])), Point.of(values))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise HloError(f"expected the JSON of a recipe: {error!r}") from error

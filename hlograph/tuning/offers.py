@@ -9,12 +9,13 @@ from typing import NamedTuple
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.measuring.compiled import Shares, kinds_of
 from hlograph.module import Module
+from hlograph.plans import Plan
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.transforms.rewriting import Rewrite
 from hlograph.transforms.rules import rules
 from hlograph.tuning.flag_knobs import flag_knobs, flag_values
 from hlograph.tuning.knobs import Knob, Point
-from hlograph.tuning.versions import Version, Versions
+from hlograph.tuning.versions import Versions
 
 PREDICTED = "predicted"
 """In place of a rule: the rules that are predicted to save time, at the places where they are."""
@@ -110,7 +111,7 @@ def sweeps(source: Module, rules: Sequence[str]) -> tuple[ApplicableRule, ...]:
 
 def offers(
     versions: Versions,
-    version: Version,
+    version: Plan,
     point: Point,
     program: OptimizedModule,
     shares: Shares,
@@ -122,7 +123,7 @@ def offers(
 
     Args:
         versions: The versions of the program.
-        version: The one of the point.
+        version: The plan of the point without placements.
         point: The decisions so far.
         program: The optimized module with them.
         shares: Shares of its predicted time.

@@ -11,8 +11,6 @@ from hlograph.plans.placement import Decision, Placement
 from hlograph.plans.placing import with_old_literals
 from hlograph.plans.placing.carrying_out import written
 from hlograph.plans.placing.places import Decided, decided_in, place_all
-from hlograph.profiling.kernel_modules import KernelModule, kernel_modules
-from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.reading.hlo_editing import ModuleText
 from hlograph.tuning.knobs import Knob, Stage
 
@@ -108,16 +106,6 @@ class PlaceKnobs:
         chosen.sort(key=lambda placement: _ORDER.index(placement.decision))
         module = self._module.copy()
         return place_all(module, chosen), module
-
-    def kernels(self, values: Mapping[str, str]) -> list[KernelModule]:
-        """Returns the kernels of the module with the placements for values of knobs.
-
-        No code is generated for them. What XLA's scheduler adds, such as some copies, is missing.
-
-        Raises:
-            PlanError: jaxlib does not read the module with the placements.
-        """
-        return kernel_modules(OptimizedModule.from_proto(self.placed(values)))
 
     def values_of(self, placements: Iterable[Placement]) -> dict[str, str]:
         """Returns the values of knobs that make placements, those at all their places."""

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Concatenate, ParamSpec, TypeVar
 
 from hlograph.errors import HloError, WorkerLostError
-from hlograph.isolation import Limits, OneWorker
+from hlograph.isolation import Limits, Remote
 from hlograph.plans import Numerics, Plan
-from hlograph.profiling.kernel_modules import KernelModule
 from hlograph.programs import Program
 from hlograph.tuning.flag_knobs import values_of
-from hlograph.tuning.knobs import Knob, Point
-from hlograph.tuning.looking import MakeLooker
-from hlograph.tuning.questions import (
-    KernelsOf,
-    KnobsAt,
-    PlanBy,
-    PlanOf,
-    Question,
-    RecipeOf,
-)
-from hlograph.tuning.recipe import Recipe
-from hlograph.tuning.versions import STEPS
+from hlograph.tuning.knobs import Knob, Point, Recipe
+from hlograph.tuning.versions import STEPS, Looker
 
 _SECONDS = 300.0  # for one request; large programs compile for a minute
 _MEMORY = 16 << 30
-_PRELOADED = ("hlograph.tuning.looking",)
+_PRELOADED = ("hlograph.tuning.versions",)
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class ProgramSpace:
@@ -42,7 +36,7 @@ class ProgramSpace:
 
     def __init__(self, program: Program, numerics: Numerics = "close") -> None:
         limits = Limits(seconds=_SECONDS, idle_seconds=_SECONDS, memory=_MEMORY)
-        self._worker = OneWorker(MakeLooker(program, numerics), limits, _PRELOADED)
+        self._looker = Remote(partial(Looker, program, numerics), limits, _PRELOADED)
         self._steps: list[str] = []
         self._known: dict[Point, list[Knob] | HloError] = {}
 
@@ -55,7 +49,7 @@ class ProgramSpace:
         version = point.version
         if version not in self._known:
             try:
-                self._known[version] = self._ask(KnobsAt(version))
+                self._known[version] = self._call(Looker.knobs, version)
             except HloError as error:
                 self._known[version] = error
         known = self._known[version]
@@ -70,7 +64,7 @@ class ProgramSpace:
         Raises:
             HloError: The program does not compile so.
         """
-        return self._ask(PlanOf(point))
+        return self._call(Looker.plan, point)
 
     def point_of(self, plan: Plan) -> Point:
         """Returns the point of a plan's steps and flags, and makes its steps a value of a knob.
@@ -84,23 +78,13 @@ class ProgramSpace:
                 self._steps.append(values[STEPS])
         return Point.of(values)
 
-    def kernels(self, point: Point) -> list[KernelModule]:
-        """Returns the kernels of the program when it is compiled as a point says.
-
-        XLA optimizes the program and generates no code, which takes a part of a compilation.
-
-        Raises:
-            HloError: The program does not compile so.
-        """
-        return self._ask(KernelsOf(point))
-
     def recipe_of(self, plan: Plan) -> Recipe:
         """Returns the recipe of a plan of this program.
 
         Raises:
             HloError: The program does not compile so.
         """
-        return self._ask(RecipeOf(plan))
+        return self._call(Looker.recipe, plan)
 
     def plan_by(self, recipe: Recipe) -> Plan:
         """Returns the plan by a recipe of this or another version; what does not apply is left out.
@@ -108,16 +92,16 @@ class ProgramSpace:
         Raises:
             HloError: The program does not compile so.
         """
-        return self._ask(PlanBy(recipe))
+        return self.plan(recipe.point.but(STEPS, self._call(Looker.steps_by, recipe)))
 
     def close(self) -> None:
         """Ends the worker process."""
-        self._worker.close()
+        self._looker.close()
 
-    def _ask(self, question: Question) -> Any:
-        answer = self._worker.ask(question)
-        if isinstance(answer, WorkerLostError):
-            raise HloError(f"a process ended while it compiled the program: {answer}")
-        if isinstance(answer, HloError):
-            raise answer
-        return answer
+    def _call(
+        self, method: Callable[Concatenate[Looker, P], R], *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        try:
+            return self._looker.call(method, *args, **kwargs)
+        except WorkerLostError as lost:
+            raise HloError(f"a process ended while it compiled the program: {lost}") from lost

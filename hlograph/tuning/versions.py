@@ -1,48 +1,44 @@
-"""Versions of one program: what each leaves open, and the plans of points."""
+"""Versions of one program: what each leaves open, and the plans of points.
+
+``Versions`` compiles in this process; ``Looker`` also profiles, beside processes that measure.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from hlograph.errors import HloError
+from hlograph.measuring.compiled import Shares
+from hlograph.measuring.samples import Samples
 from hlograph.module import Module
-from hlograph.plans import Numerics, Plan
-from hlograph.plans.optimized import optimized_module
+from hlograph.plans import Numerics, Plan, compile_program
+from hlograph.plans.compiling import optimized_module
 from hlograph.plans.transforming import apply_steps
-from hlograph.profiling.kernel_modules import KernelModule
 from hlograph.programs import Program
+from hlograph.timing import lock
+from hlograph.timing.runs import Run
 from hlograph.transforms.rules import rules
 from hlograph.transforms.sweeping import sweep
-from hlograph.tuning.flag_knobs import flags_of, values_of
-from hlograph.tuning.knobs import DEFAULT, Point
+from hlograph.tuning.flag_knobs import flag_knobs, flags_of, values_of
+from hlograph.tuning.knobs import DEFAULT, Knob, Point, Recipe
 from hlograph.tuning.layout_knobs import LayoutKnobs
 from hlograph.tuning.place_knobs import PlaceKnobs
-from hlograph.tuning.recipe import Recipe
+
+if TYPE_CHECKING:
+    from hlograph.isolation import FlightRecorder
+
+M = TypeVar("M", bound=Callable[..., Any])
 
 STEPS = "steps program"
 """Name of the knob of passes and rewrites; its values are lists of steps, as JSON."""
 
 # Versions that are kept with their knobs.
 _KEPT = 8
-
-
-class Version:
-    """A plan without placements, as the key of what is known of it.
-
-    Attributes:
-        plan: The plan.
-    """
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-
-    def __hash__(self) -> int:
-        return hash(self.plan.digest)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Version) and self.plan.digest == other.plan.digest
 
 
 class Versions:
@@ -71,22 +67,20 @@ class Versions:
         """Names of the rules for time that the class of results allows."""
         return rules.names_for_time(exact=self.numerics == "exact")
 
-    def version(self, point: Point) -> Version:
-        """Returns the version that the placements of a point are about.
+    def version(self, point: Point) -> Plan:
+        """Returns the plan without placements that the placements of a point are about.
 
         Raises:
             HloError: A step of the point does not apply.
         """
         values, steps = point.at("layout"), steps_of(point)
-        return Version(
-            Plan(
-                self.program.name,
-                self.program.fingerprint,
-                steps,
-                layouts=self.layouts(steps).layouts(values) if values else {},
-                flags=flags_of(point.at("flags")),
-                numerics=self.numerics,
-            )
+        return Plan(
+            self.program.name,
+            self.program.fingerprint,
+            steps,
+            layouts=self.layouts(steps).layouts(values) if values else {},
+            flags=flags_of(point.at("flags")),
+            numerics=self.numerics,
         )
 
     def layouts(self, steps: tuple[str, ...]) -> LayoutKnobs:
@@ -97,7 +91,7 @@ class Versions:
         """
         return self._layouts(steps)
 
-    def places(self, version: Version) -> PlaceKnobs:
+    def places(self, version: Plan) -> PlaceKnobs:
         """Returns the knobs of fusion and kernels of a version.
 
         Raises:
@@ -113,19 +107,11 @@ class Versions:
         """
         version, values = self.version(point), point.at("fusion", "kernel")
         if not values:
-            return version.plan
+            return version
         knobs = self.places(version)
         placements = knobs.placements(values)
         placed = knobs.fingerprint if placements else ""
-        return replace(version.plan, placements=placements, placed=placed)
-
-    def kernels(self, point: Point) -> list[KernelModule]:
-        """Returns the kernels of a point.
-
-        Raises:
-            HloError: The program does not compile so.
-        """
-        return self.places(self.version(point)).kernels(point.at("fusion", "kernel"))
+        return replace(version, placements=placements, placed=placed)
 
     def recipe(self, plan: Plan) -> Recipe:
         """Returns the recipe of a plan.
@@ -138,18 +124,10 @@ class Versions:
             values |= self.layouts(plan.steps).values_of(plan.layouts)
         if plan.placements:
             base = replace(plan, placements=(), placed="")
-            values |= self.places(Version(base)).values_of(plan.placements)
+            values |= self.places(base).values_of(plan.placements)
         return Recipe.of(plan.steps, Point.of(values))
 
-    def plan_by(self, recipe: Recipe) -> Plan:
-        """Returns the plan by a recipe; what does not apply is left out.
-
-        Raises:
-            HloError: The program does not compile so.
-        """
-        return self.plan(recipe.point.but(STEPS, self._steps_by(recipe)))
-
-    def _steps_by(self, recipe: Recipe) -> str:
+    def steps_by(self, recipe: Recipe) -> str:
         """Returns the steps of a recipe as a value of the knob; what does not apply is left out."""
         module = self.program.module()
         steps: list[str] = []
@@ -177,11 +155,88 @@ class Versions:
     def _layout_knobs(self, steps: tuple[str, ...]) -> LayoutKnobs:
         return LayoutKnobs(self.after_steps(steps).to_proto())
 
-    def _place_knobs(self, version: Version) -> PlaceKnobs:
-        return PlaceKnobs(optimized_module(self.program, version.plan))
+    def _place_knobs(self, version: Plan) -> PlaceKnobs:
+        return PlaceKnobs(optimized_module(self.program, version))
 
 
 def steps_of(point: Point) -> tuple[str, ...]:
     """Returns the steps that a point sets."""
     found = point.at("steps").get(STEPS)
     return tuple(json.loads(found)) if found else ()
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Turns what is raised for a module of an unknown form into an HloError."""
+    try:
+        yield
+    except HloError:
+        raise
+    except (RuntimeError, ValueError, KeyError, IndexError, StopIteration) as error:
+        raise HloError(f"the program has an unknown form: {error!r}") from error
+
+
+def _compiling(method: M) -> M:
+    """Returns a method that waits until nothing is measured, and records what it does then."""
+
+    @wraps(method)
+    def locked(self: Looker, *args: Any) -> Any:
+        with _reading(), lock.compiling(), self.recorder.noted(repr(args).encode()[:1000]):
+            return method(self, *args)
+
+    return cast("M", locked)
+
+
+class Looker(Versions):
+    """Compiles and profiles versions of one program beside other processes that measure.
+
+    Args:
+        program: The program.
+        numerics: Class of the results.
+        recorder: Records each operation that may end the process.
+    """
+
+    def __init__(self, program: Program, numerics: Numerics, recorder: FlightRecorder) -> None:
+        super().__init__(program, numerics)
+        self.recorder = recorder
+        self._shares: dict[Plan, Shares | None] = {}
+
+    plan = _compiling(Versions.plan)
+    recipe = _compiling(Versions.recipe)
+    steps_by = _compiling(Versions.steps_by)
+
+    def knobs(self, point: Point) -> list[Knob]:
+        """Returns the knobs of the program when it is compiled as a point says.
+
+        Raises:
+            HloError: The program does not compile so.
+        """
+        version, executable = self._prepared(point)
+        if executable is not None:
+            with lock.alone(), self.recorder.noted(repr(point).encode()[:1000]):
+                self._shares[version] = self._profiled(executable)
+        shares = self._shares[version]
+        hot = None if shares is None else shares.kinds
+        with _reading():
+            return [
+                *flag_knobs(self.opcodes, hot, self.numerics),
+                *self.layouts(version.steps).knobs(hot),
+                *self.places(version).knobs(None if shares is None else shares.instructions),
+            ]
+
+    @_compiling
+    def _prepared(self, point: Point) -> tuple[Plan, Any]:
+        """Returns the version of a point, and its executable if it was not profiled before."""
+        version = self.version(point)
+        self.layouts(version.steps)
+        self.places(version)
+        known = version in self._shares
+        return version, None if known else compile_program(self.program, version)
+
+    def _profiled(self, executable: Any) -> Shares | None:
+        """Returns the shares of the time; None if XLA's profiler does not say."""
+        inputs = Samples(self.program, None, 0).usual[0].inputs
+        try:
+            return Shares.of(executable, Run(executable, inputs, self.program.donated))
+        except (HloError, RuntimeError):
+            return None

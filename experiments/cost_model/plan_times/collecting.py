@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from experiments.cost_model.plan_times.recorder import MakeRecorder, Record, Unchanged
+from experiments.cost_model.plan_times.recorder import Recorder, Unchanged
 from experiments.cost_model.plan_times.recording import Recording, append, file_of, read
 from hlograph.errors import HloError, WorkerLostError
-from hlograph.isolation import Limits, OneWorker
-from hlograph.plans import Plan
+from hlograph.isolation import Limits, Remote
 from hlograph.programs import Program
 from hlograph.transforms.rules import rules
-from hlograph.tuning.knobs import Knob, Point
-from hlograph.tuning.questions import KnobsAt, PlanBy
-from hlograph.tuning.recipe import Recipe
-from hlograph.tuning.searcher import Result, Searcher
+from hlograph.tuning.knobs import Knob, Point, Recipe
+from hlograph.tuning.search import KnobSearch, Result
 from hlograph.tuning.searchers import Evolution, Random
 from hlograph.tuning.versions import STEPS
 
@@ -28,6 +26,10 @@ _PRELOADED = ("experiments.cost_model.plan_times.recorder",)
 
 # Points that failed or made no new code, for each that was recorded, after which a program ends.
 _MOST_WASTED = 3
+
+
+NextPoint = Callable[[], Point | None]
+"""Function that returns the next point to record; None if there are no others."""
 
 
 class RecordedSpace:
@@ -53,24 +55,29 @@ class RecordedSpace:
 
 def collect(
     name: str,
-    make: MakeRecorder,
+    program: Program,
     plans: int,
     seed: int,
     folder: Path,
-    searcher: Callable[[Program], AbstractContextManager[Searcher]] | None = None,
+    decided: Callable[[Program], AbstractContextManager[NextPoint]] | None = None,
+    *,
+    max_seconds: float = math.inf,
+    max_compile_seconds: float = math.inf,
 ) -> Counter[str]:
     """Records plans of one program until a number of them is in its file.
 
-    They are the default, and those that random search and evolution propose in turns, or those of
-    another searcher.
+    They are the default, and those that random search and evolution propose in turns, or those that
+    another function returns.
 
     Args:
         name: Name of the program.
-        make: Makes the function that records, in a worker process.
+        program: The program.
         plans: Number of recordings.
         seed: Seed of the searches.
         folder: Folder of the run.
-        searcher: Returns another searcher for the program; None takes these two.
+        decided: Returns what proposes points of the program instead of these searches.
+        max_seconds: Seconds that a run may take by default.
+        max_compile_seconds: Seconds that a compilation may take.
 
     Returns:
         Numbers of points that were recorded, made no new code, or failed, by reason.
@@ -80,32 +87,41 @@ def collect(
     """
     file, counts = file_of(folder, name), Counter[str]()
     known = list(read(file))
+    limits = {"max_seconds": max_seconds, "max_compile_seconds": max_compile_seconds}
+    make = partial(Recorder, program, **limits)
     with ExitStack() as stack:
-        worker = stack.enter_context(closing(OneWorker(make, _LIMITS, _PRELOADED)))
+        worker = stack.enter_context(closing(Remote(make, _LIMITS, _PRELOADED)))
         # Asked of every program: the worker refuses those that take too long.
-        knobs = _asked(worker, KnobsAt(Point()))
-        if searcher:
-            searchers = deque[Searcher]([stack.enter_context(searcher(make.program))])
+        knobs = worker.call(Recorder.knobs, Point())
+        searches: deque[KnobSearch] = deque()
+        if decided:
+            next_point = stack.enter_context(decided(program))
         else:
+            next_point = None
             space = RecordedSpace(knobs, _steps(worker))
             # A run that goes on draws other points than it did before.
             seeds = seed + 1000 * len(known)
-            searchers = deque[Searcher]([Random(space, seeds), Evolution(space, seeds)])
+            searches += [Random(space, seeds), Evolution(space, seeds)]
         for one in known:
-            _tell(searchers, one.point, one)
-        # Searchers take the default for known.
+            _note(searches, one.point, one)
+        # Searches take the default for known.
         first = [] if any(one.point == Point() for one in known) else [Point()]
         wasted = 0
         while len(known) + counts["recorded"] < plans and wasted <= _MOST_WASTED * plans:
             if first:
                 point = first.pop()
+            elif next_point is not None:
+                point = next_point()
             else:
-                point = searchers[0].ask()
-                searchers.rotate()
+                point = searches[0].propose()
+                searches.rotate()
             if point is None:
                 break
-            answer = worker.ask(Record(point))
-            kind = _tell(searchers, point, answer)
+            try:
+                answer = worker.call(Recorder.record, point)
+            except HloError as error:
+                answer = error
+            kind = _note(searches, point, answer)
             counts[kind] += 1
             wasted += kind != "recorded"
             if isinstance(answer, Recording):
@@ -113,8 +129,10 @@ def collect(
     return counts
 
 
-def _tell(searchers: Sequence[Searcher] | deque[Searcher], point: Point, answer: Any) -> str:
-    """Tells searchers of an answer, and returns what became of the point."""
+def _note(
+    searches: deque[KnobSearch], point: Point, answer: Recording | Unchanged | HloError
+) -> str:
+    """Tells searches of an answer, and returns what became of the point."""
     if isinstance(answer, Recording):
         ratios = [default / plan for default, plan in answer.turns]
         kind, result = "recorded", Result(answer.ratio, min(ratios), max(ratios))
@@ -123,24 +141,18 @@ def _tell(searchers: Sequence[Searcher] | deque[Searcher], point: Point, answer:
     else:
         kind = "lost" if isinstance(answer, WorkerLostError) else str(answer)[:80]
         result = Result(0.0)
-    for one in searchers:
-        one.tell(point, result)
+    for search in searches:
+        search.note(point, result)
     return kind
 
 
-def _steps(worker: OneWorker) -> list[str]:
+def _steps(worker: Remote[Recorder]) -> list[str]:
     """Returns the steps of each rule for time that applies, and of a standard order of passes."""
     found = []
     for name in ("xla-simplify", *(rule.name for rule in rules.for_time)):
         prepared = (name,) if name == "xla-simplify" else ("call-inliner", name)
-        plan = worker.ask(PlanBy(Recipe(prepared)))
-        if isinstance(plan, Plan) and len(plan.steps) >= len(prepared):
-            found.append(json.dumps(plan.steps))
+        with suppress(HloError):
+            steps = worker.call(Recorder.steps_by, Recipe(prepared))
+            if steps and len(json.loads(steps)) >= len(prepared):
+                found.append(steps)
     return found
-
-
-def _asked(worker: OneWorker, question: Any) -> Any:
-    answer = worker.ask(question)
-    if isinstance(answer, HloError):
-        raise answer
-    return answer

@@ -10,7 +10,7 @@ from experiments.cost_model.settings import EffectsConfig
 from hlograph.corpus import plan_times
 from hlograph.corpus.plan_times import PlanTime
 from hlograph.tuning.knobs import stage_of
-from hlograph.tuning.searchers.gains import kind_of
+from hlograph.tuning.searchers import kind_of
 
 _LEAST_LOG_RATIO = -0.7
 """Plans that are slower than half as fast count as this: how slow they are decides nothing."""

@@ -2,9 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from experiments.cost_model.plan_times.recording import KernelTime, Recording
@@ -21,8 +19,7 @@ from hlograph.timing.load import LoadMeter
 from hlograph.timing.runs import Run
 from hlograph.timing.turns import in_turns
 from hlograph.tuning.knobs import Point
-from hlograph.tuning.looking import Looker
-from hlograph.tuning.questions import PlanOf, Question
+from hlograph.tuning.versions import Looker
 
 # Turns of default and plan, in blocks of at least this many seconds, and seconds for all of them.
 _TURNS, _LEAST_TURNS, _BLOCK, _MOST = 12, 5, 0.003, 0.3
@@ -34,78 +31,58 @@ _PROFILED_RUNS, _PROFILE_SECONDS = 4, 0.2
 _SLOW, _SECONDS = 4.0, 20.0
 
 
-class Record(NamedTuple):
-    """A request: record a point."""
-
-    point: Point
-
-
 class Unchanged(NamedTuple):
     """Answer about a point whose code is that of an earlier one."""
 
     ratio: float
 
 
-@dataclass(frozen=True)
-class MakeRecorder:
-    """Makes the function that records plans of one program; can be pickled.
+class Recorder(Looker):
+    """Records plans of one program, and answers questions about its knobs, in a worker process.
 
     Args:
         program: The program.
+        recorder: Records each operation that may end the process.
         max_seconds: Seconds that its run may take by default.
         max_compile_seconds: Seconds that its compilation may take.
-    """
-
-    program: Program
-    max_seconds: float = math.inf
-    max_compile_seconds: float = math.inf
-
-    def __call__(self, recorder: FlightRecorder) -> "Recorder":
-        """Returns the function, in the worker process."""
-        return Recorder(self, recorder)
-
-
-class Recorder:
-    """Records plans of one program, and answers questions about its space.
-
-    Args:
-        settings: The program and what it may take.
-        recorder: Records each operation that may end the process.
 
     Raises:
         HloError: jaxlib does not compile or run the program, or it takes too long.
     """
 
-    def __init__(self, settings: MakeRecorder, recorder: FlightRecorder) -> None:
-        program = settings.program
-        self._program, self._recorder = program, recorder
-        self._looker = Looker(program, "close", recorder)
+    def __init__(
+        self,
+        program: Program,
+        recorder: FlightRecorder,
+        *,
+        max_seconds: float = math.inf,
+        max_compile_seconds: float = math.inf,
+    ) -> None:
+        super().__init__(program, "close", recorder)
         self._inputs = Samples(program, None, 0).usual[0].inputs
         with lock.compiling():
-            self._default = self._run(self._compiled(settings.max_compile_seconds))
+            self._default = self._run(self._compiled(max_compile_seconds))
             try:
                 self._default.seconds()
                 self._default_seconds = self._default.seconds()
             except (RuntimeError, IndexError) as error:  # a program for several devices
                 raise HloError(f"left out: does not run: {error}") from error
-        if self._default_seconds > settings.max_seconds:
-            raise HloError(f"left out: runs longer than {1e3 * settings.max_seconds:g} ms")
+        if self._default_seconds > max_seconds:
+            raise HloError(f"left out: runs longer than {1e3 * max_seconds:g} ms")
         self._known: dict[object, float] = {}
         self._read = LoadMeter()
 
-    def __call__(self, question: Question | Record) -> Any:
-        """Returns what is asked for; an HloError if there is none."""
-        if not isinstance(question, Record):
-            return self._looker(question)
-        plan = self._looker(PlanOf(question.point))
-        if isinstance(plan, HloError):
-            return plan
+    def record(self, point: Point) -> Recording | Unchanged:
+        """Compiles, times and profiles the plan of a point.
+
+        Raises:
+            HloError: The program does not compile or run so, or is much slower than the default.
+        """
+        plan = self.plan(point)
         try:
-            return self._recorded(question.point, plan)
-        except HloError as error:
-            return error
+            return self._recorded(point, plan)
         except RuntimeError as error:
-            return HloError(str(error))
+            raise HloError(str(error)) from error
 
     def _compiled(self, max_seconds: float) -> Any:
         """Returns the program as jaxlib compiles it by default.
@@ -115,7 +92,7 @@ class Recorder:
         """
         for _ in range(2):  # jaxlib prepares the first compilation of a process for seconds
             begun = time.perf_counter()
-            executable = compile_program(self._program)
+            executable = compile_program(self.program)
             if time.perf_counter() - begun <= max_seconds:
                 return executable
         raise HloError(f"left out: compiles longer than {max_seconds:g} s")
@@ -123,7 +100,7 @@ class Recorder:
     def _recorded(self, point: Point, plan: Plan) -> Recording | Unchanged:
         with lock.compiling(), self._noted(point):
             begun = time.perf_counter()
-            executable = compile_program(self._program, plan)
+            executable = compile_program(self.program, plan)
             compile_seconds = time.perf_counter() - begun
             run = self._run(executable)
             settings = (*sorted(plan.flags.items()), *sorted(plan.layouts.items()))
@@ -158,15 +135,9 @@ class Recorder:
         self._known[key] = recording.ratio
         return recording
 
-    @contextmanager
-    def _noted(self, point: Point) -> Iterator[None]:
-        """Notes what is done, without the time that the lock takes."""
+    def _noted(self, point: Point) -> AbstractContextManager[None]:
         limit = _SECONDS + 2 * _SLOW * self._default_seconds
-        self._recorder.begin(point.to_json().encode()[:1000], limit)
-        try:
-            yield
-        finally:
-            self._recorder.end()
+        return self.recorder.noted(point.to_json().encode()[:1000], limit)
 
     def _run(self, executable: Any) -> Run:
-        return Run(executable, self._inputs, self._program.donated)
+        return Run(executable, self._inputs, self.program.donated)

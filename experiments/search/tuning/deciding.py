@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from experiments.policies.shipped import checkpoint_location
 from hlograph.errors import HloError, WorkerLostError
-from hlograph.isolation import Limits, OneWorker
+from hlograph.isolation import Limits, Remote
 from hlograph.measuring.trial import Outcome
 from hlograph.optimization.methods.protocol import MakeMethod, Method
 from hlograph.plans import Numerics, Plan
@@ -21,8 +22,6 @@ from hlograph.tuning.decision_process import DecisionProcess
 if TYPE_CHECKING:
     from experiments.search.tuning.episodes import Decided
     from hlograph.isolation import FlightRecorder
-    from hlograph.tuning.knobs import Point
-    from hlograph.tuning.searcher import Result
 
 POLICY, OP_COUNTS = "tuning", "tuning-op-counts"
 """Kinds of policies that come with the project: on graphs, and on op counts."""
@@ -60,11 +59,10 @@ class Decisions:
         checkpoint: Location | None = None,
         seconds: float | None = _EPISODE_SECONDS,
     ) -> None:
-        make = _MakeDecider(
-            program, numerics, how, checkpoint or checkpoint_location(POLICY), seconds
-        )
+        checkpoint = checkpoint or checkpoint_location(POLICY)
+        make = partial(_Decider, program, numerics, how, checkpoint, seconds)
         self._how = how
-        self._worker = OneWorker(make, Limits(seconds=_SECONDS, memory=_MEMORY), _PRELOADED)
+        self._worker = Remote(make, Limits(seconds=_SECONDS, memory=_MEMORY), _PRELOADED)
         self._episodes, self._lost = 0, False
         self._known = {Plan().digest}
 
@@ -73,18 +71,26 @@ class Decisions:
         for _ in range(_MOST_KNOWN):
             if self._how == "greedy" and self._episodes:
                 return None
-            answer = self._worker.ask(self._episodes)
-            if isinstance(answer, WorkerLostError) and not self._lost:
-                # Once: a busy machine may have kept the process from starting in time.
-                self._lost = True
-                answer = self._worker.ask(self._episodes)
-            self._episodes += 1
-            if isinstance(answer, WorkerLostError | HloError):
+            try:
+                decided = self._decided(self._episodes)
+            except HloError:
                 return None
-            if answer.plan.digest not in self._known:
-                self._known.add(answer.plan.digest)
-                return answer
+            finally:
+                self._episodes += 1
+            if decided.plan.digest not in self._known:
+                self._known.add(decided.plan.digest)
+                return decided
         return None
+
+    def _decided(self, episode: int) -> Decided:
+        try:
+            return self._worker.call(_Decider.decided, episode)
+        except WorkerLostError:
+            if self._lost:
+                raise
+            # Once: a busy machine may have kept the process from starting in time.
+            self._lost = True
+            return self._worker.call(_Decider.decided, episode)
 
     def close(self) -> None:
         """Ends the worker process, also while it decides."""
@@ -140,29 +146,6 @@ class DecidingMethod:
         return self._next
 
 
-class DecidingSearcher:
-    """Proposes the points of decisions, as a searcher over knobs.
-
-    Args:
-        decisions: The decisions.
-    """
-
-    def __init__(self, decisions: Decisions) -> None:
-        self._decisions = decisions
-
-    def ask(self) -> Point | None:
-        """Returns the next point; None if there is none."""
-        found = self._decisions.following()
-        return found.point if found else None
-
-    def tell(self, point: Point, result: Result) -> None:
-        """Takes no note: the policy is as it was trained."""
-
-    def close(self) -> None:
-        """Ends the worker process."""
-        self._decisions.close()
-
-
 def playing(name: str, kind: str) -> MakeMethod:
     """Returns the function that makes the method which plays a policy of the project.
 
@@ -192,32 +175,19 @@ def greedy(program: Program, numerics: Numerics) -> Method:
     return DecidingMethod("decisions-greedy", Decisions(program, numerics, "greedy"))
 
 
-@dataclass(frozen=True)
-class _MakeDecider:
-    """Makes the function that returns what an episode decides, by its number; can be pickled."""
+class _Decider:
+    """Decides what the episodes of a number decide, in the process that may die."""
 
-    program: Program
-    numerics: Numerics
-    how: How
-    checkpoint: Location
-    seconds: float | None
-
-    def __call__(self, recorder: FlightRecorder) -> Callable[[int], Decided | HloError]:
-        """Returns the function, in the worker process."""
-        decide = self._decide()
-
-        def recorded(episode: int) -> Decided | HloError:
-            recorder.begin(f"episode {episode}".encode())
-            try:
-                return decide(episode)
-            except HloError as error:
-                return error
-            finally:
-                recorder.end()
-
-        return recorded
-
-    def _decide(self) -> Callable[[int], Decided]:
+    def __init__(
+        self,
+        program: Program,
+        numerics: Numerics,
+        how: How,
+        checkpoint: Location,
+        seconds: float | None,
+        recorder: FlightRecorder,
+    ) -> None:
+        self._recorder = recorder
         # These import torch: seconds that belong to the worker, and not to a measurement.
         with lock.compiling():
             import torch
@@ -227,9 +197,14 @@ class _MakeDecider:
 
             # Graphs are small, and the search needs the other cores.
             torch.set_num_threads(1)
-            about = self.program, self.numerics
-            if self.how == "policy":
-                limits = self.checkpoint, self.seconds, lock.compiling
-                return PlayedPolicy(*about, *limits).decided
-            process = DecisionProcess(*about, predictor("learned"), lock.compiling)
-        return lambda _: Decided.of(process, descended(process))
+            self._decide: Callable[[int], Decided]
+            if how == "policy":
+                limits = checkpoint, seconds, lock.compiling
+                self._decide = PlayedPolicy(program, numerics, *limits).decided
+            else:
+                process = DecisionProcess(program, numerics, predictor("learned"), lock.compiling)
+                self._decide = lambda _: Decided.of(process, descended(process))
+
+    def decided(self, episode: int) -> Decided:
+        with self._recorder.noted(f"episode {episode}".encode()):
+            return self._decide(episode)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlograph.errors import HloError, WorkerLostError
-from hlograph.isolation import Limits, OneWorker
+from hlograph.isolation import Limits, Remote
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
 from hlograph.tuning.decision_process import DecisionProcess
-from hlograph.tuning.knobs import STAGES, Point, stage_of
+from hlograph.tuning.knobs import STAGES, Point, Recipe, stage_of
 from hlograph.tuning.offers import PREDICTED
-from hlograph.tuning.recipe import Recipe
 
 if TYPE_CHECKING:
     from hlograph.isolation import FlightRecorder
@@ -47,7 +46,7 @@ class Follower:
 
     def __init__(self, program: Program, numerics: Numerics = "close") -> None:
         limits = Limits(seconds=_SECONDS, memory=_MEMORY)
-        self._worker = OneWorker(_MakeFollower(program, numerics), limits, _PRELOADED)
+        self._worker = Remote(partial(_Process, program, numerics), limits, _PRELOADED)
 
     def follow(self, decisions: Sequence[str]) -> Followed:
         """Takes decisions one after the other; those that are not offered are left out.
@@ -55,12 +54,10 @@ class Follower:
         Raises:
             HloError: The program does not compile, or a process ended while it was compiled.
         """
-        answer = self._worker.ask(tuple(decisions))
-        if isinstance(answer, WorkerLostError):
-            raise HloError(f"a process ended while it followed decisions: {answer}")
-        if isinstance(answer, HloError):
-            raise answer
-        return answer
+        try:
+            return self._worker.call(_Process.follow, tuple(decisions))
+        except WorkerLostError as lost:
+            raise HloError(f"a process ended while it followed decisions: {lost}") from lost
 
     def close(self) -> None:
         """Ends the worker process."""
@@ -108,24 +105,12 @@ def decisions_by(recipe: Recipe, rules: Sequence[str]) -> list[Decisions]:
     return [(*way, *values) for way in ways]
 
 
-@dataclass(frozen=True)
-class _MakeFollower:
-    """Makes the function that follows decisions; can be pickled."""
+class _Process:
+    """Follows decisions in the process that may die."""
 
-    program: Program
-    numerics: Numerics
+    def __init__(self, program: Program, numerics: Numerics, recorder: FlightRecorder) -> None:
+        self._process, self._recorder = DecisionProcess(program, numerics), recorder
 
-    def __call__(self, recorder: FlightRecorder) -> Callable[[Decisions], Followed | HloError]:
-        """Returns the function, in the worker process."""
-        process = DecisionProcess(self.program, self.numerics)
-
-        def follow(decisions: Decisions) -> Followed | HloError:
-            recorder.begin("; ".join(decisions).encode())
-            try:
-                return followed(process, decisions)
-            except HloError as error:
-                return error
-            finally:
-                recorder.end()
-
-        return follow
+    def follow(self, decisions: Decisions) -> Followed:
+        with self._recorder.noted("; ".join(decisions).encode()):
+            return followed(self._process, decisions)

@@ -1,4 +1,4 @@
-"""Searchers over knobs that a library drives: (1+1) evolution of nevergrad, and TPE of optuna.
+"""Searches over knobs that a library drives: (1+1) evolution of nevergrad, and TPE of optuna.
 
 https://facebookresearch.github.io/nevergrad/, https://optuna.readthedocs.io/
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -15,17 +15,12 @@ import numpy as np
 
 from hlograph.errors import HloError
 from hlograph.tuning.knobs import DEFAULT, Point
-from hlograph.tuning.searcher import Result, Space
-from hlograph.tuning.searchers.knob_lists import KnobLists
-from hlograph.tuning.searchers.memory import DEFAULT_RESULT, Memory, is_bad
-from hlograph.tuning.searchers.mutation import mutated
+from hlograph.tuning.search import DEFAULT_RESULT, KnobSearch, Result, Space
+from hlograph.tuning.searchers.evolution import TRIES, mutated
 
 if TYPE_CHECKING:
     from nevergrad.parametrization.core import Parameter
     from optuna.trial import Trial
-
-_TRIES = 1000
-"""After so many known random changes there are no others."""
 
 _BAD_LOSS = 3.0
 """Loss of a point that could not be timed: that of one which is twenty times slower."""
@@ -37,7 +32,7 @@ Candidate = TypeVar("Candidate")
 """The library's object for a point that it has proposed."""
 
 
-class LibrarySearcher(ABC, Generic[Candidate]):
+class LibrarySearch(KnobSearch, Generic[Candidate]):
     """Proposes what a library proposes, and never a point twice.
 
     The library searches among the knobs of jaxlib's default, each of which is a number, the
@@ -56,9 +51,9 @@ class LibrarySearcher(ABC, Generic[Candidate]):
     """After so many known points in a row a random change is proposed."""
 
     def __init__(self, space: Space, seed: int = 0) -> None:
-        self._knobs = KnobLists(space).at(Point())
+        super().__init__(space, seed)
+        self._knobs = self._knobs_at(Point())
         self._values = [list(dict.fromkeys((DEFAULT, *knob.values))) for knob in self._knobs]
-        self._memory = Memory()
         self._random = np.random.default_rng(seed)
         self._candidates: dict[Point, Candidate] = {}
         self._shared: set[Point] = set()
@@ -66,7 +61,7 @@ class LibrarySearcher(ABC, Generic[Candidate]):
             self._prepare([len(values) for values in self._values], seed)
             self._share(Point(), DEFAULT_RESULT)
 
-    def ask(self) -> Point | None:
+    def propose(self) -> Point | None:
         """Returns a point that is not known; None if there seems to be none."""
         if not self._knobs:
             return None
@@ -79,9 +74,9 @@ class LibrarySearcher(ABC, Generic[Candidate]):
             self._repeat(candidate, self._memory.told.get(point))
         return self._drawn()
 
-    def tell(self, point: Point, result: Result) -> None:
+    def note(self, point: Point, result: Result) -> None:
         """Takes note of a point's result, also of one that it has not proposed."""
-        self._memory.tell(point, result)
+        super().note(point, result)
         candidate = self._candidates.pop(point, None)
         if candidate is not None:
             self._shared.add(point)
@@ -133,18 +128,20 @@ class LibrarySearcher(ABC, Generic[Candidate]):
     def _drawn(self) -> Point | None:
         best = self._memory.best
         base = best if self._positions(best) is not None else Point()
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             point = mutated(base, self._knobs, self._random)
             if self._memory.is_new(point):
                 return self._memory.propose(point)
         return None
 
 
-class OnePlusOne(LibrarySearcher["Parameter"]):
+class OnePlusOne(LibrarySearch["Parameter"]):
     """Mutates the best point: each value with probability one over their number.
 
-    It is nevergrad's discrete (1+1) evolution. For its arguments, see ``LibrarySearcher``.
+    It is nevergrad's discrete (1+1) evolution. For its arguments, see ``LibrarySearch``.
     """
+
+    name = "knobs-one-plus-one"
 
     # A known point is not told again: nevergrad would take it for a more certain one, and prefer it
     # to faster points that were told once.
@@ -180,11 +177,13 @@ class OnePlusOne(LibrarySearcher["Parameter"]):
         self._tell(self._optimizer.parametrization.spawn_child(new_value=value), result)
 
 
-class TPE(LibrarySearcher["Trial"]):
+class TPE(LibrarySearch["Trial"]):
     """Tree-structured Parzen estimator of optuna over all knobs together.
 
-    The first ten points are random. For its arguments, see ``LibrarySearcher``.
+    The first ten points are random. For its arguments, see ``LibrarySearch``.
     """
+
+    name = "knobs-tpe"
 
     def _prepare(self, numbers: Sequence[int], seed: int) -> None:
         optuna = _optuna()
@@ -220,7 +219,7 @@ class TPE(LibrarySearcher["Trial"]):
 
 def _loss_of(result: Result) -> float:
     """Returns the loss of a result, which is least for the fastest point."""
-    return _BAD_LOSS if is_bad(result) else -math.log(result.ratio)
+    return _BAD_LOSS if result.is_bad else -math.log(result.ratio)
 
 
 def _nevergrad() -> Any:
@@ -231,7 +230,7 @@ def _nevergrad() -> Any:
         if error.name != "nevergrad":
             raise
         raise HloError(
-            "this searcher needs nevergrad, which is not installed: pip install 'hlograph[paper]'"
+            "this search needs nevergrad, which is not installed: pip install 'hlograph[paper]'"
         ) from error
     return nevergrad
 
@@ -243,7 +242,7 @@ def _optuna() -> Any:
         if error.name != "optuna":
             raise
         raise HloError(
-            "this searcher needs optuna, which is not installed: pip install 'hlograph[paper]'"
+            "this search needs optuna, which is not installed: pip install 'hlograph[paper]'"
         ) from error
     # It would write a line for each study and trial.
     optuna.logging.set_verbosity(optuna.logging.ERROR)

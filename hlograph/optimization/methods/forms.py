@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hlograph.measuring.trial import Outcome
-from hlograph.optimization.methods.protocol import COLD, HELPS, Method
+from hlograph.optimization.methods.protocol import COLD, HELPS
 from hlograph.optimization.methods.sweeps import Choice, Sweeps
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
@@ -190,11 +190,6 @@ class Forms:
             )
             for rule in self._rules_of.get(choices, ())
         ]
-
-
-def forms(program: Program, numerics: Numerics) -> Method:
-    """Returns the method that tries rules for time."""
-    return Forms(program, numerics)
 
 
 def _applies(choice: Choice, steps: tuple[str, ...]) -> bool:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 
-from hlograph.optimization.methods.tuned import tuned
 from hlograph.tuning.knobs import Knob, Point
-from hlograph.tuning.searcher import Result, Searcher, Space
+from hlograph.tuning.search import KnobSearch, Result, Space
 from hlograph.tuning.searchers import Coordinate, Evolution, Gains, Kind
 
 # Mean gains of single values on 15 programs of the train split: the logarithm of the ratio, if it
@@ -30,8 +29,11 @@ _PRIORS: Mapping[Kind, float] = {
 _OTHERS = 0.01
 
 
-class JointSearch:
+class JointSearch(KnobSearch):
     """Coordinate search and evolution in turns, which both know all results.
+
+    It changes choices of the fastest plans so far, one or several at a time. Choices about much of
+    the time come first, by what their kind brings in this program and brought in others.
 
     Coordinate search finds what helps alone; evolution finds what helps together, and gains too
     small to be seen one by one. It draws nothing around the default first: of a few plans, as many
@@ -44,9 +46,12 @@ class JointSearch:
         seed: Seed of the evolution.
     """
 
+    name = "joint"
+
     def __init__(self, space: Space, seed: int = 0) -> None:
-        self._space, self._fastest, self._ratio = space, Point(), 1.0
-        self._searchers: deque[Searcher] = deque(
+        super().__init__(space, seed)
+        self._fastest, self._ratio = Point(), 1.0
+        self._searches: deque[KnobSearch] = deque(
             [
                 Coordinate(space, seed, gains=Gains(_PRIORS, _OTHERS)),
                 Evolution(self, seed, initial=1),
@@ -58,26 +63,18 @@ class JointSearch:
         del point
         return self._space.knobs(self._fastest)
 
-    def ask(self) -> Point | None:
+    def propose(self) -> Point | None:
         """Returns the next point; None if there is none now."""
-        for _ in range(len(self._searchers)):
-            point = self._searchers[0].ask()
-            self._searchers.rotate()
+        for _ in range(len(self._searches)):
+            point = self._searches[0].propose()
+            self._searches.rotate()
             if point is not None:
                 return point
         return None
 
-    def tell(self, point: Point, result: Result) -> None:
+    def note(self, point: Point, result: Result) -> None:
         """Takes note of a point's result."""
         if result.ratio > self._ratio:
             self._fastest, self._ratio = point, result.ratio
-        for one in self._searchers:
-            one.tell(point, result)
-
-
-joint = tuned("joint", JointSearch)
-"""Makes the method that changes choices of the fastest plans so far, one or several at a time.
-
-Choices about much of the time come first, by what their kind brings in this program and brought in
-others.
-"""
+        for search in self._searches:
+            search.note(point, result)

@@ -17,7 +17,7 @@ COLD = 0.02
 
 
 class Method(Protocol):
-    """Proposes plans for one program, and is told what was measured.
+    """Proposes plans for one program, and is told what was measured; all searches are methods.
 
     A method runs in the user's process and does not measure itself. It may return None from
     ``ask`` and propose again later, when it has been told of more outcomes. With an attribute

@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib.metadata import EntryPoints, entry_points
+from operator import attrgetter
 
 from hlograph.errors import HloError, UnknownNameError
-from hlograph.optimization.methods.flag_sets import flag_sets
-from hlograph.optimization.methods.forms import forms
+from hlograph.optimization.methods.forms import Forms
 from hlograph.optimization.methods.greedy import greedy
-from hlograph.optimization.methods.joint import joint
-from hlograph.optimization.methods.pipelines import pipelines
-from hlograph.optimization.methods.protocol import MakeMethod
+from hlograph.optimization.methods.joint import JointSearch
+from hlograph.optimization.methods.known_plans import FlagSets, pipelines
+from hlograph.optimization.methods.protocol import MakeMethod, Method
 
 GROUP = "hlograph.methods"
 """Group of the entry points by which packages add methods."""
 
 _METHODS: dict[str, MakeMethod] = {
-    "forms": forms,
-    "flags": flag_sets,
+    "forms": Forms,
+    "flags": FlagSets,
     "passes": pipelines,
     "greedy": greedy,
-    "joint": joint,
+    "joint": JointSearch.of_program,
 }
+_TUNING = "hlograph.experiments.search.tuning"
 _ON_REQUEST = {
-    "policy": "hlograph.experiments.search.tuning.deciding:policy",
-    "decisions-greedy": "hlograph.experiments.search.tuning.deciding:greedy",
+    "knobs-coordinate": "hlograph.tuning.searchers:Coordinate.of_program",
+    "knobs-evolution": "hlograph.tuning.searchers:Evolution.of_program",
+    "knobs-random": "hlograph.tuning.searchers:Random.of_program",
+    "knobs-one-plus-one": f"{_TUNING}.libraries:OnePlusOne.of_program",
+    "knobs-tpe": f"{_TUNING}.libraries:TPE.of_program",
+    "policy": f"{_TUNING}.deciding:policy",
+    "policy-op-counts": f"{_TUNING}.deciding:op_counts",
+    "decisions-greedy": f"{_TUNING}.deciding:greedy",
 }
-"""Methods that play trained networks, which import torch: they are tried if they are named."""
+"""Methods that are tried if they are named.
+
+These are single searches over knobs, which ``joint`` has two of, those that libraries drive, and
+those that play trained networks, which import torch.
+"""
 
 _ADDED: set[str] = set()
 
@@ -52,19 +65,20 @@ def names() -> list[str]:
     return [*_METHODS, *(entry.name for entry in _entries() if entry.name not in _METHODS)]
 
 
-def methods(chosen: Iterable[str] | None = None) -> dict[str, MakeMethod]:
+def methods(chosen: Iterable[str] | None = None, seed: int = 0) -> dict[str, MakeMethod]:
     """Returns methods by name.
 
     Args:
         chosen: Names of methods, or ``package.module:function`` of functions that make one. None
-            chooses all of ``names``; ``policy`` and ``decisions-greedy``, which play trained
-            networks, are taken only if they are chosen.
+            chooses all of ``names``, without those that are tried only if they are named.
+        seed: Seed of those that have a parameter ``seed``.
 
     Raises:
         UnknownNameError: There is no such method.
         HloError: A method cannot be imported.
     """
-    return {name: _find(name) for name in (names() if chosen is None else chosen)}
+    chosen = names() if chosen is None else chosen
+    return {name: _seeded(_find(name), seed) for name in chosen}
 
 
 def check_importable(chosen: Iterable[str] | None) -> None:
@@ -87,11 +101,19 @@ def _find(name: str) -> MakeMethod:
     importable = _ON_REQUEST.get(name, name)
     if ":" in importable:
         module, _, attribute = importable.partition(":")
-        return _imported(name, lambda: getattr(importlib.import_module(module), attribute))
+        return _imported(name, lambda: attrgetter(attribute)(importlib.import_module(module)))
     for entry in _entries():
         if entry.name == name:
             return _imported(name, entry.load)
     raise UnknownNameError.of("method", name, [*names(), *_ON_REQUEST])
+
+
+def _seeded(make: Callable[..., Method], seed: int) -> MakeMethod:
+    try:
+        takes_seed = "seed" in inspect.signature(make).parameters
+    except (TypeError, ValueError):  # an object without a signature
+        takes_seed = False
+    return partial(make, seed=seed) if takes_seed else make
 
 
 def _entries() -> EntryPoints:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from hlograph.errors import WorkerLostError
-from hlograph.isolation import Limits, OneWorker
+from hlograph.isolation import Limits, Remote
 from hlograph.measuring.compiled import kinds_of
 from hlograph.programs import Program
 from hlograph.reading.hlo_text import InstructionText, read_instructions
@@ -57,54 +58,43 @@ class Sweeps:
 
     def __init__(self, program: Program, rules: tuple[str, ...]) -> None:
         limits = Limits(seconds=_SECONDS, memory=_MEMORY)
-        self._worker = OneWorker(_MakeWorker(program, rules), limits)
+        self._worker = Remote(partial(_Worker, program, rules), limits)
 
     def choices(self) -> list[Choice]:
         """Returns each rule that applies, and groups of its places where their shapes differ."""
-        return self._ask(None) or []
+        try:
+            return self._worker.call(_Worker.choices)
+        except WorkerLostError:
+            return []
 
     def steps(self, choices: tuple[Choice, ...]) -> tuple[str, ...]:
         """Returns the steps that make these choices, one after the other; empty if none applies."""
-        return self._ask(choices) or ()
+        try:
+            return self._worker.call(_Worker.steps, choices)
+        except WorkerLostError:
+            return ()
 
     def close(self) -> None:
         """Ends the worker process."""
         self._worker.close()
 
-    def _ask(self, task: Any) -> Any:
-        answer = self._worker.ask(task)
-        return None if isinstance(answer, WorkerLostError) else answer
-
-
-@dataclass(frozen=True)
-class _MakeWorker:
-    program: Program
-    rules: tuple[str, ...]
-
-    def __call__(self, recorder: FlightRecorder) -> _Worker:
-        return _Worker(self.program, self.rules, recorder)
-
 
 class _Worker:
+    """Applies rules to a program, in the process that may die."""
+
     def __init__(self, program: Program, rules: tuple[str, ...], recorder: FlightRecorder) -> None:
         self._rules, self._recorder = rules, recorder
         self._module = program.module()
         for step in PREPARATION:
             self._module.run(step)
 
-    def __call__(self, choices: tuple[Choice, ...] | None) -> Any:
-        self._recorder.begin(str(choices).encode())
-        try:
-            return self._choices() if choices is None else self._steps(choices)
-        finally:
-            self._recorder.end()
-
-    def _choices(self) -> list[Choice]:
+    def choices(self) -> list[Choice]:
         instructions = _instructions(self._module)
         found: dict[str, dict[str, list[Rewrite]]] = {}
-        for rewrite in self._module.rewrites(self._rules):
-            group = _group(rewrite.instruction, instructions)
-            found.setdefault(rewrite.rule, {}).setdefault(group, []).append(rewrite)
+        with self._recorder.noted(b"where rules apply"):
+            for rewrite in self._module.rewrites(self._rules):
+                group = _group(rewrite.instruction, instructions)
+                found.setdefault(rewrite.rule, {}).setdefault(group, []).append(rewrite)
         whole = [
             _choice(rule, "", [one for many in groups.values() for one in many], instructions)
             for rule, groups in found.items()
@@ -117,9 +107,10 @@ class _Worker:
         ]
         return whole + parts
 
-    def _steps(self, choices: tuple[Choice, ...]) -> tuple[str, ...]:
-        module = self._module.clone()
-        steps = [step for choice in choices for step in self._applied(module, choice)]
+    def steps(self, choices: tuple[Choice, ...]) -> tuple[str, ...]:
+        with self._recorder.noted(str(choices).encode()):
+            module = self._module.clone()
+            steps = [step for choice in choices for step in self._applied(module, choice)]
         return (*PREPARATION, *steps) if steps else ()
 
     def _applied(self, module: Module, choice: Choice) -> Iterable[str]:

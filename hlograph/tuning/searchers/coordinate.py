@@ -1,16 +1,28 @@
-"""Greedy coordinate search: one changed value at a time on the best point."""
+"""Greedy coordinate search: one changed value at a time on the best point, by expected gains."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from hlograph.tuning.knobs import DEFAULT, Knob, Point, stage_of
-from hlograph.tuning.searcher import Result, Space
-from hlograph.tuning.searchers.gains import Gains
-from hlograph.tuning.searchers.knob_lists import KnobLists
-from hlograph.tuning.searchers.memory import Memory, is_bad
+from hlograph.tuning.knobs import DEFAULT, Knob, Point, Stage, stage_of
+from hlograph.tuning.search import KnobSearch, Result, Space
+
+Kind = tuple[Stage, str]
+"""Kind of a value: its knob's stage, and the name of the flag or the first word of the value."""
+
+_OPTIMISM = 0.3
+"""Log ratio that a kind which was never tried promises for a knob of all of the time.
+
+It is more than most values bring, so that each kind is tried before one is tried often.
+"""
+
+_WEIGHT = 0.3
+"""Share of the time whose results weigh as much as what was known before."""
+
+_LEAST = -0.1
+"""Least log ratio that is counted: a value that hurts is not kept, and the next one may help."""
 
 _HURTS = 0.97
 """A value hurts clearly if even the upper end of its interval is below this."""
@@ -27,7 +39,7 @@ class _Move(NamedTuple):
     value: str
 
 
-class Coordinate:
+class Coordinate(KnobSearch):
     """Proposes the best point with one value changed, the largest expected gain first.
 
     The expected gain is the knob's share of the time, times a mean by kind of value that is updated
@@ -44,16 +56,16 @@ class Coordinate:
         gains: Expected gains of values; None begins with optimism about all of them.
     """
 
+    name = "knobs-coordinate"
+
     def __init__(self, space: Space, seed: int = 0, *, gains: Gains | None = None) -> None:
-        del seed
-        self._lists = KnobLists(space)
+        super().__init__(space, seed)
         self._gains = gains or Gains()
-        self._memory = Memory()
         self._moves: dict[Point, _Move] = {}
         # Log ratio by name and value: None until it is told, or if it hurt clearly.
         self._tried: dict[tuple[str, str], float | None] = {}
 
-    def ask(self) -> Point | None:
+    def propose(self) -> Point | None:
         """Returns the next point; None if nothing is left, or nothing until more is told."""
         best = self._memory.best
         for name, value in self._ranked(best):
@@ -64,19 +76,19 @@ class Coordinate:
                 return self._memory.propose(point)
         return None
 
-    def tell(self, point: Point, result: Result) -> None:
+    def note(self, point: Point, result: Result) -> None:
         """Takes note of a point's result, also of one that it has not proposed."""
         move = self._moves.get(point) or self._move_to(point)
         if move is not None:
             self._judge(move, result)
-        self._memory.tell(point, result)
+        super().note(point, result)
 
     def _ranked(self, best: Point) -> Iterator[tuple[str, str]]:
         """Yields the values to try on a point, in order."""
         values, seen = best.values, {stage_of(name) for name, _ in self._tried}
         first: list[tuple[tuple[float, ...], str, str]] = []
         again: list[tuple[tuple[float, ...], str, str]] = []
-        for knob in self._lists.at(best):
+        for knob in self._knobs_at(best):
             opens = knob.stage not in seen and knob.share >= _HEAVY
             current = values.get(knob.name, DEFAULT)
             for value in (*knob.values, DEFAULT):
@@ -107,7 +119,7 @@ class Coordinate:
         before = self._memory.told[move.base].ratio
         known = result.ratio > 0 and before > 0
         log_ratio = math.log(result.ratio) - math.log(before) if known else None
-        hurts = is_bad(result) or result.high < _HURTS * before
+        hurts = result.is_bad or result.high < _HURTS * before
         self._tried[move.name, move.value] = None if hurts else log_ratio
         knob = self._knob(move)
         if knob is not None:
@@ -116,5 +128,67 @@ class Coordinate:
 
     def _knob(self, move: _Move) -> Knob | None:
         # What is told before the first proposal is not worth the seconds that a list may take.
-        knobs = self._lists.known(move.base)
+        knobs = self._known_knobs(move.base)
         return next((knob for knob in knobs if knob.name == move.name), None)
+
+
+def kind_of(name: str, value: str) -> Kind:
+    """Returns the kind of a value of the knob of a name.
+
+    Raises:
+        HloError: The name does not begin with a stage.
+    """
+    stage = stage_of(name)
+    if stage == "flags" and value != DEFAULT:
+        return stage, name.partition(" ")[2]
+    return stage, value.partition(" ")[0]
+
+
+class Gains:
+    """Expected log ratios of values: the knob's share of the time, times a mean by kind of value.
+
+    The mean is that of the log ratios that were told, each over its knob's share and with that
+    share as its weight: a result about little of the time says little beside the noise.
+
+    Args:
+        priors: Means that are known before, such as those of other programs. They are log ratios
+            for a knob of all of the time.
+        others: Mean of kinds that are not among them.
+    """
+
+    def __init__(
+        self, priors: Mapping[Kind, float] | None = None, others: float = _OPTIMISM
+    ) -> None:
+        self._priors, self._others = dict(priors or {}), others
+        self._sums: dict[Kind, float] = {}
+        self._shares: dict[Kind, float] = {}
+
+    def mean(self, kind: Kind) -> float:
+        """Returns the expected log ratio of a value, for a knob of all of the time."""
+        if kind[1] == DEFAULT:
+            return 0.0
+        known = _WEIGHT * self._priors.get(kind, self._others)
+        return (known + self._sums.get(kind, 0.0)) / (_WEIGHT + self._shares.get(kind, 0.0))
+
+    def expected(self, knob: Knob, value: str, current: str) -> float:
+        """Returns the expected log ratio of a value over the current one."""
+        gain = self.mean(kind_of(knob.name, value)) - self.mean(kind_of(knob.name, current))
+        return knob.share * gain
+
+    def tell(self, knob: Knob, value: str, current: str, log_ratio: float | None) -> None:
+        """Takes note of what a value in place of another one brought.
+
+        Args:
+            knob: The knob.
+            value: The value.
+            current: The value that it replaced.
+            log_ratio: Logarithm of the ratio with it over that without; None if the point could not
+                be timed.
+        """
+        kind = kind_of(knob.name, value)
+        if value == DEFAULT:
+            return
+        known = knob.share * self.mean(kind_of(knob.name, current))
+        gain = known + (_LEAST if log_ratio is None else max(log_ratio, _LEAST))
+        self._sums[kind] = self._sums.get(kind, 0.0) + gain
+        self._shares[kind] = self._shares.get(kind, 0.0) + knob.share

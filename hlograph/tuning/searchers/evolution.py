@@ -1,21 +1,80 @@
-"""Evolution of a small population of points, as in TVM's MetaSchedule."""
+"""Searches that draw: random changes, and evolution of a small population as in MetaSchedule."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from hlograph.tuning.knobs import DEFAULT, Point
-from hlograph.tuning.searcher import Result, Space
-from hlograph.tuning.searchers.knob_lists import KnobLists
-from hlograph.tuning.searchers.memory import Memory
-from hlograph.tuning.searchers.mutation import mutated
-from hlograph.tuning.searchers.random import TRIES
+from hlograph.tuning.knobs import DEFAULT, Knob, Point
+from hlograph.tuning.search import KnobSearch, Space
+
+TRIES = 1000
+"""A search that draws so many known points in a row has no others."""
+
+_FLOOR = 0.02
+"""Share that is added to those of all knobs, so that each one is changed at times."""
 
 _FRESH, _CROSSOVER = 0.05, 0.3
 """Probabilities of a point around the default, and of a child of two parents; else one mutates."""
 
 
-class Evolution:
+def mutated(
+    point: Point, knobs: Sequence[Knob], random: np.random.Generator, more: float = 0.5
+) -> Point:
+    """Returns a point with other values for some knobs, at least one.
+
+    Knobs are drawn in proportion to their share of the time and a floor; the new value is any but
+    the one that the point has.
+
+    Args:
+        point: The point.
+        knobs: Knobs to draw from, at least one.
+        random: Where numbers are drawn from.
+        more: Probability that one more knob is changed: the number is geometric.
+    """
+    number = min(int(random.geometric(1 - more)), len(knobs))
+    weights = np.array([max(knob.share, 0.0) + _FLOOR for knob in knobs])
+    drawn = random.choice(len(knobs), number, replace=False, p=weights / weights.sum())
+    values = point.values
+    for index in drawn:
+        knob = knobs[index]
+        current = values.get(knob.name, DEFAULT)
+        others = [value for value in (DEFAULT, *knob.values) if value != current]
+        values[knob.name] = others[random.integers(len(others))]
+    return Point.of(values)
+
+
+class Random(KnobSearch):
+    """Proposes random changes of the best point or of the default, each half of the time.
+
+    The number of changed knobs is geometric, two on average; knobs are drawn in proportion to their
+    share of the time and a floor.
+
+    Args:
+        space: The space.
+        seed: Seed of all draws.
+    """
+
+    name = "knobs-random"
+
+    def __init__(self, space: Space, seed: int = 0) -> None:
+        super().__init__(space, seed)
+        self._random = np.random.default_rng(seed)
+
+    def propose(self) -> Point | None:
+        """Returns a point that is not known; None if it draws only known ones."""
+        for _ in range(TRIES):
+            base = Point() if self._random.random() < 0.5 else self._memory.best
+            if not (knobs := self._knobs_at(base)):
+                continue
+            point = mutated(base, knobs, self._random)
+            if self._memory.is_new(point):
+                return self._memory.propose(point)
+        return None
+
+
+class Evolution(KnobSearch):
     """Proposes mutations and crossovers of the best points that were told.
 
     The population is made again for each proposal, of all results: the fastest points, however they
@@ -31,6 +90,8 @@ class Evolution:
         initial: Number of parents below which points are drawn around the default.
     """
 
+    name = "knobs-evolution"
+
     def __init__(
         self,
         space: Space,
@@ -39,12 +100,11 @@ class Evolution:
         population: int = 16,
         initial: int = 8,
     ) -> None:
-        self._lists = KnobLists(space)
+        super().__init__(space, seed)
         self._random = np.random.default_rng(seed)
         self._population, self._initial = population, initial
-        self._memory = Memory()
 
-    def ask(self) -> Point | None:
+    def propose(self) -> Point | None:
         """Returns a point that is not known; None if it draws only known ones."""
         parents = self._parents()
         for _ in range(TRIES):
@@ -52,10 +112,6 @@ class Evolution:
             if self._memory.is_new(point):
                 return self._memory.propose(point)
         return None
-
-    def tell(self, point: Point, result: Result) -> None:
-        """Takes note of a point's result, also of one that it has not proposed."""
-        self._memory.tell(point, result)
 
     def _parents(self) -> list[Point]:
         """Returns the population, the fastest first."""
@@ -77,7 +133,7 @@ class Evolution:
         return [parents[index] for index in drawn]
 
     def _mutant(self, point: Point) -> Point:
-        knobs = self._lists.at(point)
+        knobs = self._knobs_at(point)
         return mutated(point, knobs, self._random) if knobs else point
 
     def _crossed(self, first: Point, second: Point) -> Point:

@@ -3,15 +3,15 @@
 import csv
 
 import pytest
+from experiments.search.tuning.searchers import METHODS
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from experiments.outcomes.run_command import INTERRUPTED, REFUSED
-from experiments.search.tuning.searchers import METHODS
 from experiments.tune.__main__ import TuneConfig, main, races
 from experiments.tune.programs import programs_of
 from experiments.tune.races import DEFAULT_COMPETITOR, TuningRace
 from hlograph import HloError
-from hlograph.optimization.measurements import Measurements
+from hlograph.optimization.cache import Measurements
 from hlograph.optimization.methods import names
 from tests.experiments.tune.tiny_program import write_program
 from tests.hlograph.own_machine import own_lock, short_finals
@@ -135,7 +135,7 @@ def test_competitors_take_turns_on_each_program(program, tmp_path):
     of_run = races(config, tmp_path)
     assert [race.competitor for race in of_run[:4]] == ["flags", "flags,greedy"] * 2
     assert len({(race.folder, race.program.name) for race in of_run}) == len(of_run) == 8
-    assert list(of_run[1].methods()) == ["flags", "greedy"]
+    assert of_run[1].settings().methods == ("flags", "greedy")
     assert [race.competitor for race in races(TuneConfig(programs), tmp_path)] == [
         DEFAULT_COMPETITOR
     ] * 2

@@ -15,7 +15,7 @@ from hlograph import Module, Plan
 from hlograph.commands.interrupts import handled_interrupts, noted_interrupts
 from hlograph.measuring.trial import Job
 from hlograph.optimization import Report
-from hlograph.optimization.store import Store, key_of
+from hlograph.optimization.cache import CacheKey, Store
 from hlograph.programs import Program
 from hlograph.timing.measured import Measured
 from tests.tiny_module import TINY
@@ -50,7 +50,7 @@ def test_optimize_a_function_then_take_it_from_the_store(call, user_folder):
 def test_optimize_a_folder(call, plan, user_folder):
     """The store has the plan already, and one file is no HLO."""
     job = Job(Program.of(user_folder / "tiny.hlo"))
-    Store("store").put(key_of(job), plan.measured_at(SPEED))
+    Store("store").put(CacheKey.of(job), plan.measured_at(SPEED))
     (user_folder / "dump").mkdir()
     (user_folder / "dump" / "tiny.hlo").write_text(TINY)
     (user_folder / "dump" / "broken.hlo").write_text("HloModule broken {")
@@ -125,7 +125,7 @@ def test_profile(call, plan):
 
 
 def test_an_interrupted_search_keeps_the_file_unless_it_found_a_plan(call, plan, monkeypatch):
-    def interrupted(job: Job, **options: object) -> Report:
+    def interrupted(job: Job, settings: object) -> Report:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
         return Report(job.program.name, found, "ended by the user", job.numerics)

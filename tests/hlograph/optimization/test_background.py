@@ -20,13 +20,11 @@ import pytest
 
 import hlograph
 from hlograph.errors import HloError, UnknownNameError, WorkerLostError
-from hlograph.optimization import Store, background
+from hlograph.optimization import SearchSettings, Store, background
 from hlograph.optimization.background import BackgroundSearch
+from hlograph.optimization.cache import EARLIER_VERSION, CacheKey, Measurements
 from hlograph.optimization.function import OptimizedFunction
-from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.methods import Listed, register, registry
-from hlograph.optimization.store import key_of
-from hlograph.optimization.versions import METHOD, put_recipe
 from hlograph.plans import Plan, PlanError, compile_lowered
 from tests.hlograph.optimization import background_reports as reports
 from tests.hlograph.optimization import proposals
@@ -85,7 +83,7 @@ def test_a_search_in_the_background(cache):
     assert "background" not in fast.report.conclusion
     assert fast.report.outcomes
     np.testing.assert_allclose(fast(X), small_function(X), rtol=1e-5)
-    assert Measurements(key_of(small_job())).read() == list(fast.report.outcomes)
+    assert Measurements(CacheKey.of(small_job())).read() == list(fast.report.outcomes)
     # The next program finds the plan in the store, and has nothing to search for.
     again = hlograph.optimize(small_function, X, background=True)
     assert again.wait(0)
@@ -95,7 +93,7 @@ def test_a_search_in_the_background(cache):
 
 def test_the_function_runs_by_the_stored_plan_while_a_search_goes_further():
     plan = Plan("jit_small_function", flags=NARROW.flags)
-    Store().put(key_of(small_job()), plan)
+    Store().put(CacheKey.of(small_job()), plan)
     fast = hlograph.optimize(small_function, X, background=True, search_further=True, methods=[])
     assert fast.plan == plan
     fast.close()
@@ -105,7 +103,7 @@ def test_the_function_runs_by_the_stored_plan_while_a_search_goes_further():
 
 
 def test_a_stored_plan_that_cannot_be_carried_out_is_no_obstacle():
-    Store().put(key_of(small_job()), reports.BROKEN)
+    Store().put(CacheKey.of(small_job()), reports.BROKEN)
     fast = hlograph.optimize(small_function, X, background=True, methods=[])
     assert fast.plan.is_empty
     assert not fast.report.from_store
@@ -241,12 +239,11 @@ def test_arguments_may_change_after_the_call():
 
 def test_a_search_begins_with_the_recipe_of_an_earlier_version():
     job, store = small_job(), Store()
-    put_recipe(store, job, Plan(job.program.name, job.program.fingerprint, flags=NARROW.flags))
-    asked = {"budget": 1, "methods": (), "store": store}
-    asked |= {"measure_again": False, "search_further": False}
-    *early, last = background._reports(job, asked, early=True)
+    store.put_recipe(job, Plan(job.program.name, job.program.fingerprint, flags=NARROW.flags))
+    settings = SearchSettings(1, (), store, progress=False)
+    *early, last = background._reports(job, settings, early=True)
     screened = [outcome for outcome in last.outcomes if not outcome.thorough]
-    assert [outcome.plan.method for outcome in screened] == [METHOD]
+    assert [outcome.plan.method for outcome in screened] == [EARLIER_VERSION]
     assert last.before > 0  # what the early part has measured
     for report in early:  # if it was faster
         assert report.plan.flags == NARROW.flags

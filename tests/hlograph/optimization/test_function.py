@@ -11,7 +11,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import hlograph
 from hlograph.errors import HloError
-from hlograph.optimization.arguments import inputs_of
+from hlograph.optimization.of_function import inputs_of
 from hlograph.plans import Measured, Plan, PlanError, PlanRefusedError, compile_program
 from hlograph.programs import Program
 from hlograph.timing.runs import Run

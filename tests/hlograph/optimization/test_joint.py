@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hlograph.optimization.methods.joint import JointSearch
 from hlograph.tuning.knobs import Knob, Point
-from hlograph.tuning.searcher import Result
+from hlograph.tuning.search import Result
 from tests.hlograph.tuning.searchers.spaces import Large
 
 LOOP = Knob("kernel aaaaaaaaaaaa", ("one-kernel",), 0.5)
@@ -31,7 +31,7 @@ class Space:
 
 def test_what_promises_most_comes_first_of_each_stage_and_then_of_all():
     search = JointSearch(Space())
-    asked = [search.ask() for _ in range(7)]
+    asked = [search.propose() for _ in range(7)]
     assert asked[::2] == [  # the others are several values, by evolution
         Point.of({LOOP.name: "one-kernel"}),
         Point.of({WIDTH.name: "512"}),
@@ -44,32 +44,32 @@ def test_values_that_help_only_together_are_found():
     space = Space()
     search, told = JointSearch(space), {}
     while len(told) < 12:  # of 24 points
-        point = search.ask()
+        point = search.propose()
         assert point is not None
         assert point not in told
         told[point] = space.result(point)
-        search.tell(point, told[point])
+        search.note(point, told[point])
     assert max(result.ratio for result in told.values()) == 1.6
 
 
 def test_knobs_are_listed_for_the_fastest_version_only():
     space = Space()
     search = JointSearch(space)
-    search.ask()
+    search.propose()
     for width, ratio in (("512", 1.2), ("128", 0.8)):
-        search.tell(Point.of({WIDTH.name: width}), Result(ratio, ratio, ratio))
+        search.note(Point.of({WIDTH.name: width}), Result(ratio, ratio, ratio))
     space.versions.clear()
-    while (point := search.ask()) is not None:
-        search.tell(point, Result(0.0))
+    while (point := search.propose()) is not None:
+        search.note(point, Result(0.0))
     assert {version.values.get(WIDTH.name) for version in space.versions} == {"512"}
 
 
 def test_evolution_changes_the_fastest_points_from_the_first_turn():
     space = Large()
     search = JointSearch(space)
-    first = search.ask()
+    first = search.propose()
     assert first is not None
-    search.tell(first, Result(3.0, 2.9, 3.1))
-    proposed = [search.ask() for _ in range(10)][::2]  # those in between change one value
+    search.note(first, Result(3.0, 2.9, 3.1))
+    proposed = [search.propose() for _ in range(10)][::2]  # those in between change one value
     kept = [point for point in proposed if point and set(first.items) <= set(point.items)]
     assert len(kept) >= 3  # of points around the default, hardly any has the value

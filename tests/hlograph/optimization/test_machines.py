@@ -9,11 +9,9 @@ import pytest
 
 import hlograph
 from hlograph.optimization import Store
-from hlograph.optimization import store as store_module
-from hlograph.optimization.measurements import Measurements
+from hlograph.optimization import cache as module
+from hlograph.optimization.cache import CacheKey, Measurements, plans_of_earlier_version
 from hlograph.optimization.optimizing import stored_plan
-from hlograph.optimization.store import key_of
-from hlograph.optimization.versions import plans_of_earlier_version, put_recipe
 from hlograph.plans import Measured, Plan, PlanRefusedError
 from hlograph.storage.machine import machine
 from tests.hlograph.optimization.small_job import X, small_function, small_job
@@ -43,9 +41,9 @@ def elsewhere(request, monkeypatch):
     other = replace(machine(), **request.param)
     plan = _plan_measured_on(other)
     with monkeypatch.context() as patch:
-        patch.setattr(store_module, "machine", lambda: other)
-        Store().put(key_of(small_job()), plan)
-    put_recipe(Store(), small_job(), plan)
+        patch.setattr(module, "machine", lambda: other)
+        Store().put(CacheKey.of(small_job()), plan)
+    Store().put_recipe(small_job(), plan)
     return plan
 
 
@@ -54,9 +52,9 @@ def test_a_stored_plan_of_another_machine(elsewhere):
     job = small_job()
     assert stored_plan(job, Store()) is None
     # Nor is one of a folder that was copied, or whose key is a lie.
-    Store().put(key_of(job), elsewhere)
+    Store().put(CacheKey.of(job), elsewhere)
     assert stored_plan(job, Store()) is None
-    Store().put(key_of(job), replace(elsewhere, machine=machine()))
+    Store().put(CacheKey.of(job), replace(elsewhere, machine=machine()))
     assert stored_plan(job, Store()) is not None
 
 
@@ -91,7 +89,7 @@ def test_a_given_plan_of_another_machine_is_measured_on_request():
     (outcome,) = fast.report.outcomes
     assert outcome.thorough
     assert outcome.plan.digest == plan.digest
-    (kept,) = Measurements(key_of(small_job())).read()
+    (kept,) = Measurements(CacheKey.of(small_job())).read()
     assert kept.measured == outcome.measured
     assert fast.plan.is_empty or fast.plan.machine == machine()
     assert fast.plan.measured != plan.measured

@@ -8,9 +8,8 @@ import pytest
 
 from hlograph.measuring.trial import Outcome
 from hlograph.measuring.verification import Checks
-from hlograph.optimization import measurements as module
-from hlograph.optimization import rules
-from hlograph.optimization.measurements import Measurements
+from hlograph.optimization import cache as module
+from hlograph.optimization.cache import Measurements
 from hlograph.plans import Measured, Placement, Plan
 from tests.hlograph.optimization import proposals
 
@@ -106,8 +105,7 @@ def test_outcomes_of_steps_count_for_the_rules_that_they_were_measured_with(tmp_
     measurements = Measurements("key", tmp_path)
     measurements.add(_outcome(STEPS))
     measurements.add(_outcome(NARROW))
-    monkeypatch.setattr(rules, "rules_digest", lambda: "of another extension")
-    monkeypatch.setattr(module, "rules_digest", rules.rules_digest)
+    monkeypatch.setattr(module, "rules_digest", lambda: "of another extension")
     assert measurements.read() == [_outcome(NARROW)]
 
 
@@ -115,8 +113,7 @@ def test_a_refusal_counts_until_the_plan_is_accepted_whatever_the_rules(tmp_path
     measurements = Measurements("key", tmp_path)
     measurements.add(replace(_refused("random 0"), plan=STEPS))
     assert measurements.refuse(STEPS)
-    monkeypatch.setattr(rules, "rules_digest", lambda: "of another extension")
-    monkeypatch.setattr(module, "rules_digest", rules.rules_digest)
+    monkeypatch.setattr(module, "rules_digest", lambda: "of another extension")
     assert measurements.refuse(STEPS)
     assert measurements.known() == []  # so that a search compares it again
     measurements.add(_outcome(STEPS))

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hlograph.optimization import other_arguments
+from hlograph.optimization import function as module
 from hlograph.optimization.function import OptimizedFunction
 from hlograph.optimization.report import Report
 from hlograph.plans import Plan, compile_lowered
@@ -102,7 +102,7 @@ def test_calls_under_transformations_do_not_stand_in_the_way(made):
 
 
 def test_right_arguments_are_not_looked_at_for_long(made, monkeypatch):
-    monkeypatch.setattr(other_arguments, "_LOOKED_AT", 3)
+    monkeypatch.setattr(module, "_LOOKED_AT", 3)
     _tried(made, TREE, X, X)
     for _ in range(3):
         assert made[0]._expected is not None

@@ -12,15 +12,14 @@ import hlograph
 from hlograph.measuring.trial import SCREEN, Outcome
 from hlograph.measuring.worker import UNCHANGED
 from hlograph.optimization import race
-from hlograph.optimization.measurements import Measurements
+from hlograph.optimization.cache import CacheKey, Measurements
 from hlograph.optimization.methods import Listed, methods, names
-from hlograph.optimization.methods.flag_sets import flag_sets
 from hlograph.optimization.methods.greedy import Greedy
+from hlograph.optimization.methods.known_plans import FlagSets
 from hlograph.optimization.proposers import Proposers
-from hlograph.optimization.race import Race
+from hlograph.optimization.race import Race, plan_of
 from hlograph.optimization.report import changes_text
-from hlograph.optimization.searching import plan_of
-from hlograph.optimization.store import key_of
+from hlograph.optimization.settings import SearchSettings
 from hlograph.plans import Placement, Plan, PlanError
 from tests.hlograph.optimization import proposals
 from tests.hlograph.optimization.outcomes import made_outcome
@@ -38,7 +37,7 @@ def test_a_search_and_what_the_store_has_of_it(cache):
     assert "tried" in str(report)
     assert len(list((cache / "plans").iterdir())) == 1
     (kept,) = (cache / "measurements").iterdir()
-    assert kept.name == f"{key_of(small_job())}.jsonl"
+    assert kept.name == f"{CacheKey.of(small_job())}.jsonl"
     again = hlograph.optimize(small_function, X, budget=1000)
     assert again.report.from_store
     assert again.plan.digest == fast.plan.digest
@@ -48,7 +47,7 @@ def test_a_search_goes_on_with_what_was_measured(cache):
     job = small_job()
     known = made_outcome(proposals.WIDTHS[0], ratio=0.9, low=0.8, thorough=False)
     lost = Outcome(proposals.WIDTHS[1], error="worker lost", accident=True)
-    measurements = Measurements(key_of(job))
+    measurements = Measurements(CacheKey.of(job))
     measurements.add(known)
     measurements.add(lost)
     report = hlograph.optimize(small_function, X, budget=1, methods=[f"{HERE}:widths"]).report
@@ -62,7 +61,7 @@ def test_a_search_goes_on_with_what_was_measured(cache):
 
 def test_more_methods_measure_new_plans_alone(cache):
     hlograph.optimize(small_function, X, budget=60, methods=[f"{HERE}:widths"])
-    before = Measurements(key_of(small_job())).known()
+    before = Measurements(CacheKey.of(small_job())).known()
     methods = [f"{HERE}:widths", f"{HERE}:sizes"]
     report = hlograph.optimize(
         small_function, X, budget=60, methods=methods, search_further=True
@@ -75,14 +74,14 @@ def test_more_methods_measure_new_plans_alone(cache):
 def test_measure_again_measures_again(cache):
     job = small_job()
     for plan in proposals.WIDTHS:
-        Measurements(key_of(job)).add(made_outcome(plan, ratio=100.0, thorough=False))
+        Measurements(CacheKey.of(job)).add(made_outcome(plan, ratio=100.0, thorough=False))
     report = hlograph.optimize(
         small_function, X, budget=60, methods=[f"{HERE}:widths"], measure_again=True
     ).report
     assert report.before == 0
     assert all(outcome.ratio != 100 for outcome in report.outcomes)
     # The new outcomes count from now on.
-    known = [o for o in Measurements(key_of(job)).known() if not o.thorough]
+    known = [o for o in Measurements(CacheKey.of(job)).known() if not o.thorough]
     assert len(known) == len(proposals.WIDTHS)
     assert known == [o for o in report.outcomes if not o.thorough]
 
@@ -92,7 +91,7 @@ _LOSES = made_outcome(_PLAN, ratio=1.0, low=0.9)
 
 
 def test_a_plan_that_has_lost_twice_is_not_in_the_final_again(cache):
-    measurements = Measurements(key_of(small_job()))
+    measurements = Measurements(CacheKey.of(small_job()))
     for outcome in (made_outcome(_PLAN, thorough=False), _LOSES, _LOSES):
         measurements.add(outcome)
     report = hlograph.optimize(small_function, X, budget=60, methods=[]).report
@@ -106,13 +105,15 @@ def test_a_plan_that_has_lost_twice_is_not_in_the_final_again(cache):
 def test_a_doubtful_lead_is_measured_again_only_if_there_is_time(
     low, budget, measured_again, cache
 ):
-    Measurements(key_of(small_job())).add(made_outcome(_PLAN, low=low, thorough=False, seconds=0.1))
+    Measurements(CacheKey.of(small_job())).add(
+        made_outcome(_PLAN, low=low, thorough=False, seconds=0.1)
+    )
     report = hlograph.optimize(small_function, X, budget=budget, methods=[]).report
     assert sum(outcome.thorough for outcome in report.outcomes) == measured_again
 
 
 def test_plans_far_behind_the_fastest_are_timed_briefly(cache):
-    measurements = Measurements(key_of(small_job()))
+    measurements = Measurements(CacheKey.of(small_job()))
     fastest = made_outcome(_PLAN, ratio=1000.0, low=999.0, thorough=False, seconds=1e-6)
     lost = made_outcome(_PLAN, ratio=1.0, low=0.9, seconds=1e-3)
     for outcome in (fastest, lost, lost):
@@ -152,7 +153,7 @@ def test_greedy_merges_what_helped():
 
 def test_flag_sets_fit_the_program():
     def tried(function, numerics="close"):
-        method = flag_sets(small_job(function).program, numerics)
+        method = FlagSets(small_job(function).program, numerics)
         return {plan.method.partition(": ")[2] for plan in iter(method.ask, None)}
 
     def loop(x):
@@ -170,7 +171,7 @@ def test_flag_sets_about_cold_instructions_come_last():
     def loop(x):
         return jax.lax.fori_loop(0, 3, lambda _, c: c @ c, x).sum(0)
 
-    method = flag_sets(small_job(loop).program, "close")
+    method = FlagSets(small_job(loop).program, "close")
     assert [_name(method.ask()) for _ in range(2)] == [
         "loops as one kernel",
         "reductions without library",
@@ -180,7 +181,7 @@ def test_flag_sets_about_cold_instructions_come_last():
     rest = [_name(plan) for plan in iter(method.ask, None)]
     assert rest[0] == "no library"
 
-    method = flag_sets(small_job(loop).program, "close")
+    method = FlagSets(small_job(loop).program, "close")
     method.tell(profiled)
     names = [_name(plan) for plan in iter(method.ask, None)]
     assert names[0] == "no library"
@@ -191,13 +192,11 @@ def test_loops_that_draw_random_numbers_are_cold_until_a_profile_says_otherwise(
     def function(x):
         return x @ x + jax.random.normal(jax.random.key(0), x.shape)
 
-    names = [
-        _name(plan) for plan in iter(flag_sets(small_job(function).program, "close").ask, None)
-    ]
+    names = [_name(plan) for plan in iter(FlagSets(small_job(function).program, "close").ask, None)]
     assert names[0] == "no library"
     assert names[-1] == "loops as one kernel"
 
-    method = flag_sets(small_job(function).program, "close")
+    method = FlagSets(small_job(function).program, "close")
     method.tell(replace(made_outcome(Plan(), ratio=1.0), hot={"while": 0.5, "dot": 0.5}))
     assert _name(method.ask()) == "loops as one kernel"
 
@@ -245,28 +244,30 @@ def test_the_plan_of_a_winner_is_the_one_that_was_measured():
     assert (plan | plan).digest == plan.digest
 
 
-def test_methods_are_closed_after_the_search(cache):
+def test_methods_are_closed_after_the_search(cache, monkeypatch):
     job, closed = small_job(), []
 
     class Closing(Listed):
         def close(self):
             closed.append(self)
 
-    Race(job, {"one": lambda *_: Closing(iter(()))}, 1.0, Measurements(key_of(job))).run()
+    monkeypatch.setattr(proposals, "closing", lambda *_: Closing(iter(())), raising=False)
+    settings = SearchSettings(1.0, (f"{HERE}:closing",))
+    Race(job, settings, Measurements(CacheKey.of(job))).run()
     assert len(closed) == 1
 
 
 def test_ctrl_c_while_an_outcome_is_written_does_not_lose_it(cache, monkeypatch):
     job = small_job()
-    measurements = Measurements(key_of(job))
+    measurements = Measurements(CacheKey.of(job))
     pressed = [KeyboardInterrupt]
 
     def interrupt(file):
         if pressed:
             raise pressed.pop()
 
-    monkeypatch.setattr("hlograph.optimization.measurements.os.fsync", interrupt)
-    found = Race(job, methods([f"{HERE}:endless"]), 60.0, measurements)
+    monkeypatch.setattr("hlograph.optimization.cache.os.fsync", interrupt)
+    found = Race(job, SearchSettings(60.0, (f"{HERE}:endless",)), measurements)
     found.run()
     assert found.interrupted
     assert [one.plan.digest for one in found.outcomes] == [

@@ -1,5 +1,9 @@
 """Stores of plans, and what a search does with the plan that it finds in one."""
 
+import hashlib
+import json
+import logging
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,12 +12,13 @@ import pytest
 import hlograph
 from hlograph.measuring.trial import Job, Outcome
 from hlograph.measuring.verification import Checks
-from hlograph.optimization import Store, rules
-from hlograph.optimization.measurements import Measurements
+from hlograph.optimization import Store
+from hlograph.optimization import cache as optimization_cache
+from hlograph.optimization.cache import CacheKey, Measurements
 from hlograph.optimization.optimizing import fitting, stored_plan
-from hlograph.optimization.store import key_of
-from hlograph.plans import Plan
+from hlograph.plans import Measured, Plan
 from hlograph.programs import Program
+from hlograph.storage.machine import machine
 from tests.hlograph.optimization.small_job import HERE, X, small_function, small_job
 
 
@@ -21,7 +26,7 @@ from tests.hlograph.optimization.small_job import HERE, X, small_function, small
 def test_store(where, tmp_path):
     store = Store(tmp_path / "plans" if where == "folder" else "memory://plans-of-tests")
     job = small_job()
-    program, key = job.program, key_of(job)
+    program, key = job.program, CacheKey.of(job)
     plan = Plan(program.name, program.fingerprint, flags={"xla_cpu_prefer_vector_width": 128})
     assert store.get(key) is None
     store.put(key, plan)
@@ -42,12 +47,12 @@ def test_a_stored_plan_that_does_not_fit_is_no_obstacle(cache):
     store = Store()
     assert fitting(job, Plan(fingerprint="of another")) is None
     assert fitting(job, Plan(flags={"xla_cpu_enable_fast_math": True})) is None
-    store.put(key_of(job), Plan(steps=("no-such-pass",)))
+    store.put(CacheKey.of(job), Plan(steps=("no-such-pass",)))
     fast = hlograph.optimize(small_function, X, budget=1, methods=[f"{HERE}:widths"])
     assert not fast.report.from_store
     np.testing.assert_allclose(fast(X), small_function(X), rtol=1e-5)
-    (cache / "plans" / f"{key_of(job)}.plan.json").write_text("{")
-    assert store.get(key_of(job)) is None
+    (cache / "plans" / f"{CacheKey.of(job)}.plan.json").write_text("{")
+    assert store.get(CacheKey.of(job)) is None
 
 
 def test_a_stored_plan_that_was_refused_on_these_inputs_is_not_used_with_them(cache):
@@ -55,10 +60,10 @@ def test_a_stored_plan_that_was_refused_on_these_inputs_is_not_used_with_them(ca
     plan = Plan(
         job.program.name, job.program.fingerprint, flags={"xla_cpu_prefer_vector_width": 128}
     )
-    Store().put(key_of(job), plan)
+    Store().put(CacheKey.of(job), plan)
     checks = Checks(False, "different", "on given inputs", ("given",))
     refused = Outcome(plan, True, checks=checks, error="outputs are different")
-    Measurements(key_of(job), given=job.given).add(refused)
+    Measurements(CacheKey.of(job), given=job.given).add(refused)
     fast = hlograph.optimize(small_function, X, budget=0.1, methods=f"{HERE}:silent")
     assert fast.plan.is_empty
     assert not fast.report.from_store
@@ -68,14 +73,14 @@ def test_a_stored_plan_that_was_refused_on_these_inputs_is_not_used_with_them(ca
 
 def test_a_stored_plan_is_compared_again_after_an_update_of_hlograph(cache, monkeypatch):
     job, store = small_job(), Store()
-    key, name = key_of(job), (job.program.name, job.program.fingerprint)
+    key, name = CacheKey.of(job), (job.program.name, job.program.fingerprint)
     flags = Plan(*name, flags={"xla_cpu_prefer_vector_width": 128})
     steps = Plan(*name, steps=("dce",))
     for plan in (flags, steps):
         store.put(key, plan)
         assert store.get(key) == stored_plan(job, store) == plan
         assert store.outdated(key) is None
-    monkeypatch.setattr(rules, "rules_digest", lambda: "of another extension")
+    monkeypatch.setattr(optimization_cache, "rules_digest", lambda: "of another extension")
     assert store.get(key) is stored_plan(job, store) is None
     assert store.outdated(key) == steps
     fast = hlograph.optimize(small_function, X, budget=0.1, methods=f"{HERE}:silent")
@@ -106,9 +111,47 @@ def test_a_search_without_any_time_is_not_stored(cache):
 
 
 def test_keys():
-    key = key_of(small_job())
-    assert key == key_of(small_job())
-    assert key != key_of(small_job(numerics="exact"))
-    assert key != key_of(small_job(jnp.sin))
+    key = CacheKey.of(small_job())
+    assert key == CacheKey.of(small_job())
+    assert key != CacheKey.of(small_job(numerics="exact"))
+    assert key != CacheKey.of(small_job(jnp.sin))
     donating = jax.jit(small_function, donate_argnums=0).lower(X)
-    assert key != key_of(Job(Program.of(donating)))
+    assert key != CacheKey.of(Job(Program.of(donating)))
+
+
+def test_a_key_says_in_which_part_another_one_differs(cache, caplog):
+    key, exact = CacheKey.of(small_job()), CacheKey.of(small_job(numerics="exact"))
+    assert list(key.parts) == ["program", "numerics", "machine"]
+    assert key.differences(key) == []
+    assert key.differences(exact) == ["numerics"]
+    assert key.differences(CacheKey.of(small_job(jnp.sin))) == ["program"]
+    Store().put(exact, Plan())
+    Store().put(CacheKey.of(small_job(jnp.sin)), Plan())
+    with caplog.at_level(logging.DEBUG, "hlograph.cache"):
+        assert Store().get(key) is None
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{key}: not used: another numerics: {exact}"
+    ]
+
+
+def test_a_plan_that_an_earlier_version_of_hlograph_has_stored_is_used(cache):
+    job = small_job()
+    flags = {"xla_cpu_optimize_for_size": True}
+    plan = Plan(job.program.name, job.program.fingerprint, flags=flags)
+    measured = Measured(2.0, 1.0, 2.0, 1.9, 2.1, 1.0, 60)
+    content = json.loads(plan.measured_at(measured).to_json()) | {"rules": ""}
+    # The name as it was made before keys had parts.
+    program = hashlib.sha256(f"{job.program.fingerprint} ".encode()).hexdigest()[:24]
+    folder = cache / "plans"
+    folder.mkdir(parents=True)
+    (folder / f"{program}-close-{machine().key}.plan.json").write_text(json.dumps(content))
+    fast = hlograph.optimize(small_function, X)
+    assert fast.report.from_store
+    assert fast.plan == plan.measured_at(measured)
+    # So are its measurements.
+    line = {"plan": {"flags": {"xla_cpu_prefer_vector_width": 128}}, "error": "no", "when": 1.5}
+    folder = cache / "measurements"
+    folder.mkdir()
+    (folder / f"{program}-close-{machine().key}.jsonl").write_text(json.dumps(line) + "\n")
+    (outcome,) = Measurements(CacheKey.of(job), given=job.given).read()
+    assert (outcome.plan.flags, outcome.error, outcome.when) == (line["plan"]["flags"], "no", 1.5)

@@ -9,11 +9,7 @@ import pytest
 
 from hlograph.measuring.trial import Job
 from hlograph.optimization import Store
-from hlograph.optimization.versions import (
-    METHOD,
-    plans_of_earlier_version,
-    put_recipe,
-)
+from hlograph.optimization.cache import EARLIER_VERSION, plans_of_earlier_version
 from hlograph.plans import Plan
 from hlograph.plans.transforming import apply_steps
 from hlograph.programs import Program
@@ -52,7 +48,7 @@ def planned(store):
     module.run("call-inliner")
     (rewrite,) = module.rewrites(["sort-prefix-as-top-k"])
     steps = ("call-inliner", rewrite.place)
-    put_recipe(store, job, Plan(job.program.name, job.program.fingerprint, steps, flags=FLAG))
+    store.put_recipe(job, Plan(job.program.name, job.program.fingerprint, steps, flags=FLAG))
     return job
 
 
@@ -61,7 +57,7 @@ def planned(store):
 def test_a_version_begins_with_the_recipe_of_the_last_one(store, planned, function, shape):
     job = job_of(function, *shape)
     (plan,) = plans_of_earlier_version(store, job)
-    assert plan.method == METHOD
+    assert plan.method == EARLIER_VERSION
     assert plan.flags == FLAG
     module = job.program.module()
     apply_steps(module, plan.steps)
@@ -73,7 +69,7 @@ def test_other_names_have_no_recipe(store, planned):
 
 
 def test_a_recipe_that_does_nothing_is_no_plan(store, planned):
-    put_recipe(store, planned, Plan(steps=("rule-that-is-gone(add.1)",)))
+    store.put_recipe(planned, Plan(steps=("rule-that-is-gone(add.1)",)))
     assert not list(plans_of_earlier_version(store, planned))
 
 

@@ -17,7 +17,9 @@ from hlograph.plans import (
     compile_lowered,
     compile_program,
 )
-from hlograph.plans.optimized import decisions, fingerprint, optimized_module
+from hlograph.plans.compiling import optimized_module
+from hlograph.plans.jaxlib_modules import fingerprint
+from hlograph.plans.placing.listing import placements_of
 from hlograph.programs import Program
 from tests.hlograph.plans import functions as f
 
@@ -37,7 +39,7 @@ NAMES = ["step", "loop", "waves", "constants", "vmap", "grad", "scatter"]
 def test_each_kind_of_decision_keeps_the_results(function: Any, arguments: Any) -> None:
     lowered = jax.jit(function).lower(*arguments)
     expected = jax.jit(function)(*arguments)
-    first = {one.decision: one for one in decisions(f.program_of(lowered)[0])}
+    first = {one.decision: one for one in placements_of(f.program_of(lowered)[0])}
     assert first
     for placement in first.values():
         f.assert_same(f.planned(lowered, placement)(*arguments), expected)
@@ -83,7 +85,7 @@ def test_donated_arguments_are_never_damaged_by_placements() -> None:
     cache, x = f.array(512, 32), f.array(32)
     kept, expected = np.array(cache), jax.jit(write)(cache, x)
     lowered = jax.jit(write, donate_argnums=0).lower(cache, x)
-    for placement in decisions(f.program_of(lowered)[0]):
+    for placement in placements_of(f.program_of(lowered)[0]):
         given = jnp.array(kept)
         f.assert_same(f.planned(lowered, placement)(given, x), expected)
         assert given.is_deleted() or np.array_equal(np.asarray(given), kept)
@@ -91,7 +93,7 @@ def test_donated_arguments_are_never_damaged_by_placements() -> None:
 
 def test_placements_of_another_module_are_refused() -> None:
     lowered = jax.jit(f.waves).lower(f.array(128, 128))
-    placement = decisions(f.program_of(lowered)[0])[0]
+    placement = placements_of(f.program_of(lowered)[0])[0]
     with pytest.raises(PlanRefusedError, match="another jaxlib"):
         compile_lowered(lowered, Plan(placements=(placement,), placed="0" * 32))
 
@@ -116,7 +118,7 @@ def test_jit_and_compile_program_make_the_same_module() -> None:
     again = jax.jit(f.step).lower(*f.step_arguments())
     program = Program.of(lowered)
     assert fingerprint(optimized_module(program)) == f.program_of(again)[1]
-    placement = decisions(optimized_module(program))[0]
+    placement = placements_of(optimized_module(program))[0]
     plan = Plan(placements=(placement,), placed=f.program_of(again)[1])
     assert compile_program(program, plan) is not None
     compile_lowered(lowered, plan)

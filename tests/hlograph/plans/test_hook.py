@@ -16,13 +16,15 @@ import pytest
 
 from hlograph.plans import Placement, PlanError
 from hlograph.plans.hook import editing
-from hlograph.plans.optimized import decisions
+from hlograph.plans.placing.listing import placements_of
 from tests.hlograph.plans import functions as f
 
 PROGRAM = """
 import sys, jax, jax.numpy as jnp
 from hlograph.plans import Placement, Plan, compile_lowered
-from hlograph.plans.optimized import decisions, fingerprint, optimized_module
+from hlograph.plans.compiling import optimized_module
+from hlograph.plans.jaxlib_modules import fingerprint
+from hlograph.plans.placing.listing import placements_of
 from hlograph.programs import Program
 jax.config.update("jax_compilation_cache_dir", sys.argv[1])
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
@@ -31,7 +33,7 @@ hits = []
 jax.monitoring.register_event_listener(lambda event, **_: hits.append(event))
 lowered = jax.jit(lambda x: jnp.sin(x) * jnp.exp(x)).lower(jnp.ones((256, 256)))
 proto = optimized_module(Program.of(lowered))
-name = next(one.instruction for one in decisions(proto) if one.decision == "partitions")
+name = next(one.instruction for one in placements_of(proto) if one.decision == "partitions")
 plan = Plan(placements=(Placement(name, "partitions", "8"),), placed=fingerprint(proto))
 for one in (Plan(), plan):
     hits.clear()
@@ -63,7 +65,7 @@ def test_other_threads_compile_while_plans_are_compiled() -> None:
     def plans(number: int) -> None:
         x = f.array(64, 64)
         lowered = jax.jit(lambda x: f.waves(x) + number).lower(x)
-        for one in decisions(f.program_of(lowered)[0])[:4]:
+        for one in placements_of(f.program_of(lowered)[0])[:4]:
             f.assert_same(f.planned(lowered, one)(x), f.waves(x) + number)
 
     with ThreadPoolExecutor(6) as pool:

@@ -6,7 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from hlograph.plans import Placement, Plan, compile_lowered
-from hlograph.plans.optimized import fingerprint, optimized_module, text_of
+from hlograph.plans.compiling import optimized_module
+from hlograph.plans.jaxlib_modules import fingerprint, text_of
 from hlograph.plans.placing import place
 from hlograph.plans.placing.places import Decided, decided_in, place_all
 from hlograph.programs import Program

@@ -7,8 +7,10 @@ import jax.numpy as jnp
 import pytest
 
 from hlograph.plans import Placement, Plan, PlanError, compile_lowered
-from hlograph.plans.optimized import decisions, fingerprint, optimized_module, proto_of, text_of
+from hlograph.plans.compiling import optimized_module
+from hlograph.plans.jaxlib_modules import fingerprint, proto_of, text_of
 from hlograph.plans.placing import place
+from hlograph.plans.placing.listing import placements_of
 from hlograph.programs import Program
 from hlograph.reading.hlo_editing import ModuleText
 from tests.hlograph.plans import functions as f
@@ -20,7 +22,7 @@ LOOP = jax.jit(f.loop).lower(f.array(16), f.array(16, 16))
 def only(lowered: object, decision: str, value: str = "") -> Placement:
     found = [
         one
-        for one in decisions(f.program_of(lowered)[0])
+        for one in placements_of(f.program_of(lowered)[0])
         if one.decision == decision and value in ("", one.value)
     ]
     assert found, f"no {decision} applies"
@@ -51,7 +53,7 @@ def test_a_library_is_left_and_taken() -> None:
     plan = Plan(flags={"xla_cpu_experimental_ynn_fusion_type": ""})
     proto = optimized_module(Program.of(lowered), plan)
     for library in ("ynn", "onednn"):
-        found = [one for one in decisions(proto) if one.value == library]
+        found = [one for one in placements_of(proto) if one.value == library]
         flags = {"xla_cpu_experimental_ynn_fusion_type": ""}
         plan = Plan(flags=flags, placements=tuple(found), placed=fingerprint(proto))
         compiled = compile_lowered(lowered, plan)
@@ -66,7 +68,7 @@ def test_a_loop_becomes_one_kernel_as_in_xla() -> None:
 def test_nothing_is_divided_within_one_kernel() -> None:
     proto, _ = f.program_of(LOOP)
     placement = only(LOOP, "one-kernel")
-    body = next(one for one in decisions(proto) if one.decision == "unfuse")
+    body = next(one for one in placements_of(proto) if one.decision == "unfuse")
     place(proto, [placement, body])
     for value in ("partitions", "library"):
         with pytest.raises(PlanError):
@@ -91,10 +93,10 @@ def test_a_part_of_a_fusion_becomes_a_kernel() -> None:
 def test_unfused_parts_are_fused_again() -> None:
     proto, _ = f.program_of(WAVES)
     apart = place(proto, [only(WAVES, "unfuse")])
-    fuses = [one for one in decisions(apart) if one.decision == "fuse"]
+    fuses = [one for one in placements_of(apart) if one.decision == "fuse"]
     while fuses:
         apart = place(apart, fuses[:1])
-        fuses = [one for one in decisions(apart) if one.decision == "fuse"]
+        fuses = [one for one in placements_of(apart) if one.decision == "fuse"]
     before, after = (ModuleText.parse(text_of(one)) for one in (proto, apart))
     assert len(after.entry.instructions) == len(before.entry.instructions)
 
@@ -133,13 +135,13 @@ ENTRY %e (x: f32[8], y: f32[1], n: s32[]) -> f32[8] {
     proto = proto_of(text.replace(", control-predecessors={}", ""))
     with pytest.raises(PlanError, match="may have overwritten"):
         place(proto, [Placement("sines", "fuse", "sum")])
-    assert not [one for one in decisions(proto) if one.decision == "fuse"]
+    assert not [one for one in placements_of(proto) if one.decision == "fuse"]
 
 
 def test_every_listed_placement_is_accepted() -> None:
     for lowered in (WAVES, LOOP, jax.jit(f.step).lower(*f.step_arguments())):
         proto, _ = f.program_of(lowered)
-        for placement in decisions(proto):
+        for placement in placements_of(proto):
             place(proto, [placement])
 
 

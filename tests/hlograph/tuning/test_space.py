@@ -16,8 +16,8 @@ from hlograph.plans import Plan, compile_program
 from hlograph.profiling.kernel_modules import kernel_modules
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.programs import Program
-from hlograph.tuning.knobs import Point
-from hlograph.tuning.recipe import Recipe
+from hlograph.tuning.decision_process import DecisionProcess
+from hlograph.tuning.knobs import Point, Recipe
 from hlograph.tuning.space import ProgramSpace
 
 RNG = np.random.default_rng(0)
@@ -59,18 +59,20 @@ def test_knobs_of_a_program(space):
     assert not any("while" in name or "fast_math" in name for name in names)
 
 
-def test_the_kernels_of_a_point_are_those_that_are_compiled(program, space):
-    library = named(space, "kernel", "library none")
+def test_the_kernels_of_a_state_are_those_that_are_compiled(program, space):
+    library, process = named(space, "kernel", "library none"), DecisionProcess(program)
     points = [Point(), Point.of({library.name: "library none"})]
-    kernels = [space.kernels(point) for point in points]
+    kernels = [
+        {one.text for one in kernel_modules(OptimizedModule.from_proto(module.to_proto()))}
+        for module in (process.state(point).module for point in points)
+    ]
     for point, found in zip(points, kernels, strict=True):
         executable = compile_program(program, space.plan(point))
         compiled = kernel_modules(OptimizedModule.of(executable))
-        assert {kernel.text for kernel in found} == {kernel.text for kernel in compiled}
-    default, without = ({kernel.text for kernel in found} for found in kernels)
-    assert default != without
+        assert found == {kernel.text for kernel in compiled}
+    assert kernels[0] != kernels[1]
     with pytest.raises(HloError):
-        space.kernels(Point.of({"flags xla_no_such_flag": "true"}))
+        process.state(Point.of({"flags xla_no_such_flag": "true"}))
 
 
 def test_the_plan_of_a_point_does_what_it_says_and_computes_the_same(program, space):

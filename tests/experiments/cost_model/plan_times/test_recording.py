@@ -10,10 +10,9 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from experiments.cost_model.__main__ import main, searcher_of_policy
+from experiments.cost_model.__main__ import decided_by, main
 from experiments.cost_model.plan_times.collecting import collect
 from experiments.cost_model.plan_times.packing import pack
-from experiments.cost_model.plan_times.recorder import MakeRecorder
 from experiments.cost_model.plan_times.recording import append, file_of, read
 from experiments.cost_model.plan_times.subjects import all_subjects, subjects
 from experiments.cost_model.settings import RecordConfig
@@ -35,11 +34,11 @@ NAME = next(b.name for b in corpus.load("speed", "train"))
 def recorded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("recorded")
     program = Program.of(jax.jit(lambda x: jnp.tanh(x @ x).sum(0)).lower(jnp.ones((64, 64))))
-    counts = collect(NAME, MakeRecorder(program), 2, 0, folder)
+    counts = collect(NAME, program, 2, 0, folder)
     file = file_of(folder, NAME)
     with file.open("a") as opened:
         opened.write('{"point": {}, "fl')  # a run that was killed
-    more = collect(NAME, MakeRecorder(program), 3, 0, folder)
+    more = collect(NAME, program, 3, 0, folder)
     return folder, counts, more
 
 
@@ -60,8 +59,8 @@ def test_each_plan_is_recorded_once(recorded):
 
 def test_plans_of_a_policy_are_recorded(tmp_path):
     program = Program.of(corpus.benchmark("selection/last-sorted/b16-n8192").load())
-    searcher = partial(searcher_of_policy, checkpoint_location("tuning"))
-    counts = collect(NAME, MakeRecorder(program), 2, 0, tmp_path, searcher)
+    decided = partial(decided_by, checkpoint_location("tuning"))
+    counts = collect(NAME, program, 2, 0, tmp_path, decided)
     default, decided = read(file_of(tmp_path, NAME))
     assert counts["recorded"] == 2
     assert default.point == Point()
@@ -143,14 +142,14 @@ def test_programs_of_other_sets_are_of_no_held_out_family():
 def test_programs_that_take_long_are_left_out(limits, refusal, tmp_path):
     program = Program.of(jax.jit(jnp.sin).lower(jnp.ones(8)))
     with pytest.raises(HloError, match=refusal):
-        collect(NAME, MakeRecorder(program, **limits), 2, 0, tmp_path)
+        collect(NAME, program, 2, 0, tmp_path, **limits)
     assert not any(tmp_path.iterdir())
 
 
 def test_a_program_of_several_devices_is_left_out(tmp_path):
     program = Program.of(corpus.benchmark("collective-matmul/scatter-tp8/grad").load())
     with pytest.raises(HloError, match="does not run"):
-        collect(NAME, MakeRecorder(program), 2, 0, tmp_path)
+        collect(NAME, program, 2, 0, tmp_path)
 
 
 def test_an_unknown_program_is_refused(tmp_path, capsys):

@@ -9,15 +9,8 @@ from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.checkpoint_files import CheckpointFiles
 from experiments.policies.kinds import policy_kind
 from experiments.search.tuning import deciding
-from experiments.search.tuning.deciding import (
-    OP_COUNTS,
-    POLICY,
-    DecidingMethod,
-    DecidingSearcher,
-    Decisions,
-)
+from experiments.search.tuning.deciding import OP_COUNTS, POLICY, DecidingMethod, Decisions
 from experiments.search.tuning.episodes import Decided, PlayedPolicy, descended
-from experiments.search.tuning.searchers import register_all
 from experiments.tune.races import TuningRace
 from hlograph import HloError, Module, corpus
 from hlograph.errors import WorkerLostError
@@ -67,24 +60,23 @@ def test_a_policy_proposes_its_greedy_plan_and_then_others(program, checkpoint):
 
 @pytest.mark.parametrize(("name", "kind"), [("policy", POLICY), ("policy-op-counts", OP_COUNTS)])
 def test_the_seed_of_a_method_is_that_of_its_policy(name, kind, program, monkeypatch, tmp_path):
-    register_all()
     played = []
     monkeypatch.setattr(deciding, "Decisions", lambda *about: played.append(about[-1]))
     monkeypatch.setattr(deciding, "DecidingMethod", lambda name, decisions: name)
     for seed in (0, 2):
         race = TuningRace(program, tmp_path, 1.0, competitor=name, seed=seed)
-        (make,) = race.methods().values()
+        (make,) = race.settings().makers().values()
         assert make(program, "close") == name
     assert played == [shipped.FOLDER / shipped.file_name(kind, seed) for seed in (0, 2)]
     assert played[0].exists()
 
 
-def test_a_searcher_proposes_the_points_of_the_same_episodes(program, checkpoint):
-    searcher = DecidingSearcher(Decisions(program, "close", "policy", checkpoint, seconds=None))
+def test_decisions_in_a_process_are_those_of_the_same_episodes(program, checkpoint):
+    decisions = Decisions(program, "close", "policy", checkpoint, seconds=None)
     try:
-        points = [point for _ in range(2) if (point := searcher.ask()) is not None]
+        points = [one.point for _ in range(2) if (one := decisions.following()) is not None]
     finally:
-        searcher.close()
+        decisions.close()
     process = DecisionProcess(program)
     played = PlayedPolicy(program, "close", checkpoint)
     digests = {played.decided(number).plan.digest for number in range(16)}
@@ -183,10 +175,12 @@ def test_an_episode_that_lost_its_worker_is_played_again_once(program, checkpoin
     asked = []
 
     class Losing:
-        def ask(self, episode):
+        def call(self, method, episode):
             asked.append(episode)
             answer = answers.pop(0)
-            return Decided(Point(), Plan(method=answer)) if answer == "first" else answer
+            if answer != "first":
+                raise answer
+            return Decided(Point(), Plan(method=answer))
 
     decisions.close()
     decisions._worker = Losing()

@@ -6,8 +6,7 @@ from experiments.search.tuning.following import Follower, decisions_by, followed
 from hlograph import corpus
 from hlograph.programs import Program
 from hlograph.tuning.decision_process import DecisionProcess
-from hlograph.tuning.knobs import Point
-from hlograph.tuning.recipe import Recipe
+from hlograph.tuning.knobs import Point, Recipe
 
 RULE = "rule sort-prefix-as-top-k"
 WIDE = "flags xla_cpu_prefer_vector_width = 512"

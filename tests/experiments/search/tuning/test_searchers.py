@@ -7,11 +7,13 @@ import sys
 import numpy as np
 import pytest
 
-from experiments.search.tuning.searchers import SEARCHERS
+from experiments.search.tuning.libraries import TPE, OnePlusOne
+from hlograph.optimization.methods import methods
 from hlograph.tuning.knobs import Point
-from hlograph.tuning.searcher import Result
-from hlograph.tuning.searchers import SEARCHERS as OWN
+from hlograph.tuning.search import Result
 from tests.hlograph.tuning.searchers.spaces import Brittle, Growing, Large, Separable, search
+
+SEARCHES = {"one-plus-one": OnePlusOne, "tpe": TPE}
 
 # Results within which the optimum of the separable space is found, with seed 0.
 NEEDED = {"one-plus-one": 40, "tpe": 80}
@@ -19,14 +21,17 @@ NEEDED = {"one-plus-one": 40, "tpe": 80}
 each = pytest.mark.parametrize("name", NEEDED)
 
 
-def test_all_searchers_have_a_name() -> None:
-    assert set(SEARCHERS) == {*OWN, *NEEDED}
+@each
+def test_each_is_a_method_by_name(name: str) -> None:
+    (make,) = methods([f"knobs-{name}"], seed=3).values()
+    assert make.keywords == {"seed": 3}
+    assert make.func.__self__.name == SEARCHES[name].name == f"knobs-{name}"
 
 
 @each
 def test_the_optimum_of_a_separable_space_is_found(name: str) -> None:
     space = Separable()
-    found = search(SEARCHERS[name](space, 0), space, NEEDED[name])
+    found = search(SEARCHES[name](space, 0), space, NEEDED[name])
     assert space.optimum in found.points
 
 
@@ -34,7 +39,7 @@ def test_the_optimum_of_a_separable_space_is_found(name: str) -> None:
 @pytest.mark.parametrize("in_flight", [1, 3])
 def test_no_point_is_proposed_twice(name: str, in_flight: int) -> None:
     space = Brittle()
-    found = search(SEARCHERS[name](space, 1), space, 60, in_flight)
+    found = search(SEARCHES[name](space, 1), space, 60, in_flight)
     assert len(set(found.points)) == len(found.points) == 60 + in_flight - 1
     assert Point() not in found.points
 
@@ -42,7 +47,7 @@ def test_no_point_is_proposed_twice(name: str, in_flight: int) -> None:
 @each
 def test_a_seed_determines_the_proposals(name: str) -> None:
     first, second, other = (
-        search(SEARCHERS[name](space, seed), space, 30).points
+        search(SEARCHES[name](space, seed), space, 30).points
         for space, seed in ((Large(), 7), (Large(), 7), (Large(), 8))
     )
     assert first == second != other
@@ -54,10 +59,10 @@ def test_a_told_point_is_not_proposed_and_is_built_on(name: str) -> None:
     told = space.optimum.but("fusion a b", "")
     shared = []
     for tells in (0, 1):
-        searcher = SEARCHERS[name](space, 1)
-        searcher.tell(space.optimum.but("fusion unknown", "x"), Result(0.1))  # is left out
+        searcher = SEARCHES[name](space, 1)
+        searcher.note(space.optimum.but("fusion unknown", "x"), Result(0.1))  # is left out
         for _ in range(tells):
-            searcher.tell(told, space.result(told))
+            searcher.note(told, space.result(told))
         points = search(searcher, space, 60).points
         assert not tells or told not in points
         shared.append(np.mean([len(set(point.items) & set(told.items)) for point in points]))
@@ -67,32 +72,32 @@ def test_a_told_point_is_not_proposed_and_is_built_on(name: str) -> None:
 @each
 def test_it_ends_when_nothing_is_left(name: str) -> None:
     space = Separable({"layout a": {"{0,1}": 0.1}, "kernel b": {"library ynn": -0.2, "own": 0.1}})
-    found = search(SEARCHERS[name](space, 0), space, 50)
+    found = search(SEARCHES[name](space, 0), space, 50)
     assert found.ended
     assert len(found.points) == 5
 
 
 @each
 def test_a_space_without_knobs_has_no_points(name: str) -> None:
-    assert SEARCHERS[name](Separable({}), 0).ask() is None
+    assert SEARCHES[name](Separable({}), 0).propose() is None
 
 
 @each
 def test_knobs_that_appear_later_are_left_out(name: str) -> None:
     space = Growing()
-    found = search(SEARCHERS[name](space, 0), space, 40)
+    found = search(SEARCHES[name](space, 0), space, 40)
     assert {knob for point in found.points for knob in point.values} <= set(Separable().effects)
 
 
 def test_optuna_is_quiet(capfd: pytest.CaptureFixture[str]) -> None:
-    search(SEARCHERS["tpe"](Separable(), 0), Separable(), 15)
+    search(SEARCHES["tpe"](Separable(), 0), Separable(), 15)
     assert capfd.readouterr() == ("", "")
     assert logging.getLogger("optuna").level >= logging.ERROR
 
 
 def test_the_names_are_known_without_the_libraries() -> None:
     script = (
-        "import sys, experiments.search.tuning.searchers;"
+        "import sys, experiments.search.tuning.libraries;"
         "print({'nevergrad', 'optuna', 'torch'} & set(sys.modules))"
     )
     done = subprocess.run(

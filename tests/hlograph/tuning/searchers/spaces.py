@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hlograph.tuning.knobs import DEFAULT, Knob, Point
-from hlograph.tuning.searcher import Result, Searcher
+from hlograph.tuning.search import KnobSearch, Result
 
 Effects = Mapping[str, Mapping[str, float]]
 """Amounts that values add to the logarithm of the ratio, by knob."""
@@ -160,12 +160,12 @@ class Search:
     ended: bool = False
 
 
-def search(searcher: Searcher, space: Separable, tells: int, in_flight: int = 1) -> Search:
+def search(searcher: KnobSearch, space: Separable, tells: int, in_flight: int = 1) -> Search:
     """Runs a searcher for a number of results, with so many points being measured at a time."""
     found, queue = Search(), []
     fastest, true = 1.0, 1.0
     while len(found.best) < tells:
-        while len(queue) < in_flight and (point := searcher.ask()) is not None:
+        while len(queue) < in_flight and (point := searcher.propose()) is not None:
             queue.append(point)
             found.points.append(point)
         if not queue:
@@ -173,7 +173,7 @@ def search(searcher: Searcher, space: Separable, tells: int, in_flight: int = 1)
             break
         point = queue.pop(0)
         result = space.result(point)
-        searcher.tell(point, result)
+        searcher.note(point, result)
         if result.ratio > fastest:
             fastest, true = result.ratio, math.exp(space.gain(point))
         found.best.append(true)

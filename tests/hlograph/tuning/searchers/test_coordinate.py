@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from hlograph.tuning.knobs import Knob, Point, stage_of
-from hlograph.tuning.searcher import Result
+from hlograph.tuning.search import Result
 from hlograph.tuning.searchers import Coordinate, Gains, Kind
 from tests.hlograph.tuning.searchers.spaces import Separable, search
 
@@ -30,9 +30,9 @@ def test_one_value_changes_at_a_time_and_the_best_point_is_kept() -> None:
 
 def test_the_largest_share_comes_first_and_priors_change_the_order() -> None:
     space = Separable()
-    assert Coordinate(space).ask() == Point.of({"kernel e": "library ynn"})
+    assert Coordinate(space).propose() == Point.of({"kernel e": "library ynn"})
     priors: dict[Kind, float] = {("layout", "{0,1}"): 2.0}
-    assert Coordinate(space, gains=Gains(priors)).ask() == Point.of({"layout w": "{0,1}"})
+    assert Coordinate(space, gains=Gains(priors)).propose() == Point.of({"layout w": "{0,1}"})
 
 
 class Shared(Separable):
@@ -57,11 +57,11 @@ def test_kinds_of_values_that_hurt_are_tried_last() -> None:
     space = Equal(KINDS)
     searcher = Coordinate(space)
     words = []
-    while (point := searcher.ask()) is not None and len(words) < 16:
+    while (point := searcher.propose()) is not None and len(words) < 16:
         ((_, value),) = point.items
         words.append(value.split()[0])
         hurts = value.startswith("partitions")
-        searcher.tell(point, Result(0.9, 0.89, 0.91) if hurts else Result(1.0, 0.99, 1.01))
+        searcher.note(point, Result(0.9, 0.89, 0.91) if hurts else Result(1.0, 0.99, 1.01))
     assert words[1:9] == ["library"] * 8
 
 
@@ -77,17 +77,17 @@ def test_values_that_hurt_clearly_are_not_tried_on_a_better_point() -> None:
 def test_a_lead_within_the_noise_is_not_accepted() -> None:
     space = Equal({"kernel a": {"x": 0.0}, "kernel b": {"x": 0.0}})
     searcher = Coordinate(space)
-    searcher.tell(searcher.ask() or Point(), Result(1.02, 0.98, 1.05))
-    assert searcher.ask() == Point.of({"kernel b": "x"})
-    searcher.tell(Point.of({"kernel b": "x"}), Result(1.02, 1.01, 1.03))
-    assert searcher.ask() == Point.of({"kernel a": "x", "kernel b": "x"})
+    searcher.note(searcher.propose() or Point(), Result(1.02, 0.98, 1.05))
+    assert searcher.propose() == Point.of({"kernel b": "x"})
+    searcher.note(Point.of({"kernel b": "x"}), Result(1.02, 1.01, 1.03))
+    assert searcher.propose() == Point.of({"kernel a": "x", "kernel b": "x"})
 
 
 def test_values_can_be_set_back() -> None:
     effects = {"kernel a": {"x": -0.05}, "kernel b": {"x": 0.1}}
     space = Equal(effects)
     searcher = Coordinate(space)
-    searcher.tell(Point.of({"kernel a": "x"}), Result(1.04, 1.0, 1.08))  # by noise
+    searcher.note(Point.of({"kernel a": "x"}), Result(1.04, 1.0, 1.08))  # by noise
     found = search(searcher, space, 20)
     assert space.optimum in found.points
 

@@ -1,4 +1,4 @@
-"""Searchers over knobs as methods: points become plans, and outcomes results."""
+"""Searches over knobs as methods: points become plans, and outcomes results."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 
 from hlograph.measuring.trial import Outcome
 from hlograph.measuring.worker import UNCHANGED
-from hlograph.optimization.methods.tuned import Tuned
 from hlograph.plans import Measured, Plan
 from hlograph.programs import Program
 from hlograph.tuning.knobs import Point
-from hlograph.tuning.searcher import Result
+from hlograph.tuning.search import KnobSearch, Result
+from hlograph.tuning.space import ProgramSpace
 
 WIDTH, SIZE = "flags xla_cpu_prefer_vector_width", "flags xla_cpu_optimize_for_size"
 LOOPS = "flags xla_cpu_small_while_loop_byte_threshold"
@@ -22,20 +22,19 @@ ABSENT = Point.of({WIDTH: "512", "kernel 0123456789ab": "one-kernel"})
 X = np.ones((64, 64), np.float32)
 
 
-class Listed:
-    """Asks for given points, and keeps what it is told."""
+class Listed(KnobSearch):
+    """Proposes given points, and keeps what it is told."""
 
-    def __init__(self, *points):
+    name = "joint"
+
+    def __init__(self, program, *points):
+        super().__init__(ProgramSpace(program))
         self.points, self.told = list(points), []
 
-    def __call__(self, space, seed):
-        self.space = space
-        return self
-
-    def ask(self):
+    def propose(self):
         return self.points.pop(0) if self.points else None
 
-    def tell(self, point, result):
+    def note(self, point, result):
         self.told.append((point, result))
 
 
@@ -50,11 +49,10 @@ def outcome(plan, ratio=0.0, **more):
 
 
 def test_points_are_plans_and_outcomes_results(program):
-    searcher = Listed(Point(), WIDE, SMALL)
-    method = Tuned("joint", searcher, program, "close")
+    method = Listed(program, Point(), WIDE, SMALL)
     first = method.ask()
     # The point of no decision is jaxlib's default, which needs no measurement.
-    assert searcher.told == [(Point(), Result(1.0, 1.0, 1.0))]
+    assert method.told == [(Point(), Result(1.0, 1.0, 1.0))]
     assert first is not None
     assert first.flags == {"xla_cpu_prefer_vector_width": 512}
     assert first.method == "joint: 1 flags"
@@ -63,7 +61,7 @@ def test_points_are_plans_and_outcomes_results(program):
     assert second.flags == {"xla_cpu_optimize_for_size": True}
     method.tell(outcome(second, 1.5))
     method.tell(outcome(first, error="outputs are different"))
-    assert searcher.told[1:] == [
+    assert method.told[1:] == [
         (SMALL, Result(1.5, 1.35, pytest.approx(1.65))),
         (WIDE, Result(0.0)),
     ]
@@ -71,37 +69,35 @@ def test_points_are_plans_and_outcomes_results(program):
 
 
 def test_points_of_the_same_plan_are_measured_once(program):
-    searcher = Listed(WIDE, ABSENT)
-    method = Tuned("joint", searcher, program, "close")
+    method = Listed(program, WIDE, ABSENT)
     plan = method.ask()
     assert plan is not None
     assert method.ask() is None
     method.tell(outcome(plan, error=UNCHANGED))
-    assert searcher.told == [(WIDE, Result(1.0, 1.0, 1.0)), (ABSENT, Result(1.0, 1.0, 1.0))]
+    assert method.told == [(WIDE, Result(1.0, 1.0, 1.0)), (ABSENT, Result(1.0, 1.0, 1.0))]
 
 
 def test_plans_of_other_methods_are_points_too(program):
-    searcher = Listed()
-    method = Tuned("joint", searcher, program, "close")
+    method = Listed(program)
     method.tell(outcome(Plan(steps=("dce",), flags={"xla_cpu_optimize_for_size": True}), 2.0))
-    ((point, result),) = searcher.told
+    ((point, result),) = method.told
     assert result.ratio == 2.0
-    assert searcher.space.plan(point).steps == ("dce",)
+    assert method._space.plan(point).steps == ("dce",)
     assert point.values[SIZE] == "true"
     method.tell(outcome(Plan(layouts={"dot.1": "{0,1}"}), 2.0))
-    assert len(searcher.told) == 1
+    assert len(method.told) == 1
 
 
 def test_a_point_without_a_plan_is_a_bad_one(program):
-    searcher = Listed(Point.of({"steps program": '["no-such-pass"]', "fusion 0": "unfuse"}), WIDE)
-    method = Tuned("joint", searcher, program, "close")
+    wrong = Point.of({"steps program": '["no-such-pass"]', "fusion 0": "unfuse"})
+    method = Listed(program, wrong, WIDE)
     assert method.ask() is not None
-    assert searcher.told[0][1].ratio == 0
+    assert method.told[0][1].ratio == 0
 
 
 def test_points_that_are_known_do_not_end_a_search(program):
     known = [Point.of({LOOPS: str(number)}) for number in range(1, 151)]
-    method = Tuned("joint", Listed(*known, WIDE), program, "close")
+    method = Listed(program, *known, WIDE)
     for number in range(1, 151):
         method.tell(outcome(Plan(flags={LOOPS.removeprefix("flags "): number})))
     plan = method.ask()
@@ -110,11 +106,10 @@ def test_points_that_are_known_do_not_end_a_search(program):
 
 
 def test_a_plan_that_is_refused_in_the_final_is_a_bad_point(program):
-    searcher = Listed(WIDE)
-    method = Tuned("joint", searcher, program, "close")
+    method = Listed(program, WIDE)
     plan = method.ask()
     assert plan is not None
     method.tell(outcome(plan, 5.0))
     method.tell(outcome(plan, thorough=True, accident=True, error="lost"))
     method.tell(outcome(plan, thorough=True, error="outputs are different"))
-    assert [result.ratio for _, result in searcher.told] == [5.0, 0.0]
+    assert [result.ratio for _, result in method.told] == [5.0, 0.0]

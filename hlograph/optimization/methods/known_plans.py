@@ -1,4 +1,4 @@
-"""Sets of flags that made programs faster, each for the programs that it can matter to."""
+"""Plans that are known in advance: sets of flags that made programs faster, and pass orders."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from hlograph.measuring.trial import Outcome
-from hlograph.optimization.methods.protocol import COLD, Method
+from hlograph.optimization.methods.protocol import COLD, Listed, Method
 from hlograph.plans import Numerics, Plan
 from hlograph.plans.flags import CONVOLUTIONS, DOTS, REDUCTIONS, FlagValue
 from hlograph.programs import Program
 from hlograph.reading.hlo_text import read_instructions
 from hlograph.tuning.flag_knobs import share_of
+
+_STEPS = (("xla-simplify",), ("algsimp", "cse", "dce"), ("while-loop-invariant-code-motion",))
 
 _FLOATS = re.compile(r"\bb?f\d+\[")
 
@@ -143,6 +145,14 @@ def _loops_carry_floats(text: str) -> bool:
     return any(_FLOATS.search(loop.shape) for loop in loops)
 
 
-def flag_sets(program: Program, numerics: Numerics) -> Method:
-    """Returns the method that tries the flag sets that may matter to a program."""
-    return FlagSets(program, numerics)
+def pipelines(program: Program, numerics: Numerics) -> Method:
+    """Returns the method that tries ``xla-simplify`` and a few short pass orders.
+
+    The passes run in the workers alone: in this process one that fails a CHECK would end it.
+    """
+    name, fingerprint = program.name, program.fingerprint
+    plans = [
+        Plan(name, fingerprint, steps, numerics=numerics, method=f"passes: {' '.join(steps)}")
+        for steps in _STEPS
+    ]
+    return Listed(iter(plans))
