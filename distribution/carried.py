@@ -39,6 +39,9 @@ POLICIES = "models/shipped/*-seed0.*"
 _NAME = re.compile(rf"(?<!-m )(?<![\w./-])(?:{'|'.join(PACKAGES)})(?:\.\w+)+")
 
 
+_ENTRY_POINT = re.compile(rf"((?:{'|'.join(PACKAGES)})(?:\.\w+)+):\w+")
+
+
 class _Edit(NamedTuple):
     """Text to put in the place of another, on one line."""
 
@@ -112,8 +115,13 @@ def _dotted(file: Path) -> str:
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
-    """Yields the dotted names that a module imports, wherever and for whomever."""
+    """Yields the dotted names that a module imports, wherever and for whomever.
+
+    An entry point, a text such as ``"envs.tuning:TuningEnv"``, is imported where it is used.
+    """
     for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and (entry := _ENTRY_POINT.fullmatch(str(node.value))):
+            yield entry[1]
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:

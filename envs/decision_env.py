@@ -26,7 +26,7 @@ from hlograph.decisions.benchmarks import (
     resolve_benchmarks,
 )
 from hlograph.decisions.memory import NoOpTable
-from hlograph.decisions.process import STOP, Process, State, Step
+from hlograph.decisions.process import STOP, Action, Process, State, Step
 from hlograph.decisions.trajectory import Trajectory, check_replay
 from hlograph.errors import UnknownNameError
 from hlograph.execution.equivalence import Limits
@@ -131,6 +131,16 @@ class DecisionEnv(gymnasium.Env[Any, np.int64], Generic[S]):
             int8 ``[num_actions]``; 0 where an action changes nothing.
         """
         return self._current.mask.copy()
+
+    def actions(self) -> dict[int, Action]:
+        """Returns what the actions mean in the present state, by number.
+
+        Numbers that mean nothing in this state are left out.
+        """
+        actions = dict(enumerate(self.process.actions(self._current.player.state)))
+        if self._stop is not None:
+            actions[self._stop] = Action(STOP)
+        return actions
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -22,6 +22,10 @@ class ActionAxis(NamedTuple):
     first: int = 0
 
 
+RULE_AXES = {"encoder.rule.weight": ActionAxis()}
+"""Axes along which parameters of pointer policies have an entry for each rule or kind."""
+
+
 class ChosenActions:
     """Chooses the entries of some actions, in parameters and in what Adam keeps of them.
 

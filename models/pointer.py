@@ -5,14 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from models.action_axes import ActionAxis
+from models.action_axes import RULE_AXES
 from models.actor_critic import ActorCritic, masked_log_probs
 from models.candidate_counts import CandidateCountsEncoder
 from models.candidate_encoder import CandidateEncoder
 from models.config import CandidateConfig, HeadsConfig
-
-RULE_AXES = {"encoder.rule.weight": ActionAxis()}
-"""Axes along which parameters have an entry for each rule, or kind of decision."""
 
 
 class PointerActorCritic(ActorCritic):

@@ -85,12 +85,12 @@ def labelled(given: Sequence[str]) -> "dict[str, tuple[str, Checkpoint]]":
         OSError: One cannot be read.
     """
     from experiments.policies.checkpoint import Checkpoint
-    from experiments.policies.kinds import KINDS
+    from experiments.policies.kinds import kind_class
 
     found: dict[str, tuple[str, Checkpoint]] = {}
     for name in given or tuple(one_of_each(kinds=ORDERING)):
         checkpoint = Checkpoint.load(checkpoint_location(name))
-        kind, seed = KINDS[checkpoint.kind].label, checkpoint.config["seed"]
+        kind, seed = kind_class(checkpoint.kind).label, checkpoint.config["seed"]
         label, number = kind, 1
         while label in found:
             suffix = f", #{number}" if number > 1 else ""

@@ -18,15 +18,14 @@ import torch
 from experiments.policies.config import PolicyName, TrainConfig, config_class
 from experiments.policies.config_json import from_json, to_json
 from experiments.policies.kind import PolicyKind
-from experiments.policies.kinds import KINDS, policy_kind
+from experiments.policies.kinds import kind_class, policy_kind
 from hlograph.errors import DamagedFileError
 from hlograph.isolation import Quarantine
 from hlograph.storage.checked_file import read_checked, write_checked
 from hlograph.storage.locations import Location
 from hlograph.transforms.rules import rules
-from models.action_axes import ActionAxis, ChosenActions
+from models.action_axes import RULE_AXES, ActionAxis, ChosenActions
 from models.actor_critic import ActorCritic
-from models.pointer import RULE_AXES
 from models.ppo import PPO
 
 _KIND, _VERSION, _FORMER_VERSION = "checkpoint", 4, 3
@@ -132,7 +131,7 @@ class Checkpoint:
         Raises:
             ValueError: None of the actions exists any more.
         """
-        kind = KINDS[self.kind]
+        kind = kind_class(self.kind)
         gone = set(self.actions).difference(kind.existing_actions())
         names = [name for name in config.actions or self.actions if name not in gone]
         if not names:
@@ -302,7 +301,7 @@ def training_cost(checkpoint: Checkpoint) -> str:
     orders it imitated.
     """
     kept = checkpoint.steps if checkpoint.best is None else checkpoint.best.steps
-    kind = KINDS[checkpoint.kind]
+    kind = kind_class(checkpoint.kind)
     imitated = f"imitating {checkpoint.imitated or 0:,} searched {kind.imitates}, "
     return (
         f"{kind.label}, seed {checkpoint.config['seed']}: trained on {checkpoint.steps:,} "

@@ -63,7 +63,7 @@ class ExploredPolicy:
             if ended:
                 break
             state = self._kind.encode(observation, info)
-            choices = self._kind.offered(env)
+            choices = self._kind.offered(env.unwrapped)
             log_probs, value = self._scores(state)
             preferred = greedy_action(self._kind, state, log_probs, taken[state.key])
             action = first[number] if number < len(first) else preferred

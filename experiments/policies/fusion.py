@@ -2,20 +2,21 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import gymnasium
 import numpy as np
 
-from envs import PassDecisionsEnv
+from envs.decision_env import DecisionEnv
+from envs.pass_decisions import PassDecisionsEnv
 from experiments.outcomes.evaluation import Outcome, speedup
 from experiments.policies.candidates import pointer_policy
 from experiments.policies.config import FusionTrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, last_state
 from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import State
-from hlograph.decisions.fusion import FUSION_PASSES, KEPT
-from hlograph.explorer.player import Choice
+from hlograph.decisions.fusion import FUSION_PASSES
+from hlograph.decisions.process import Action
 from hlograph.graph.features import NODE_FEATURES
 from hlograph.module import Module
 from hlograph.transforms.xla_cpu import before_fusion
@@ -106,13 +107,10 @@ class FusionKind(PolicyKind[FusionTrainConfig]):
         """Returns the module as XLA:CPU's compiler has it before fusion."""
         return before_fusion(module)
 
-    def offered(self, env: gymnasium.Env[Any, Any]) -> dict[int, Choice]:
-        """Returns what fusing and keeping mean for the pair that is offered."""
-        pair = cast(PassDecisionsEnv, env.unwrapped).decision
-        if pair is None or pair.other is None:
-            return super().offered(env)
-        touched = {"instruction": (pair.instruction,), "other": (pair.other,)}
-        return {0: Choice(str(pair), touched), 1: Choice(f"{KEPT}{pair}", touched)}
+    def offered(self, env: DecisionEnv[Any]) -> dict[int, Action]:
+        """Returns what fusing and keeping mean for the pair that is offered, if there is one."""
+        actions = [*env.actions().values()][::-1] or [Action(name) for name in self.outputs]
+        return dict(enumerate(actions))
 
     def outcome(self, episode: PlayedEpisode) -> Outcome:
         """Returns the last state: the reward is paid for something else than the count."""

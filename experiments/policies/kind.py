@@ -9,14 +9,15 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 import gymnasium
 import torch
 
+from envs.decision_env import DecisionEnv
 from experiments.outcomes.evaluation import Outcome, speedup
 from experiments.outcomes.metrics import geometric_mean
 from experiments.policies.config import PolicyName, Sampling, TrainConfig
 from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import State
 from hlograph.decisions.benchmarks import NamedModule
+from hlograph.decisions.process import Action
 from hlograph.errors import PassError, RewriteError
-from hlograph.explorer.player import Choice
 from hlograph.isolation import FlightRecorder, Quarantine
 from hlograph.module import Module
 from hlograph.transforms.steps import take_step
@@ -67,7 +68,8 @@ class PolicyKind(ABC, Generic[C]):
     table: ClassVar[Literal["op counts", "kernels", "times"]] = "op counts"
     """Quantity in the final table; see ``experiments.training.final_tables``."""
     imitates: ClassVar[Literal["orders", "decisions"] | None] = None
-    """Kind of record that training first imitates; see ``experiments.training.teachers``."""
+    """Kind of record that training first imitates; see
+    ``experiments.training.recorded_steps.TEACHERS``."""
     avoids_repeats: ClassVar[bool] = False
     """True if a greedy episode takes no action twice in one state.
 
@@ -148,14 +150,13 @@ class PolicyKind(ABC, Generic[C]):
                 take_step(module, name)
         return module
 
-    def offered(self, env: gymnasium.Env[Any, Any]) -> dict[int, Choice]:
+    def offered(self, env: DecisionEnv[Any]) -> dict[int, Action]:
         """Returns what actions mean in the present state, without those that mean nothing there.
 
         Args:
             env: An environment of this kind.
         """
-        del env
-        return {action: Choice(name) for action, name in enumerate(self.outputs)}
+        return env.actions()
 
     def outcome(self, episode: PlayedEpisode) -> Outcome:
         """Returns the result of an episode."""

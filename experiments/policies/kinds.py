@@ -1,25 +1,27 @@
-"""All kinds of policy, by name."""
+"""All kinds of policy, by name.
 
-from collections.abc import Mapping
+A kind is imported when it is asked for: a program that orders passes needs nothing of what tunes.
+"""
+
+from pkgutil import resolve_name
 
 from experiments.policies.config import PolicyName, TrainConfig, config_class
-from experiments.policies.fusion import FusionKind
 from experiments.policies.kind import PolicyKind
-from experiments.policies.pass_ordering import GNNKind, OpCountKind
-from experiments.policies.rewriting import RewritingKind
-from experiments.policies.tuning import TuningCountsKind, TuningKind
 
-KINDS: Mapping[PolicyName, type[PolicyKind]] = {
-    kind.name: kind
-    for kind in (
-        GNNKind,
-        OpCountKind,
-        RewritingKind,
-        FusionKind,
-        TuningKind,
-        TuningCountsKind,
-    )
+KINDS: dict[PolicyName, str] = {
+    "gnn": "experiments.policies.pass_ordering:GNNKind",
+    "op_counts": "experiments.policies.pass_ordering:OpCountKind",
+    "rewrites": "experiments.policies.rewriting:RewritingKind",
+    "fusion": "experiments.policies.fusion:FusionKind",
+    "tuning": "experiments.policies.tuning:TuningKind",
+    "tuning_counts": "experiments.policies.tuning:TuningCountsKind",
 }
+"""Class of each kind, as module and name."""
+
+
+def kind_class(name: PolicyName) -> type[PolicyKind]:
+    """Returns the class of the kind of this name."""
+    return resolve_name(KINDS[name])
 
 
 def policy_kind(name: PolicyName, config: TrainConfig) -> PolicyKind:
@@ -34,4 +36,4 @@ def policy_kind(name: PolicyName, config: TrainConfig) -> PolicyKind:
         raise TypeError(
             f"settings of {name} are in a {expected.__name__}, got {type(config).__name__}"
         )
-    return KINDS[name](config)
+    return kind_class(name)(config)

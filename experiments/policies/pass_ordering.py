@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 import hlograph
-from envs import KnownNoOps, KnownSteps, PassOrderingEnv, Reward, Shaped
-from envs.rewards import LogDrop
+from envs.pass_ordering import PassOrderingEnv
+from envs.rewards import LogDrop, Reward, Shaped
 from experiments.policies.config import (
     GNNTrainConfig,
     OpCountTrainConfig,
@@ -18,7 +18,8 @@ from experiments.policies.config import (
 )
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind
 from experiments.policies.states import STOP, State
-from hlograph.decisions.memory import KNOWN_STEPS
+from hlograph.decisions.known_no_ops import KnownNoOps
+from hlograph.decisions.memory import KNOWN_STEPS, KnownSteps
 from hlograph.graph import vocabulary
 from models.actor_critic import ActorCritic
 from models.config import CloningConfig, PPOConfig

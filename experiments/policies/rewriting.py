@@ -2,42 +2,24 @@
 
 import hashlib
 from collections.abc import Collection, Mapping
-from typing import Any, cast
+from typing import Any
 
-import gymnasium
 import numpy as np
 
 import hlograph
-from envs import RewriteEnv
+from envs.rewrite import RewriteEnv
 from experiments.outcomes.evaluation import Outcome
 from experiments.policies.candidates import pointer_policy
 from experiments.policies.config import RewriteTrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, last_state
 from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import STOP, State
-from hlograph.decisions.rewrites import Candidate, feature_names, rewrites_of
-from hlograph.explorer.player import Choice
+from hlograph.decisions.rewrites import feature_names
 from models.actor_critic import ActorCritic
 from models.candidate_graphs import GraphAndCandidates
 from models.config import PPOConfig
 
 _CONTEXT_WIDTH = 2
-
-
-def _choice(candidate: Candidate) -> Choice:
-    rewrites = rewrites_of(candidate)
-    touched = {
-        "instruction": tuple(one.instruction for one in rewrites),
-        "gone": tuple(name for one in rewrites for name in one.gone),
-    }
-    if others := tuple(one.other for one in rewrites if one.other is not None):
-        touched["other"] = others
-    facts = {
-        "instructions": candidate.op_count,
-        "flops": candidate.flops,
-        "bytes": candidate.bytes_accessed,
-    }
-    return Choice(candidate.place, touched, facts)
 
 
 class RewritingKind(PolicyKind[RewriteTrainConfig]):
@@ -107,11 +89,6 @@ class RewritingKind(PolicyKind[RewriteTrainConfig]):
             context=np.array([shrunk, np.log1p(info["num_applicable"]) / 7], np.float32),
             mask=np.asarray(info["action_mask"], dtype=bool),
         )
-
-    def offered(self, env: gymnasium.Env[Any, Any]) -> dict[int, Choice]:
-        """Returns the rewrites and sweeps that are offered, and stopping."""
-        offered = cast(RewriteEnv, env.unwrapped).candidates
-        return {**dict(enumerate(map(_choice, offered))), len(self.outputs) - 1: Choice(STOP)}
 
     def outcome(self, episode: PlayedEpisode) -> Outcome:
         """Returns the last state if it was timed: no other is known to be faster."""

@@ -4,14 +4,13 @@ import hashlib
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from envs import TuningEnv
 from envs.rewards import LogDrop
+from envs.tuning import TuningEnv
 from experiments.cost_model.predictor import SHIPPED, Predictor
 from experiments.outcomes.evaluation import Outcome
 from experiments.policies.candidates import pointer_policy
@@ -26,11 +25,10 @@ from experiments.policies.kind import (
 from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import STOP, State
 from hlograph.decisions.plans import OFFER_FEATURES, ROLES, kind_numbers
-from hlograph.explorer.player import Choice
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.module import Module
 from hlograph.tuning.kernel_seconds import PredictTime, RatedKernels
-from hlograph.tuning.offers import Offer, offer_kinds
+from hlograph.tuning.offers import offer_kinds
 from models.actor_critic import ActorCritic
 from models.candidate_counts import CandidateCountsEncoder, CountsAndCandidates
 from models.candidate_graphs import GraphAndCandidates
@@ -48,11 +46,6 @@ _PLACES = OFFER_FEATURES.index("log_places")
 def predictor(times: Times) -> PredictTime:
     """Returns the prediction of times of that name, the same one for all of a process."""
     return Predictor.load(SHIPPED) if times == "learned" else RatedKernels()
-
-
-def _choice(offer: Offer) -> Choice:
-    facts = {"share of time": offer.share, "places": offer.places, "saved": offer.saved}
-    return Choice(offer.name, {"touched": offer.touched}, facts)
 
 
 class DecisionsKind(PolicyKind[TuningTrainConfig]):
@@ -121,11 +114,6 @@ class DecisionsKind(PolicyKind[TuningTrainConfig]):
             context=np.array(context, np.float32),
             mask=np.asarray(info["action_mask"], dtype=bool),
         )
-
-    def offered(self, env: gymnasium.Env[Any, Any]) -> dict[int, Choice]:
-        """Returns the decisions that are offered, and stopping."""
-        offers = cast(TuningEnv, env.unwrapped).offers
-        return {**dict(enumerate(map(_choice, offers))), len(self.outputs) - 1: Choice(STOP)}
 
     def env_maker(self, request: EnvRequest) -> MakeEnv:
         """See ``PolicyKind.env_maker``."""

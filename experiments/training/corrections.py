@@ -18,7 +18,8 @@ from experiments.search.guide import Guide, TrainedPolicy
 from experiments.search.node_view import NodeView
 from experiments.search.space import PassNode, PassSpace
 from experiments.search.worker_space import worker_space
-from experiments.training.recorded_steps import RecordedSteps, record, returns_of, view_of
+from experiments.training.demonstrations import demonstrate, recorded_orders
+from experiments.training.recorded_steps import RecordedSteps, Teacher, record, returns_of, view_of
 from experiments.workers.task_runner import TaskRunner, parameters_of
 from experiments.workers.worker import RolloutWorker, Task
 from models.actor_critic import ActorCritic
@@ -94,3 +95,7 @@ def correct(
     return record(
         runner, orders, lambda some: Correct(trained, some), f"corrections for {kind.name}"
     )
+
+
+ORDERS = Teacher("searched orders", recorded_orders, demonstrate, correct)
+"""Shows the orders of passes that searches found."""

@@ -12,14 +12,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from envs import TuningEnv
+from envs.tuning import TuningEnv
 from experiments.outcomes import best_decisions
 from experiments.policies.config import PolicyName
 from experiments.policies.evaluator import PolicyEvaluator
 from experiments.policies.greedy import greedy_action
 from experiments.policies.kind import PolicyKind
 from experiments.policies.states import State
-from experiments.training.recorded_steps import RecordedSteps, record, returns_of
+from experiments.training.recorded_steps import RecordedSteps, Teacher, record, returns_of
 from experiments.workers.task_runner import TaskRunner, parameters_of
 from experiments.workers.worker import Parameters, RolloutWorker, Task
 from models.actor_critic import ActorCritic
@@ -143,3 +143,7 @@ def _returned(kind: PolicyKind, env: TuningEnv, decisions: Sequence[str], stop: 
 def _step(env: TuningEnv, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
     observation, reward, terminated, truncated, info = env.step(np.int64(action))
     return observation, float(reward), terminated, truncated, info
+
+
+DECISIONS = Teacher("decisions of measured plans", recorded_decisions, show, show)
+"""Shows the decisions of the fastest plans that were measured."""

@@ -1,24 +1,65 @@
-"""The tables that end a training, one class for each quantity that policies reduce."""
+"""What a training measures of benchmarks: before it, while it runs, and in its final table."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from experiments.outcomes.benchmarks import Reference
 from experiments.outcomes.evaluation import Measure, Outcome
 from experiments.outcomes.results import Result, save, table_text
 from experiments.policies.kind import PolicyKind
-from experiments.training.hooks import Judgement
-from experiments.training.splits import Splits
 from experiments.workers.task_runner import Iteration, TaskRunner
 from hlograph.errors import HloError
 
 
+@dataclass(frozen=True)
+class Splits:
+    """Names of the benchmarks of a training."""
+
+    train: Sequence[str]
+    """Benchmarks to train on."""
+    validation: Sequence[str]
+    """Benchmarks that are played while training, and choose the policy to keep. Without any, the
+    last policy is kept."""
+    test: Sequence[str]
+    """Benchmarks that are played in the end."""
+
+
+class Judgement(NamedTuple):
+    """Measurements of results on the validation benchmarks."""
+
+    score: float
+    """Figure that chooses the policy to keep; higher is better."""
+    scalars: Mapping[str, float]
+    """Figures for the log, by tag."""
+
+
+class Hooks(NamedTuple):
+    """Measurements while training; each has None for nothing to measure."""
+
+    correct: Callable[[Iteration], Mapping[str, float]] | None = None
+    """Changes the rewards of an iteration, and returns figures for the log, by tag."""
+    judge: Callable[[Sequence[Outcome]], Judgement | None] | None = None
+    """Measures results on the validation benchmarks, in place of the kind's score."""
+
+
 class FinalTable(ABC):
-    """Measures benchmarks before a training, and shows the results after it."""
+    """Measures benchmarks before a training, and shows the results after it.
+
+    Args:
+        kinds: Kinds of policy that are trained.
+        folder: Folder of the run.
+    """
 
     measure: Measure
     """Quantity that logs compare with references; available after ``prepare``."""
+
+    def __init__(self, kinds: Sequence[PolicyKind], folder: Path) -> None:
+        self._labels = {kind.name: kind.label for kind in kinds}
+        self._timed = any(kind.timed for kind in kinds)
+        self._folder = folder
 
     @abstractmethod
     def prepare(self, splits: Splits, runner: TaskRunner) -> Splits:
@@ -75,14 +116,10 @@ class FinalTable(ABC):
 
 
 class OpCountTable(FinalTable):
-    """Op counts beside those of XLA's own orders.
+    """Op counts beside those of XLA's own orders."""
 
-    Args:
-        kinds: Kinds of policy that are trained.
-    """
-
-    def __init__(self, kinds: Sequence[PolicyKind]) -> None:
-        self._timed = any(kind.timed for kind in kinds)
+    def __init__(self, kinds: Sequence[PolicyKind], folder: Path) -> None:
+        super().__init__(kinds, folder)
         self._references: dict[str, Reference] = {}
 
     def prepare(self, splits: Splits, runner: TaskRunner) -> Splits:

@@ -11,8 +11,7 @@ from tqdm import tqdm
 
 from experiments.outcomes.evaluation import Measure, Outcome
 from experiments.outcomes.metrics import geometric_mean
-from experiments.training.final_tables import FinalTable, without
-from experiments.training.splits import Splits
+from experiments.training.final_tables import FinalTable, Splits, without
 from experiments.workers.fusion_tasks import CompareFusions, FusionRow, TryFusing
 from experiments.workers.task_runner import TaskRunner
 from hlograph.errors import WorkerLostError

@@ -5,6 +5,7 @@ import math
 import time
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import resolve_name
 
 import numpy as np
 import torch
@@ -16,12 +17,10 @@ from experiments.policies.checkpoint import Best, Checkpoint
 from experiments.policies.checkpoint_files import CheckpointFiles
 from experiments.policies.config_json import to_json
 from experiments.policies.kind import PolicyKind
-from experiments.training.hooks import Hooks
+from experiments.training.final_tables import Hooks, Splits
 from experiments.training.log import IterationReport, TrainingLog, flat_settings
-from experiments.training.recorded_steps import RecordedSteps
+from experiments.training.recorded_steps import TEACHERS, RecordedSteps, Teacher
 from experiments.training.shortfalls import EPISODE_WEIGHT, Shortfalls
-from experiments.training.splits import Splits
-from experiments.training.teachers import TEACHERS
 from experiments.workers.progress import phase_bar
 from experiments.workers.task_runner import TaskRunner
 from hlograph.errors import HloError
@@ -132,7 +131,7 @@ class Training:
         self._imitated = 0
         if kind.imitates is None or cloning is None or not cloning.epochs:
             return
-        teacher = TEACHERS[kind.imitates]
+        teacher: Teacher = resolve_name(TEACHERS[kind.imitates])
         recorded = teacher.recorded(self._splits.train)
         self._imitated = len(recorded)
         if not recorded:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
 
 from experiments.outcomes.run_folder import (
@@ -29,10 +30,16 @@ if TYPE_CHECKING:
     from experiments.outcomes.evaluation import Outcome
     from experiments.policies.checkpoint import Checkpoint
     from experiments.policies.kind import PolicyKind
-    from experiments.training.final_tables import FinalTable
-    from experiments.training.splits import Splits
+    from experiments.training.final_tables import FinalTable, Splits
     from experiments.workers.pools import MakeWorker
     from models.actor_critic import ActorCritic
+
+_TABLES = {
+    "op counts": "experiments.training.final_tables:OpCountTable",
+    "kernels": "experiments.training.kernel_table:KernelTable",
+    "times": "experiments.training.time_table:TimeTable",
+}
+"""Classes of final tables, as module and name; each is imported when a policy needs it."""
 
 REFUSED, FAILED, INTERRUPTED = 2, 3, 130
 """Exit statuses: not begun; ended early, to be continued; after Ctrl-C or SIGTERM."""
@@ -115,7 +122,7 @@ def _train_and_compare(
     """Trains every policy of the run, then evaluates, checks, shows and saves."""
     # These import torch, the engine and the environments: seconds that --help does not have.
     from experiments.policies.kinds import policy_kind
-    from experiments.training.hooks import Hooks
+    from experiments.training.final_tables import Hooks
     from experiments.training.log import write_text
     from experiments.training.loop import Training
     from experiments.workers.pools import pool_of
@@ -205,23 +212,13 @@ def _saved(config: TrainConfig, folder: Path) -> "Iterator[Checkpoint | None]":
 
 def _table(kinds: "Sequence[PolicyKind]", folder: Path) -> "FinalTable":
     """Returns the final table of a run."""
-    from experiments.training.final_tables import OpCountTable
-    from experiments.training.kernel_table import KernelTable
-    from experiments.training.time_table import TimeTable
-
-    match kinds[0].table:
-        case "kernels":
-            return KernelTable()
-        case "times":
-            return TimeTable(kinds, folder)
-        case "op counts":
-            return OpCountTable(kinds)
+    return resolve_name(_TABLES[kinds[0].table])(kinds, folder)
 
 
 def _splits(config: TrainConfig) -> "Splits":
     """Returns the benchmarks that a run's settings ask for."""
     from experiments.outcomes.benchmarks import held_out_benchmarks, training_benchmarks
-    from experiments.training.splits import Splits
+    from experiments.training.final_tables import Splits
 
     limit, of_set = config.test_op_limit, config.corpus_set
     return Splits(

@@ -2,17 +2,20 @@
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from envs.rewards import needs_costs, resolve_reward
+from experiments.policies.kind import PolicyKind
 from experiments.policies.pass_ordering import PassOrderingKind
 from experiments.policies.states import State
 from experiments.search.node_view import NodeView
 from experiments.search.space import PassSpace
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import Task
+from models.actor_critic import ActorCritic
 from models.cloning import Demonstrations
 from models.config import PPOConfig
 from models.encoder import StateStore
@@ -78,6 +81,34 @@ class RecordedSteps:
             action=torch.tensor(self.actions),
             returns=torch.tensor(self.returns, dtype=torch.float32),
         )
+
+
+Recorded = Mapping[str, tuple[str, ...]]
+"""Names of the steps to imitate, by benchmark."""
+
+
+class Teacher(NamedTuple):
+    """Functions that show a policy what searches found, before reinforcement learning.
+
+    Attributes:
+        noun: Name of what is imitated, in plural.
+        recorded: Returns what was recorded about benchmarks; those without a record are left out.
+        demonstrate: Returns the experience of following what was recorded.
+        correct: Returns what a policy should have done in the states that it leads to.
+    """
+
+    noun: str
+    recorded: Callable[[Sequence[str]], Recorded]
+    demonstrate: Callable[[TaskRunner, PolicyKind, Recorded], RecordedSteps]
+    correct: Callable[[TaskRunner, PolicyKind, Recorded, ActorCritic], RecordedSteps]
+
+
+TEACHERS = {
+    "orders": "experiments.training.corrections:ORDERS",
+    "decisions": "experiments.training.decisions:DECISIONS",
+}
+"""Teachers, as module and name, by what they have policies imitate; see ``PolicyKind.imitates``.
+Each is imported when a policy needs it."""
 
 
 def returns_of(rewards: Sequence[float], ppo: PPOConfig) -> list[float]:

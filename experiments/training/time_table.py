@@ -11,11 +11,9 @@ from experiments.outcomes.markdown import markdown_table
 from experiments.outcomes.metrics import geometric_mean
 from experiments.policies.config import TuningTrainConfig
 from experiments.policies.kind import PolicyKind
-from experiments.training.final_tables import FinalTable, without
-from experiments.training.hooks import Judgement
+from experiments.training.final_tables import FinalTable, Judgement, Splits, without
 from experiments.training.measured_plans import MeasuredPlans, measured_scalars
 from experiments.training.measured_returns import end_in_measurements
-from experiments.training.splits import Splits
 from experiments.workers.task_runner import Iteration, TaskRunner
 from experiments.workers.tuning_tasks import DEFAULT, MeasuredPlan, PredictTimes
 from hlograph.measuring.worker import UNCHANGED
@@ -38,7 +36,7 @@ class TimeTable(FinalTable):
     """
 
     def __init__(self, kinds: Sequence[PolicyKind], folder: Path) -> None:
-        self._labels = {kind.name: kind.label for kind in kinds}
+        super().__init__(kinds, folder)
         self._plans = MeasuredPlans(folder)
 
     def prepare(self, splits: Splits, runner: TaskRunner) -> Splits:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pkgutil import resolve_name
 from typing import Any
 
 from experiments.policies.config import TrainConfig
@@ -34,8 +35,8 @@ def pool_of(config: TrainConfig, make_worker: MakeWorker = make_rollout_worker) 
 def _ray_pool(*arguments: Any) -> Pool:
     """Returns a ``RayPool``. Ray is imported here, since its import takes seconds."""
     with needing_ray():
-        from experiments.workers.ray.pool import RayPool
-    return RayPool(*arguments)
+        ray_pool = resolve_name("experiments.workers.ray.pool:RayPool")
+    return ray_pool(*arguments)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlograph.decisions.benchmarks import NamedModule
-from hlograph.decisions.process import STOP, LiveModule, Process, ProgramStart, State, Step
+from hlograph.decisions.process import STOP, Action, LiveModule, Process, ProgramStart, State, Step
 from hlograph.errors import RewriteError, UnknownNameError
 from hlograph.graph.hlo_graph import HloGraph
 from hlograph.isolation.flight_recorder import FlightRecorder
@@ -136,6 +136,13 @@ class FusionProcess(Process[FusionState]):
     def names(self, state: FusionState) -> Sequence[str]:
         """Returns the names of keeping the pair apart and of fusing it."""
         return () if state.pair is None else (f"{KEPT}{state.pair}", str(state.pair))
+
+    def actions(self, state: FusionState) -> list[Action]:
+        """Returns keeping the pair apart and fusing it, with its instructions."""
+        if state.pair is None or state.pair.other is None:
+            return super().actions(state)
+        touched = {"instruction": (state.pair.instruction,), "other": (state.pair.other,)}
+        return [Action(name, touched) for name in self.names(state)]
 
     def mask(self, player: LiveModule[FusionState]) -> NDArray[np.int8]:
         """Returns a new mask, int8 ``[2]``: 0 for fusing a pair that is in quarantine."""

@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlograph.decisions.benchmarks import NamedModule
-from hlograph.decisions.process import ActionTable, LiveModule, Process, ProgramStart, State, Step
+from hlograph.decisions.process import (
+    Action,
+    ActionTable,
+    LiveModule,
+    Process,
+    ProgramStart,
+    State,
+    Step,
+)
 from hlograph.decisions.rewrites import graph_features
 from hlograph.errors import HloError, UnknownNameError
 from hlograph.graph.hlo_graph import HloGraph
@@ -130,6 +138,17 @@ class PlanProcess(Process[PlanState]):
     def names(self, state: PlanState) -> Sequence[str]:
         """Returns the names of the decisions, such as ``rule gather-after-dot``."""
         return [offer.name for offer in state.offered]
+
+    def actions(self, state: PlanState) -> list[Action]:
+        """Returns the decisions, with the instructions that they are about."""
+        return [
+            Action(
+                offer.name,
+                {"touched": offer.touched},
+                {"share of time": offer.share, "places": offer.places, "saved": offer.saved},
+            )
+            for offer in state.offered
+        ]
 
     def mask(self, player: LiveModule[PlanState]) -> NDArray[np.int8]:
         """Returns a new mask: 0 where there is no action."""

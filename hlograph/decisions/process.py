@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -111,6 +112,22 @@ class Step(NamedTuple, Generic[S]):
     seconds: float = 0.0
     error: str | None = None
     last: bool = False
+
+
+@dataclass(frozen=True)
+class Action:
+    """Action that a state offers, in words.
+
+    Attributes:
+        name: Name of the pass, place of the rewrite or fusion, or decision of a plan. It means the
+            same in every version.
+        touched: Names of the instructions that it is about, by role, such as ``gone``.
+        facts: What is known of it, such as the change of the op count.
+    """
+
+    name: str
+    touched: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    facts: Mapping[str, float] = field(default_factory=dict)
 
 
 class ActionTable(NamedTuple):
@@ -243,6 +260,10 @@ class Process(ABC, Generic[S]):
     @abstractmethod
     def names(self, state: S) -> Sequence[str]:
         """Returns the names of the actions that a state offers, by number, without stopping."""
+
+    def actions(self, state: S) -> list[Action]:
+        """Returns the actions that a state offers, by number, without stopping."""
+        return [Action(name) for name in self.names(state)]
 
     @abstractmethod
     def mask(self, player: LiveModule[S]) -> NDArray[np.int8]:

@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlograph.decisions.benchmarks import NamedModule
-from hlograph.decisions.process import ActionTable, LiveModule, Process, ProgramStart, State, Step
+from hlograph.decisions.process import (
+    Action,
+    ActionTable,
+    LiveModule,
+    Process,
+    ProgramStart,
+    State,
+    Step,
+)
 from hlograph.errors import RewriteError
 from hlograph.graph.features import GraphFeatures, edge_features, node_features
 from hlograph.graph.hlo_graph import HloGraph
@@ -130,6 +138,10 @@ class RewriteProcess(Process[RewriteState]):
         """Returns the places of the rewrites and sweeps."""
         return [candidate.place for candidate in state.offered]
 
+    def actions(self, state: RewriteState) -> list[Action]:
+        """Returns the rewrites and sweeps, with the instructions that they touch."""
+        return [_action(candidate) for candidate in state.offered]
+
     def mask(self, player: LiveModule[RewriteState]) -> NDArray[np.int8]:
         """Returns a new mask: 0 where there is no action."""
         self.rewrites(player)
@@ -178,6 +190,22 @@ class RewriteProcess(Process[RewriteState]):
         if len(listed) == 1:
             return []
         return [rewrite for rule in listed for rewrite in self._listed([rule], player, excluded)]
+
+
+def _action(candidate: Candidate) -> Action:
+    rewrites = rewrites_of(candidate)
+    touched = {
+        "instruction": tuple(rewrite.instruction for rewrite in rewrites),
+        "gone": tuple(name for rewrite in rewrites for name in rewrite.gone),
+    }
+    if others := tuple(rewrite.other for rewrite in rewrites if rewrite.other is not None):
+        touched["other"] = others
+    facts = {
+        "instructions": candidate.op_count,
+        "flops": candidate.flops,
+        "bytes": candidate.bytes_accessed,
+    }
+    return Action(candidate.place, touched, facts)
 
 
 @lru_cache(maxsize=_KEPT_MODULES)

@@ -8,33 +8,19 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hlograph.decisions.process import Action
 from hlograph.errors import HloError
 from hlograph.explorer.step_runs import Step
 from hlograph.module import Module
 
 _PLAYERS = ("hlograph.experiments.policies.explored", "experiments.policies.explored")
 """Modules with a function ``load_player``: that of the wheel, and that of the checkout."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One action of a state.
-
-    Attributes:
-        name: Name of the pass, place of the rewrite, or decision.
-        touched: Instructions that it is about, by role, such as ``gone``.
-        facts: What is known of it, such as the change of the op count.
-    """
-
-    name: str
-    touched: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    facts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -75,7 +61,7 @@ class Move:
             on.
     """
 
-    choices: Mapping[int, Choice]
+    choices: Mapping[int, Action]
     probabilities: NDArray[np.float32]
     allowed: NDArray[np.bool_]
     value: float

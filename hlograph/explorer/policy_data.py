@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hlograph.decisions.process import Action
 from hlograph.explorer.difference import row
 from hlograph.explorer.instructions import Instructions
-from hlograph.explorer.player import Attention, Choice, Move
+from hlograph.explorer.player import Attention, Move
 from hlograph.explorer.step_data import StepData
 from hlograph.module import Module
 
@@ -140,7 +141,7 @@ def _weighted_edges(attention: Attention, places: dict[int, int]) -> list[list[f
     ]
 
 
-def _facts(choice: Choice) -> dict[str, float | None]:
+def _facts(choice: Action) -> dict[str, float | None]:
     return {name: _rounded(value) for name, value in choice.facts.items()}
 
 

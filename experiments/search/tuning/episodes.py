@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
-from envs import TuningEnv
+from envs.tuning import TuningEnv
 from experiments.policies.checkpoint import load_policy
 from experiments.policies.tuning import DecisionsKind, predictor
 from experiments.workers.lockstep import Lockstep
