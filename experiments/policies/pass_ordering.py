@@ -1,11 +1,12 @@
 """Policies that order passes: one sees the graph, one the op counts."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 import hlograph
 from envs.pass_ordering import PassOrderingEnv
@@ -38,8 +39,15 @@ def context_width(num_actions: int) -> int:
     return num_actions + 1
 
 
-def encode(observation: Any, info: Mapping[str, Any]) -> State:
-    """Returns the state for an observation of ``PassOrderingEnv`` and its info.
+def state_of(
+    item: Any,
+    fingerprint: str,
+    mask: NDArray[np.bool_],
+    size: int,
+    start_size: int,
+    cost_changes: Sequence[float] = (),
+) -> State:
+    """Returns a state as policies see it.
 
     The context makes the decision Markov. The mask says which passes were tried at this module
     without effect. Rewards are shares of the op count at the start, so the size relative to
@@ -47,20 +55,31 @@ def encode(observation: Any, info: Mapping[str, Any]) -> State:
     value of a truncated episode is that of its state had the episode gone on (see
     `models.ppo.generalized_advantages`), which must not depend on the step number.
 
-    If the environment has costs, the context ends with flops and transcendentals relative to
-    the start. Only a value head sees them (see `models.actor_critic`).
+    With costs, the context ends with flops and transcendentals relative to the start. Only a value
+    head sees them (see `models.actor_critic`).
 
     Args:
-        observation: Op counts, or a mapping with "graph".
-        info: Info of the step or reset.
+        item: Input of the encoder: op counts, or the graph's arrays.
+        fingerprint: Fingerprint of the module.
+        mask: bool [A], of the actions.
+        size: Number of instructions.
+        start_size: Number of instructions at the start.
+        cost_changes: Changes of flops and of transcendentals, as ``envs.rewards.cost_changes``.
     """
-    mask = np.asarray(info["action_mask"], dtype=bool)
-    shrunk = np.log(info["op_count"] / info["start_op_count"])
-    return State(
-        key=info["fingerprint"],
-        item=observation["graph"] if isinstance(observation, Mapping) else observation,
-        context=np.concatenate([mask, [shrunk, *info.get("cost_changes", ())]]).astype(np.float32),
-        mask=mask,
+    shrunk = np.log(size / start_size)
+    context = np.concatenate([mask, [shrunk, *cost_changes]]).astype(np.float32)
+    return State(key=fingerprint, item=item, context=context, mask=mask)
+
+
+def encode(observation: Any, info: Mapping[str, Any]) -> State:
+    """Returns the state for an observation of ``PassOrderingEnv`` and its info."""
+    return state_of(
+        observation["graph"] if isinstance(observation, Mapping) else observation,
+        info["fingerprint"],
+        np.asarray(info["action_mask"], dtype=bool),
+        info["op_count"],
+        info["start_op_count"],
+        info.get("cost_changes", ()),
     )
 
 

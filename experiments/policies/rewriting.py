@@ -5,6 +5,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces import GraphInstance
+from numpy.typing import NDArray
 
 import hlograph
 from envs.rewrite import RewriteEnv
@@ -14,6 +16,7 @@ from experiments.policies.config import RewriteTrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, last_state
 from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import STOP, State
+from hlograph.decisions.process import ActionTable
 from hlograph.decisions.rewrites import feature_names
 from models.actor_critic import ActorCritic
 from models.candidate_graphs import GraphAndCandidates
@@ -69,25 +72,54 @@ class RewritingKind(PolicyKind[RewriteTrainConfig]):
         return pointer_policy(config, slots, features, _CONTEXT_WIDTH, kinds)
 
     def encode(self, observation: Any, info: Mapping[str, Any]) -> State:
-        """Returns the state for an observation of ``RewriteEnv`` and its info.
+        """Returns the state for an observation of ``RewriteEnv`` and its info."""
+        links = observation["candidate_links"]
+        offered = observation["candidates"][: int(links[-1, 0]) + 1 if len(links) else 0]
+        return self.state_of(
+            ActionTable(observation["graph"], offered, links),
+            info["fingerprint"],
+            np.asarray(info["action_mask"], dtype=bool),
+            info["op_count"],
+            info["start_op_count"],
+            info["num_applicable"],
+        )
+
+    def state_of(
+        self,
+        table: ActionTable,
+        fingerprint: str,
+        mask: NDArray[np.bool_],
+        size: int,
+        start_size: int,
+        num_applicable: int,
+    ) -> State:
+        """Returns a state as the policy sees it.
 
         A candidate's rule has its number among the rules that the policy knows. The context holds
         the size relative to the start and the number of rewrites that apply. Modules of the same
         fingerprint may list their instructions, and so the candidates, in different orders: the
         key tells these apart.
+
+        Args:
+            table: The graph, and the candidates with their rules' numbers in ``hlograph.rules``.
+            fingerprint: Fingerprint of the module.
+            mask: bool [candidates + 1], of the actions.
+            size: Number of instructions.
+            start_size: Number of instructions at the start.
+            num_applicable: Number of rewrites that apply, offered or not.
         """
-        graph, links = observation["graph"], observation["candidate_links"]
-        offered = observation["candidates"][: int(links[-1, 0]) + 1 if len(links) else 0].copy()
+        graph: Any = GraphInstance(*table.graph)
+        offered, links = table.features.copy(), table.links
         offered[:, 0] = self._numbers[offered[:, 0].astype(np.int64)]
         order = hashlib.blake2b(digest_size=8)
         for array in (graph.nodes, offered, links):
             order.update(array.tobytes())
-        shrunk = np.log(info["op_count"] / info["start_op_count"])
+        context = [np.log(size / start_size), np.log1p(num_applicable) / 7]
         return State(
-            key=f"{info['fingerprint']}-{order.hexdigest()}",
+            key=f"{fingerprint}-{order.hexdigest()}",
             item=GraphAndCandidates(graph, offered, links),
-            context=np.array([shrunk, np.log1p(info["num_applicable"]) / 7], np.float32),
-            mask=np.asarray(info["action_mask"], dtype=bool),
+            context=np.array(context, np.float32),
+            mask=mask,
         )
 
     def outcome(self, episode: PlayedEpisode) -> Outcome:

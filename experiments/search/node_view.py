@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from envs.observations import OBSERVATIONS, Observation, ObservationKind
 from envs.rewards import ModuleState, cost_changes
-from experiments.policies.pass_ordering import encode
+from experiments.policies.pass_ordering import state_of
 from experiments.policies.states import State
 from experiments.search.space import PassNode, PassSpace
 from hlograph.transforms.registry import passes
@@ -45,6 +45,7 @@ class NodeView:
         actions."""
         self._actions = {move: action for action, move in enumerate(self.moves)}
         self._observation: Observation = OBSERVATIONS[observation](len(known) + 1)
+        self._shows_graph = observation == "graph"
         self._costs, self._measure_costs = costs, costs or measure_costs
         self._measured: dict[PassNode, ModuleState] = {}
         self._last: tuple[PassNode, Any] | None = None
@@ -70,15 +71,14 @@ class NodeView:
             masked: Moves to mask, besides those that find nothing to act on; None
                 masks all that the table knows to change nothing there.
         """
-        mask = self._mask(node, masked)
-        observation = self._observation.compose(self._seen(node), mask, share=True)
-        return encode(observation, self._info(node, mask))
+        seen = self._seen(node)
+        return self._state(node, masked, seen[0] if self._shows_graph else seen)
 
     def context(
         self, node: PassNode, masked: Iterable[int] | None = None
     ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Returns context and mask of ``state`` alone, for a state that was encoded before."""
-        state = encode(None, self._info(node, self._mask(node, masked)))
+        state = self._state(node, masked, None)
         return state.context, state.mask
 
     def measure(self, node: PassNode) -> ModuleState:
@@ -98,21 +98,10 @@ class NodeView:
             self._last = (node, seen)
         return self._last[1]
 
-    def _mask(self, node: PassNode, masked: Iterable[int] | None) -> NDArray[np.int8]:
-        offered = np.ones(len(passes), np.int8)
-        if masked is None:
-            masked = node.no_ops()
-        offered[[*masked, *node.idle]] = 0
-        return np.append(offered[self.moves], np.int8(1))
-
-    def _info(self, node: PassNode, mask: NDArray[np.int8]) -> dict[str, Any]:
-        info: dict[str, Any] = {
-            "action_mask": mask,
-            "op_count": node.op_count,
-            "start_op_count": self.space.root.op_count,
-            "fingerprint": node.fingerprint,
-        }
-        if self._costs:
-            start = self.measure(self.space.root)
-            info["cost_changes"] = cost_changes(start, self.measure(node))
-        return info
+    def _state(self, node: PassNode, masked: Iterable[int] | None, item: Any) -> State:
+        offered = np.ones(len(passes), bool)
+        offered[[*(node.no_ops() if masked is None else masked), *node.idle]] = False
+        mask = np.append(offered[self.moves], True)
+        root = self.space.root
+        costs = cost_changes(self.measure(root), self.measure(node)) if self._costs else ()
+        return state_of(item, node.fingerprint, mask, node.op_count, root.op_count, costs)

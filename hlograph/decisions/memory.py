@@ -162,17 +162,16 @@ class KnownSteps:
             self._make_room()
             return self._starts.setdefault(module, State(snapshot))
 
-    def add(self, before: State, index: int, after: State) -> State:
+    def add(self, before: State, after: State) -> State:
         """Records a pass that reported a change, and returns the recorded state after it.
 
         Args:
             before: The state before.
-            index: Index of the pass in ``hlograph.passes``.
             after: The state after it; another player may have recorded an equal one meanwhile.
         """
         with self._lock:
             self._make_room()
-            return before.after.setdefault(index, after)
+            return before.after.setdefault(after.action, after)
 
     def graph(self, state: State, make: Callable[[], GraphFeatures]) -> GraphFeatures:
         """Returns the graph of a state.

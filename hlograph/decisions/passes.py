@@ -135,7 +135,7 @@ class PassProcess(Process[State]):
 
     def repeat(self, module: Module, action: str) -> None:
         """Runs a pass again."""
-        module.run(passes[action])
+        module.run(self.passes[self._numbers[action]])
 
     def _arrive(self, player: LivePasses) -> None:
         """Looks up what is known of the state that a player has entered."""
@@ -147,7 +147,7 @@ class PassProcess(Process[State]):
         entry, before = self.passes[action], player.state
         if self._no_ops is not None and player.no_ops >> entry.index & 1:
             return Step(before, entry.name)
-        after = before.after.get(entry.index) if player.remembers else None
+        after = before.after.get(entry.name) if player.remembers else None
         if after is None:
             return self._run(player, entry)
         self.leave(player)
@@ -178,7 +178,7 @@ class PassProcess(Process[State]):
         # that is another state, by its key.
         after = State(snapshot or before.snapshot, before, entry.name)
         if self._steps is not None and player.remembers:
-            after = self._steps.add(before, entry.index, after)
+            after = self._steps.add(before, after)
         player.arrive(after)
         return self._arrived(player, before, step)
 

@@ -66,7 +66,7 @@ class State:
         parent: State before the last action; None at the start.
         action: Name of the action that led here from ``parent``; empty at the start.
         snapshot: Fingerprint and op counts of the module.
-        after: States after actions that were taken here before, by their numbers.
+        after: States after actions that were taken here before, by their names.
         cost: XLA's cost analysis; None until it is asked for.
         graph: The graph as arrays; None until it is asked for, and after it was dropped.
     """
@@ -75,7 +75,7 @@ class State:
 
     def __init__(self, snapshot: Snapshot, parent: State | None = None, action: str = "") -> None:
         self.snapshot, self.parent, self.action = snapshot, parent, action
-        self.after: dict[int, State] = {}
+        self.after: dict[str, State] = {}
         self.cost: Cost | None = None
         self.graph: GraphFeatures | None = None
 

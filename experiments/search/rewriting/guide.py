@@ -5,18 +5,19 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from gymnasium.spaces import GraphInstance
 from numpy.typing import NDArray
 
 from experiments.policies.config import RewriteTrainConfig
 from experiments.policies.evaluator import PolicyEvaluator
 from experiments.policies.greedy import likeliest
+from experiments.policies.rewriting import RewritingKind
 from experiments.policies.states import State
 from experiments.search.guide import TrainedPolicy
 from experiments.search.rewriting.space import RewriteNode, RewriteSpace
-from hlograph.decisions import rewrites as arrays
-from hlograph.decisions.rewrites import Candidate
-from hlograph.graph.features import edge_features, node_features
+from hlograph.decisions.process import ActionTable
+from hlograph.decisions.rewrites import Candidate, features, graph_features
+from hlograph.decisions.rewrites import links as action_links
+from hlograph.decisions.rewrites import offered as offered_of
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,9 @@ class RewriteGuide:
         """Rewrites of an episode, as in the policy's evaluations."""
         self.patience = config.patience
         """Rewrites without a better state after which an episode ends; None is no limit."""
-        self._kind, policy = trained.build()
+        kind, policy = trained.build()
+        assert isinstance(kind, RewritingKind)
+        self._kind = kind
         self._evaluate = PolicyEvaluator(policy)
         self._judged: dict[RewriteNode, tuple[int, Judgement]] = {}
 
@@ -119,7 +122,7 @@ class RewriteGuide:
 
     def _judge(self, node: RewriteNode) -> Judgement:
         found = self._space.rewrites(node)
-        offered = arrays.offered(found, self._limit, sweeps=self._sweeps)
+        offered = offered_of(found, self._limit, sweeps=self._sweeps)
         state = self._state(node, offered, len(found))
         log_probs = self._evaluate([state]).log_probs
         return Judgement(
@@ -130,27 +133,17 @@ class RewriteGuide:
 
     def _state(self, node: RewriteNode, offered: list[Candidate], applicable: int) -> State:
         graph = self._space.module(node).graph()
-        mask = np.zeros(self._limit + 1, np.int8)
+        mask = np.zeros(self._limit + 1, bool)
         mask[: len(offered)] = [node.children.get(r.place) is not node for r in offered]
-        mask[-1] = 1
-        observation = {
-            "graph": GraphInstance(
-                nodes=node_features(graph),
-                edges=edge_features(graph),
-                edge_links=np.ascontiguousarray(graph.edge_index.T),
-            ),
-            "candidates": arrays.features(offered, sweeps=self._sweeps),
-            "candidate_links": arrays.links(offered, graph),
-        }
-        return self._kind.encode(
-            observation,
-            {
-                "action_mask": mask,
-                "op_count": node.op_count,
-                "start_op_count": self._space.root.op_count,
-                "fingerprint": node.fingerprint,
-                "num_applicable": applicable,
-            },
+        mask[-1] = True
+        rows, links = features(offered, sweeps=self._sweeps), action_links(offered, graph)
+        return self._kind.state_of(
+            ActionTable(graph_features(graph), rows, links),
+            node.fingerprint,
+            mask,
+            node.op_count,
+            self._space.root.op_count,
+            applicable,
         )
 
 

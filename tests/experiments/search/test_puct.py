@@ -1,7 +1,5 @@
 """Tests the tree search on games that can be worked out by hand."""
 
-from typing import Any
-
 import numpy as np
 
 from experiments.search.puct import Game, Tree
@@ -9,7 +7,7 @@ from experiments.search.puct import Game, Tree
 BITS = 6
 
 
-class Bits(Game[Any]):
+class Bits(Game):
     """Words of up to six bits; a bit is appended by each move, and a third move changes nothing.
 
     Only the word of ones is worth anything, and no shorter word gives a hint of it.
