@@ -32,7 +32,7 @@ from hlograph.errors import HloError
 from hlograph.kernel_times import Rates, current_rates, default_rates
 
 if TYPE_CHECKING:
-    from hlograph.profiling.calibrating import Point
+    from hlograph.profiling.calibrating import CalibrationSample
 
 TIMES = Path("datasets/speed/times.csv")
 TRAINING: tuple[Split, ...] = ("train",)
@@ -115,16 +115,18 @@ def program_pairs(times: dict[str, float], rates: Rates, splits: Iterable[Split]
     ]
 
 
-def training_points(times: dict[str, float]) -> list[Point]:
+def training_points(times: dict[str, float]) -> list[CalibrationSample]:
     """Returns the measured training programs, to fit rates to."""
     return [point for split in TRAINING for point in _points(times, split)]
 
 
-def _points(times: dict[str, float], split: Split) -> list[Point]:
-    from hlograph.profiling.calibrating import Point
+def _points(times: dict[str, float], split: Split) -> list[CalibrationSample]:
+    from hlograph.profiling.calibrating import CalibrationSample
 
     return [
-        Point("program", one.name, tuple(native().work(one.load()._native)), times[one.name])
+        CalibrationSample(
+            "program", one.name, tuple(native().work(one.load()._native)), times[one.name]
+        )
         for one in corpus.load("speed", split=split)
         if one.name in times
     ]

@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from hlograph import corpus
 from hlograph.errors import HloError, WorkerLostError
-from hlograph.isolation import FlightRecorder, Limits, WorkerPool
+from hlograph.isolation import FlightRecorder, WorkerLimits, WorkerPool
 from hlograph.profiling import KINDS, Peaks, measured_peaks
 from hlograph.storage.atomic_write import write_text_atomically
 from hlograph.storage.machine import machine
@@ -45,7 +45,7 @@ def main() -> int:
     rows = {} if arguments.force else read_times()
     names = [b.name for b in corpus.load("speed", arguments.split) if b.name not in rows]
     peaks = measured_peaks(again=arguments.force)
-    limits = Limits(seconds=_SECONDS, idle_seconds=_SECONDS, memory=_MEMORY)
+    limits = WorkerLimits(seconds=_SECONDS, idle_seconds=_SECONDS, memory=_MEMORY)
     # One worker: a program that runs beside another one would be measured with it.
     with WorkerPool(make_worker, 1, limits) as pool:
         found = pool.map((name, peaks) for name in names)

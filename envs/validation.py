@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hlograph.errors import VerificationError
-from hlograph.execution.equivalence import Equivalence, Limits, Reference
+from hlograph.execution.equivalence import Equivalence, Limits, OriginalModule
 from hlograph.module import Module
 
 
@@ -56,5 +56,5 @@ def validate(
         module.verify()
     except VerificationError as error:
         return Validation(str(error), None)
-    reference = Reference(start, samples=samples, seed=seed, limits=limits)
+    reference = OriginalModule(start, samples=samples, seed=seed, limits=limits)
     return Validation(None, reference.compare(module))

@@ -451,9 +451,9 @@ class Module:
             VerificationError: XLA's verifier rejects one of them.
         """
         # Not at the top: it would import ml_dtypes wherever a module is read.
-        from hlograph.execution.equivalence import Reference
+        from hlograph.execution.equivalence import OriginalModule
 
-        reference = Reference(self, samples=samples, seed=seed, engines=engines, limits=limits)
+        reference = OriginalModule(self, samples=samples, seed=seed, engines=engines, limits=limits)
         return reference.compare(other)
 
     def __copy__(self) -> Self:

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.speed_rules.case import Case
 from hlograph.measuring.service import Measurer
-from hlograph.measuring.trial import FINAL, Effort, Job, Outcome, Trial
+from hlograph.measuring.trial import FINAL, Effort, Job, MeasurementRequest, PlanMeasurement
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
 from hlograph.transforms.sweeping import PREPARATION, sweep
@@ -28,7 +28,7 @@ class Measurement:
 
     case: Case
     places: int
-    outcome: Outcome | None
+    outcome: PlanMeasurement | None
 
 
 def planned(case: Case, numerics: Numerics = "close") -> tuple[Program, Plan]:
@@ -51,7 +51,7 @@ def measured(case: Case, effort: Effort = FINAL, numerics: Numerics = "close") -
         return Measurement(case, 0, None)
     given = _given(case.arguments)
     with Measurer(Job(program, given, numerics), workers=1) as measurer:
-        (outcome,) = measurer.measure([Trial(plan, effort)])
+        (outcome,) = measurer.measure([MeasurementRequest(plan, effort)])
     return Measurement(case, len(plan.steps) - len(PREPARATION), outcome)
 
 

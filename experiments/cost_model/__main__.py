@@ -136,11 +136,11 @@ def _packed(folder: Path, out: Path, extends: Path | None) -> str:
 
 
 def _train(config: TrainCostModelConfig, folder: Path) -> list[str]:
-    from experiments.cost_model.comparison import Comparison
+    from experiments.cost_model.comparison import CostModelComparison
     from experiments.cost_model.examples import load_data
 
     data = load_data(config.data, config.learn_from)
-    comparison = Comparison(data, config.model)
+    comparison = CostModelComparison(data, config.model)
     save_provenance(config, folder)
     for seed in config.seeds:
         predictor = comparison.trained(config.training, seed)

@@ -27,7 +27,7 @@ _HEADS = (
 )
 
 
-class Comparison:
+class CostModelComparison:
     """Rankings of the plans of programs that were held out.
 
     Args:

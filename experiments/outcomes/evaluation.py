@@ -11,8 +11,7 @@ import hlograph
 from experiments.outcomes.benchmarks import REFERENCES, Reference, load
 from experiments.outcomes.metrics import count_ratio, geometric_mean
 from hlograph.errors import VerificationError, WorkerLostError
-from hlograph.execution.equivalence import Limits
-from hlograph.execution.equivalence import Reference as Original
+from hlograph.execution.equivalence import Limits, OriginalModule
 from hlograph.transforms.steps import take_step
 
 # The reference evaluator computes element by element: it takes as long as compiling on modules of
@@ -175,7 +174,7 @@ class Checker:
 
     def __init__(self, kept: int = 16) -> None:
         self._kept = kept
-        self._originals: OrderedDict[tuple[str, int], Original] = OrderedDict()
+        self._originals: OrderedDict[tuple[str, int], OriginalModule] = OrderedDict()
 
     def check(self, outcome: Outcome, samples: int) -> Check:
         """Checks that an outcome leads to a valid, equivalent module of its op count.
@@ -196,10 +195,10 @@ class Checker:
         found = self._original(outcome.benchmark, samples).compare(module)
         return Check(str(found) if found.verdict == "different" else None, found.verdict)
 
-    def _original(self, benchmark: str, samples: int) -> Original:
+    def _original(self, benchmark: str, samples: int) -> OriginalModule:
         key = (benchmark, samples)
         if key not in self._originals:
-            self._originals[key] = Original(load(benchmark), samples=samples, limits=_LIMITS)
+            self._originals[key] = OriginalModule(load(benchmark), samples=samples, limits=_LIMITS)
             while len(self._originals) > self._kept:
                 self._originals.popitem(last=False)
         self._originals.move_to_end(key)

@@ -56,7 +56,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Summary:
+class SpeedupSummary:
     """Statistics of one method's median ratios over all its benchmarks."""
 
     benchmarks: int
@@ -80,7 +80,7 @@ class Summary:
     """Geometric mean of compile time before / after."""
 
 
-def summary(pairs: Sequence[Pair]) -> Summary:
+def summary(pairs: Sequence[Pair]) -> SpeedupSummary:
     """Returns the statistics of one method.
 
     Args:
@@ -89,7 +89,7 @@ def summary(pairs: Sequence[Pair]) -> Summary:
     medians = [pair.median for pair in pairs]
     verdicts = Counter(pair.verdict for pair in pairs)
     low, high = bootstrap_interval(medians)
-    return Summary(
+    return SpeedupSummary(
         benchmarks=len(pairs),
         geometric_mean=geometric_mean(medians),
         low=low,
@@ -106,13 +106,13 @@ def summary(pairs: Sequence[Pair]) -> Summary:
     )
 
 
-def summaries(pairs: Sequence[Pair]) -> Mapping[str, Summary]:
+def summaries(pairs: Sequence[Pair]) -> Mapping[str, SpeedupSummary]:
     """Returns statistics by method, in the order in which methods occur, the control first."""
     methods = sorted(dict.fromkeys(p.method for p in pairs), key=lambda method: method != CONTROL)
     return {method: summary([p for p in pairs if p.method == method]) for method in methods}
 
 
-def table(by_method: Mapping[str, Summary]) -> str:
+def table(by_method: Mapping[str, SpeedupSummary]) -> str:
     """Returns the statistics as lines of text."""
     lines = [
         f"{'time before / after':24}{'n':>4}{'geo mean':>10}{'95 % interval':>17}{'mean':>8}"

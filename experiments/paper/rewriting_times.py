@@ -8,7 +8,7 @@ from experiments.outcomes.study import Trial
 from experiments.paper.paired_timing import summaries, table
 from experiments.paper.rewriting_settings import RewritingConfig
 from experiments.paper.runtime_results import Kept, measurements, pairs_of
-from experiments.paper.runtime_worker import Candidate, MakeWorker, TimeBenchmark
+from experiments.paper.runtime_worker import MakeWorker, MethodToTime, TimeBenchmark
 from hlograph.execution.equivalence import Limits
 
 _STEP_SECONDS = 300.0
@@ -77,7 +77,7 @@ def _task(
     }
     return TimeBenchmark(
         benchmark=benchmark,
-        candidates=[Candidate(label, outcome) for label, outcome in candidates.items()],
+        candidates=[MethodToTime(label, outcome) for label, outcome in candidates.items()],
         seeds=(0,),
         compilations=config.compilations,
         pairs=config.repetitions,

@@ -37,7 +37,7 @@ SEEN = (
 
 
 @dataclass(frozen=True)
-class Competitor:
+class RewritingCompetitor:
     """A method of the comparison."""
 
     name: str
@@ -48,7 +48,9 @@ class Competitor:
     """Makes the task for a benchmark, an objective and a seed."""
 
 
-def competitors_of(config: RewritingConfig) -> tuple[list[Competitor], list[TrainedPolicy]]:
+def competitors_of(
+    config: RewritingConfig,
+) -> tuple[list[RewritingCompetitor], list[TrainedPolicy]]:
     """Returns all methods, and the policies that guide some of them.
 
     Raises:
@@ -68,7 +70,7 @@ def competitors_of(config: RewritingConfig) -> tuple[list[Competitor], list[Trai
     if twice:
         raise ValueError(f"--checkpoints: expected other seeds of training, got two of {twice[0]}")
     others = [
-        Competitor(
+        RewritingCompetitor(
             name,
             config.seeds if name in DRAWS else config.seeds[:1],
             config.objectives,
@@ -85,14 +87,16 @@ def _refuse_unknown(flag: str, given: Iterable[str], known: Iterable[str]) -> No
         raise ValueError(f"{flag}: expected some of {', '.join(known)}; got {', '.join(unknown)}")
 
 
-def _guided(config: RewritingConfig, name: str, policy: TrainedPolicy) -> Competitor:
+def _guided(config: RewritingConfig, name: str, policy: TrainedPolicy) -> RewritingCompetitor:
     """Returns a method that a policy guides, for the objective that it was rewarded for."""
     trained = settings_of(policy)
     counts = trained.reward in ("op-count-drop", "log-drop")
     objective: Objective = "op-count" if counts else "cost"
     objectives = (objective,) if objective in config.objectives else ()
     label = "GNN" if name == "policy" else f"GNN {name}"
-    return Competitor(label, (trained.seed,), objectives, partial(_task, config, name, policy))
+    return RewritingCompetitor(
+        label, (trained.seed,), objectives, partial(_task, config, name, policy)
+    )
 
 
 def _task(
@@ -124,7 +128,7 @@ def _task(
 
 def planned_trials(
     config: RewritingConfig,
-    competitors: Sequence[Competitor],
+    competitors: Sequence[RewritingCompetitor],
     references: Mapping[str, Reference],
 ) -> list[PlannedTrial]:
     """Plans the trials of each method on each group of benchmarks, for each objective.

@@ -99,13 +99,13 @@ def _played(
 def _task(
     config: RuntimeConfig, benchmark: str, methods: "Mapping[str, Mapping[str, Outcome | None]]"
 ) -> "TimeBenchmark":
-    from experiments.paper.runtime_worker import Candidate, TimeBenchmark
+    from experiments.paper.runtime_worker import MethodToTime, TimeBenchmark
     from hlograph.execution.equivalence import Limits
 
     found = {m: outcomes[benchmark] for m, outcomes in methods.items() if benchmark in outcomes}
     return TimeBenchmark(
         benchmark=benchmark,
-        candidates=[Candidate(method, outcome) for method, outcome in found.items()],
+        candidates=[MethodToTime(method, outcome) for method, outcome in found.items()],
         seeds=config.seeds,
         compilations=config.compilations,
         pairs=config.repetitions,

@@ -14,7 +14,7 @@ from experiments.paper.paired_timing import CONTROL, Pair, Side, summaries
 from experiments.paper.runtime_settings import BEST_KNOWN, RuntimeConfig
 from experiments.paper.runtime_worker import (
     MakeWorker,
-    Result,
+    MethodTiming,
     TimeBenchmark,
     measure,
     timing_pool,
@@ -37,7 +37,7 @@ class Kept:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "measured.json"
-        self.results: dict[str, list[Result]] = {}
+        self.results: dict[str, list[MethodTiming]] = {}
         if self._path.exists():
             content = read_checked_json(self._path, _KIND, _VERSION)["results"]
             self.results = {name: [_result(r) for r in kept] for name, kept in content.items()}
@@ -65,9 +65,9 @@ class Kept:
                 yield
 
 
-def _result(content: Mapping[str, Any]) -> Result:
+def _result(content: Mapping[str, Any]) -> MethodTiming:
     pair, outcome, check = (content[key] for key in ("pair", "outcome", "check"))
-    return Result(
+    return MethodTiming(
         content["method"],
         content["problem"],
         pair and Pair(**pair | {side: Side(**pair[side]) for side in ("before", "after")}),
@@ -76,13 +76,13 @@ def _result(content: Mapping[str, Any]) -> Result:
     )
 
 
-def pairs_of(results: Mapping[str, Sequence[Result]]) -> list[Pair]:
+def pairs_of(results: Mapping[str, Sequence[MethodTiming]]) -> list[Pair]:
     """Returns all pairs, benchmark by benchmark."""
     return [r.pair for found in results.values() for r in found if r.pair is not None]
 
 
 def study(
-    config: RuntimeConfig, results: Mapping[str, Sequence[Result]], notes: Sequence[str] = ()
+    config: RuntimeConfig, results: Mapping[str, Sequence[MethodTiming]], notes: Sequence[str] = ()
 ) -> Study:
     """Returns the study of some results.
 
@@ -103,7 +103,7 @@ def study(
     )
 
 
-def measurements(results: Mapping[str, Sequence[Result]]) -> dict[str, Any]:
+def measurements(results: Mapping[str, Sequence[MethodTiming]]) -> dict[str, Any]:
     """Returns measurements as a study holds them.
 
     ``pairs`` and ``summaries`` (``paired_timing``: by method), ``control`` (the method that
@@ -126,7 +126,7 @@ def measurements(results: Mapping[str, Sequence[Result]]) -> dict[str, Any]:
     }
 
 
-def _trials(config: RuntimeConfig, results: Mapping[str, Sequence[Result]]) -> list[Trial]:
+def _trials(config: RuntimeConfig, results: Mapping[str, Sequence[MethodTiming]]) -> list[Trial]:
     everything = [r for found in results.values() for r in found]
     group = f"{config.corpus_set or 'all'} {config.split}"
     trials = []
@@ -141,7 +141,7 @@ def _trials(config: RuntimeConfig, results: Mapping[str, Sequence[Result]]) -> l
 
 def _notes(
     config: RuntimeConfig,
-    results: Mapping[str, Sequence[Result]],
+    results: Mapping[str, Sequence[MethodTiming]],
     left_out: Mapping[str, Mapping[str, str | None]],
 ) -> list[str]:
     gone = [name for name, why in left_out.items() if CONTROL in why]

@@ -19,8 +19,7 @@ from hlograph.errors import WorkerLostError
 from hlograph.execution.equivalence import Limits
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.execution.executable import Executable, random_inputs, time_in_turn
-from hlograph.isolation import FlightRecorder, Pool, WorkerPool
-from hlograph.isolation import Limits as PoolLimits
+from hlograph.isolation import FlightRecorder, Pool, WorkerLimits, WorkerPool
 from hlograph.timing.bootstrap import Interval
 
 ORIGINAL = "the original"
@@ -31,7 +30,7 @@ _WARM_UP = "HloModule w\nENTRY e { x = f32[8] parameter(0)\n ROOT y = f32[8] tan
 
 
 @dataclass(frozen=True)
-class Candidate:
+class MethodToTime:
     """A method and its outcome on a benchmark."""
 
     method: str
@@ -44,7 +43,7 @@ class TimeBenchmark:
     """Task of a worker: one benchmark and all methods."""
 
     benchmark: str
-    candidates: Sequence[Candidate]
+    candidates: Sequence[MethodToTime]
     seeds: Sequence[int]
     """Seeds of the random inputs; each gets an equal share of the pairs."""
     compilations: int
@@ -61,7 +60,7 @@ class TimeBenchmark:
 
 
 @dataclass(frozen=True)
-class Result:
+class MethodTiming:
     """Result of one method on one benchmark."""
 
     method: str
@@ -73,13 +72,13 @@ class Result:
     check: Check | None = None
 
 
-def make_worker(recorder: FlightRecorder) -> Callable[[TimeBenchmark], list[Result]]:
+def make_worker(recorder: FlightRecorder) -> Callable[[TimeBenchmark], list[MethodTiming]]:
     """Returns the function that does tasks in a worker process (``hlograph.isolation``)."""
     Executable(Module.from_text(_WARM_UP))
     return lambda task: results_of(task, recorder)
 
 
-MakeWorker = Callable[[FlightRecorder], Callable[[TimeBenchmark], list[Result]]]
+MakeWorker = Callable[[FlightRecorder], Callable[[TimeBenchmark], list[MethodTiming]]]
 
 
 def timing_pool(
@@ -92,22 +91,24 @@ def timing_pool(
         memory_gib: Limit of its resident memory.
         make: Makes the function that does tasks; None is ``make_worker``.
     """
-    limits = PoolLimits(seconds=step_seconds, memory=int(memory_gib * (1 << 30)))
+    limits = WorkerLimits(seconds=step_seconds, memory=int(memory_gib * (1 << 30)))
     return WorkerPool(make or make_worker, 1, limits, ("experiments.paper.runtime_worker",))
 
 
-def results_of(task: TimeBenchmark, recorder: FlightRecorder) -> "list[Result]":
+def results_of(task: TimeBenchmark, recorder: FlightRecorder) -> "list[MethodTiming]":
     """Does a task in this process."""
     return _Benchmark(task, recorder).run()
 
 
-def measure(pool: Pool, tasks: "Sequence[TimeBenchmark]") -> "Iterator[tuple[str, list[Result]]]":
+def measure(
+    pool: Pool, tasks: "Sequence[TimeBenchmark]"
+) -> "Iterator[tuple[str, list[MethodTiming]]]":
     """Runs tasks in a pool; a lost task is run again without the method that is to blame.
 
     Yields:
         Benchmarks and their complete results.
     """
-    lost: dict[str, list[Result]] = defaultdict(list)
+    lost: dict[str, list[MethodTiming]] = defaultdict(list)
     killed: Counter[str] = Counter()
     left = list(tasks)
     while left:
@@ -122,10 +123,10 @@ def measure(pool: Pool, tasks: "Sequence[TimeBenchmark]") -> "Iterator[tuple[str
                 method = (answer.note or ORIGINAL.encode()).decode()
                 others = [c for c in task.candidates if c.method != method]
                 if len(others) < len(task.candidates):
-                    lost[task.benchmark].append(Result(method, f"{answer.kind}: {answer}"))
+                    lost[task.benchmark].append(MethodTiming(method, f"{answer.kind}: {answer}"))
                     again.append(replace(task, candidates=others))
                     continue
-                answer = [Result(CONTROL, f"{answer.kind}: {answer}")]
+                answer = [MethodTiming(CONTROL, f"{answer.kind}: {answer}")]
             yield task.benchmark, [*answer, *lost[task.benchmark]]
         left = again
 
@@ -137,30 +138,30 @@ class _Benchmark:
         self._task, self._recorder, self._checker = task, recorder, Checker()
         self._start = load(task.benchmark)
 
-    def run(self) -> list[Result]:
+    def run(self) -> list[MethodTiming]:
         """Returns one result for each method; only the control if the benchmark cannot be run."""
         try:
             self._begin(ORIGINAL)
             self._before = Executable(self._start, self._task.limits)
             self._inputs = [random_inputs(self._start, seed) for seed in self._task.seeds]
             self._begin(CONTROL)
-            control = Result(CONTROL, None, self._pair(CONTROL, self._start))
+            control = MethodTiming(CONTROL, None, self._pair(CONTROL, self._start))
         except HloError as error:
-            return [Result(CONTROL, str(error))]
+            return [MethodTiming(CONTROL, str(error))]
         return [control, *map(self._measured, self._task.candidates)]
 
-    def _measured(self, candidate: Candidate) -> Result:
+    def _measured(self, candidate: MethodToTime) -> MethodTiming:
         self._begin(candidate.method)
         try:
             outcome = candidate.outcome or after_pipeline(self._task.benchmark, candidate.method)
             found = self._checker.check(outcome, self._task.samples)
             if found.problem:
-                return Result(candidate.method, found.problem, None, outcome, found)
+                return MethodTiming(candidate.method, found.problem, None, outcome, found)
             self._begin(candidate.method)
             pair = self._pair(candidate.method, outcome.replay())
         except HloError as error:
-            return Result(candidate.method, str(error))
-        return Result(candidate.method, None, pair, outcome, found)
+            return MethodTiming(candidate.method, str(error))
+        return MethodTiming(candidate.method, None, pair, outcome, found)
 
     def _pair(self, method: str, module: Module) -> Pair:
         after, *compiled = self._compiled(method, module)

@@ -20,7 +20,7 @@ from experiments.policies.states import STOP, State
 from hlograph.decisions.benchmarks import NamedModule
 from hlograph.errors import HloError
 from hlograph.explorer.player import Attention, Move
-from hlograph.explorer.step_runs import Step
+from hlograph.explorer.step_runs import StepRun
 from hlograph.isolation import FlightRecorder, Quarantine
 from hlograph.module import Module
 from models.actor_critic import ActorCritic
@@ -33,7 +33,7 @@ _BENCHMARK = "program"
 
 
 class ExploredPolicy:
-    """The policy of a checkpoint; see ``hlograph.explorer.player.Player``.
+    """The policy of a checkpoint; see ``hlograph.explorer.player.PlayablePolicy``.
 
     Args:
         kind: Kind of the policy.
@@ -140,5 +140,5 @@ def _module_of(env: gymnasium.Env[Any, Any]) -> Module:
     return cast(DecisionEnv, env.unwrapped).module.clone()
 
 
-def _step(info: Mapping[str, Any], name: str, env: gymnasium.Env[Any, Any]) -> Step:
-    return Step(name, info["step_time"], info["changed"], info["error"] or "", _module_of(env))
+def _step(info: Mapping[str, Any], name: str, env: gymnasium.Env[Any, Any]) -> StepRun:
+    return StepRun(name, info["step_time"], info["changed"], info["error"] or "", _module_of(env))

@@ -27,7 +27,7 @@ class Splits:
     """Benchmarks that are played in the end."""
 
 
-class Judgement(NamedTuple):
+class ValidationScore(NamedTuple):
     """Measurements of results on the validation benchmarks."""
 
     score: float
@@ -41,7 +41,7 @@ class Hooks(NamedTuple):
 
     correct: Callable[[Iteration], Mapping[str, float]] | None = None
     """Changes the rewards of an iteration, and returns figures for the log, by tag."""
-    judge: Callable[[Sequence[Outcome]], Judgement | None] | None = None
+    judge: Callable[[Sequence[Outcome]], ValidationScore | None] | None = None
     """Measures results on the validation benchmarks, in place of the kind's score."""
 
 
@@ -86,7 +86,7 @@ class FinalTable(ABC):
         del iteration, runner
         return {}
 
-    def judge(self, outcomes: Sequence[Outcome], runner: TaskRunner) -> Judgement | None:
+    def judge(self, outcomes: Sequence[Outcome], runner: TaskRunner) -> ValidationScore | None:
         """Measures results on the validation benchmarks, to choose the policy to keep.
 
         Args:

@@ -5,7 +5,7 @@ import math
 from envs.rewards import LogDrop
 from experiments.outcomes.evaluation import Outcome
 from experiments.training.measured_plans import MeasuredPlans, measured_scalars
-from experiments.workers.collecting import Episode
+from experiments.workers.collecting import TrainingEpisode
 from experiments.workers.task_runner import Iteration, TaskRunner
 
 _SCALE = LogDrop().scale  # of the rewards that are corrected
@@ -46,6 +46,6 @@ def end_in_measurements(
     return scalars | {"measured_train/new": (len(plans) - known) / len(episodes)}
 
 
-def _outcome(episode: Episode) -> Outcome:
+def _outcome(episode: TrainingEpisode) -> Outcome:
     sizes = episode.start_op_count, episode.op_count
     return Outcome(episode.benchmark, *sizes, tuple(episode.changes), episode.steps)

@@ -11,7 +11,7 @@ from experiments.outcomes.markdown import markdown_table
 from experiments.outcomes.metrics import geometric_mean
 from experiments.policies.config import TuningTrainConfig
 from experiments.policies.kind import PolicyKind
-from experiments.training.final_tables import FinalTable, Judgement, Splits, without
+from experiments.training.final_tables import FinalTable, Splits, ValidationScore, without
 from experiments.training.measured_plans import MeasuredPlans, measured_scalars
 from experiments.training.measured_returns import end_in_measurements
 from experiments.workers.task_runner import Iteration, TaskRunner
@@ -62,7 +62,7 @@ class TimeTable(FinalTable):
             return {}
         return end_in_measurements(iteration, self._plans, runner)
 
-    def judge(self, outcomes: Sequence[Outcome], runner: TaskRunner) -> Judgement | None:
+    def judge(self, outcomes: Sequence[Outcome], runner: TaskRunner) -> ValidationScore | None:
         """See ``FinalTable.judge``. Measures the plans, unless the settings say otherwise."""
         config = runner.config
         assert isinstance(config, TuningTrainConfig)
@@ -77,7 +77,7 @@ class TimeTable(FinalTable):
         scalars = {"measured_validation/kept": geometric_mean([_kept(one) for one in measured])}
         if timed:
             scalars |= measured_scalars("measured_validation", *zip(*timed, strict=True))
-        return Judgement(scalars["measured_validation/kept"], scalars)
+        return ValidationScore(scalars["measured_validation/kept"], scalars)
 
     def finish(
         self, outcomes: Mapping[str, Sequence[Outcome]], runner: TaskRunner, folder: Path

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.tune.results import CurvePoint
-from hlograph.measuring.trial import Outcome
+from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.leading import leads
 
 
@@ -31,7 +31,7 @@ class Curve:
             shutil.rmtree(board, ignore_errors=True)
             self._writer = SummaryWriter(str(board))
 
-    def __call__(self, outcomes: Sequence[Outcome], best: Outcome) -> None:
+    def __call__(self, outcomes: Sequence[PlanMeasurement], best: PlanMeasurement) -> None:
         """Adds a point for the newest outcome."""
         del best
         newest = outcomes[-1]
@@ -48,7 +48,7 @@ class Curve:
         if self._writer is not None:
             self._writer.close()
 
-    def _show(self, newest: Outcome) -> None:
+    def _show(self, newest: PlanMeasurement) -> None:
         if self._writer is None:
             return
         point = self.points[-1]
@@ -60,7 +60,7 @@ class Curve:
             self._writer.add_scalar(f"{name}/milliseconds", value, round(1000 * point.seconds))
 
 
-def agreement(races: Iterable[Sequence[Outcome]]) -> str:
+def agreement(races: Iterable[Sequence[PlanMeasurement]]) -> str:
     """Returns a sentence about how far finals agree with screenings.
 
     Args:

@@ -19,7 +19,7 @@ from experiments.tune.races import TuningRace, check_methods, measured_again, ra
 from experiments.tune.results import RaceResult
 from experiments.workers.pools import needing_ray
 from hlograph.errors import WorkerLostError
-from hlograph.measuring.trial import Outcome
+from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.cache import Measurements
 from hlograph.storage.atomic_write import write_bytes_atomically
 from hlograph.storage.machine import Machine
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _TRIES = 5  # nodes that a race may lose
 
-NodeReport = str | Outcome | RaceResult
+NodeReport = str | PlanMeasurement | RaceResult
 """What a node sends: the key of a race's measurements when it begins, each new outcome as soon as
 it is known, and in the end the result."""
 
@@ -62,7 +62,7 @@ def work(task: NodeTask) -> Iterator[NodeReport]:
 
 
 def _race(race: TuningRace) -> Iterator[NodeReport]:
-    reports: SimpleQueue[str | Outcome | None] = SimpleQueue()
+    reports: SimpleQueue[str | PlanMeasurement | None] = SimpleQueue()
     with ThreadPoolExecutor(1) as thread:
         result = thread.submit(raced, race, keep=partial(_Reported, reports.put))
         result.add_done_callback(lambda _: reports.put(None))
@@ -80,12 +80,14 @@ class _Reported(Measurements):
         folder: Folder of what was measured before.
     """
 
-    def __init__(self, report: Callable[[str | Outcome], None], key: str, folder: Path) -> None:
+    def __init__(
+        self, report: Callable[[str | PlanMeasurement], None], key: str, folder: Path
+    ) -> None:
         super().__init__(key, folder)
         self._report = report
         report(key)
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: PlanMeasurement) -> None:
         """Sends an outcome."""
         self._report(outcome)
 
@@ -185,7 +187,7 @@ class _RaceOnNode:
 
     def __init__(self, race: TuningRace, node: str) -> None:
         self.race, self._node = race, node
-        self._outcomes: list[Outcome] = []
+        self._outcomes: list[PlanMeasurement] = []
         self._curve: Curve | None = None
 
     def ends_with(self, report: NodeReport | WorkerLostError) -> bool:
@@ -196,7 +198,7 @@ class _RaceOnNode:
                 self._curve = Curve(self.race.board)
                 for outcome in self._measurements.known():
                     self._show(outcome)
-            case Outcome():
+            case PlanMeasurement():
                 self._measurements.add(report)
                 self._show(report)
             case RaceResult():
@@ -209,7 +211,7 @@ class _RaceOnNode:
         if self._curve is not None:
             self._curve.close()
 
-    def _show(self, outcome: Outcome) -> None:
+    def _show(self, outcome: PlanMeasurement) -> None:
         self._outcomes.append(outcome)
         if self._curve is not None:
             self._curve(self._outcomes, max(self._outcomes, key=lambda other: other.ratio))

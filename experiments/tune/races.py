@@ -15,7 +15,7 @@ from experiments.tune.programs import NamedProgram
 from experiments.tune.results import RaceResult
 from hlograph.errors import HloError
 from hlograph.measuring.service import Measurer
-from hlograph.measuring.trial import FINAL, Job, Outcome, Trial
+from hlograph.measuring.trial import FINAL, Job, MeasurementRequest, PlanMeasurement
 from hlograph.optimization.cache import CacheKey, Measurements
 from hlograph.optimization.progress import best_text
 from hlograph.optimization.race import Race, Watch, unwatched
@@ -55,7 +55,7 @@ class TuningRace:
         """Folder of the measurements, with a file for each model of machine."""
         return self.folder / "measurements" / file_stem(self.program.name)
 
-    def outcomes(self) -> list[Outcome]:
+    def outcomes(self) -> list[PlanMeasurement]:
         """Returns what was measured so far, on all models of machines."""
         files = sorted(self.measurements.glob("*.jsonl"))
         return [
@@ -137,7 +137,10 @@ def check_methods(races: Sequence[TuningRace]) -> None:
 
 
 def _show(
-    bar: "tqdm[TuningRace]", race: TuningRace, outcomes: Sequence[Outcome], best: Outcome
+    bar: "tqdm[TuningRace]",
+    race: TuningRace,
+    outcomes: Sequence[PlanMeasurement],
+    best: PlanMeasurement,
 ) -> None:
     bar.set_postfix_str(f"{race}: {len(outcomes)} plans, {best_text(best)}")
 
@@ -165,7 +168,7 @@ def raced(
     settings = race.settings()
     with closing(Curve(board)) as curve:
 
-        def note(outcomes: Sequence[Outcome], best: Outcome) -> None:
+        def note(outcomes: Sequence[PlanMeasurement], best: PlanMeasurement) -> None:
             curve(outcomes, best)
             watch(outcomes, best)
 
@@ -186,7 +189,7 @@ def measured_again(race: TuningRace, result: RaceResult) -> RaceResult:
     if result.error or not result.method or result.plan is None:
         return result
     with Measurer(race.job(), workers=1) as measurer:
-        (outcome,) = measurer.measure([Trial(result.plan, FINAL)])
+        (outcome,) = measurer.measure([MeasurementRequest(result.plan, FINAL)])
     measured = outcome.measured
     if measured is None:
         return replace(result, error=f"in the second measurement: {outcome.error}")

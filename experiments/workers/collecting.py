@@ -16,7 +16,7 @@ from models.rollout import Rollout
 
 
 @dataclass
-class Episode:
+class TrainingEpisode:
     """One episode of training."""
 
     benchmark: str
@@ -36,7 +36,7 @@ class Episode:
 class RolloutStats:
     """Statistics of one iteration."""
 
-    episodes: list[Episode] = field(default_factory=list)
+    episodes: list[TrainingEpisode] = field(default_factory=list)
     """Episodes that ended in it."""
     unchanged: int = 0
     """Number of steps that changed nothing."""
@@ -126,7 +126,7 @@ class _Iteration:
         self._evaluate = PolicyEvaluator(policy)
         self._rows: list[dict[str, Tensor]] = []
         self._states: dict[int, State] = {}
-        self._episodes: dict[int, Episode] = {}
+        self._episodes: dict[int, TrainingEpisode] = {}
         self.stats = RolloutStats()
         self._begin_episodes(range(len(envs)))
 
@@ -162,7 +162,7 @@ class _Iteration:
             begun = self._envs.reset(benchmarks)
         for n, (state, info) in begun.items():
             self._states[n] = state
-            self._episodes[n] = Episode(benchmarks[n], info["size"], info["size"], n)
+            self._episodes[n] = TrainingEpisode(benchmarks[n], info["size"], info["size"], n)
 
     def _judge(self, states: Iterable[State]) -> tuple[dict[str, Tensor], Tensor]:
         """Returns state, context, mask and value of a row, and log-probabilities [N, A]."""

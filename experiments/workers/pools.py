@@ -9,7 +9,7 @@ from typing import Any
 from experiments.policies.config import TrainConfig
 from experiments.workers.worker import RolloutWorker, make_rollout_worker
 from hlograph.errors import HloError
-from hlograph.isolation import FlightRecorder, InProcessPool, Limits, Pool, WorkerPool
+from hlograph.isolation import FlightRecorder, InProcessPool, Pool, WorkerLimits, WorkerPool
 
 PRELOADED = (
     "experiments.workers.worker",
@@ -27,7 +27,9 @@ def pool_of(config: TrainConfig, make_worker: MakeWorker = make_rollout_worker) 
     """
     if config.workers == "in-process":
         return InProcessPool(partial(RolloutWorker, config))
-    limits = Limits(seconds=config.pass_seconds, memory=int(config.worker_memory_gib * (1 << 30)))
+    limits = WorkerLimits(
+        seconds=config.pass_seconds, memory=int(config.worker_memory_gib * (1 << 30))
+    )
     work = (partial(make_worker, config), config.num_workers, limits, PRELOADED)
     return _ray_pool(*work, config.ray_address) if config.workers == "ray" else WorkerPool(*work)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from experiments.outcomes.benchmarks import ALL_REFERENCES, Reference
 from experiments.workers.task_runner import TaskRunner
-from experiments.workers.tasks import Measure
+from experiments.workers.tasks import MeasureReferences
 from hlograph.errors import HloError, WorkerLostError
 
 
@@ -21,7 +21,7 @@ def all_references(
         The references by benchmark, and a note on each benchmark that is left out because a
         pipeline failed on it.
     """
-    tasks = [Measure(benchmark=name, pipelines=ALL_REFERENCES) for name in names]
+    tasks = [MeasureReferences(benchmark=name, pipelines=ALL_REFERENCES) for name in names]
     what = "reference pipelines"
     results = runner.run(tasks, what, give_up=True, progress=what)
     found, notes = {}, []

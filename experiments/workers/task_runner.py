@@ -24,7 +24,7 @@ from experiments.workers.tasks import (
     CheckOutcome,
     Collect,
     Collected,
-    Measure,
+    MeasureReferences,
     Play,
     Rebuild,
     TryRun,
@@ -156,7 +156,7 @@ class TaskRunner:
         """
         found = recorded(names)
         new = [name for name in names if name not in found]
-        tasks = [Measure(benchmark=name) for name in new]
+        tasks = [MeasureReferences(benchmark=name) for name in new]
         what = "reference pipelines"
         for name, result in zip(
             new, self.run(tasks, what, give_up=True, progress=what), strict=True

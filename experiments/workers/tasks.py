@@ -134,7 +134,7 @@ class CheckOutcome(Task):
 
 
 @dataclass(frozen=True)
-class Measure(Task):
+class MeasureReferences(Task):
     """Runs reference pipelines on a benchmark."""
 
     benchmark: str

@@ -11,7 +11,7 @@ from experiments.policies.config import TuningTrainConfig
 from experiments.policies.tuning import predictor
 from experiments.workers.worker import RolloutWorker, Task
 from hlograph.errors import HloError
-from hlograph.measuring.trial import Effort, Job, Trial
+from hlograph.measuring.trial import Effort, Job, MeasurementRequest
 from hlograph.measuring.worker import MeasuringWorker
 from hlograph.plans import Plan
 from hlograph.programs import Program
@@ -107,7 +107,7 @@ class MeasurePlan(Task):
         job = Job(Program.of(load(benchmark)), seed=config.seed)
         effort = Effort(_PAIRS, 0.005, config.budget, thorough=False)
         try:
-            found = MeasuringWorker(job, worker.recorder)(Trial(plan, effort))
+            found = MeasuringWorker(job, worker.recorder)(MeasurementRequest(plan, effort))
         except HloError as error:
             return MeasuredPlan.lost(str(error), plan)
         if found.measured is None:

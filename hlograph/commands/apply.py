@@ -20,7 +20,7 @@ from hlograph.commands.text_tables import duration
 from hlograph.storage.atomic_write import write_text_atomically
 
 if TYPE_CHECKING:
-    from hlograph.measuring.trial import Job, Outcome
+    from hlograph.measuring.trial import Job, PlanMeasurement
     from hlograph.plans import Plan
 
 
@@ -70,7 +70,7 @@ class Apply(SourceCommand):
             words = str(error).replace("measure_again=True", "--measure")
             raise PlanRefusedError(words) from error
 
-    def _text(self, job: Job, plan: Plan, outcome: Outcome, holds: bool | None) -> str:
+    def _text(self, job: Job, plan: Plan, outcome: PlanMeasurement, holds: bool | None) -> str:
         assert outcome.checks is not None
         words = {
             None: "the plan is carried out",
@@ -91,7 +91,7 @@ class Apply(SourceCommand):
             lines.append(f"  written to {self.out}")
         return "\n".join(lines)
 
-    def _content(self, plan: Plan, outcome: Outcome, holds: bool | None) -> dict[str, Any]:
+    def _content(self, plan: Plan, outcome: PlanMeasurement, holds: bool | None) -> dict[str, Any]:
         assert outcome.checks is not None
         return {
             "plan": plan.describe(),
@@ -102,14 +102,14 @@ class Apply(SourceCommand):
         }
 
 
-def _tried(job: Job, plan: Plan, *, measure: bool) -> Outcome:
+def _tried(job: Job, plan: Plan, *, measure: bool) -> PlanMeasurement:
     """Compiles, compares and times a plan in a process of its own, which it may end."""
     from hlograph.measuring.service import Measurer
-    from hlograph.measuring.trial import FINAL, Effort, Trial
+    from hlograph.measuring.trial import FINAL, Effort, MeasurementRequest
 
     effort = FINAL if measure else Effort(1, 0.0, 0.0, thorough=True)
     with Measurer(job, workers=1) as measurer:
-        (outcome,) = measurer.measure([Trial(plan, effort)])
+        (outcome,) = measurer.measure([MeasurementRequest(plan, effort)])
     return outcome
 
 

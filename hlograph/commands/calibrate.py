@@ -12,7 +12,7 @@ from hlograph.commands.text_tables import table
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
-    from hlograph.profiling.calibrating import Point
+    from hlograph.profiling.calibrating import CalibrationSample
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Calibrate(Command):
 
         with tqdm(unit="program", disable=None) as bar:
 
-            def advance(point: Point) -> None:
+            def advance(point: CalibrationSample) -> None:
                 bar.set_postfix_str(point.name)
                 bar.update()
 

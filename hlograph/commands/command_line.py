@@ -22,7 +22,7 @@ from hlograph.commands.optimize import Optimize
 from hlograph.commands.parse import Parse
 from hlograph.commands.passes import Passes
 from hlograph.commands.profile import ProfileProgram
-from hlograph.commands.run import Run
+from hlograph.commands.run import RunPasses
 from hlograph.errors import HloError
 
 _DESCRIPTION = """Learned and measured decisions of the compiler XLA, for programs in jaxlib.
@@ -41,7 +41,7 @@ _COMMANDS = (
     | Annotated[ProfileProgram, tyro.conf.subcommand("profile")]
     | Annotated[Calibrate, tyro.conf.subcommand("calibrate")]
     | Annotated[Passes, tyro.conf.subcommand("passes")]
-    | Annotated[Run, tyro.conf.subcommand("run")]
+    | Annotated[RunPasses, tyro.conf.subcommand("run")]
     | Annotated[Parse, tyro.conf.subcommand("parse")]
     | Annotated[Diff, tyro.conf.subcommand("diff")]
     | Annotated[Explore, tyro.conf.subcommand("explore")]

@@ -23,7 +23,7 @@ _BETWEEN = re.compile(r",(?![^()]*\))")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run(SourceCommand):
+class RunPasses(SourceCommand):
     """Runs passes, pipelines and rewrites on a module, and shows what they changed."""
 
     names: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAMES")]

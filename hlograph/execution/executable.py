@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hlograph.module import Module
 
 
-class Step(NamedTuple):
+class Thunk(NamedTuple):
     """One step of generated code.
 
     Attributes:
@@ -82,7 +82,7 @@ class Executable:
         self.kernels = self._program.count_kernels()
         self.signature = signature_of(module)
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[Thunk]:
         """Returns the steps of XLA:CPU's runtime, in the order in which it stores them.
 
         The steps inside loops, branches and calls follow them.
@@ -91,7 +91,7 @@ class Executable:
             HloError: XLA cannot write the code to a file, from which the steps are read. This is
                 so for sorts, for example.
         """
-        return [Step(kind, instruction) for kind, instruction in self._program.steps()]
+        return [Thunk(kind, instruction) for kind, instruction in self._program.steps()]
 
     def optimized(self) -> Module:
         """Returns the module that XLA:CPU generated the code from, one kernel for each fusion."""

@@ -18,7 +18,7 @@ _LONGEST = 400  # characters of a line; constants may have megabytes
 
 
 @dataclass(frozen=True)
-class Difference:
+class ModuleDifference:
     """Holds what is different between two states of a module.
 
     Attributes:
@@ -42,7 +42,7 @@ class Difference:
         return {name: getattr(self, name) for name in names}
 
 
-def difference_of(first: Instructions, second: Instructions) -> Difference:
+def difference_of(first: Instructions, second: Instructions) -> ModuleDifference:
     """Compares two states of a module.
 
     The content has the keys ``before`` and ``after``: tables of instructions, each a dict with
@@ -70,7 +70,7 @@ def difference_of(first: Instructions, second: Instructions) -> Difference:
         "hunks": [tables.hunk(computation, lines) for computation, lines in hunks],
         "left_out": len(added) + len(removed) + len(changed) - described,
     }
-    return Difference(len(added), len(removed), len(changed), len(found.renamed), content)
+    return ModuleDifference(len(added), len(removed), len(changed), len(found.renamed), content)
 
 
 class _Tables:

@@ -9,7 +9,7 @@ from typing import Self
 from hlograph.errors import WorkerLostError
 from hlograph.explorer.plan_requests import PlanAnswer, PlanRequest, Refused
 from hlograph.explorer.plan_worker import PlanWorker
-from hlograph.isolation import Limits, WorkerPool
+from hlograph.isolation import WorkerLimits, WorkerPool
 from hlograph.measuring.trial import Job
 
 _MEMORY = 16 << 30
@@ -30,7 +30,9 @@ class PlanBench:
 
     def __init__(self, job: Job, workers: int = 2) -> None:
         # A worker may wait long for the machine, which others measure on.
-        limits = Limits(idle_seconds=_LONGEST_WAIT, stopped_seconds=_LONGEST_STOP, memory=_MEMORY)
+        limits = WorkerLimits(
+            idle_seconds=_LONGEST_WAIT, stopped_seconds=_LONGEST_STOP, memory=_MEMORY
+        )
         preloaded = ("hlograph.explorer.plan_worker",)
         self._pool = WorkerPool(
             partial(PlanWorker, job), workers, limits, preloaded, with_main=False

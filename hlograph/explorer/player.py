@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hlograph.decisions.process import Action
 from hlograph.errors import HloError
-from hlograph.explorer.step_runs import Step
+from hlograph.explorer.step_runs import StepRun
 from hlograph.module import Module
 
 _PLAYERS = ("hlograph.experiments.policies.explored", "experiments.policies.explored")
@@ -69,12 +69,12 @@ class Move:
     preferred: int
     action: int
     attention: Attention | None
-    step: Step
+    step: StepRun
     reward: float
     ending: str
 
 
-class Player(Protocol):
+class PlayablePolicy(Protocol):
     """A policy that plays episodes."""
 
     @property
@@ -105,7 +105,7 @@ class Player(Protocol):
         ...
 
 
-def load_player(name: str) -> Player:
+def load_player(name: str) -> PlayablePolicy:
     """Returns the player of a policy.
 
     Args:

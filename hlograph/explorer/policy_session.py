@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from hlograph.errors import HloError
-from hlograph.explorer.player import Attention, Player
+from hlograph.explorer.player import Attention, PlayablePolicy
 from hlograph.explorer.policy_data import EpisodeData
 from hlograph.module import Module
 
@@ -30,7 +30,7 @@ class PolicySession:
 
     def __init__(
         self,
-        player: Player,
+        player: PlayablePolicy,
         program: Module,
         files: dict[str, Any],
         limit: int = MOST_STEPS,

@@ -13,7 +13,7 @@ from hlograph.explorer.module_data import module_data
 from hlograph.explorer.pages import Contents, FileContent, Page
 from hlograph.explorer.results.race_files import plans_of
 from hlograph.explorer.results.reading import results_of
-from hlograph.explorer.results.tables import Results, Table
+from hlograph.explorer.results.tables import PageTable, Results
 
 if TYPE_CHECKING:
     from hlograph.module import Module
@@ -135,7 +135,7 @@ def _module(name: str) -> Module:
 
 def _programs_in(results: Results) -> Iterator[str]:
     parts = (part for section in results.sections for part in section.parts)
-    for table in (part for part in parts if isinstance(part, Table)):
+    for table in (part for part in parts if isinstance(part, PageTable)):
         for number, column in enumerate(table.columns):
             if column.kind == "program":
                 yield from (str(row[number]) for row in table.rows if row[number])

@@ -7,7 +7,7 @@ from typing import Any
 
 from hlograph.explorer.difference import difference_of
 from hlograph.explorer.instructions import Instructions
-from hlograph.explorer.step_runs import Step
+from hlograph.explorer.step_runs import StepRun
 from hlograph.module import Module
 
 
@@ -33,7 +33,7 @@ class StepData:
         """The instructions after the last step."""
         return self._state
 
-    def describe(self, step: Step) -> dict[str, Any]:
+    def describe(self, step: StepRun) -> dict[str, Any]:
         """Returns what a step did as JSON.
 
         The keys are ``name``, ``seconds``, ``changed``, ``error`` (a message or empty),
@@ -61,7 +61,7 @@ class StepData:
 
 
 def steps_data(
-    start: Module, steps: Iterable[Step], prefix: str = "steps"
+    start: Module, steps: Iterable[StepRun], prefix: str = "steps"
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Takes steps, and returns the data of the page and its files by name.
 

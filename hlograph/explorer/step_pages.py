@@ -8,7 +8,7 @@ from typing import Any
 
 from hlograph.explorer.pages import Page
 from hlograph.explorer.step_data import steps_data
-from hlograph.explorer.step_runs import Step, run_steps
+from hlograph.explorer.step_runs import StepRun, run_steps
 from hlograph.explorer.trajectories import RecordedEpisode, replay
 from hlograph.module import Module
 
@@ -41,6 +41,6 @@ def episode_page(path: Path) -> tuple[Module, Page, Files]:
     return start, *_page(start, steps, f"trajectory of {episode.benchmark}")
 
 
-def _page(start: Module, steps: Iterable[Step], what: str) -> tuple[Page, Files]:
+def _page(start: Module, steps: Iterable[StepRun], what: str) -> tuple[Page, Files]:
     data, files = steps_data(start, steps)
     return Page("steps", "steps", "Steps", data | {"what": what}), files

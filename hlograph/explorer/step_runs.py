@@ -14,7 +14,7 @@ from hlograph.transforms.steps import is_place
 
 
 @dataclass(frozen=True)
-class Step:
+class StepRun:
     """One step, and the module after it.
 
     Attributes:
@@ -43,7 +43,7 @@ def check_names(names: Sequence[str]) -> None:
             by_name(name)
 
 
-def run_steps(module: Module, names: Sequence[str]) -> Iterator[Step]:
+def run_steps(module: Module, names: Sequence[str]) -> Iterator[StepRun]:
     """Runs steps one after the other; those of a pipeline one by one.
 
     A step that fails leaves the module as it was, and the next one runs all the same.
@@ -70,7 +70,7 @@ def run_steps(module: Module, names: Sequence[str]) -> Iterator[Step]:
                 break
 
 
-def run_step(module: Module, name: str) -> Step:
+def run_step(module: Module, name: str) -> StepRun:
     """Runs a pass or applies a rewrite.
 
     Args:
@@ -92,7 +92,7 @@ def _parts(name: str) -> Iterator[tuple[tuple[str, ...], int]]:
             yield (part.name,), 1
 
 
-def _run(module: Module, name: str) -> tuple[Step, bool]:
+def _run(module: Module, name: str) -> tuple[StepRun, bool]:
     """Returns the step, and whether it reported a change, which fixed points go by."""
     if is_place(name):
         step = _apply(module, name)
@@ -100,20 +100,20 @@ def _run(module: Module, name: str) -> tuple[Step, bool]:
     return _run_pass(module, name)
 
 
-def _run_pass(module: Module, name: str) -> tuple[Step, bool]:
+def _run_pass(module: Module, name: str) -> tuple[StepRun, bool]:
     begin = time.perf_counter()
     try:
         run = module.run_with_snapshot(passes[name])
     except PassError as error:
-        return Step(name, time.perf_counter() - begin, False, str(error), module), False
-    return Step(name, run.seconds, run.snapshot is not None, "", module), run.reported
+        return StepRun(name, time.perf_counter() - begin, False, str(error), module), False
+    return StepRun(name, run.seconds, run.snapshot is not None, "", module), run.reported
 
 
-def _apply(module: Module, place: str) -> Step:
+def _apply(module: Module, place: str) -> StepRun:
     begin = time.perf_counter()
     error = ""
     try:
         module.apply(place)
     except RewriteError as failure:
         error = str(failure)
-    return Step(place, time.perf_counter() - begin, not error, error, module)
+    return StepRun(place, time.perf_counter() - begin, not error, error, module)

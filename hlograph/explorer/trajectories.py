@@ -14,13 +14,13 @@ from pathlib import Path
 
 from hlograph import corpus
 from hlograph.errors import HloError, UnknownNameError
-from hlograph.explorer.step_runs import Step, run_step
+from hlograph.explorer.step_runs import StepRun, run_step
 from hlograph.module import Module
 
 _KEPT = "keep "  # what a decision about fusion begins with if it kept a pair apart
 _PREPARATION = "call-inliner"  # which environments of rewrites for time run first
 
-Replay = Callable[[Module, tuple[str, ...]], Iterator[Step]]
+Replay = Callable[[Module, tuple[str, ...]], Iterator[StepRun]]
 """Type of a function that takes steps on a module."""
 
 
@@ -94,7 +94,7 @@ def is_trajectory(path: Path) -> bool:
     return isinstance(fields, dict) and {"passes", "start_fingerprint"} <= fields.keys()
 
 
-def replay(episode: RecordedEpisode, program: Module) -> tuple[Module, Iterator[Step]]:
+def replay(episode: RecordedEpisode, program: Module) -> tuple[Module, Iterator[StepRun]]:
     """Returns the module at the start of an episode, and its steps, which are taken as they come.
 
     Which environment played the episode is not in the trajectory. The fingerprint at its start
@@ -120,7 +120,7 @@ def replay(episode: RecordedEpisode, program: Module) -> tuple[Module, Iterator[
     )
 
 
-def _checked(episode: RecordedEpisode, steps: Iterator[Step]) -> Iterator[Step]:
+def _checked(episode: RecordedEpisode, steps: Iterator[StepRun]) -> Iterator[StepRun]:
     for number, (step, expected) in enumerate(zip(steps, episode.op_counts, strict=True), 1):
         if step.module.op_count != expected:
             raise HloError(
@@ -130,19 +130,19 @@ def _checked(episode: RecordedEpisode, steps: Iterator[Step]) -> Iterator[Step]:
         yield step
 
 
-def _take(start: Module, names: tuple[str, ...]) -> Iterator[Step]:
+def _take(start: Module, names: tuple[str, ...]) -> Iterator[StepRun]:
     """Runs passes, rewrites and decisions about fusion."""
     module = start.clone()
     for name in names:
         if name.startswith(_KEPT):
-            step = Step(name, 0.0, False, "", module)
+            step = StepRun(name, 0.0, False, "", module)
         else:
             step = run_step(module, name)
         module = step.module.clone()
         yield step
 
 
-def _decide(program: Module, names: tuple[str, ...]) -> Iterator[Step]:
+def _decide(program: Module, names: tuple[str, ...]) -> Iterator[StepRun]:
     """Takes decisions of tuning."""
     from hlograph.programs import Program
     from hlograph.tuning.decision_process import DecisionProcess
@@ -163,7 +163,7 @@ def _decide(program: Module, names: tuple[str, ...]) -> Iterator[Step]:
             error = str(failure)
         seconds = time.perf_counter() - begin
         changed = state.module.fingerprint() != before
-        yield Step(name, seconds, changed, error, state.module)
+        yield StepRun(name, seconds, changed, error, state.module)
 
 
 def _as_it_is(program: Module) -> Module:

@@ -22,7 +22,7 @@ from hlograph.graph.vocabulary import (
 Columns = dict[str, NDArray[Any]]
 
 
-class Column(NamedTuple):
+class ColumnType(NamedTuple):
     """Type of a column.
 
     Attributes:
@@ -38,29 +38,29 @@ class Column(NamedTuple):
     vocabulary: str | None = None
 
 
-COLUMNS: dict[str, Column] = {
-    "node_type": Column("u1", vocabulary="node_types"),
-    "opcode": Column("i2", same_length_as="node_type", vocabulary="opcodes"),
-    "element_type": Column("u1", same_length_as="node_type", vocabulary="element_types"),
-    "elements": Column("i8", same_length_as="node_type"),
-    "bytes": Column("i8", same_length_as="node_type"),
-    "computation": Column("i4", same_length_as="node_type"),
-    "is_root": Column("?", same_length_as="node_type"),
-    "is_entry": Column("?", same_length_as="node_type"),
-    "traits": Column("u4", same_length_as="node_type", vocabulary="traits"),
-    "dim_offsets": Column("i8", offsets_of="dim_size"),
-    "dim_size": Column("i8"),
-    "dim_layout": Column("i8", same_length_as="dim_size"),
-    "dim_is_dynamic": Column("?", same_length_as="dim_size"),
-    "attribute_offsets": Column("i8", offsets_of="attribute_key"),
-    "attribute_key": Column("u1", vocabulary="attributes"),
-    "value_offsets": Column("i8", offsets_of="attribute_values"),
-    "attribute_values": Column("i8"),
-    "edge_index": Column("i8"),
-    "edge_type": Column("u1", vocabulary="edge_types"),
-    "edge_position": Column("i4", same_length_as="edge_type"),
-    "name_offsets": Column("i8", offsets_of="name_text"),
-    "name_text": Column("u1"),
+COLUMNS: dict[str, ColumnType] = {
+    "node_type": ColumnType("u1", vocabulary="node_types"),
+    "opcode": ColumnType("i2", same_length_as="node_type", vocabulary="opcodes"),
+    "element_type": ColumnType("u1", same_length_as="node_type", vocabulary="element_types"),
+    "elements": ColumnType("i8", same_length_as="node_type"),
+    "bytes": ColumnType("i8", same_length_as="node_type"),
+    "computation": ColumnType("i4", same_length_as="node_type"),
+    "is_root": ColumnType("?", same_length_as="node_type"),
+    "is_entry": ColumnType("?", same_length_as="node_type"),
+    "traits": ColumnType("u4", same_length_as="node_type", vocabulary="traits"),
+    "dim_offsets": ColumnType("i8", offsets_of="dim_size"),
+    "dim_size": ColumnType("i8"),
+    "dim_layout": ColumnType("i8", same_length_as="dim_size"),
+    "dim_is_dynamic": ColumnType("?", same_length_as="dim_size"),
+    "attribute_offsets": ColumnType("i8", offsets_of="attribute_key"),
+    "attribute_key": ColumnType("u1", vocabulary="attributes"),
+    "value_offsets": ColumnType("i8", offsets_of="attribute_values"),
+    "attribute_values": ColumnType("i8"),
+    "edge_index": ColumnType("i8"),
+    "edge_type": ColumnType("u1", vocabulary="edge_types"),
+    "edge_position": ColumnType("i4", same_length_as="edge_type"),
+    "name_offsets": ColumnType("i8", offsets_of="name_text"),
+    "name_text": ColumnType("u1"),
 }
 """All columns in the order of files; ``HloGraph`` describes them."""
 

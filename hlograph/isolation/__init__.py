@@ -1,6 +1,6 @@
 """Worker processes for tasks that may abort, hang or run out of memory, as in compilers.
 
-    with WorkerPool(make_worker, workers=2, limits=Limits(seconds=30)) as pool:
+    with WorkerPool(make_worker, workers=2, limits=WorkerLimits(seconds=30)) as pool:
         for number, result in pool.map(tasks):
             ...  # the worker's result, or a WorkerLostError with the cause of the loss
 
@@ -17,7 +17,7 @@ have workers of its own.
 from __future__ import annotations
 
 from hlograph.isolation.flight_recorder import FlightRecorder
-from hlograph.isolation.limits import Limits
+from hlograph.isolation.limits import WorkerLimits
 from hlograph.isolation.pass_call import PassCall
 from hlograph.isolation.pool import InProcessPool, Pool, WorkerPool, make_pool
 from hlograph.isolation.quarantine import Quarantine, Reproducer
@@ -28,13 +28,13 @@ from hlograph.isolation.slot import start_server
 __all__ = [
     "FlightRecorder",
     "InProcessPool",
-    "Limits",
     "PassCall",
     "Pool",
     "Quarantine",
     "Remote",
     "Reproducer",
     "SideProcess",
+    "WorkerLimits",
     "WorkerPool",
     "make_pool",
     "start_server",

@@ -10,7 +10,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True)
-class Limits:
+class WorkerLimits:
     """Limits of a worker; the pool kills a worker that exceeds one.
 
     Attributes:

@@ -12,7 +12,7 @@ from hlograph.errors import (
     WorkerTimedOutError,
 )
 from hlograph.isolation.flight_recorder import FlightRecorder
-from hlograph.isolation.limits import Limits, Vitals
+from hlograph.isolation.limits import Vitals, WorkerLimits
 
 # Signals that a process raises itself on an internal error; other signals come from outside.
 _OF_ITS_OWN = (signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
@@ -27,7 +27,7 @@ class LimitCheck:
         recorder: Flight recorder of the worker.
     """
 
-    def __init__(self, limits: Limits, recorder: FlightRecorder) -> None:
+    def __init__(self, limits: WorkerLimits, recorder: FlightRecorder) -> None:
         self._limits, self._recorder = limits, recorder
         self._stopped_since: float | None = None
         self._memory_before = 0

@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self
 
 from hlograph.errors import WorkerLostError
 from hlograph.isolation.flight_recorder import FlightRecorder
-from hlograph.isolation.limits import Limits
+from hlograph.isolation.limits import WorkerLimits
 from hlograph.isolation.slot import Slot, preload
 from hlograph.isolation.worker_process import MakeWorker
 
@@ -80,7 +80,7 @@ class WorkerPool:
         self,
         make_worker: MakeWorker,
         workers: int | None = None,
-        limits: Limits | None = None,
+        limits: WorkerLimits | None = None,
         preloaded: Sequence[str] = ("hlograph.module",),
         *,
         with_main: bool = True,
@@ -92,7 +92,7 @@ class WorkerPool:
         preload(preloaded)
         self._ahead = ahead
         self._closed, self._lock = False, threading.Lock()
-        limits = limits or Limits()
+        limits = limits or WorkerLimits()
         self._slots = [Slot(make_worker, limits, with_main, ahead) for _ in range(workers)]
         self._tasks: queue.SimpleQueue[tuple[int, Any] | None] = queue.SimpleQueue()
         self._results: queue.SimpleQueue[tuple[int, Any, Exception | None]] = queue.SimpleQueue()
@@ -203,7 +203,7 @@ class WorkerPool:
 def make_pool(
     make_worker: MakeWorker,
     workers: int | None,
-    limits: Limits | None = None,
+    limits: WorkerLimits | None = None,
     preloaded: Sequence[str] = ("hlograph.module",),
 ) -> Pool:
     """Returns a pool of worker processes; with 0 workers, one that works in this process."""

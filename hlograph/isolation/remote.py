@@ -9,7 +9,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from hlograph.errors import WorkerLostError
 from hlograph.isolation.flight_recorder import FlightRecorder
-from hlograph.isolation.limits import Limits
+from hlograph.isolation.limits import WorkerLimits
 from hlograph.isolation.pool import WorkerPool
 
 T = TypeVar("T")
@@ -33,7 +33,7 @@ class Remote(Generic[T]):
     def __init__(
         self,
         make: Callable[[FlightRecorder], T],
-        limits: Limits,
+        limits: WorkerLimits,
         preloaded: Sequence[str] = ("hlograph.module",),
     ) -> None:
         self._pool = WorkerPool(partial(_called, make), 1, limits, preloaded, with_main=False)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hlograph.errors import HloError, PassError, RewriteError, WorkerLostError
-from hlograph.isolation import FlightRecorder, Limits, WorkerPool
+from hlograph.isolation import FlightRecorder, WorkerLimits, WorkerPool
 from hlograph.isolation.pass_call import RUN, RUN_LOWERED
 from hlograph.isolation.quarantine import Reproducer
 from hlograph.transforms.steps import take_step
@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.in_process:
         print(run_pass(reproducer))
         return 0
-    limits = Limits(seconds=options.seconds, memory=int(options.memory_gib * (1 << 30)))
+    limits = WorkerLimits(seconds=options.seconds, memory=int(options.memory_gib * (1 << 30)))
     with WorkerPool(_make_worker, 1, limits) as pool:
         for _, result in pool.map([reproducer]):
             if isinstance(result, WorkerLostError):

@@ -12,7 +12,7 @@ from typing import Any
 
 from hlograph.errors import WorkerLostError
 from hlograph.isolation.flight_recorder import FlightRecorder
-from hlograph.isolation.limits import Limits, vitals
+from hlograph.isolation.limits import WorkerLimits, vitals
 from hlograph.isolation.losses import LimitCheck, error_of_exit
 from hlograph.isolation.without_main import ProcessWithoutMain
 from hlograph.isolation.worker_process import MakeWorker, serve
@@ -37,7 +37,7 @@ class Slot:
     def __init__(
         self,
         make_worker: MakeWorker,
-        limits: Limits,
+        limits: WorkerLimits,
         with_main: bool = True,
         ahead: bool = False,
     ) -> None:

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Self
 
 from hlograph.errors import NotExecutableError, WorkerCrashedError, WorkerLostError
-from hlograph.isolation import Limits, WorkerPool
-from hlograph.measuring.trial import Job, Outcome, Trial
+from hlograph.isolation import WorkerLimits, WorkerPool
+from hlograph.measuring.trial import Job, MeasurementRequest, PlanMeasurement
 from hlograph.measuring.worker import DEFAULT, SAMPLE, MeasuringWorker
 
 _PRELOADED = ("hlograph.measuring.worker",)
@@ -40,7 +40,7 @@ class Measurer:
         self, job: Job, *, workers: int = 2, without: frozenset[str] = frozenset()
     ) -> None:
         # A worker may wait long for the machine, which others measure on.
-        limits = Limits(idle_seconds=_LONGEST_WAIT, memory=_MEMORY)
+        limits = WorkerLimits(idle_seconds=_LONGEST_WAIT, memory=_MEMORY)
         make_worker = partial(MeasuringWorker, job)
         self._pool = WorkerPool(
             make_worker, workers, limits, _PRELOADED, with_main=False, ahead=True
@@ -49,7 +49,7 @@ class Measurer:
         self._answered, self._early_losses = False, 0
         self.without = without
 
-    def measure(self, trials: Iterable[Trial]) -> Iterator[Outcome]:
+    def measure(self, trials: Iterable[MeasurementRequest]) -> Iterator[PlanMeasurement]:
         """Performs trials, and yields their outcomes as they end.
 
         Trials are taken from the iterable one by one, so that they may depend on outcomes.
@@ -58,12 +58,14 @@ class Measurer:
             NotExecutableError: The default itself does not compile or run.
             HloError: The program cannot be measured; the message says why.
         """
-        waiting, again = iter(trials), deque[Trial]()
+        waiting, again = iter(trials), deque[MeasurementRequest]()
         yield from self._measured(waiting, again)
         while again:
             yield from self._measured(waiting, again)
 
-    def _measured(self, trials: Iterator[Trial], again: deque[Trial]) -> Iterator[Outcome]:
+    def _measured(
+        self, trials: Iterator[MeasurementRequest], again: deque[MeasurementRequest]
+    ) -> Iterator[PlanMeasurement]:
         """Performs trials, those of a queue first, to which some are added.
 
         Args:
@@ -71,9 +73,9 @@ class Measurer:
             again: Trials whose worker was lost while it ran the default on a sample, as in a loop
                 without an end. They are performed again without this sample.
         """
-        asked: list[Trial] = []
+        asked: list[MeasurementRequest] = []
 
-        def remembered() -> Iterator[Trial]:
+        def remembered() -> Iterator[MeasurementRequest]:
             while (trial := again.popleft() if again else next(trials, None)) is not None:
                 asked.append(replace(trial, without=self.without))
                 yield asked[-1]
@@ -97,7 +99,7 @@ class Measurer:
         self.without |= {note.removeprefix(SAMPLE).decode()}
         return True
 
-    def _lost(self, trial: Trial, lost: WorkerLostError) -> Outcome:
+    def _lost(self, trial: MeasurementRequest, lost: WorkerLostError) -> PlanMeasurement:
         words = f"{lost} {lost.output[-300:]}".strip()
         # Once the default has run in a worker, a loss is an accident or the plan's fault.
         if not self._answered and lost.note in (None, DEFAULT):
@@ -111,7 +113,7 @@ class Measurer:
         # What ends its process by itself does so again; what was killed may have been too slow on a
         # busy machine, or in the way of others.
         crashed = isinstance(lost, WorkerCrashedError) and lost.note == trial.plan.digest.encode()
-        return Outcome(
+        return PlanMeasurement(
             trial.plan,
             trial.effort.thorough,
             error=words,

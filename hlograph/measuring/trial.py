@@ -56,7 +56,7 @@ FINAL = Effort(pairs=60, block_seconds=0.01, max_seconds=4.0, thorough=True, lea
 
 
 @dataclass(frozen=True)
-class Trial:
+class MeasurementRequest:
     """A request: measure a plan beside jaxlib's default.
 
     Attributes:
@@ -76,7 +76,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PlanMeasurement:
     """Answer to a trial.
 
     Attributes:

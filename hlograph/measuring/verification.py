@@ -11,7 +11,7 @@ import numpy as np
 
 from hlograph.execution.equivalence.arrays import Array, Signature, dtype_of, is_integral
 from hlograph.execution.equivalence.difference import difference
-from hlograph.execution.equivalence.judgement import Judgement
+from hlograph.execution.equivalence.judgement import OutputVerdict
 from hlograph.execution.equivalence.outputs import Outputs
 from hlograph.execution.equivalence.rounding import rounding_error
 from hlograph.execution.equivalence.verdict import RANK, Verdict
@@ -180,5 +180,5 @@ def _without_nans(array: Array, expected: Array) -> Array:
     return array if is_integral(array) else np.where(np.isnan(array), expected, array)
 
 
-def _badness(judgement: Judgement) -> tuple[int, float]:
+def _badness(judgement: OutputVerdict) -> tuple[int, float]:
     return RANK.index(judgement.verdict), judgement.difference.relative

@@ -16,7 +16,7 @@ from hlograph.errors import HloError, NotExecutableError
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.measuring.compiled import FinalModule, Shares
 from hlograph.measuring.samples import Samples
-from hlograph.measuring.trial import Effort, Job, Outcome, Trial
+from hlograph.measuring.trial import Effort, Job, MeasurementRequest, PlanMeasurement
 from hlograph.measuring.verification import Checks, Runner, Verifier
 from hlograph.plans import Measured, Plan, compile_program
 from hlograph.timing import lock
@@ -89,7 +89,7 @@ class MeasuringWorker:
         self._read = LoadMeter()
         self._checked: dict[tuple[str, ...], Checks] = {}
         self._fastest = 0.0  # of the plans that passed a thorough check
-        self._known = {self._default.code: Outcome(Plan(), error=UNCHANGED)}
+        self._known = {self._default.code: PlanMeasurement(Plan(), error=UNCHANGED)}
         self._verifier = Verifier(
             job.program,
             self._samples,
@@ -97,14 +97,14 @@ class MeasuringWorker:
             job.numerics,
         )
 
-    def __call__(self, trial: Trial) -> Outcome:
+    def __call__(self, trial: MeasurementRequest) -> PlanMeasurement:
         """Performs a trial. A plan that fails is an outcome with an error."""
         begun = time.perf_counter()
         outcome = self._measured(trial)
         hot = self._hot() if trial.profiled else None
         return replace(outcome, seconds=time.perf_counter() - begun, hot=hot)
 
-    def _measured(self, trial: Trial) -> Outcome:
+    def _measured(self, trial: MeasurementRequest) -> PlanMeasurement:
         """Returns the outcome of a plan, or that of another one with the same code."""
         plan, thorough, digest = trial.plan, trial.effort.thorough, trial.plan.digest.encode()
         try:
@@ -116,8 +116,8 @@ class MeasuringWorker:
             runner = self._runner(compiled.executable, digest, limit, self._slow_run())
             checks = self._verifier.check(runner, thorough=thorough, without=trial.without)
         except (HloError, RuntimeError) as error:
-            return Outcome(plan, thorough, error=str(error), accident=_is_accident(error))
-        outcome = Outcome(
+            return PlanMeasurement(plan, thorough, error=str(error), accident=_is_accident(error))
+        outcome = PlanMeasurement(
             plan,
             thorough,
             checks=checks,
@@ -133,7 +133,9 @@ class MeasuringWorker:
             self._known[compiled.code] = outcome
         return outcome
 
-    def _checked_lead(self, outcome: Outcome, runner: Runner, without: Set[str]) -> Outcome:
+    def _checked_lead(
+        self, outcome: PlanMeasurement, runner: Runner, without: Set[str]
+    ) -> PlanMeasurement:
         """Returns the outcome of a plan, refused if it leads and does not pass a thorough check.
 
         A search would build on it, and lose all of that in the end. In a process, the first plan of
@@ -215,7 +217,7 @@ class MeasuringWorker:
 
         return run
 
-    def _timed(self, run: Run, trial: Trial, note: bytes) -> Measured:
+    def _timed(self, run: Run, trial: MeasurementRequest, note: bytes) -> Measured:
         effort = trial.effort
         if not effort.thorough:
             return self._race([self._default.run, run], effort, note, trial.best)

@@ -25,7 +25,7 @@ from typing import Any
 from hlograph import plans, programs, transforms
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array
-from hlograph.measuring.trial import Job, Outcome
+from hlograph.measuring.trial import Job, PlanMeasurement
 from hlograph.optimization.report import outcome_of, outcome_to_json
 from hlograph.plans import Plan
 from hlograph.storage.cache import cache_folder
@@ -251,11 +251,11 @@ class Measurements:
         self._writable, self._given = True, given
         self.path = (folder or cache_folder() / "measurements") / f"{key}.jsonl"
 
-    def read(self) -> list[Outcome]:
+    def read(self) -> list[PlanMeasurement]:
         """Returns all outcomes with this version of hlograph, from old to new."""
         return [outcome for outcome, rules in self._read() if rules in ("", rules_digest())]
 
-    def _read(self) -> list[tuple[Outcome, str]]:
+    def _read(self) -> list[tuple[PlanMeasurement, str]]:
         """Returns all outcomes, from old to new, and the code that each was measured with."""
         try:
             lines = self.path.read_text(errors="replace").splitlines()
@@ -270,7 +270,7 @@ class Measurements:
                     found.append((outcome_of(_plan_of(content.pop("plan")), content), rules))
         return found
 
-    def known(self) -> list[Outcome]:
+    def known(self) -> list[PlanMeasurement]:
         """Returns the outcomes that a search need not measure again, from old to new.
 
         These are the newest outcome of each plan and all that were thorough. Accidents are left
@@ -287,7 +287,7 @@ class Measurements:
         checks = [one.checks for one in outcomes if one.checks]
         return bool(checks) and not checks[-1].accepted
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: PlanMeasurement) -> None:
         """Appends an outcome, and waits until it is on the disk.
 
         A disk that cannot be written costs the measurements, not the search; a warning says so
@@ -320,7 +320,7 @@ class Measurements:
             os.close(file)
 
 
-def without_old(outcomes: Sequence[Outcome]) -> list[Outcome]:
+def without_old(outcomes: Sequence[PlanMeasurement]) -> list[PlanMeasurement]:
     """Returns outcomes without accidents, and without those that a newer one of the plan replaces.
 
     Thorough outcomes are all kept, because a race asks how often a plan has lost.
@@ -330,7 +330,7 @@ def without_old(outcomes: Sequence[Outcome]) -> list[Outcome]:
     return [o for n, o in enumerate(lasting) if o.thorough or newest[o.plan.digest] == n]
 
 
-def _is_refused_on_inputs(outcome: Outcome) -> bool:
+def _is_refused_on_inputs(outcome: PlanMeasurement) -> bool:
     """Returns True if outputs were refused on the job's inputs, or on those with other values.
 
     The last sample is the one that they were refused on. Random ones are the same for all jobs.
@@ -361,7 +361,7 @@ def _log_difference(key: str, other: str) -> None:
             _LOG.debug("%s: not used: another %s: %s", key, " and ".join(differing), other)
 
 
-def _line_of(outcome: Outcome, inputs: str) -> str:
+def _line_of(outcome: PlanMeasurement, inputs: str) -> str:
     content = json.loads(outcome_to_json(outcome))
     plan = {
         name: value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hlograph.measuring.trial import Outcome
+from hlograph.measuring.trial import PlanMeasurement
 
 # Below this a lead is not worth the risk that it does not hold tomorrow.
 LEAST_LEAD = 1.03
@@ -14,7 +14,7 @@ LEAST_GAIN = 1e-6  # seconds
 _NEAR = 0.97
 
 
-def leads(outcome: Outcome) -> bool:
+def leads(outcome: PlanMeasurement) -> bool:
     """Returns True if a thorough measurement keeps a plan ahead of the default.
 
     The whole interval must lie above 1, and further from it than the ratio of the default to
@@ -29,7 +29,7 @@ def leads(outcome: Outcome) -> bool:
     return measured.low > noise and measured.ratio >= LEAST_LEAD and gained >= LEAST_GAIN
 
 
-def has_lost(before: Sequence[Outcome], now: Sequence[Outcome]) -> bool:
+def has_lost(before: Sequence[PlanMeasurement], now: Sequence[PlanMeasurement]) -> bool:
     """Returns True if a plan need not be in the final again.
 
     It has lost its lead in this race, or twice in a row; or its outputs were refused.
@@ -45,8 +45,8 @@ def has_lost(before: Sequence[Outcome], now: Sequence[Outcome]) -> bool:
 
 
 def finalists(
-    before: Sequence[Outcome], now: Sequence[Outcome], doubtful: bool = False
-) -> list[Outcome]:
+    before: Sequence[PlanMeasurement], now: Sequence[PlanMeasurement], doubtful: bool = False
+) -> list[PlanMeasurement]:
     """Returns the plans that lead in their screening, those that are to be measured again first.
 
     Args:
@@ -57,7 +57,7 @@ def finalists(
     """
     earlier, later = _finals(before), _finals(now)
 
-    def lost(outcome: Outcome) -> bool:
+    def lost(outcome: PlanMeasurement) -> bool:
         digest = outcome.plan.digest
         return has_lost(earlier.get(digest, ()), later.get(digest, ()))
 
@@ -66,14 +66,14 @@ def finalists(
     ahead = [one for one in ahead if doubtful == (safe_ratio(one) <= 1) and not lost(one)]
     best = max(map(safe_ratio, ahead), default=0.0)
 
-    def rank(outcome: Outcome) -> tuple[bool, float, float]:
+    def rank(outcome: PlanMeasurement) -> tuple[bool, float, float]:
         near = safe_ratio(outcome) >= _NEAR * best
         return not near, outcome.plan.num_decisions if near else 0, -safe_ratio(outcome)
 
     return sorted(ahead, key=rank)
 
 
-def in_final(leading: Sequence[Outcome], most: int) -> list[Outcome]:
+def in_final(leading: Sequence[PlanMeasurement], most: int) -> list[PlanMeasurement]:
     """Returns the plans of a final: the first one, the simplest one, and those that follow.
 
     Args:
@@ -85,7 +85,7 @@ def in_final(leading: Sequence[Outcome], most: int) -> list[Outcome]:
     return list(by_plan.values())[:most]
 
 
-def may_beat(outcome: Outcome, winner: Outcome) -> bool:
+def may_beat(outcome: PlanMeasurement, winner: PlanMeasurement) -> bool:
     """Returns True if a plan may be faster than a winner of the final, by its screening.
 
     One on a busy machine says little about that.
@@ -94,7 +94,7 @@ def may_beat(outcome: Outcome, winner: Outcome) -> bool:
     return measured is not None and (measured.busy or measured.high >= safe_ratio(winner))
 
 
-def winner_of(confirmed: Sequence[Outcome]) -> Outcome | None:
+def winner_of(confirmed: Sequence[PlanMeasurement]) -> PlanMeasurement | None:
     """Returns the simplest of the plans that kept their lead and are near the fastest one.
 
     On a busy machine more plans are near. If threads wait for one of them that others delay, a load
@@ -107,14 +107,14 @@ def winner_of(confirmed: Sequence[Outcome]) -> Outcome | None:
     return min(near, key=lambda one: (one.plan.num_decisions, -safe_ratio(one)), default=None)
 
 
-def safe_ratio(outcome: Outcome) -> float:
+def safe_ratio(outcome: PlanMeasurement) -> float:
     """Returns the lower end of the interval of a plan's ratio; 0 if it was not timed."""
     return outcome.measured.low if outcome.measured else 0.0
 
 
-def _finals(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+def _finals(outcomes: Sequence[PlanMeasurement]) -> dict[str, list[PlanMeasurement]]:
     """Returns the thorough outcomes by the digest of their plan."""
-    found: dict[str, list[Outcome]] = {}
+    found: dict[str, list[PlanMeasurement]] = {}
     for outcome in outcomes:
         if outcome.thorough:
             found.setdefault(outcome.plan.digest, []).append(outcome)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import chain
 
 from hlograph.measuring.service import Measurer
-from hlograph.measuring.trial import FINAL, Job, Outcome, Trial
+from hlograph.measuring.trial import FINAL, Job, MeasurementRequest, PlanMeasurement
 from hlograph.optimization.cache import CacheKey, Measurements, Store, plans_of_earlier_version
 from hlograph.optimization.leading import leads
 from hlograph.optimization.progress import RaceBar
@@ -80,7 +80,7 @@ def unmeasured(job: Job, plan: Plan, conclusion: str = "") -> Report:
     return Report(job.program.name, plan, conclusion, job.numerics, from_store=True)
 
 
-def _is_unbeaten(stored: Plan, new: Sequence[Outcome]) -> bool:
+def _is_unbeaten(stored: Plan, new: Sequence[PlanMeasurement]) -> bool:
     """Returns True if a search says nothing against the plan that the store has."""
     against = (outcome for outcome in new if outcome.thorough or outcome.measured is None)
     return not (stored.is_empty or any(one.plan.digest == stored.digest for one in against))
@@ -107,7 +107,7 @@ def report_of_given(
     if not measure_again:
         return unmeasured(job, plan, f"{plan.measured or 'not measured'}, by the given plan")
     with Measurer(job, workers=1) as measurer:
-        (outcome,) = measurer.measure([Trial(plan, FINAL)])
+        (outcome,) = measurer.measure([MeasurementRequest(plan, FINAL)])
     Measurements(CacheKey.of(job), given=job.given).add(outcome)
     winner = outcome if leads(outcome) else None
     words = (
@@ -158,7 +158,7 @@ def _found(plan: Plan) -> str:
     return f"{plan.measured or 'not measured'}, from the store"
 
 
-def _why(outcome: Outcome) -> str:
+def _why(outcome: PlanMeasurement) -> str:
     if outcome.error:
         return f": {outcome.error}"
     return f": {outcome.measured}" if outcome.measured else ""

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from hlograph.measuring.trial import Outcome
+from hlograph.measuring.trial import PlanMeasurement
 
 
-def best_text(best: Outcome) -> str:
+def best_text(best: PlanMeasurement) -> str:
     """Returns the ratio and the method of the fastest plan."""
     return f"best {best.ratio:.2f} ({best.plan.method})" if best.ratio > 1 else "none faster yet"
 
@@ -28,7 +28,7 @@ class RaceBar:
         self._budget = budget
         self._disable = None if show is None else not show
 
-    def __call__(self, outcomes: Sequence[Outcome], best: Outcome) -> None:
+    def __call__(self, outcomes: Sequence[PlanMeasurement], best: PlanMeasurement) -> None:
         """Shows the number of outcomes and the fastest of them."""
         spent = min(time.monotonic() - self._begun, self._budget)
         self._bar.n = round(spent, 1)

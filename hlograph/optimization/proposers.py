@@ -6,7 +6,7 @@ import contextlib
 import warnings
 from collections.abc import Iterable, Mapping
 
-from hlograph.measuring.trial import Job, Outcome
+from hlograph.measuring.trial import Job, PlanMeasurement
 from hlograph.optimization.methods import Listed, MakeMethod, Method
 from hlograph.plans import Plan
 from hlograph.plans.flags import allows_fast_math
@@ -55,7 +55,7 @@ class Proposers:
                 return plan
         return None
 
-    def tell(self, outcome: Outcome) -> None:
+    def tell(self, outcome: PlanMeasurement) -> None:
         """Tells all methods of an outcome, whose plan is not proposed again."""
         self._known.add(outcome.plan.digest)
         self._told.add(outcome.plan.digest)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from hlograph.isolation import start_server
 from hlograph.measuring.service import Measurer
-from hlograph.measuring.trial import FINAL, SCREEN, Effort, Job, Outcome, Trial
+from hlograph.measuring.trial import FINAL, SCREEN, Effort, Job, MeasurementRequest, PlanMeasurement
 from hlograph.optimization.cache import Measurements
 from hlograph.optimization.leading import (
     finalists,
@@ -40,11 +40,11 @@ _MOST_FINAL, _TIMING = 0.5, 0.2
 
 _PRELOADED = ("hlograph.optimization.preloaded",)
 
-Watch = Callable[[Sequence[Outcome], Outcome], None]
+Watch = Callable[[Sequence[PlanMeasurement], PlanMeasurement], None]
 """Function that is told of each outcome: all so far, from old to new, and the fastest of them."""
 
 
-def unwatched(outcomes: Sequence[Outcome], best: Outcome) -> None:
+def unwatched(outcomes: Sequence[PlanMeasurement], best: PlanMeasurement) -> None:
     """Takes no note of an outcome."""
 
 
@@ -78,7 +78,7 @@ class Race:
     first: Iterable[Plan] = ()
     workers: int = 2
     spent: float = 0.0
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[PlanMeasurement] = field(default_factory=list)
     before: int = 0
     interrupted: bool = False
 
@@ -102,7 +102,7 @@ class Race:
             interrupted=self.interrupted,
         )
 
-    def run(self) -> Outcome | None:
+    def run(self) -> PlanMeasurement | None:
         """Runs the race.
 
         Ctrl-C ends the search, and the best plan so far is measured again; another one drops it.
@@ -119,8 +119,8 @@ class Race:
         self._asked = 0
         start_server(_PRELOADED)  # it imports while methods are made and asked
         self._proposers = Proposers(self.job, self.settings.makers(), self.first)
-        self._best: Outcome | None = None
-        self._confirmed: list[Outcome] = []
+        self._best: PlanMeasurement | None = None
+        self._confirmed: list[PlanMeasurement] = []
         self._refused: set[str] = set()
         self._without: frozenset[str] = frozenset()
         for outcome in () if self.settings.measure_again else self.measurements.known():
@@ -161,17 +161,17 @@ class Race:
             finally:
                 self._without = measurer.without
 
-    def _trials(self) -> Iterator[Trial]:
+    def _trials(self) -> Iterator[MeasurementRequest]:
         while self._time_left():
             plan = self._proposers.ask()
             if plan is None:
                 return
             self._asked += 1
             best = safe_ratio(self._best) if self._best else 0.0
-            yield Trial(plan, SCREEN, not self._profiled, best)
+            yield MeasurementRequest(plan, SCREEN, not self._profiled, best)
             self._profiled = True
 
-    def _final(self) -> Outcome | None:
+    def _final(self) -> PlanMeasurement | None:
         """Measures the best plans again in fresh processes; returns the best that keeps its lead.
 
         A screening on a busy machine favours some plans. So plans that differ are in the final, the
@@ -202,7 +202,9 @@ class Race:
         A single one takes one plan of ten for a faster one, among plans that are none, where noise
         lasts for several pairs. The processes compile side by side.
         """
-        outcomes = list(measurer.measure(Trial(plan, self._effort) for _ in range(number)))
+        outcomes = list(
+            measurer.measure(MeasurementRequest(plan, self._effort) for _ in range(number))
+        )
         for outcome in outcomes:
             self._take(outcome)
         if all(map(leads, outcomes)):
@@ -213,11 +215,11 @@ class Race:
         """The effort in one process of the final."""
         return replace(FINAL, max_seconds=min(FINAL.max_seconds, _TIMING * self.budget))
 
-    def _finalists(self, doubtful: bool = False) -> Sequence[Outcome]:
+    def _finalists(self, doubtful: bool = False) -> Sequence[PlanMeasurement]:
         before, now = self.outcomes[: self.before], self.outcomes[self.before :]
         return in_final(finalists(before, now, doubtful), _FINALISTS)
 
-    def _take(self, outcome: Outcome, new: bool = True) -> None:
+    def _take(self, outcome: PlanMeasurement, new: bool = True) -> None:
         if new:
             outcome = replace(outcome, when=round(self._elapsed(), 3))
         self.outcomes.append(outcome)  # first, as Ctrl-C may come while the disk is waited for
@@ -261,7 +263,7 @@ class Race:
         return time.monotonic() - self._begun
 
 
-def plan_of(job: Job, winner: Outcome | None) -> Plan:
+def plan_of(job: Job, winner: PlanMeasurement | None) -> Plan:
     """Returns the plan of a winner, with its speed and class; the empty plan if there is none."""
     name, fingerprint = job.program.name, job.program.fingerprint
     if winner is None or winner.measured is None or winner.checks is None:
@@ -273,7 +275,7 @@ def plan_of(job: Job, winner: Outcome | None) -> Plan:
     return plan.measured_at(winner.measured)
 
 
-def _conclusion(winner: Outcome | None, interrupted: bool) -> str:
+def _conclusion(winner: PlanMeasurement | None, interrupted: bool) -> str:
     ended = ", ended by the user" if interrupted else ""
     if winner is None or winner.measured is None:
         return f"no plan kept a lead over jaxlib's default{ended}"

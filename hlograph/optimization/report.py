@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from hlograph.measuring.trial import Outcome
+from hlograph.measuring.trial import PlanMeasurement
 from hlograph.measuring.verification import Checks
 from hlograph.plans import Measured, Numerics, Plan
 
@@ -41,8 +41,8 @@ class Report:
     plan: Plan
     conclusion: str
     numerics: Numerics
-    final: Outcome | None = None
-    outcomes: Sequence[Outcome] = field(default_factory=tuple)
+    final: PlanMeasurement | None = None
+    outcomes: Sequence[PlanMeasurement] = field(default_factory=tuple)
     seconds: float = 0.0
     from_store: bool = False
     before: int = 0
@@ -108,9 +108,9 @@ class Report:
             lines.append(f"  and {len(ranked) - _ROWS} slower ones")
         return lines
 
-    def _ranked(self) -> list[Outcome]:
+    def _ranked(self) -> list[PlanMeasurement]:
         """Returns finals, then each plan that was screened, once; the fastest first."""
-        found: dict[str | int, Outcome] = {}
+        found: dict[str | int, PlanMeasurement] = {}
         for number, outcome in enumerate(self.outcomes):
             # Methods come to one plan in several ways; its measurement is that of the first.
             found.setdefault(number if outcome.thorough else outcome.plan.digest, outcome)
@@ -136,7 +136,7 @@ class Report:
         return self.table()
 
 
-def outcome_to_json(outcome: Outcome) -> str:
+def outcome_to_json(outcome: PlanMeasurement) -> str:
     """Returns an outcome as one line of JSON."""
     content = {
         "plan": json.loads(outcome.plan.to_json()),
@@ -155,7 +155,7 @@ def outcome_to_json(outcome: Outcome) -> str:
     return json.dumps(content)
 
 
-def outcome_of(plan: Plan, content: Mapping[str, Any]) -> Outcome:
+def outcome_of(plan: Plan, content: Mapping[str, Any]) -> PlanMeasurement:
     """Returns the outcome of a plan that ``outcome_to_json`` wrote; what was empty may be missing.
 
     Raises:
@@ -165,7 +165,7 @@ def outcome_of(plan: Plan, content: Mapping[str, Any]) -> Outcome:
     fields = dict(content)
     measured, checks = fields.pop("measured", None), fields.pop("checks", None)
     changes = {opcode: (one, two) for opcode, (one, two) in fields.pop("changes", {}).items()}
-    return Outcome(
+    return PlanMeasurement(
         plan=plan,
         measured=Measured(**measured) if measured else None,
         checks=Checks(**{**checks, "samples": tuple(checks["samples"])}) if checks else None,

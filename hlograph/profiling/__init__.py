@@ -18,7 +18,7 @@ takes ten times as long under the profiler. Then the times are rough, and the ti
 kernels comes out up to twice as long as it is, at the cost of the loop.
 """
 
-from hlograph.profiling.cost import Cost
+from hlograph.profiling.cost import RunCost
 from hlograph.profiling.kernels import Kernel, kernel_times
 from hlograph.profiling.kinds import KINDS, kind_of
 from hlograph.profiling.of_program import profile_program
@@ -28,12 +28,12 @@ from hlograph.profiling.profile import Memory, Profile, profile_executable
 
 __all__ = [
     "KINDS",
-    "Cost",
     "Kernel",
     "Memory",
     "OptimizedModule",
     "Peaks",
     "Profile",
+    "RunCost",
     "kernel_times",
     "kind_of",
     "measured_peaks",

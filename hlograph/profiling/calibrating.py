@@ -26,7 +26,7 @@ _GROUP = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class CalibrationSample:
     """A measured program.
 
     Attributes:
@@ -44,8 +44,8 @@ class Point:
 
 def calibrate(
     programs: Iterable[SmallProgram] | None = None,
-    progress: Callable[[Point], object] = lambda point: None,
-) -> tuple[Rates, list[Point]]:
+    progress: Callable[[CalibrationSample], object] = lambda point: None,
+) -> tuple[Rates, list[CalibrationSample]]:
     """Measures small programs in jaxlib, and fits the rates of this machine to their times.
 
     This takes about two minutes.
@@ -72,7 +72,7 @@ def calibrate(
     return fit(points), points
 
 
-def measure(programs: Sequence[SmallProgram]) -> list[Point]:
+def measure(programs: Sequence[SmallProgram]) -> list[CalibrationSample]:
     """Compiles programs, and measures one run of each, while other measurements wait."""
     from hlograph.timing import lock
 
@@ -80,7 +80,7 @@ def measure(programs: Sequence[SmallProgram]) -> list[Point]:
         compiled = [_compiled(program) for program in programs]
     with lock.alone():
         return [
-            Point(program.kind, program.name, work, _seconds(run))
+            CalibrationSample(program.kind, program.name, work, _seconds(run))
             for program, (work, run) in zip(programs, compiled, strict=True)
         ]
 
@@ -114,7 +114,7 @@ def _seconds(run: Run) -> float:
     return float(turns.seconds.min())
 
 
-def fit(points: Sequence[Point]) -> Rates:
+def fit(points: Sequence[CalibrationSample]) -> Rates:
     """Fits the rates of this machine to measured programs."""
     amounts = np.zeros((len(points), len(features())))
     for row, point in zip(amounts, points, strict=True):
@@ -124,7 +124,7 @@ def fit(points: Sequence[Point]) -> Rates:
     return Rates(machine(), tuple(float(f"{rate:.4g}") for rate in rates))
 
 
-def errors_by_kind(rates: Rates, points: Sequence[Point]) -> dict[str, float]:
+def errors_by_kind(rates: Rates, points: Sequence[CalibrationSample]) -> dict[str, float]:
     """Returns, for each kind, the median factor by which predictions are off, at least 1."""
     factors: dict[str, list[float]] = {}
     for point in points:

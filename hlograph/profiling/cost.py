@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class RunCost:
     """Work of a run.
 
     Attributes:
@@ -28,12 +28,12 @@ class Cost:
     flops: float
     bytes_accessed: float
 
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(self.flops + other.flops, self.bytes_accessed + other.bytes_accessed)
+    def __add__(self, other: RunCost) -> RunCost:
+        return RunCost(self.flops + other.flops, self.bytes_accessed + other.bytes_accessed)
 
-    def times(self, factor: float) -> Cost:
+    def times(self, factor: float) -> RunCost:
         """Returns the cost of that many runs."""
-        return Cost(self.flops * factor, self.bytes_accessed * factor)
+        return RunCost(self.flops * factor, self.bytes_accessed * factor)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the attributes as a JSON object."""
@@ -42,7 +42,7 @@ class Cost:
 
 def cost_of(
     executable: LoadedExecutable, program: OptimizedModule, calls: Mapping[str, float]
-) -> Cost:
+) -> RunCost:
     """Returns the cost of a run.
 
     XLA's analysis counts the body of a loop once. Here each computation counts as often as its
@@ -57,7 +57,7 @@ def cost_of(
     if not callers:
         return _cost(executable.cost_analysis())
     analysis = _Analysis(executable, program)
-    total = Cost(0.0, 0.0)
+    total = RunCost(0.0, 0.0)
     for computation in (program.entry, *callers):
         total += analysis.own(computation).times(_runs(computation, program, calls, callers))
     return total
@@ -70,24 +70,24 @@ class _Analysis:
         self._client = executable.client
         self._program = program
         self._texts = computation_texts(program)
-        self._known: dict[str, Cost] = {}
+        self._known: dict[str, RunCost] = {}
 
-    def own(self, computation: str) -> Cost:
+    def own(self, computation: str) -> RunCost:
         """Returns the cost without loops, branches and calls."""
         cost = self._whole(computation)
         for instruction in self._program.computations[computation]:
             if instruction.opcode in CONTROL:
                 cost += self._called(instruction).times(-1)
-        return Cost(max(0.0, cost.flops), max(0.0, cost.bytes_accessed))
+        return RunCost(max(0.0, cost.flops), max(0.0, cost.bytes_accessed))
 
-    def _called(self, instruction: InstructionText) -> Cost:
+    def _called(self, instruction: InstructionText) -> RunCost:
         """Returns what XLA's analysis adds for a loop (one trip), branch or call."""
         costs = [self._whole(called) for called in instruction.calls]
         if instruction.opcode == "conditional":
-            return Cost(max(c.flops for c in costs), max(c.bytes_accessed for c in costs))
-        return sum(costs, Cost(0.0, 0.0))
+            return RunCost(max(c.flops for c in costs), max(c.bytes_accessed for c in costs))
+        return sum(costs, RunCost(0.0, 0.0))
 
-    def _whole(self, computation: str) -> Cost:
+    def _whole(self, computation: str) -> RunCost:
         from jaxlib._hlo import hlo_module_from_text
         from jaxlib._jax import hlo_module_cost_analysis
 
@@ -124,5 +124,5 @@ def _runs(
     return total
 
 
-def _cost(analysis: Any) -> Cost:
-    return Cost(float(analysis.get("flops", 0.0)), float(analysis.get("bytes accessed", 0.0)))
+def _cost(analysis: Any) -> RunCost:
+    return RunCost(float(analysis.get("flops", 0.0)), float(analysis.get("bytes accessed", 0.0)))

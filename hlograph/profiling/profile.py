@@ -6,7 +6,7 @@ import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from hlograph.profiling.cost import Cost, cost_of
+from hlograph.profiling.cost import RunCost, cost_of
 from hlograph.profiling.kernels import Kernel, measure
 from hlograph.profiling.kinds import OUTSIDE
 from hlograph.profiling.peaks import Peaks
@@ -81,7 +81,7 @@ class Profile:
     accounted: float
     kernels: tuple[Kernel, ...]
     memory: Memory
-    cost: Cost
+    cost: RunCost
 
     def by_kind(self) -> dict[str, float]:
         """Returns the share of the time of each kind of kernel, largest first; they sum to 1."""

@@ -10,7 +10,7 @@ from hlograph.plans.literals import literals
 from hlograph.plans.placement import Decision, Placement
 from hlograph.plans.placing import with_old_literals
 from hlograph.plans.placing.carrying_out import written
-from hlograph.plans.placing.places import Decided, decided_in, place_all
+from hlograph.plans.placing.places import PlacementDecision, decided_in, place_all
 from hlograph.reading.hlo_editing import ModuleText
 from hlograph.tuning.knobs import Knob, Stage
 
@@ -39,12 +39,12 @@ class PlaceKnobs:
     def __init__(self, proto: bytes) -> None:
         self._proto = proto
         self._module = ModuleText.parse(jaxlib_modules.text_of(proto, literals=False))
-        self._decided: dict[str, dict[str, Decided]] = {}
+        self._decided: dict[str, dict[str, PlacementDecision]] = {}
         for one in decided_in(self._module):
             self._decided.setdefault(_name(one), {})[one.decision] = one
 
     @property
-    def decided(self) -> Mapping[str, Mapping[str, Decided]]:
+    def decided(self) -> Mapping[str, Mapping[str, PlacementDecision]]:
         """Decisions by the name of the knob and the value."""
         return self._decided
 
@@ -118,5 +118,5 @@ class PlaceKnobs:
         return values
 
 
-def _name(one: Decided) -> str:
+def _name(one: PlacementDecision) -> str:
     return f"{_STAGES[one.placements[0].decision]} {one.kind}"

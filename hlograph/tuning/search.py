@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import ClassVar, NamedTuple, Protocol, Self
 
 from hlograph.errors import HloError
-from hlograph.measuring.trial import Outcome
+from hlograph.measuring.trial import PlanMeasurement
 from hlograph.measuring.worker import UNCHANGED
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
@@ -23,7 +23,7 @@ LEAD = 1.03
 """A point with a ratio this many times the best's is better, even if the interval is wide."""
 
 
-class Result(NamedTuple):
+class PointSpeed(NamedTuple):
     """The measured speed of a point.
 
     Attributes:
@@ -41,7 +41,7 @@ class Result(NamedTuple):
         """True if the point could not be timed."""
         return not self.ratio > 0
 
-    def is_better(self, best: Result) -> bool:
+    def is_better(self, best: PointSpeed) -> bool:
         """Returns True if this result is clearly better than that of the best point.
 
         The interval must lie above the best's ratio, or the ratio must be 3 % above it.
@@ -49,14 +49,14 @@ class Result(NamedTuple):
         return not self.is_bad and (self.low > best.ratio or self.ratio > LEAD * best.ratio)
 
     @classmethod
-    def of(cls, outcome: Outcome) -> Result:
+    def of(cls, outcome: PlanMeasurement) -> PointSpeed:
         """Returns the result of an outcome; a plan that changes no code is as fast as jaxlib's."""
         if outcome.measured is not None:
             return cls(outcome.measured.ratio, outcome.measured.low, outcome.measured.high)
         return DEFAULT_RESULT if outcome.error == UNCHANGED else cls(0.0)
 
 
-DEFAULT_RESULT = Result(1.0, 1.0, 1.0)
+DEFAULT_RESULT = PointSpeed(1.0, 1.0, 1.0)
 """Result of jaxlib's default, which is 1 by definition."""
 
 
@@ -76,7 +76,7 @@ class Space(Protocol):
         ...
 
 
-class Memory:
+class SearchHistory:
     """Points that were proposed or told, and the best one of those that were told.
 
     The default point is known from the beginning, so that it is never proposed.
@@ -87,12 +87,12 @@ class Memory:
     """
 
     def __init__(self) -> None:
-        self.told: dict[Point, Result] = {Point(): DEFAULT_RESULT}
+        self.told: dict[Point, PointSpeed] = {Point(): DEFAULT_RESULT}
         self.best = Point()
         self._pending: set[Point] = set()
 
     @property
-    def best_result(self) -> Result:
+    def best_result(self) -> PointSpeed:
         """The result of the best point."""
         return self.told[self.best]
 
@@ -105,7 +105,7 @@ class Memory:
         self._pending.add(point)
         return point
 
-    def tell(self, point: Point, result: Result) -> None:
+    def tell(self, point: Point, result: PointSpeed) -> None:
         """Takes note of a point's result, which replaces an earlier one."""
         self._pending.discard(point)
         fell = point == self.best and not result.ratio >= self.best_result.ratio
@@ -115,7 +115,7 @@ class Memory:
         elif result.is_better(self.best_result):
             self.best = point
 
-    def good(self) -> Iterator[tuple[Point, Result]]:
+    def good(self) -> Iterator[tuple[Point, PointSpeed]]:
         """Yields the points that could be timed, with their results."""
         return ((point, result) for point, result in self.told.items() if not result.is_bad)
 
@@ -149,10 +149,10 @@ class KnobSearch(ABC):
     def __init__(self, space: Space, seed: int = 0) -> None:
         del seed  # of the searches that draw
         self._space = space
-        self._memory = Memory()
+        self._memory = SearchHistory()
         self._lists: dict[Point, tuple[Knob, ...]] = {}
         self._points: dict[str, list[Point]] = {}
-        self._results: dict[str, Result] = {Plan().digest: DEFAULT_RESULT}
+        self._results: dict[str, PointSpeed] = {Plan().digest: DEFAULT_RESULT}
 
     @classmethod
     def of_program(cls, program: Program, numerics: Numerics, seed: int = 0) -> Self:
@@ -169,7 +169,7 @@ class KnobSearch(ABC):
     def propose(self) -> Point | None:
         """Returns the next point; None if it has none, or none until it is told more."""
 
-    def note(self, point: Point, result: Result) -> None:
+    def note(self, point: Point, result: PointSpeed) -> None:
         """Takes note of a point's result, also of one that it has not proposed."""
         self._memory.tell(point, result)
 
@@ -185,7 +185,7 @@ class KnobSearch(ABC):
                 return None
             plan = self._plan(point)
             if plan is None:
-                self.note(point, Result(0.0))
+                self.note(point, PointSpeed(0.0))
             elif plan.digest in self._results:
                 self.note(point, self._results[plan.digest])
             else:
@@ -195,12 +195,12 @@ class KnobSearch(ABC):
                     return plan
         return None
 
-    def tell(self, outcome: Outcome) -> None:
+    def tell(self, outcome: PlanMeasurement) -> None:
         """Takes note of an outcome, as the result of all points that have its plan."""
         plan = outcome.plan
         if outcome.thorough and (outcome.measured is not None or outcome.accident):
             return  # a screening has told its speed
-        result = self._results[plan.digest] = Result.of(outcome)
+        result = self._results[plan.digest] = PointSpeed.of(outcome)
         points = self._points.get(plan.digest, [])
         if not (points or plan.layouts or plan.placements):
             points = [self._programs.point_of(plan)]

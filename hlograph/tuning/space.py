@@ -8,7 +8,7 @@ from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
 from hlograph.errors import HloError, WorkerLostError
-from hlograph.isolation import Limits, Remote
+from hlograph.isolation import Remote, WorkerLimits
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
 from hlograph.tuning.flag_knobs import values_of
@@ -35,7 +35,7 @@ class ProgramSpace:
     """
 
     def __init__(self, program: Program, numerics: Numerics = "close") -> None:
-        limits = Limits(seconds=_SECONDS, idle_seconds=_SECONDS, memory=_MEMORY)
+        limits = WorkerLimits(seconds=_SECONDS, idle_seconds=_SECONDS, memory=_MEMORY)
         self._looker = Remote(partial(Looker, program, numerics), limits, _PRELOADED)
         self._steps: list[str] = []
         self._known: dict[Point, list[Knob] | HloError] = {}

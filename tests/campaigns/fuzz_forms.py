@@ -18,7 +18,7 @@ import tyro
 
 from benchmarks.speed_rules.catalogue import PROGRAMS
 from hlograph.errors import WorkerLostError
-from hlograph.isolation import Limits, WorkerPool
+from hlograph.isolation import WorkerLimits, WorkerPool
 from hlograph.storage.atomic_write import write_text_atomically
 from tests.campaigns.forms.walks import Findings, Task, make_worker
 from tests.campaigns.framework.tasks import INTERRUPTED, TaskQueue, progress
@@ -53,7 +53,7 @@ def main(config: FormsFuzzConfig) -> int:
     tasks = _tasks(config)
     for _ in range(config.workers + 1):
         queue.put(next(tasks))
-    limits = Limits(seconds=600.0, idle_seconds=600.0, memory=8 << 30)
+    limits = WorkerLimits(seconds=600.0, idle_seconds=600.0, memory=8 << 30)
     pool = WorkerPool(make_worker, config.workers, limits, ("tests.campaigns.forms.walks",))
     with pool, progress(config.applications, "application") as bar:
         try:

@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from hlograph import Module
 from hlograph.errors import HloError, WorkerLostError
-from hlograph.isolation import FlightRecorder, Limits, Pool, WorkerPool
+from hlograph.isolation import FlightRecorder, Pool, WorkerLimits, WorkerPool
 from hlograph.storage.atomic_write import write_text_atomically
 from tests.campaigns.framework.module_sets import load
 from tests.campaigns.framework.tasks import INTERRUPTED, progress
@@ -178,7 +178,7 @@ def main(report: tyro.conf.Positional[Path], out: Path | None = None) -> int:
     out = out or report.parent
     try:
         with (
-            WorkerPool(Prober, 1, Limits(seconds=20)) as pool,
+            WorkerPool(Prober, 1, WorkerLimits(seconds=20)) as pool,
             progress(len(groups), "finding") as bar,
         ):
             for number, group in enumerate(groups):

@@ -19,7 +19,7 @@ import tyro
 from tqdm import tqdm
 
 from hlograph.errors import WorkerLostError
-from hlograph.isolation import Limits, WorkerPool
+from hlograph.isolation import WorkerLimits, WorkerPool
 from hlograph.isolation.worker_process import MakeWorker
 from tests.campaigns.framework.module_sets import select
 from tests.campaigns.framework.tasks import INTERRUPTED, TaskQueue, progress
@@ -80,7 +80,9 @@ class Campaign:
     def run(self) -> CampaignResult:
         """Runs round after round until there are enough steps, or until Ctrl-C."""
         config, begin = self._config, time.monotonic()
-        limits = Limits(seconds=config.pass_seconds, memory=int(config.memory_gib * (1 << 30)))
+        limits = WorkerLimits(
+            seconds=config.pass_seconds, memory=int(config.memory_gib * (1 << 30))
+        )
         try:
             with (
                 WorkerPool(self._make_worker, config.workers, limits) as pool,

@@ -13,15 +13,15 @@ from pathlib import Path
 from experiments.cost_model.plan_times.recorder import Recorder, Unchanged
 from experiments.cost_model.plan_times.recording import Recording, append, file_of, read
 from hlograph.errors import HloError, WorkerLostError
-from hlograph.isolation import Limits, Remote
+from hlograph.isolation import Remote, WorkerLimits
 from hlograph.programs import Program
 from hlograph.transforms.rules import rules
 from hlograph.tuning.knobs import Knob, Point, Recipe
-from hlograph.tuning.search import KnobSearch, Result
+from hlograph.tuning.search import KnobSearch, PointSpeed
 from hlograph.tuning.searchers import Evolution, Random
 from hlograph.tuning.versions import STEPS
 
-_LIMITS = Limits(seconds=120.0, idle_seconds=3600.0, memory=16 << 30)
+_LIMITS = WorkerLimits(seconds=120.0, idle_seconds=3600.0, memory=16 << 30)
 _PRELOADED = ("experiments.cost_model.plan_times.recorder",)
 
 # Points that failed or made no new code, for each that was recorded, after which a program ends.
@@ -135,12 +135,12 @@ def _note(
     """Tells searches of an answer, and returns what became of the point."""
     if isinstance(answer, Recording):
         ratios = [default / plan for default, plan in answer.turns]
-        kind, result = "recorded", Result(answer.ratio, min(ratios), max(ratios))
+        kind, result = "recorded", PointSpeed(answer.ratio, min(ratios), max(ratios))
     elif isinstance(answer, Unchanged):
-        kind, result = "known code", Result(answer.ratio, answer.ratio, answer.ratio)
+        kind, result = "known code", PointSpeed(answer.ratio, answer.ratio, answer.ratio)
     else:
         kind = "lost" if isinstance(answer, WorkerLostError) else str(answer)[:80]
-        result = Result(0.0)
+        result = PointSpeed(0.0)
     for search in searches:
         search.note(point, result)
     return kind

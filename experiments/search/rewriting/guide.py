@@ -21,7 +21,7 @@ from hlograph.decisions.rewrites import offered as offered_of
 
 
 @dataclass(frozen=True)
-class Judgement:
+class ActionProbabilities:
     """Decision of a policy in a state."""
 
     offered: list[Candidate]
@@ -82,9 +82,9 @@ class RewriteGuide:
         assert isinstance(kind, RewritingKind)
         self._kind = kind
         self._evaluate = PolicyEvaluator(policy)
-        self._judged: dict[RewriteNode, tuple[int, Judgement]] = {}
+        self._judged: dict[RewriteNode, tuple[int, ActionProbabilities]] = {}
 
-    def judge(self, node: RewriteNode) -> Judgement:
+    def judge(self, node: RewriteNode) -> ActionProbabilities:
         """Returns the policy's decision in a state; rewrites known to fail there are masked.
 
         Raises:
@@ -120,12 +120,12 @@ class RewriteGuide:
             yield child
             node = child
 
-    def _judge(self, node: RewriteNode) -> Judgement:
+    def _judge(self, node: RewriteNode) -> ActionProbabilities:
         found = self._space.rewrites(node)
         offered = offered_of(found, self._limit, sweeps=self._sweeps)
         state = self._state(node, offered, len(found))
         log_probs = self._evaluate([state]).log_probs
-        return Judgement(
+        return ActionProbabilities(
             offered,
             log_probs[0, : len(offered)].double().exp().numpy(),
             stops=int(likeliest(log_probs)) == self._limit,

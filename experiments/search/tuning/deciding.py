@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 from experiments.policies.shipped import checkpoint_location
 from hlograph.errors import HloError, WorkerLostError
-from hlograph.isolation import Limits, Remote
-from hlograph.measuring.trial import Outcome
+from hlograph.isolation import Remote, WorkerLimits
+from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.methods.protocol import MakeMethod, Method
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
@@ -62,7 +62,7 @@ class Decisions:
         checkpoint = checkpoint or checkpoint_location(POLICY)
         make = partial(_Decider, program, numerics, how, checkpoint, seconds)
         self._how = how
-        self._worker = Remote(make, Limits(seconds=_SECONDS, memory=_MEMORY), _PRELOADED)
+        self._worker = Remote(make, WorkerLimits(seconds=_SECONDS, memory=_MEMORY), _PRELOADED)
         self._episodes, self._lost = 0, False
         self._known = {Plan().digest}
 
@@ -130,7 +130,7 @@ class DecidingMethod:
         self._last = found.plan.digest
         return replace(found.plan, method=self._name)
 
-    def tell(self, outcome: Outcome) -> None:
+    def tell(self, outcome: PlanMeasurement) -> None:
         """Takes the next decisions, if the outcome is that of the last ones."""
         if outcome.plan.digest == self._last and not outcome.thorough:
             self._begin()

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlograph.errors import HloError, WorkerLostError
-from hlograph.isolation import Limits, Remote
+from hlograph.isolation import Remote, WorkerLimits
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
 from hlograph.tuning.decision_process import DecisionProcess
@@ -45,7 +45,7 @@ class Follower:
     """
 
     def __init__(self, program: Program, numerics: Numerics = "close") -> None:
-        limits = Limits(seconds=_SECONDS, memory=_MEMORY)
+        limits = WorkerLimits(seconds=_SECONDS, memory=_MEMORY)
         self._worker = Remote(partial(_Process, program, numerics), limits, _PRELOADED)
 
     def follow(self, decisions: Sequence[str]) -> Followed:

@@ -15,7 +15,7 @@ import numpy as np
 
 from hlograph.errors import HloError
 from hlograph.tuning.knobs import DEFAULT, Point
-from hlograph.tuning.search import DEFAULT_RESULT, KnobSearch, Result, Space
+from hlograph.tuning.search import DEFAULT_RESULT, KnobSearch, PointSpeed, Space
 from hlograph.tuning.searchers.evolution import TRIES, mutated
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class LibrarySearch(KnobSearch, Generic[Candidate]):
             self._repeat(candidate, self._memory.told.get(point))
         return self._drawn()
 
-    def note(self, point: Point, result: Result) -> None:
+    def note(self, point: Point, result: PointSpeed) -> None:
         """Takes note of a point's result, also of one that it has not proposed."""
         super().note(point, result)
         candidate = self._candidates.pop(point, None)
@@ -93,17 +93,17 @@ class LibrarySearch(KnobSearch, Generic[Candidate]):
         """Returns the library's next proposal, and the positions of its values."""
 
     @abstractmethod
-    def _tell(self, candidate: Candidate, result: Result) -> None:
+    def _tell(self, candidate: Candidate, result: PointSpeed) -> None:
         """Tells the library the result of its proposal."""
 
     @abstractmethod
-    def _tell_other(self, positions: Sequence[int], result: Result) -> None:
+    def _tell_other(self, positions: Sequence[int], result: PointSpeed) -> None:
         """Tells the library the result of a point that it has not proposed."""
 
-    def _repeat(self, candidate: Candidate, known: Result | None) -> None:
+    def _repeat(self, candidate: Candidate, known: PointSpeed | None) -> None:
         """Takes back a proposal that is known, or that was proposed and has no result yet."""
 
-    def _share(self, point: Point, result: Result) -> None:
+    def _share(self, point: Point, result: PointSpeed) -> None:
         """Tells the library of a point that it has not proposed, if it knows its values."""
         if self._knobs and (positions := self._positions(point)) is not None:
             self._shared.add(point)
@@ -167,12 +167,12 @@ class OnePlusOne(LibrarySearch["Parameter"]):
             asked = self._optimizer.ask()
         return asked, [int(position) for position in asked.value]
 
-    def _tell(self, candidate: Parameter, result: Result) -> None:
+    def _tell(self, candidate: Parameter, result: PointSpeed) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._optimizer.tell(candidate, _loss_of(result))
 
-    def _tell_other(self, positions: Sequence[int], result: Result) -> None:
+    def _tell_other(self, positions: Sequence[int], result: PointSpeed) -> None:
         value = np.array(positions, float)
         self._tell(self._optimizer.parametrization.spawn_child(new_value=value), result)
 
@@ -203,21 +203,21 @@ class TPE(LibrarySearch["Trial"]):
         trial = self._study.ask(self._distributions)
         return trial, [trial.params[name] for name in self._distributions]
 
-    def _tell(self, candidate: Trial, result: Result) -> None:
+    def _tell(self, candidate: Trial, result: PointSpeed) -> None:
         self._study.tell(candidate, _loss_of(result))
 
-    def _repeat(self, candidate: Trial, known: Result | None) -> None:
+    def _repeat(self, candidate: Trial, known: PointSpeed | None) -> None:
         if known is not None:
             self._tell(candidate, known)
         else:
             self._study.tell(candidate, state=_optuna().trial.TrialState.FAIL)
 
-    def _tell_other(self, positions: Sequence[int], result: Result) -> None:
+    def _tell_other(self, positions: Sequence[int], result: PointSpeed) -> None:
         self._study.enqueue_trial(dict(zip(self._distributions, positions, strict=True)))
         self._tell(self._study.ask(self._distributions), result)
 
 
-def _loss_of(result: Result) -> float:
+def _loss_of(result: PointSpeed) -> float:
     """Returns the loss of a result, which is least for the fastest point."""
     return _BAD_LOSS if result.is_bad else -math.log(result.ratio)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from experiments.search.tuning.following import Decisions, Followed, Follower
 from hlograph.measuring.service import Measurer
-from hlograph.measuring.trial import FINAL, SCREEN, Job, Trial
+from hlograph.measuring.trial import FINAL, SCREEN, Job, MeasurementRequest
 from hlograph.measuring.worker import UNCHANGED
 from hlograph.optimization.leading import leads
 from hlograph.plans import Measured
@@ -67,7 +67,7 @@ class _Screening:
         if plan.is_empty:
             return taken, 1.0
         if plan.digest not in self._known:
-            (outcome,) = self._measurer.measure([Trial(plan, SCREEN)])
+            (outcome,) = self._measurer.measure([MeasurementRequest(plan, SCREEN)])
             self._known[plan.digest] = 1.0 if outcome.error == UNCHANGED else outcome.ratio
         return taken, self._known[plan.digest]
 
@@ -94,7 +94,7 @@ def _confirmed(job: Job, found: Followed) -> Taught:
     if found.plan.is_empty:
         return Taught((), None)
     with Measurer(job, workers=_CONFIRMATIONS) as measurer:
-        trials = [Trial(found.plan, _FINAL)] * _CONFIRMATIONS
+        trials = [MeasurementRequest(found.plan, _FINAL)] * _CONFIRMATIONS
         outcomes = list(measurer.measure(trials))
     slower = min(outcomes, key=lambda outcome: outcome.ratio)
     if slower.measured is None or not all(map(leads, outcomes)):

@@ -54,7 +54,7 @@ class NodeWorker:
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class ClusterNode:
     """A node of the cluster whose worker is ready."""
 
     id: str
@@ -84,8 +84,8 @@ class NodePool:
         self._arguments = pickle.dumps(work), str(corpus.root())
         self._patience = patience
         self._starting: dict[ObjectRef, tuple[dict[str, Any], Any]] = {}
-        self._nodes: dict[str, Node] = {}
-        self._working: dict[Iterator[ObjectRef], Node] = {}
+        self._nodes: dict[str, ClusterNode] = {}
+        self._working: dict[Iterator[ObjectRef], ClusterNode] = {}
         self._failed: dict[str, str] = {}
         self._look_again = 0.0
         self._exit = ExitStack()
@@ -93,21 +93,21 @@ class NodePool:
         self._last_worked = time.monotonic()
 
     @property
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> list[ClusterNode]:
         """The nodes whose workers are ready."""
         return list(self._nodes.values())
 
     @property
-    def idle(self) -> list[Node]:
+    def idle(self) -> list[ClusterNode]:
         """The nodes that have no task."""
         busy = set(self._working.values())
         return [node for node in self.nodes if node not in busy]
 
-    def give(self, node: Node, task: Any) -> None:
+    def give(self, node: ClusterNode, task: Any) -> None:
         """Gives a task to an idle node."""
         self._working[node.worker.do.remote(task)] = node
 
-    def reports(self) -> Iterator[tuple[Node, Any]]:
+    def reports(self) -> Iterator[tuple[ClusterNode, Any]]:
         """Waits a moment for reports, and for nodes that come up.
 
         Yields:
@@ -168,10 +168,10 @@ class NodePool:
         except RayError as error:
             self._failed[found["NodeID"]] = f"{found['NodeName']}: {error}"
         else:
-            node = Node(found["NodeID"], found["NodeName"], kind, worker)
+            node = ClusterNode(found["NodeID"], found["NodeName"], kind, worker)
             self._nodes[node.id] = node
 
-    def _next_report(self, reports: Iterator[ObjectRef]) -> Iterator[tuple[Node, Any]]:
+    def _next_report(self, reports: Iterator[ObjectRef]) -> Iterator[tuple[ClusterNode, Any]]:
         node = self._working[reports]
         try:
             report = ray.get(next(reports))

@@ -20,7 +20,7 @@ from experiments.workers.ray.cluster import cluster, ray
 from experiments.workers.ray.station import Station
 from hlograph import corpus
 from hlograph.errors import HloError, WorkerKilledError, WorkerLostError
-from hlograph.isolation import Limits
+from hlograph.isolation import WorkerLimits
 from hlograph.isolation.worker_process import MakeWorker
 
 _CLOSING = 5.0  # seconds that idle actors have to end by themselves
@@ -50,7 +50,7 @@ class RayPool:
         self,
         make_worker: MakeWorker,
         workers: int | None = None,
-        limits: Limits | None = None,
+        limits: WorkerLimits | None = None,
         preloaded: Sequence[str] = ("hlograph.module",),
         address: str | None = None,
         patience: float = 600.0,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from hlograph.isolation import FlightRecorder, Limits, WorkerPool
+from hlograph.isolation import FlightRecorder, WorkerLimits, WorkerPool
 
 
 class Station:
@@ -25,7 +25,7 @@ class Station:
     def __init__(
         self,
         make_worker: bytes,
-        limits: Limits | None,
+        limits: WorkerLimits | None,
         preloaded: Sequence[str],
         where: str,
     ) -> None:

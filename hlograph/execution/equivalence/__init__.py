@@ -1,10 +1,10 @@
 """Comparison of what two modules compute, by running both on random inputs.
 
-``Module.equivalent_to`` compares two modules; ``Reference`` compares one original with many.
+``Module.equivalent_to`` compares two modules; ``OriginalModule`` compares one original with many.
 """
 
 from hlograph.execution.equivalence.obstacles import Limits
-from hlograph.execution.equivalence.reference import ENGINES, Reference, SignatureError
+from hlograph.execution.equivalence.reference import ENGINES, OriginalModule, SignatureError
 from hlograph.execution.equivalence.verdict import (
     EngineName,
     Equivalence,
@@ -20,7 +20,7 @@ __all__ = [
     "Finding",
     "Limits",
     "NotComparableError",
-    "Reference",
+    "OriginalModule",
     "SignatureError",
     "Verdict",
 ]

@@ -43,7 +43,7 @@ class Sensitivity(NamedTuple):
     absolute: float
 
 
-class Judgement(NamedTuple):
+class OutputVerdict(NamedTuple):
     """Verdict on one output of one sample."""
 
     verdict: Verdict
@@ -77,7 +77,7 @@ def sensitivity(
 
 def judge(
     output: int, found: Difference, sensitive: Sensitivity, error: float, epsilon: float
-) -> Judgement:
+) -> OutputVerdict:
     """Judges one output that is not bitwise equal.
 
     Args:
@@ -91,14 +91,14 @@ def judge(
         what = "elements" if found.exact_type else "NaNs or infinities"
         reason = f"output {output}: {found.misplaced} {what} are not those of the original"
         if sensitive.misplaced:
-            return Judgement(
+            return OutputVerdict(
                 "not comparable",
                 f"{reason}, but {sensitive.misplaced} change in the original itself when its "
                 "inputs move by one epsilon",
                 output,
                 found,
             )
-        return Judgement("different", reason, output, found)
+        return OutputVerdict("different", reason, output, found)
     magnified = error / epsilon if epsilon else 0.0
     tolerance = _FACTOR * (error + magnified * sensitive.relative)
     reason = (
@@ -106,10 +106,10 @@ def judge(
         f"tolerance {tolerance:.3g}"
     )
     if found.relative <= min(tolerance, _MEANINGLESS):
-        return Judgement("close", reason, output, found)
+        return OutputVerdict("close", reason, output, found)
     # The relative error of an output that is zero except for cancellation has no meaning.
     within = found.absolute <= _FACTOR * magnified * sensitive.absolute
     if found.relative <= tolerance or within:
         chaotic = f"{reason}, which would let wrong results pass: the original is chaotic"
-        return Judgement("not comparable", chaotic, output, found)
-    return Judgement("different", reason, output, found)
+        return OutputVerdict("not comparable", chaotic, output, found)
+    return OutputVerdict("different", reason, output, found)

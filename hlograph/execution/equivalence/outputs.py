@@ -16,7 +16,7 @@ from hlograph.execution.equivalence.arrays import (
 from hlograph.execution.equivalence.difference import difference
 from hlograph.execution.equivalence.engines import Runner
 from hlograph.execution.equivalence.inputs import perturbed
-from hlograph.execution.equivalence.judgement import Judgement, Sensitivity, judge, sensitivity
+from hlograph.execution.equivalence.judgement import OutputVerdict, Sensitivity, judge, sensitivity
 
 # Number of runs of the original with moved inputs, to measure how much it amplifies errors.
 _MOVES = 3
@@ -48,7 +48,7 @@ class Outputs:
         self._epsilon = _largest_epsilon(signature)
         self.finite = _finite_fraction(self._outputs)
 
-    def judge(self, sample: int, outputs: list[Array], error: float) -> list[Judgement]:
+    def judge(self, sample: int, outputs: list[Array], error: float) -> list[OutputVerdict]:
         """Judges those outputs of another module that are not bitwise equal.
 
         Args:

@@ -10,7 +10,7 @@ from hlograph.execution.equivalence.arrays import Array, ComparedModule, Signatu
 from hlograph.execution.equivalence.engines import make_runner
 from hlograph.execution.equivalence.flow import Flow
 from hlograph.execution.equivalence.inputs import InputMaker
-from hlograph.execution.equivalence.judgement import Judgement
+from hlograph.execution.equivalence.judgement import OutputVerdict
 from hlograph.execution.equivalence.obstacles import Limits, check_runnable
 from hlograph.execution.equivalence.outputs import Outputs
 from hlograph.execution.equivalence.rounding import rounding_error
@@ -23,7 +23,7 @@ class SignatureError(HloError):
     """Raised when two modules have different parameters or results."""
 
 
-class Reference:
+class OriginalModule:
     """An original module that any number of modules are compared with.
 
     The original is compiled and run once, so a comparison only compiles and runs the other module.
@@ -120,7 +120,7 @@ class Reference:
     def _find(self, engine: EngineName, other: ComparedModule, error: float) -> Finding:
         original = self._original(engine)
         run = make_runner(engine, other, self._signature, self._limits)
-        worst: Judgement | None = None
+        worst: OutputVerdict | None = None
         for sample in range(self._samples):
             outputs = run(self.inputs(sample))
             for judgement in original.judge(sample, outputs, error):
@@ -172,5 +172,5 @@ def _list(specs: Sequence[object]) -> str:
     return f"({shown}, ... {len(specs)} in all)" if len(specs) > 8 else f"({shown})"
 
 
-def _badness(judgement: Judgement) -> tuple[int, float]:
+def _badness(judgement: OutputVerdict) -> tuple[int, float]:
     return RANK.index(judgement.verdict), judgement.difference.relative

@@ -14,11 +14,11 @@ from hlograph.explorer.results.study_groups import geometric_mean
 from hlograph.explorer.results.tables import (
     Bars,
     Cell,
-    Column,
     Lines,
+    PageColumn,
+    PageSection,
+    PageTable,
     Results,
-    Section,
-    Table,
 )
 from hlograph.timing.bootstrap import Interval, bootstrap_interval
 
@@ -69,7 +69,7 @@ def _findings(races: Sequence[RecordedRace]) -> list[str]:
     return lines
 
 
-def _sections(races: Sequence[RecordedRace]) -> Iterator[Section]:
+def _sections(races: Sequence[RecordedRace]) -> Iterator[PageSection]:
     measured = [race for race in races if not race.error]
     groups = _by_competitor(measured)
     if len(groups) > 1:
@@ -82,35 +82,35 @@ def _sections(races: Sequence[RecordedRace]) -> Iterator[Section]:
             f"Geometric means of the speed over jaxlib's default on the {len(common)} programs "
             "that all have a result of, with 95 % intervals over programs."
         )
-        yield Section("Ways to tune", [Bars(1.0, bars)], note)
+        yield PageSection("Ways to tune", [Bars(1.0, bars)], note)
     note = (
         "Time of jaxlib's default / time with the plan, in a second measurement in a process of "
         "its own, with the 95 % interval."
     )
-    yield Section("Programs", [_table(races)], note)
+    yield PageSection("Programs", [_table(races)], note)
     lines = _lines(measured, groups)
     if lines:
         note = "The largest ratio of a screening so far; geometric means start at jaxlib's default."
         part = Lines("seconds", "times as fast", lines, True)
-        yield Section("At any time", [part], note)
+        yield PageSection("At any time", [part], note)
 
 
-def _table(races: Sequence[RecordedRace]) -> Table:
+def _table(races: Sequence[RecordedRace]) -> PageTable:
     tuned = any(race.competitor for race in races)
     columns = [
-        Column("program", "program"),
-        *((Column("way"), Column("seed")) if tuned else ()),
-        Column("family"),
-        Column("times as fast", "interval", "Default / plan, and the 95 % interval."),
-        Column("default ms", "number", "Median time of a run of jaxlib's default."),
-        Column("in the race", "number", "The ratio at the end of the race."),
-        Column("control", "number", "The default beside itself, compiled again."),
-        Column("numerics", "text", "Class of the plan's results."),
-        Column("outputs", "text", "Verdict of the comparison with the default's outputs."),
-        Column("plans", "count", "Plans that were measured."),
-        Column("seconds", "number", "Duration of the race."),
-        Column("plan", "plan"),
-        Column("what was done", "text"),
+        PageColumn("program", "program"),
+        *((PageColumn("way"), PageColumn("seed")) if tuned else ()),
+        PageColumn("family"),
+        PageColumn("times as fast", "interval", "Default / plan, and the 95 % interval."),
+        PageColumn("default ms", "number", "Median time of a run of jaxlib's default."),
+        PageColumn("in the race", "number", "The ratio at the end of the race."),
+        PageColumn("control", "number", "The default beside itself, compiled again."),
+        PageColumn("numerics", "text", "Class of the plan's results."),
+        PageColumn("outputs", "text", "Verdict of the comparison with the default's outputs."),
+        PageColumn("plans", "count", "Plans that were measured."),
+        PageColumn("seconds", "number", "Duration of the race."),
+        PageColumn("plan", "plan"),
+        PageColumn("what was done", "text"),
     ]
     rows: list[list[Cell]] = []
     for race in races:
@@ -131,7 +131,7 @@ def _table(races: Sequence[RecordedRace]) -> Table:
                 race.error or row.get("decisions") or "jaxlib's default",
             ]
         )
-    return Table(columns, rows, sort=4 if tuned else 2)
+    return PageTable(columns, rows, sort=4 if tuned else 2)
 
 
 def _lines(

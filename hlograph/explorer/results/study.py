@@ -15,11 +15,11 @@ from hlograph.explorer.results.study_groups import BEST_KNOWN, BETTER, StudyGrou
 from hlograph.explorer.results.tables import (
     Bars,
     Cell,
-    Column,
     Lines,
+    PageColumn,
+    PageSection,
+    PageTable,
     Results,
-    Section,
-    Table,
 )
 from hlograph.storage.checked_file import read_checked_json
 from hlograph.timing.bootstrap import Interval
@@ -77,7 +77,7 @@ def _best(group: StudyGroup) -> str:
     )
 
 
-def _sections(group: StudyGroup) -> Iterator[Section]:
+def _sections(group: StudyGroup) -> Iterator[PageSection]:
     if group.against:
         against = BETTER if BETTER in group.against else group.against[0]
         bars = {m: one for m in group.methods if (one := group.over_seeds(m, against))}
@@ -85,20 +85,25 @@ def _sections(group: StudyGroup) -> Iterator[Section]:
             f"Geometric means of {_RATIO}; mean over seeds, and the least and the greatest seed. "
             f"The bars are ratios to {against}. A result that failed its check counts as no passes."
         )
-        yield Section(f"Methods: {group.name}", [Bars(1.0, bars), _methods(group)], note)
+        yield PageSection(f"Methods: {group.name}", [Bars(1.0, bars), _methods(group)], note)
     yield from _anytime(group)
     yield from _training(group)
-    yield Section(f"Benchmarks: {group.name}", [_benchmarks(group)], "Op counts, mean over seeds.")
+    yield PageSection(
+        f"Benchmarks: {group.name}", [_benchmarks(group)], "Op counts, mean over seeds."
+    )
 
 
-def _methods(group: StudyGroup) -> Table:
+def _methods(group: StudyGroup) -> PageTable:
     columns = [
-        Column("method"),
-        Column("seeds", "count"),
-        *(Column(f"to {name}", "interval", f"Count ratio: {_RATIO}.") for name in group.against),
-        Column("seconds", "number", "Mean wall seconds for a benchmark."),
-        Column("calls", "number", "Mean number of steps for a benchmark."),
-        Column("refused", "count", "Outcomes that failed their check."),
+        PageColumn("method"),
+        PageColumn("seeds", "count"),
+        *(
+            PageColumn(f"to {name}", "interval", f"Count ratio: {_RATIO}.")
+            for name in group.against
+        ),
+        PageColumn("seconds", "number", "Mean wall seconds for a benchmark."),
+        PageColumn("calls", "number", "Mean number of steps for a benchmark."),
+        PageColumn("refused", "count", "Outcomes that failed their check."),
     ]
     rows: list[list[Cell]] = []
     for method in group.methods:
@@ -115,17 +120,17 @@ def _methods(group: StudyGroup) -> Table:
                 group.refused(method),
             ]
         )
-    return Table(columns, rows, sort=1 + len(group.against))
+    return PageTable(columns, rows, sort=1 + len(group.against))
 
 
-def _benchmarks(group: StudyGroup) -> Table:
+def _benchmarks(group: StudyGroup) -> PageTable:
     known = [b for b in group.benchmarks if group.reference(b, BEST_KNOWN) is not None]
     references = [*group.pipelines, *((BEST_KNOWN,) if known else ())]
     columns = [
-        Column("benchmark", "program"),
-        Column("start", "count", "Instructions before any pass."),
-        *(Column(name, "count", "A reference.") for name in references),
-        *(Column(method, "number") for method in group.methods),
+        PageColumn("benchmark", "program"),
+        PageColumn("start", "count", "Instructions before any pass."),
+        *(PageColumn(name, "count", "A reference.") for name in references),
+        *(PageColumn(method, "number") for method in group.methods),
     ]
     rows = [
         [
@@ -136,10 +141,10 @@ def _benchmarks(group: StudyGroup) -> Table:
         ]
         for benchmark in group.benchmarks
     ]
-    return Table(columns, rows)
+    return PageTable(columns, rows)
 
 
-def _anytime(group: StudyGroup) -> Iterator[Section]:
+def _anytime(group: StudyGroup) -> Iterator[PageSection]:
     """Yields what searches had found after how many steps."""
     searches = [method for method in group.methods if any(t["curves"] for t in group.of(method))]
     choices = (BEST_KNOWN, *reversed(group.pipelines))
@@ -154,7 +159,7 @@ def _anytime(group: StudyGroup) -> Iterator[Section]:
     at = np.unique(np.geomspace(1, max(most, 2), _POINTS).astype(int)).tolist()
     lines = {method: _found_by(group, method, against, at) for method in searches}
     note = f"Op count of {against} / least op count found so far, geometric mean over benchmarks."
-    yield Section(
+    yield PageSection(
         f"At any time: {group.name}", [Lines("steps", f"{against} / found", lines, True)], note
     )
 
@@ -176,7 +181,7 @@ def _found_by(
     return points
 
 
-def _training(group: StudyGroup) -> Iterator[Section]:
+def _training(group: StudyGroup) -> Iterator[PageSection]:
     """Yields the ratios on validation modules during training."""
     for against in group.pipelines:
         lines: dict[str, list[tuple[float, float]]] = {}
@@ -191,10 +196,10 @@ def _training(group: StudyGroup) -> Iterator[Section]:
         if lines:
             title = f"Learning, to {against}: {group.name}"
             note = "Count ratio on validation modules, mean over seeds."
-            yield Section(title, [Lines("steps of training", "count ratio", lines)], note)
+            yield PageSection(title, [Lines("steps of training", "count ratio", lines)], note)
 
 
-def _run_times(measurements: Mapping[str, Any]) -> Iterator[Section]:
+def _run_times(measurements: Mapping[str, Any]) -> Iterator[PageSection]:
     """Yields run times before and after, which were measured in turns."""
     pairs = [pair for pair in measurements.get("pairs") or () if pair["ratios"]]
     if not pairs:
@@ -205,13 +210,13 @@ def _run_times(measurements: Mapping[str, Any]) -> Iterator[Section]:
         for name, one in summaries.items()
     }
     columns = [
-        Column("benchmark", "program"),
-        Column("method"),
-        Column("before / after", "interval", "Median over pairs, with its 95 % interval."),
-        Column("ms before", "number"),
-        Column("ms after", "number"),
-        Column("kernels before", "count"),
-        Column("kernels after", "count"),
+        PageColumn("benchmark", "program"),
+        PageColumn("method"),
+        PageColumn("before / after", "interval", "Median over pairs, with its 95 % interval."),
+        PageColumn("ms before", "number"),
+        PageColumn("ms after", "number"),
+        PageColumn("kernels before", "count"),
+        PageColumn("kernels after", "count"),
     ]
     rows = [
         [
@@ -227,4 +232,4 @@ def _run_times(measurements: Mapping[str, Any]) -> Iterator[Section]:
         "Run time before / after, so above 1 is faster after: geometric means over benchmarks with "
         "95 % bootstrap intervals, then each benchmark. The control is a module against itself."
     )
-    yield Section("Run times", [Bars(1.0, bars), Table(columns, rows, sort=2)], note)
+    yield PageSection("Run times", [Bars(1.0, bars), PageTable(columns, rows, sort=2)], note)

@@ -21,7 +21,7 @@ Cell = str | int | float | Interval | None
 
 
 @dataclass(frozen=True)
-class Column:
+class PageColumn:
     """A column.
 
     Attributes:
@@ -36,7 +36,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """Rows under headings.
 
     Attributes:
@@ -46,7 +46,7 @@ class Table:
             order.
     """
 
-    columns: Sequence[Column]
+    columns: Sequence[PageColumn]
     rows: Sequence[Sequence[Cell]]
     sort: int | None = None
 
@@ -125,7 +125,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     """A part of a page.
 
     Attributes:
@@ -136,7 +136,7 @@ class Section:
     """
 
     title: str
-    parts: Sequence[Table | Bars | Lines | Text]
+    parts: Sequence[PageTable | Bars | Lines | Text]
     note: str = ""
     folded: bool = False
 
@@ -164,7 +164,7 @@ class Results:
     """
 
     title: str
-    sections: Sequence[Section]
+    sections: Sequence[PageSection]
     findings: Sequence[str] = ()
     notes: Sequence[str] = ()
     made: Mapping[str, str] = field(default_factory=dict)

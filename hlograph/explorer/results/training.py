@@ -14,12 +14,12 @@ from hlograph.explorer.results.provenance import made_with
 from hlograph.explorer.results.tables import (
     Bars,
     Cell,
-    Column,
     ColumnKind,
     Lines,
+    PageColumn,
+    PageSection,
+    PageTable,
     Results,
-    Section,
-    Table,
     Text,
 )
 from hlograph.storage.checked_file import read_checked_json
@@ -56,7 +56,7 @@ def _made(folder: Path) -> dict[str, str]:
     return made_with(starts[-1]) | ({"starts": str(len(starts))} if len(starts) > 1 else {})
 
 
-def _tables(folder: Path) -> Iterator[Section]:
+def _tables(folder: Path) -> Iterator[PageSection]:
     content = _content(folder / RESULTS)
     if summary := content.get("summary"):
         bars = {
@@ -65,13 +65,13 @@ def _tables(folder: Path) -> Iterator[Section]:
             for name, one in of_policy.items()
         }
         note = "Count ratio on held-out programs: reference / policy, geometric means."
-        yield Section("Policies", [Bars(1.0, bars), _summary(summary)], note)
+        yield PageSection("Policies", [Bars(1.0, bars), _summary(summary)], note)
     rows = content.get("benchmarks") or content.get("programs") or []
     if rows:
-        yield Section("Held-out programs", [_flat_table(rows)])
+        yield PageSection("Held-out programs", [_flat_table(rows)])
     if (folder / TABLE).is_file():
         text = Text((folder / TABLE).read_text())
-        yield Section("Final table, as it was printed", [text], folded=True)
+        yield PageSection("Final table, as it was printed", [text], folded=True)
 
 
 def _content(path: Path) -> Mapping[str, Any]:
@@ -87,28 +87,28 @@ def _content(path: Path) -> Mapping[str, Any]:
     return read_checked_json(path, kind if kind in _KINDS else _KINDS[0], 1)
 
 
-def _summary(summary: Mapping[str, Any]) -> Table:
+def _summary(summary: Mapping[str, Any]) -> PageTable:
     columns = [
-        Column("policy"),
-        Column("against"),
-        Column("count ratio", "number"),
-        Column("reduction ratio", "number", "(start - policy) / (start - reference)."),
-        Column("over", "count", "Programs that have a reduction ratio."),
+        PageColumn("policy"),
+        PageColumn("against"),
+        PageColumn("count ratio", "number"),
+        PageColumn("reduction ratio", "number", "(start - policy) / (start - reference)."),
+        PageColumn("over", "count", "Programs that have a reduction ratio."),
     ]
     rows: list[list[Cell]] = [
         [policy, name, *(one[k] for k in ("count_ratio", "reduction_ratio", "reduction_counted"))]
         for policy, of_policy in summary.items()
         for name, one in of_policy.items()
     ]
-    return Table(columns, rows)
+    return PageTable(columns, rows)
 
 
-def _flat_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+def _flat_table(rows: Sequence[Mapping[str, Any]]) -> PageTable:
     """Returns a table of JSON objects; the fields of objects in them are columns, too."""
     flat = [dict(_flattened(row)) for row in rows]
     names = list(dict.fromkeys(name for row in flat for name in row))
-    columns = [Column(name, _kind(name, [row.get(name) for row in flat])) for name in names]
-    return Table(columns, [[row.get(name) for name in names] for row in flat])
+    columns = [PageColumn(name, _kind(name, [row.get(name) for row in flat])) for name in names]
+    return PageTable(columns, [[row.get(name) for name in names] for row in flat])
 
 
 def _flattened(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Cell]]:
@@ -130,7 +130,7 @@ def _kind(name: str, cells: Sequence[Cell]) -> ColumnKind:
     return "number" if all(isinstance(cell, int | float) for cell in known) else "text"
 
 
-def _curves(folder: Path) -> Iterator[Section]:
+def _curves(folder: Path) -> Iterator[PageSection]:
     """Yields the curves of all event files below a folder, by the first part of their tags."""
     found: dict[str, dict[str, Curve]] = {}  # by tag and folder
     places = [folder, *sorted(path for path in folder.rglob("*") if path.is_dir())]
@@ -147,7 +147,7 @@ def _curves(folder: Path) -> Iterator[Section]:
             Lines("steps", tag, {name: _thinned(curve) for name, curve in found[tag].items()})
             for tag in tags
         ]
-        yield Section(f"Curves: {group}", lines, folded=not any(one in group for one in _OPEN))
+        yield PageSection(f"Curves: {group}", lines, folded=not any(one in group for one in _OPEN))
 
 
 def _thinned(curve: Curve) -> Sequence[tuple[float, float]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hlograph.measuring.trial import Outcome
+from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.methods.protocol import COLD, HELPS
-from hlograph.optimization.methods.sweeps import Choice, Sweeps
+from hlograph.optimization.methods.sweeps import RuleScope, Sweeps
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
 from hlograph.transforms.rules import rules
@@ -16,7 +16,7 @@ from hlograph.transforms.rules import rules
 _TOGETHER = (0.97, 0.5)
 _MOST_GROUPS = 8
 
-_PREDICTED = Choice()
+_PREDICTED = RuleScope()
 
 
 class Forms:
@@ -38,11 +38,11 @@ class Forms:
     def __init__(self, program: Program, numerics: Numerics) -> None:
         self._program = program
         self._sweeps = Sweeps(program, rules.names_for_time(exact=numerics == "exact"))
-        self._waiting: list[Choice] | None = None
-        self._made: dict[tuple[Choice, ...], str] = {}
+        self._waiting: list[RuleScope] | None = None
+        self._made: dict[tuple[RuleScope, ...], str] = {}
         self._told: dict[str, float] = {}
-        self._tried: set[frozenset[Choice]] = set()
-        self._rules_of: dict[tuple[Choice, ...], tuple[str, ...]] = {}
+        self._tried: set[frozenset[RuleScope]] = set()
+        self._rules_of: dict[tuple[RuleScope, ...], tuple[str, ...]] = {}
         self._hot: Mapping[str, float] = {}
         self._default_seconds = 0.0
         self._bounds = list(_TOGETHER)
@@ -58,7 +58,7 @@ class Forms:
                 return plan
         return self._together() or self._joined() or self._neighbour()
 
-    def tell(self, outcome: Outcome) -> None:
+    def tell(self, outcome: PlanMeasurement) -> None:
         """Takes note of the speed of a plan, and of where the default spends its time."""
         self._told[outcome.plan.digest] = outcome.ratio
         if outcome.hot is not None:
@@ -70,7 +70,7 @@ class Forms:
         """Ends the process that applies rules."""
         self._sweeps.close()
 
-    def _promise(self, choice: Choice) -> tuple[bool, bool, float, float]:
+    def _promise(self, choice: RuleScope) -> tuple[bool, bool, float, float]:
         """Returns what orders choices: what is predicted, whole rules, seconds saved, the share.
 
         Predictions know little of how fast a kernel is at its shape. So a rule that is predicted to
@@ -79,11 +79,11 @@ class Forms:
         saved = choice.saved if choice.saved >= COLD * self._default_seconds else 0.0
         return choice == _PREDICTED, not choice.group, saved, max(self._shares(choice), default=0.0)
 
-    def _is_cold(self, choice: Choice) -> bool:
+    def _is_cold(self, choice: RuleScope) -> bool:
         """Returns True if all instructions of a choice are known to take hardly any time."""
         return max(self._shares(choice), default=1.0) < COLD
 
-    def _shares(self, choice: Choice) -> list[float]:
+    def _shares(self, choice: RuleScope) -> list[float]:
         """Returns the known shares of the default's time, of the instructions of a choice."""
         return [
             self._hot[kind if kind in self._hot else opcode]
@@ -91,7 +91,7 @@ class Forms:
             if opcode in self._hot
         ]
 
-    def _first_plan(self, *orders: tuple[Choice, ...], whole: bool = False) -> Plan | None:
+    def _first_plan(self, *orders: tuple[RuleScope, ...], whole: bool = False) -> Plan | None:
         """Returns the plan of choices in the order in which most of them apply.
 
         None if none applies, or not all although ``whole`` asks for it, or if a plan of the same
@@ -122,7 +122,7 @@ class Forms:
             method=f"forms: {', '.join(names)}",
         )
 
-    def _ratios(self) -> dict[tuple[Choice, ...], float]:
+    def _ratios(self) -> dict[tuple[RuleScope, ...], float]:
         """Returns the ratios of the plans that were measured, by their choices."""
         return {
             choices: self._told[digest]
@@ -144,7 +144,7 @@ class Forms:
             bound = self._bounds.pop(0)
             hurt = frozenset(one.rule for one, ratio in alone.items() if ratio < bound)
             kept = tuple(one for one in alone if one.rule not in hurt)
-            predicted = (Choice(without=hurt),) if hurt and (_PREDICTED,) in self._made else ()
+            predicted = (RuleScope(without=hurt),) if hurt and (_PREDICTED,) in self._made else ()
             for orders in ([predicted], [kept, kept[::-1]] if len(kept) > 1 else [()]):
                 if orders[0] and (plan := self._first_plan(*orders)):
                     self._bounds.insert(0, bound)
@@ -180,24 +180,27 @@ class Forms:
         plans = (self._first_plan(*orders) for orders in (*fewer, *more))
         return next(filter(None, plans), None)
 
-    def _without(self, choices: tuple[Choice, ...], one: Choice) -> list[tuple[Choice, ...]]:
+    def _without(
+        self, choices: tuple[RuleScope, ...], one: RuleScope
+    ) -> list[tuple[RuleScope, ...]]:
         """Returns the choices without one of them, or without one rule of it if it has several."""
         if one.rule:
             return [tuple(other for other in choices if other != one)]
         return [
             tuple(
-                Choice(without=one.without | {rule}) if other == one else other for other in choices
+                RuleScope(without=one.without | {rule}) if other == one else other
+                for other in choices
             )
             for rule in self._rules_of.get(choices, ())
         ]
 
 
-def _applies(choice: Choice, steps: tuple[str, ...]) -> bool:
+def _applies(choice: RuleScope, steps: tuple[str, ...]) -> bool:
     """Returns True if a step is of this rule."""
     return not choice.rule or any(step.startswith(f"{choice.rule}(") for step in steps)
 
 
-def _overlaps(choices: tuple[Choice, ...], other: Choice) -> bool:
+def _overlaps(choices: tuple[RuleScope, ...], other: RuleScope) -> bool:
     """Returns True if a choice is part of others, or they are of it."""
     return any(
         one.rule == other.rule and (not one.group or not other.group or one.group == other.group)
@@ -205,10 +208,10 @@ def _overlaps(choices: tuple[Choice, ...], other: Choice) -> bool:
     )
 
 
-def _ordered(choices: list[Choice]) -> list[Choice]:
+def _ordered(choices: list[RuleScope]) -> list[RuleScope]:
     """Returns the choices by predicted seconds: rules, then groups of those that have few."""
     ranked = sorted(choices, key=lambda choice: -choice.saved)
-    groups: dict[str, list[Choice]] = {}
+    groups: dict[str, list[RuleScope]] = {}
     for choice in ranked:
         if choice.group:
             groups.setdefault(choice.rule, []).append(choice)

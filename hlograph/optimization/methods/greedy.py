@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hlograph.measuring.trial import Outcome
+from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.methods.protocol import HELPS, Method
 from hlograph.plans import Numerics, Plan, PlanError
 from hlograph.programs import Program
 
 
-class Greedy:
+class GreedyMerge:
     """Merges the fastest plan with other plans that were faster than the default.
 
     The partners of the fastest plan are tried from fast to slow; when a merged plan is the
@@ -16,7 +16,7 @@ class Greedy:
     """
 
     def __init__(self) -> None:
-        self._helpful: dict[str, Outcome] = {}
+        self._helpful: dict[str, PlanMeasurement] = {}
         self._asked: set[str] = set()
 
     def ask(self) -> Plan | None:
@@ -29,7 +29,7 @@ class Greedy:
                 return merged
         return None
 
-    def tell(self, outcome: Outcome) -> None:
+    def tell(self, outcome: PlanMeasurement) -> None:
         """Takes note of a plan's speed."""
         self._asked.add(outcome.plan.digest)
         if outcome.ratio >= HELPS:
@@ -41,7 +41,7 @@ class Greedy:
 def greedy(program: Program, numerics: Numerics) -> Method:
     """Returns the method that merges what helped."""
     del program, numerics
-    return Greedy()
+    return GreedyMerge()
 
 
 def _merged(best: Plan, other: Plan) -> Plan | None:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 
 from hlograph.tuning.knobs import Knob, Point
-from hlograph.tuning.search import KnobSearch, Result, Space
+from hlograph.tuning.search import KnobSearch, PointSpeed, Space
 from hlograph.tuning.searchers import Coordinate, Evolution, Gains, Kind
 
 # Mean gains of single values on 15 programs of the train split: the logarithm of the ratio, if it
@@ -72,7 +72,7 @@ class JointSearch(KnobSearch):
                 return point
         return None
 
-    def note(self, point: Point, result: Result) -> None:
+    def note(self, point: Point, result: PointSpeed) -> None:
         """Takes note of a point's result."""
         if result.ratio > self._ratio:
             self._fastest, self._ratio = point, result.ratio

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from hlograph.measuring.trial import Outcome
+from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.methods.protocol import COLD, Listed, Method
 from hlograph.plans import Numerics, Plan
 from hlograph.plans.flags import CONVOLUTIONS, DOTS, REDUCTIONS, FlagValue
@@ -133,7 +133,7 @@ class FlagSets:
             method=f"flags: {chosen.name}",
         )
 
-    def tell(self, outcome: Outcome) -> None:
+    def tell(self, outcome: PlanMeasurement) -> None:
         """Takes note of where the default spends its time."""
         if outcome.hot is not None:
             self._hot = dict(outcome.hot)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from hlograph.measuring.trial import Outcome
+from hlograph.measuring.trial import PlanMeasurement
 from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
 
@@ -31,7 +31,7 @@ class Method(Protocol):
         """Returns the next plan to measure; None if it has none now."""
         ...
 
-    def tell(self, outcome: Outcome) -> None:
+    def tell(self, outcome: PlanMeasurement) -> None:
         """Takes note of an outcome: of its own plans and of all others."""
         ...
 
@@ -54,5 +54,5 @@ class Listed:
         """Returns the next plan of the list."""
         return next(self._plans, None)
 
-    def tell(self, outcome: Outcome) -> None:
+    def tell(self, outcome: PlanMeasurement) -> None:
         """Does nothing."""

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hlograph.errors import WorkerLostError
-from hlograph.isolation import Limits, Remote
+from hlograph.isolation import Remote, WorkerLimits
 from hlograph.measuring.compiled import kinds_of
 from hlograph.programs import Program
 from hlograph.reading.hlo_text import InstructionText, read_instructions
@@ -24,7 +24,7 @@ _MEMORY = 16 << 30
 
 
 @dataclass(frozen=True)
-class Choice:
+class RuleScope:
     """A rule, and where it is applied.
 
     Attributes:
@@ -57,17 +57,17 @@ class Sweeps:
     """
 
     def __init__(self, program: Program, rules: tuple[str, ...]) -> None:
-        limits = Limits(seconds=_SECONDS, memory=_MEMORY)
+        limits = WorkerLimits(seconds=_SECONDS, memory=_MEMORY)
         self._worker = Remote(partial(_Worker, program, rules), limits)
 
-    def choices(self) -> list[Choice]:
+    def choices(self) -> list[RuleScope]:
         """Returns each rule that applies, and groups of its places where their shapes differ."""
         try:
             return self._worker.call(_Worker.choices)
         except WorkerLostError:
             return []
 
-    def steps(self, choices: tuple[Choice, ...]) -> tuple[str, ...]:
+    def steps(self, choices: tuple[RuleScope, ...]) -> tuple[str, ...]:
         """Returns the steps that make these choices, one after the other; empty if none applies."""
         try:
             return self._worker.call(_Worker.steps, choices)
@@ -88,7 +88,7 @@ class _Worker:
         for step in PREPARATION:
             self._module.run(step)
 
-    def choices(self) -> list[Choice]:
+    def choices(self) -> list[RuleScope]:
         instructions = _instructions(self._module)
         found: dict[str, dict[str, list[Rewrite]]] = {}
         with self._recorder.noted(b"where rules apply"):
@@ -107,13 +107,13 @@ class _Worker:
         ]
         return whole + parts
 
-    def steps(self, choices: tuple[Choice, ...]) -> tuple[str, ...]:
+    def steps(self, choices: tuple[RuleScope, ...]) -> tuple[str, ...]:
         with self._recorder.noted(str(choices).encode()):
             module = self._module.clone()
             steps = [step for choice in choices for step in self._applied(module, choice)]
         return (*PREPARATION, *steps) if steps else ()
 
-    def _applied(self, module: Module, choice: Choice) -> Iterable[str]:
+    def _applied(self, module: Module, choice: RuleScope) -> Iterable[str]:
         """Makes a choice in a module, and returns its steps."""
         if not choice.rule:
             kept = [rule for rule in self._rules if rule not in choice.without]
@@ -128,7 +128,7 @@ class _Worker:
 
 def _choice(
     rule: str, group: str, rewrites: list[Rewrite], instructions: Mapping[str, InstructionText]
-) -> Choice:
+) -> RuleScope:
     names = {name for one in rewrites for name in (one.instruction, *one.gone)}
     kinds = frozenset(
         kinds_of(instructions[name].opcode, instructions[name].shape)
@@ -136,7 +136,7 @@ def _choice(
         if name in instructions
     )
     saved = -sum(one.seconds for one in rewrites)
-    return Choice(rule, group, places=len(rewrites), saved=saved, kinds=kinds)
+    return RuleScope(rule, group, places=len(rewrites), saved=saved, kinds=kinds)
 
 
 def _instructions(module: Module) -> dict[str, InstructionText]:

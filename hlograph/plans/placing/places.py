@@ -29,7 +29,7 @@ _DIGITS = 12
 
 
 @dataclass(frozen=True)
-class Decided:
+class PlacementDecision:
     """A decision about a kind of places, and the placements that carry it out in one module.
 
     Attributes:
@@ -47,7 +47,7 @@ class Decided:
     about: str
 
 
-def decided_in(module: ModuleText) -> list[Decided]:
+def decided_in(module: ModuleText) -> list[PlacementDecision]:
     """Returns the decisions that apply to an optimized module, by kinds of places.
 
     Args:
@@ -65,7 +65,7 @@ def decided_in(module: ModuleText) -> list[Decided]:
             decision = f"fuse {kinds.of(*homes[placement.value])}"
         found.setdefault((kind, decision), []).append((placement, one.name))
     decided = [
-        Decided(
+        PlacementDecision(
             kind,
             decision,
             tuple(placement for placement, _ in several),
@@ -96,7 +96,7 @@ def place_all(module: ModuleText, placements: Sequence[Placement]) -> list[Place
     return kept
 
 
-def _loops_without_libraries(module: ModuleText, kinds: Kinds) -> Iterator[Decided]:
+def _loops_without_libraries(module: ModuleText, kinds: Kinds) -> Iterator[PlacementDecision]:
     """Yields the decision to compile a loop as one kernel, in which no library is called any more.
 
     A call of a library in a loop of small arrays takes longer than what it computes.
@@ -111,7 +111,9 @@ def _loops_without_libraries(module: ModuleText, kinds: Kinds) -> Iterator[Decid
         placements += [Placement(loop.name, "one-kernel") for loop, _ in loops]
         places = tuple(loop.name for loop, _ in loops)
         about = f"while {loops[0][0].shape}"
-        yield Decided(kind, "one-kernel without libraries", tuple(placements), places, about)
+        yield PlacementDecision(
+            kind, "one-kernel without libraries", tuple(placements), places, about
+        )
 
 
 def _replaceable_libraries(
@@ -128,9 +130,9 @@ def _replaceable_libraries(
     return calls
 
 
-def _into_all_users(decided: Sequence[Decided]) -> Iterator[Decided]:
+def _into_all_users(decided: Sequence[PlacementDecision]) -> Iterator[PlacementDecision]:
     """Yields the decision to fuse into all users, for kinds of places with several users."""
-    users: dict[str, list[Decided]] = {}
+    users: dict[str, list[PlacementDecision]] = {}
     for one in decided:
         if one.decision.startswith("fuse "):
             users.setdefault(one.kind, []).append(one)
@@ -138,7 +140,7 @@ def _into_all_users(decided: Sequence[Decided]) -> Iterator[Decided]:
         if len(several) > 1:
             placements = tuple(placement for one in several for placement in one.placements)
             places = tuple(dict.fromkeys(name for one in several for name in one.places))
-            yield Decided(kind, "fuse all", placements, places, several[0].about)
+            yield PlacementDecision(kind, "fuse all", placements, places, several[0].about)
 
 
 class Kinds:

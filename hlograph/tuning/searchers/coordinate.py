@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from hlograph.tuning.knobs import DEFAULT, Knob, Point, Stage, stage_of
-from hlograph.tuning.search import KnobSearch, Result, Space
+from hlograph.tuning.search import KnobSearch, PointSpeed, Space
 
 Kind = tuple[Stage, str]
 """Kind of a value: its knob's stage, and the name of the flag or the first word of the value."""
@@ -76,7 +76,7 @@ class Coordinate(KnobSearch):
                 return self._memory.propose(point)
         return None
 
-    def note(self, point: Point, result: Result) -> None:
+    def note(self, point: Point, result: PointSpeed) -> None:
         """Takes note of a point's result, also of one that it has not proposed."""
         move = self._moves.get(point) or self._move_to(point)
         if move is not None:
@@ -114,7 +114,7 @@ class Coordinate(KnobSearch):
             return None
         return _Move(best, changed[0], point.values.get(changed[0], DEFAULT))
 
-    def _judge(self, move: _Move, result: Result) -> None:
+    def _judge(self, move: _Move, result: PointSpeed) -> None:
         """Takes note of what a value brought on the point that it was tried on."""
         before = self._memory.told[move.base].ratio
         known = result.ratio > 0 and before > 0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import hlograph
 from hlograph import Module
-from hlograph.execution.equivalence import EngineName, Equivalence, Limits, Reference
+from hlograph.execution.equivalence import EngineName, Equivalence, Limits, OriginalModule
 from hlograph.isolation import FlightRecorder
 from tests.campaigns.framework.module_sets import load
 from tests.campaigns.framework.sweep import Result, SweepConfig, SweepTask
@@ -81,8 +81,8 @@ class PassComparison:
         limits = Limits(
             compiled_ops=max(2 * config.compile_ops, 1), evaluator_seconds=config.max_seconds / 4
         )
-        self._references: dict[EngineName, Reference] = {
-            engine: Reference(
+        self._references: dict[EngineName, OriginalModule] = {
+            engine: OriginalModule(
                 module, samples=config.samples, seed=config.seed, engines=(engine,), limits=limits
             )
             for engine in ("evaluator", "compiled")

@@ -11,7 +11,7 @@ from typing import Any
 
 from hlograph.corpus import Benchmark
 from hlograph.errors import WorkerLostError
-from hlograph.isolation import Limits, make_pool
+from hlograph.isolation import WorkerLimits, make_pool
 from hlograph.isolation.worker_process import MakeWorker
 from hlograph.storage.atomic_write import write_text_atomically
 from tests.campaigns.framework.module_sets import select
@@ -133,7 +133,7 @@ class Sweep:
         done = {line["benchmark"] for line in self.lines()}
         missing = [name for name in sizes if name not in done]
         lost: dict[str, list[Result]] = defaultdict(list)
-        limits = Limits(config.max_seconds, 10 * config.max_seconds, memory=config.max_memory)
+        limits = WorkerLimits(config.max_seconds, 10 * config.max_seconds, memory=config.max_memory)
         queue = TaskQueue((SweepTask(name, self._names) for name in missing), config.time_limit)
         with (
             make_pool(self._make_worker, config.workers, limits) as pool,

@@ -10,7 +10,7 @@ from pathlib import Path
 import hlograph
 from hlograph import Module, Pass, corpus
 from hlograph.errors import HloError, RewriteError
-from hlograph.execution.equivalence import Limits, Reference
+from hlograph.execution.equivalence import Limits, OriginalModule
 from hlograph.isolation import FlightRecorder
 from hlograph.transforms.rules import Rule
 from tests.campaigns.framework.module_sets import load, select
@@ -219,5 +219,5 @@ def make_worker(
 
 def _equivalence(start: Module, module: Module) -> str:
     limits = Limits(evaluator_seconds=5.0)
-    reference = Reference(start, samples=1, engines=("evaluator",), limits=limits)
+    reference = OriginalModule(start, samples=1, engines=("evaluator",), limits=limits)
     return reference.compare(module).verdict

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from experiments.cost_model.baselines import BASELINES, measured_kernels
-from experiments.cost_model.comparison import Comparison
+from experiments.cost_model.comparison import CostModelComparison
 from experiments.cost_model.examples import Data, FlagTable, examples, load_data
 from experiments.cost_model.predictor import Predictor, new_model
 from experiments.cost_model.settings import TrainingConfig
@@ -34,7 +34,7 @@ def data(seed: int = 0) -> Data:
 
 @pytest.fixture(scope="module")
 def comparison():
-    made = Comparison(data(), SMALL)
+    made = CostModelComparison(data(), SMALL)
     predictor = made.trained(TrainingConfig(epochs=30, programs=2, learning_rate=1e-2), seed=0)
     return made, predictor
 
@@ -90,7 +90,8 @@ def test_a_saved_model_predicts_the_same(comparison, tmp_path):
 def test_a_seed_determines_the_parameters():
     short = TrainingConfig(epochs=1)
     one, same, other = (
-        Comparison(data(), SMALL).trained(short, seed).model.state_dict() for seed in (1, 1, 2)
+        CostModelComparison(data(), SMALL).trained(short, seed).model.state_dict()
+        for seed in (1, 1, 2)
     )
     assert all(torch.equal(one[name], same[name]) for name in one)
     assert any(not torch.equal(one[name], other[name]) for name in one)

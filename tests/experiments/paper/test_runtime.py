@@ -17,8 +17,8 @@ from experiments.paper import runtime_worker
 from experiments.paper.paired_timing import CONTROL, Pair, Side, summaries, summary, table
 from experiments.paper.runtime import BEST_KNOWN, PRESETS, run
 from experiments.paper.runtime_worker import (
-    Candidate,
-    Result,
+    MethodTiming,
+    MethodToTime,
     TimeBenchmark,
     make_worker,
     measure,
@@ -51,12 +51,12 @@ def _pair(method="GNN", low=0.9, high=1.1, median=1.0, kernels=(4, 4), seconds=(
     return Pair("b", method, [median] * 3, median, low, high, *sides)
 
 
-def _task(*candidates: Candidate, benchmark: str = BENCHMARK, **changes) -> TimeBenchmark:
+def _task(*candidates: MethodToTime, benchmark: str = BENCHMARK, **changes) -> TimeBenchmark:
     task = TimeBenchmark(benchmark, candidates, (0, 1), 2, 6, 1, 0.0, 5.0, 60.0, Limits())
     return replace(task, **changes)
 
 
-def _measured(task: TimeBenchmark) -> dict[str, Result]:
+def _measured(task: TimeBenchmark) -> dict[str, MethodTiming]:
     ((name, results),) = measure(InProcessPool(make_worker), [task])
     assert name == task.benchmark
     return {result.method: result for result in results}
@@ -88,7 +88,7 @@ def test_the_control_is_shown_first():
 
 
 def test_a_pipeline_s_result_is_checked_and_timed():
-    found = _measured(_task(Candidate("xla-simplify", None)))
+    found = _measured(_task(MethodToTime("xla-simplify", None)))
     assert list(found) == [CONTROL, "xla-simplify"]
     after = found["xla-simplify"]
     assert after.outcome is not None
@@ -121,7 +121,7 @@ def test_both_sides_are_compiled_in_turn(monkeypatch):
 
     monkeypatch.setattr("experiments.paper.runtime_worker.Executable", Timed)
     outcome = Outcome(BENCHMARK, 77, module.op_count, ("algsimp",), 1)
-    task = _task(Candidate("algsimp", outcome), compilations=3)
+    task = _task(MethodToTime("algsimp", outcome), compilations=3)
     # Not by way of a pool: the worker's warm-up compiles, too.
     found = {r.method: r for r in runtime_worker.results_of(task, FlightRecorder())}
     before = found[CONTROL].pair.before.op_count
@@ -137,7 +137,7 @@ def test_both_sides_are_compiled_in_turn(monkeypatch):
 def test_an_outcome_that_fails_its_check_is_not_timed():
     wrong = Outcome(BENCHMARK, 77, 1, ("cse",), 1)
     unknown = Outcome(BENCHMARK, 77, 1, ("no-such-pass",), 1)
-    found = _measured(_task(Candidate("wrong", wrong), Candidate("unknown", unknown)))
+    found = _measured(_task(MethodToTime("wrong", wrong), MethodToTime("unknown", unknown)))
     assert found[CONTROL].pair is not None
     assert found["wrong"].pair is None
     assert "instructions" in (found["wrong"].problem or "")
@@ -153,7 +153,7 @@ def test_an_outcome_that_fails_its_check_is_not_timed():
     ],
 )
 def test_what_cannot_be_executed_is_named(benchmark, limits, why):
-    task = _task(Candidate("xla-cpu", None), benchmark=benchmark, limits=limits)
+    task = _task(MethodToTime("xla-cpu", None), benchmark=benchmark, limits=limits)
     found = _measured(task)
     assert list(found) == [CONTROL]
     assert why in (found[CONTROL].problem or "")
@@ -168,14 +168,14 @@ class _Aborting(FlightRecorder):
             os.abort()
 
 
-def make_aborting_worker(recorder: FlightRecorder) -> Callable[[TimeBenchmark], list[Result]]:
+def make_aborting_worker(recorder: FlightRecorder) -> Callable[[TimeBenchmark], list[MethodTiming]]:
     """A worker that does not survive XLA:CPU's order."""
     aborting = _Aborting()
     aborting.__setstate__(recorder.__getstate__())
     return make_worker(aborting)
 
 
-def no_worker(recorder: FlightRecorder) -> Callable[[TimeBenchmark], list[Result]]:
+def no_worker(recorder: FlightRecorder) -> Callable[[TimeBenchmark], list[MethodTiming]]:
     """A worker that is not needed."""
     raise AssertionError("everything was measured before")
 

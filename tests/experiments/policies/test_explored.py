@@ -8,13 +8,13 @@ import pytest
 
 from experiments.policies.explored import ExploredPolicy
 from hlograph import HloError, Module, UnknownNameError, passes
-from hlograph.explorer.player import Player, load_player
+from hlograph.explorer.player import PlayablePolicy, load_player
 from hlograph.explorer.policy_session import PolicySession
 from tests.tiny_module import TINY
 
 
 @pytest.fixture(scope="module")
-def ordering() -> Player:
+def ordering() -> PlayablePolicy:
     return load_player("gnn")
 
 
@@ -23,7 +23,7 @@ def program() -> Module:
     return Module.from_text(TINY)
 
 
-def test_moves_have_what_the_policy_saw_and_did(ordering: Player, program: Module) -> None:
+def test_moves_have_what_the_policy_saw_and_did(ordering: PlayablePolicy, program: Module) -> None:
     moves = list(ordering.play(program, (), 50))
 
     assert moves[-1].ending == "stop"
@@ -45,7 +45,7 @@ def test_moves_have_what_the_policy_saw_and_did(ordering: Player, program: Modul
     assert program.op_count == 8
 
 
-def test_an_episode_begins_with_other_actions(ordering: Player, program: Module) -> None:
+def test_an_episode_begins_with_other_actions(ordering: PlayablePolicy, program: Module) -> None:
     preferred = next(ordering.play(program, (), 1)).preferred
     names = [name for name in ("dce", "cse", "algsimp") if passes[name].index != preferred][:2]
     first = [passes[name].index for name in names]
@@ -57,7 +57,7 @@ def test_an_episode_begins_with_other_actions(ordering: Player, program: Module)
     assert all(move.action == move.preferred for move in moves[2:])
 
 
-def test_masked_and_unknown_actions_are_refused(ordering: Player, program: Module) -> None:
+def test_masked_and_unknown_actions_are_refused(ordering: PlayablePolicy, program: Module) -> None:
     masked = int(np.flatnonzero(~next(ordering.play(program, (), 1)).allowed)[0])
 
     for action in (masked, 10_000, -1):
@@ -86,7 +86,7 @@ def test_unknown_policies_are_refused() -> None:
         load_player("gmn")
 
 
-def test_a_session_has_the_data_of_the_page(ordering: Player, program: Module) -> None:
+def test_a_session_has_the_data_of_the_page(ordering: PlayablePolicy, program: Module) -> None:
     files: dict[str, Any] = {}
     session = PolicySession(ordering, program, files)
 
@@ -106,7 +106,7 @@ def test_a_session_has_the_data_of_the_page(ordering: Player, program: Module) -
     assert json.loads(json.dumps(files)) == files
 
 
-def test_a_session_plays_on_after_another_action(ordering: Player, program: Module) -> None:
+def test_a_session_plays_on_after_another_action(ordering: PlayablePolicy, program: Module) -> None:
     files: dict[str, Any] = {}
     session = PolicySession(ordering, program, files)
     own = session.page()["episode"]
@@ -123,7 +123,7 @@ def test_a_session_plays_on_after_another_action(ordering: Player, program: Modu
 
 @pytest.mark.parametrize("question", [None, {}, {"actions": 3}, {"actions": ["dce"]}])
 def test_a_session_refuses_other_questions(
-    ordering: Player, program: Module, question: object
+    ordering: PlayablePolicy, program: Module, question: object
 ) -> None:
     with pytest.raises(HloError, match="actions"):
         PolicySession(ordering, program, {}).what_if(question)
@@ -142,7 +142,7 @@ def test_candidates_are_in_the_file_of_their_state(program: Module) -> None:
     assert [state["nodes"][node]["name"] for node in touched["other"]] == ["a"]
 
 
-def test_the_player_is_that_of_the_protocol(ordering: Player) -> None:
+def test_the_player_is_that_of_the_protocol(ordering: PlayablePolicy) -> None:
     assert isinstance(ordering, ExploredPolicy)
     assert ordering.label == "GNN"
     assert "trained on" in ordering.about

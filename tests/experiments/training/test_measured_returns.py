@@ -11,7 +11,7 @@ from experiments.outcomes.evaluation import Outcome
 from experiments.training.measured_plans import FILE, MeasuredPlans
 from experiments.training.measured_returns import LARGEST, end_in_measurements
 from experiments.training.program import train
-from experiments.workers.collecting import Episode, RolloutStats
+from experiments.workers.collecting import RolloutStats, TrainingEpisode
 from experiments.workers.task_runner import Iteration
 from experiments.workers.tuning_tasks import MeasuredPlan
 from hlograph.errors import DamagedFileError
@@ -49,9 +49,9 @@ def _iteration(*episodes):
 
 
 def test_the_last_decision_makes_up_for_the_prediction(plans):
-    faster = Episode("a", 100, 50, 0, reward=69.0, steps=2, changes=["rule x"], last=1)
-    refused = Episode("b", 100, 80, 1, steps=4, changes=["flag y", "rule x"], last=3)
-    default = Episode("c", 100, 100, 0, steps=1, last=2)
+    faster = TrainingEpisode("a", 100, 50, 0, reward=69.0, steps=2, changes=["rule x"], last=1)
+    refused = TrainingEpisode("b", 100, 80, 1, steps=4, changes=["flag y", "rule x"], last=3)
+    default = TrainingEpisode("c", 100, 100, 0, steps=1, last=2)
     iteration = _iteration(faster, refused, default)
     figures = end_in_measurements(iteration, plans, sentinel.nobody_measures)
     reward = iteration.rollout.reward
@@ -66,7 +66,7 @@ def test_the_last_decision_makes_up_for_the_prediction(plans):
 
 
 def test_what_is_added_is_bounded(plans):
-    slow = Episode("d", 100, 50, 1, steps=6, changes=["flag z"], last=5)
+    slow = TrainingEpisode("d", 100, 50, 1, steps=6, changes=["flag z"], last=5)
     iteration = _iteration(slow)
     end_in_measurements(iteration, plans, sentinel.nobody_measures)
     assert iteration.rollout.reward[5, 1] == slow.reward == -LARGEST

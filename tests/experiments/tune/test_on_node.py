@@ -10,7 +10,7 @@ from experiments.tune.programs import programs_of
 from experiments.tune.races import TuningRace
 from experiments.tune.results import RaceResult
 from hlograph import HloError
-from hlograph.measuring.trial import Outcome
+from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.cache import Measurements
 from tests.experiments.tune.competitors import WIDTHS
 from tests.experiments.tune.tiny_program import write_program
@@ -43,7 +43,7 @@ def _files(folder, key, outcomes):
 
 
 def _screened(reports):
-    screenings = [r for r in reports if isinstance(r, Outcome) and not r.thorough]
+    screenings = [r for r in reports if isinstance(r, PlanMeasurement) and not r.thorough]
     return [outcome.plan.flags["xla_cpu_prefer_vector_width"] for outcome in screenings]
 
 
@@ -72,7 +72,7 @@ def test_a_race_goes_on_from_what_was_measured_on_such_a_machine(reports, race, 
 
 
 def test_a_plan_is_measured_again(reports, race):
-    plan = next(report.plan for report in reports if isinstance(report, Outcome))
+    plan = next(report.plan for report in reports if isinstance(report, PlanMeasurement))
     result = replace(reports[-1], method=plan.method, plan=plan)
     (ended,) = work(NodeTask(race, {}, result))
     assert ended.is_final

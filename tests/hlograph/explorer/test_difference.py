@@ -7,12 +7,12 @@ import pytest
 
 from hlograph import Module
 from hlograph.explorer import difference
-from hlograph.explorer.difference import Difference, difference_of
+from hlograph.explorer.difference import ModuleDifference, difference_of
 from hlograph.explorer.instructions import Instructions
 from tests.tiny_module import TINY
 
 
-def run(module: Module, name: str) -> Difference:
+def run(module: Module, name: str) -> ModuleDifference:
     before = Instructions.of(module)
     module.run(name)
     return difference_of(before, Instructions.of(module))

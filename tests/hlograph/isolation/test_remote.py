@@ -11,7 +11,7 @@ import pytest
 
 from hlograph import HloError
 from hlograph.errors import WorkerCrashedError, WorkerTimedOutError
-from hlograph.isolation import FlightRecorder, Limits, Remote
+from hlograph.isolation import FlightRecorder, Remote, WorkerLimits
 
 
 class Counter:
@@ -38,7 +38,7 @@ class Counter:
 
 @pytest.fixture
 def counter():
-    remote = Remote(partial(Counter, 10), Limits(seconds=0.5))
+    remote = Remote(partial(Counter, 10), WorkerLimits(seconds=0.5))
     yield remote
     remote.close()
 
@@ -76,7 +76,7 @@ def test_a_lost_process_is_replaced_with_a_new_object(counter, method, error, no
 
 
 def test_the_process_ends_with_its_object():
-    remote = Remote(partial(Counter, 0), Limits())
+    remote = Remote(partial(Counter, 0), WorkerLimits())
     _, pid = remote.call(Counter.add, 1)
     del remote
     for _ in range(100):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hlograph.errors import WorkerLostError
-from hlograph.isolation import Limits
+from hlograph.isolation import WorkerLimits
 from hlograph.isolation.slot import Slot
 from tests.hlograph.isolation.deeds import make_doer
 
@@ -43,7 +43,7 @@ def test_a_script_needs_no_guard_and_keeps_its_names(tmp_path):
 
 
 def test_an_interrupted_slot_runs_nothing_until_it_resumes():
-    slot = Slot(make_doer, Limits(), with_main=False)
+    slot = Slot(make_doer, WorkerLimits(), with_main=False)
     slot.interrupt()
     with pytest.raises(WorkerLostError, match="interrupted"):
         slot.run("pid")

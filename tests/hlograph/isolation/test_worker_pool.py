@@ -21,7 +21,7 @@ from hlograph.errors import (
     WorkerOutOfMemoryError,
     WorkerTimedOutError,
 )
-from hlograph.isolation import InProcessPool, Limits, WorkerPool, make_pool
+from hlograph.isolation import InProcessPool, WorkerLimits, WorkerPool, make_pool
 from hlograph.isolation.limits import vitals
 from tests.hlograph.isolation.deeds import (
     LONG,
@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture
 def pool():
-    limits = Limits(seconds=30, stopped_seconds=0.3, memory=1 << 30)
+    limits = WorkerLimits(seconds=30, stopped_seconds=0.3, memory=1 << 30)
     with WorkerPool(make_doer, 1, limits) as made:
         yield made
 
@@ -71,7 +71,7 @@ def test_what_became_of_a_worker(pool, deed, error, blamed, message):
 
 
 def test_an_operation_has_a_time_limit():
-    with WorkerPool(make_doer, 1, Limits(seconds=0.3)) as pool:
+    with WorkerPool(make_doer, 1, WorkerLimits(seconds=0.3)) as pool:
         lost = _only(pool, "hang")
         assert type(lost) is WorkerTimedOutError
         assert lost.to_blame
@@ -80,7 +80,7 @@ def test_an_operation_has_a_time_limit():
 
 
 def test_a_worker_has_to_show_signs_of_life():
-    with WorkerPool(make_doer, 1, Limits(idle_seconds=0.3)) as pool:
+    with WorkerPool(make_doer, 1, WorkerLimits(idle_seconds=0.3)) as pool:
         lost = _only(pool, "hang!")
     assert type(lost) is WorkerTimedOutError
     assert lost.note is None

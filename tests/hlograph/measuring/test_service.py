@@ -15,7 +15,7 @@ from hlograph.errors import (
     WorkerTimedOutError,
 )
 from hlograph.measuring.service import Measurer
-from hlograph.measuring.trial import Effort, Job, Trial
+from hlograph.measuring.trial import Effort, Job, MeasurementRequest
 from hlograph.measuring.worker import DEFAULT, UNCHANGED
 from hlograph.plans import Plan
 from hlograph.programs import Program
@@ -38,7 +38,11 @@ def _job(function=lambda x: jnp.tanh(x @ x), donate=()):
 
 def test_what_a_trial_finds():
     unknown = Plan(steps=("no-such-pass",))
-    trials = [Trial(NARROW, THOROUGH), Trial(SMALL, SHORT), Trial(unknown, SHORT)]
+    trials = [
+        MeasurementRequest(NARROW, THOROUGH),
+        MeasurementRequest(SMALL, SHORT),
+        MeasurementRequest(unknown, SHORT),
+    ]
     with Measurer(_job(donate=(0,)), workers=1) as measurer:
         found = {outcome.plan.digest: outcome for outcome in measurer.measure(trials)}
     thorough, quick = found[NARROW.digest], found[SMALL.digest]
@@ -62,7 +66,9 @@ def test_what_a_trial_finds():
 def test_a_plan_of_the_same_code_as_the_default_is_not_timed():
     same = Plan(steps=("call-inliner",))
     with Measurer(_job(), workers=1) as measurer:
-        quick, thorough = measurer.measure([Trial(same, SHORT), Trial(same, THOROUGH)])
+        quick, thorough = measurer.measure(
+            [MeasurementRequest(same, SHORT), MeasurementRequest(same, THOROUGH)]
+        )
     assert (quick.measured, quick.error) == (None, UNCHANGED)
     assert thorough.measured is not None
     assert not thorough.changes
@@ -71,7 +77,9 @@ def test_a_plan_of_the_same_code_as_the_default_is_not_timed():
 def test_plans_of_equal_code_are_timed_once():
     both = Plan(steps=("call-inliner",), flags=NARROW.flags)
     with Measurer(_job(), workers=1) as measurer:
-        first, second = measurer.measure([Trial(NARROW, SHORT), Trial(both, SHORT)])
+        first, second = measurer.measure(
+            [MeasurementRequest(NARROW, SHORT), MeasurementRequest(both, SHORT)]
+        )
     assert first.measured is not None
     assert second.measured == first.measured
     assert second.plan.digest == both.digest
@@ -79,7 +87,7 @@ def test_plans_of_equal_code_are_timed_once():
 
 def test_a_plan_far_behind_the_fastest_is_timed_briefly():
     with Measurer(_job(), workers=1) as measurer:
-        (outcome,) = measurer.measure([Trial(NARROW, SHORT, best=1000.0)])
+        (outcome,) = measurer.measure([MeasurementRequest(NARROW, SHORT, best=1000.0)])
     assert outcome.measured is not None
     assert outcome.measured.pairs == SHORT.least < SHORT.pairs
 
@@ -88,11 +96,11 @@ def test_a_plan_whose_worker_crashes_is_no_accident():
     with Measurer(_job(), workers=1) as measurer:
 
         def trials():
-            yield Trial(NARROW, SHORT)
+            yield MeasurementRequest(NARROW, SHORT)
             (pid,) = measurer.pids
             # By then the worker measures, however busy the machine is.
             threading.Timer(3.0, os.kill, (pid, signal.SIGSEGV)).start()
-            yield Trial(WIDE, LONG)
+            yield MeasurementRequest(WIDE, LONG)
 
         _, lost = measurer.measure(trials())
     assert lost.measured is None
@@ -106,7 +114,7 @@ def test_memory_is_that_of_temporary_buffers():
     x = np.linspace(0, 1, 512, dtype=np.float32)
     job = Job(Program.of(jax.jit(function).lower(x)), [x])
     with Measurer(job, workers=1) as measurer:
-        (outcome,) = measurer.measure([Trial(SMALL, SHORT)])
+        (outcome,) = measurer.measure([MeasurementRequest(SMALL, SHORT)])
     assert outcome.memory >= 512 * 512 * 4
 
 
@@ -120,7 +128,7 @@ def test_changes_of_the_final_module_and_where_the_default_spends_its_time():
     (found,) = module.rewrites(["sort-prefix-as-top-k"])
     plan = Plan(steps=("call-inliner", found.place))
     with Measurer(job, workers=1) as measurer:
-        (outcome,) = measurer.measure([Trial(plan, SHORT, profiled=True)])
+        (outcome,) = measurer.measure([MeasurementRequest(plan, SHORT, profiled=True)])
     assert outcome.measured is not None, outcome.error
     assert outcome.changes["sort"] == (1, 0)
     assert outcome.hot is not None
@@ -134,7 +142,7 @@ def test_a_loop_takes_the_time_of_all_that_it_runs():
 
     job = Job(Program.of(jax.jit(function).lower(LONG_ROWS)), [LONG_ROWS])
     with Measurer(job, workers=1) as measurer:
-        (outcome,) = measurer.measure([Trial(Plan(), SHORT, profiled=True)])
+        (outcome,) = measurer.measure([MeasurementRequest(Plan(), SHORT, profiled=True)])
     assert outcome.hot is not None
     assert outcome.hot["while"] > 0.9
     assert outcome.hot["while"] >= outcome.hot["sort"] > 0.5
@@ -151,7 +159,7 @@ def test_a_plan_that_leads_must_compute_the_same_on_extreme_inputs():
     (found,) = module.rewrites(["distances-by-dot"])  # for points that are not near each other
     plan = Plan(steps=("call-inliner", found.place), numerics="close")
     with Measurer(job, workers=1) as measurer:
-        (outcome,) = measurer.measure([Trial(plan, STEADY)])  # on a busy machine, too
+        (outcome,) = measurer.measure([MeasurementRequest(plan, STEADY)])  # on a busy machine, too
     assert outcome.measured is None
     assert outcome.error.startswith("outputs are different: on near inputs")
 
@@ -163,7 +171,7 @@ def test_a_loop_that_never_ends_on_inputs_that_nobody_gave():
     x = X + 1
     job = Job(Program.of(jax.jit(double).lower(x)), [x])
     with Measurer(job, workers=1) as measurer:
-        (outcome,) = measurer.measure([Trial(NARROW, THOROUGH)])
+        (outcome,) = measurer.measure([MeasurementRequest(NARROW, THOROUGH)])
         assert measurer.without == {"zeros"}
     assert outcome.measured is not None
     assert outcome.checks is not None
@@ -192,11 +200,11 @@ def test_a_worker_that_dies_costs_its_candidate():
     with Measurer(_job(), workers=1) as measurer:
 
         def trials():
-            yield Trial(NARROW, SHORT)
+            yield MeasurementRequest(NARROW, SHORT)
             (pid,) = measurer.pids
             threading.Timer(0.5, os.kill, (pid, signal.SIGKILL)).start()
-            yield Trial(WIDE, LONG)
-            yield Trial(SMALL, SHORT)
+            yield MeasurementRequest(WIDE, LONG)
+            yield MeasurementRequest(SMALL, SHORT)
 
         before, lost, after = measurer.measure(trials())
     assert before.measured is not None
@@ -213,7 +221,7 @@ def test_a_program_that_jaxlib_does_not_compile_is_an_error():
 
     found = pytest.raises(NotExecutableError, match="no_such_target")
     with Measurer(_job(unknown), workers=1) as measurer, found:
-        list(measurer.measure([Trial(NARROW, SHORT)]))
+        list(measurer.measure([MeasurementRequest(NARROW, SHORT)]))
 
 
 def test_a_worker_that_is_stopped_before_the_default_has_run_is_an_accident():
@@ -221,7 +229,9 @@ def test_a_worker_that_is_stopped_before_the_default_has_run_is_an_accident():
         while not measurer.pids:
             time.sleep(0.01)
         os.kill(measurer.pids[0], signal.SIGSTOP)
-        first, second = measurer.measure([Trial(NARROW, SHORT), Trial(WIDE, SHORT)])
+        first, second = measurer.measure(
+            [MeasurementRequest(NARROW, SHORT), MeasurementRequest(WIDE, SHORT)]
+        )
     # It may have been replaced before it had a task.
     assert first.accident or first.measured is not None
     assert second.measured is not None
@@ -241,14 +251,16 @@ def test_a_loss_in_the_default_is_its_fault_if_it_repeats_or_has_no_other_cause(
         for fault in faults:
             if fault:
                 with pytest.raises(NotExecutableError, match="default compilation or run"):
-                    measurer._lost(Trial(NARROW, SHORT), lost)
+                    measurer._lost(MeasurementRequest(NARROW, SHORT), lost)
             else:
-                assert measurer._lost(Trial(NARROW, SHORT), lost).accident
+                assert measurer._lost(MeasurementRequest(NARROW, SHORT), lost).accident
 
 
 def test_a_search_that_is_left_ends_its_processes():
     with Measurer(_job(), workers=1) as measurer:
-        for _ in measurer.measure([Trial(NARROW, SHORT), Trial(WIDE, LONG)]):
+        for _ in measurer.measure(
+            [MeasurementRequest(NARROW, SHORT), MeasurementRequest(WIDE, LONG)]
+        ):
             (pid,) = measurer.pids
             break
     with pytest.raises(ProcessLookupError):

@@ -7,7 +7,7 @@ import pytest
 
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.measuring import worker as worker_module
-from hlograph.measuring.trial import Effort, Job, Trial
+from hlograph.measuring.trial import Effort, Job, MeasurementRequest
 from hlograph.measuring.worker import MeasuringWorker
 from hlograph.plans import Plan
 from hlograph.programs import Program
@@ -45,7 +45,7 @@ def test_a_lead_on_a_busy_machine_has_to_hold_on_one_cpu(share, cpus, leads, on_
     monkeypatch.setattr("os.sched_setaffinity", lambda thread, cpus: bound.append(cpus))
     job = Job(Program.of(jax.jit(lambda x: jnp.tanh(x @ x)).lower(X)), [X])
     worker = MeasuringWorker(job, FlightRecorder())
-    outcome = worker(Trial(Plan(flags={"xla_cpu_optimize_for_size": True}), SHORT))
+    outcome = worker(MeasurementRequest(Plan(flags={"xla_cpu_optimize_for_size": True}), SHORT))
     assert outcome.measured is not None
     assert outcome.measured.busy is (share > 0)
     assert ({1} in bound) is on_one

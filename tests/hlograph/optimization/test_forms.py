@@ -3,9 +3,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hlograph.measuring.trial import Outcome
+from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.methods.forms import Forms
-from hlograph.optimization.methods.sweeps import Choice, Sweeps
+from hlograph.optimization.methods.sweeps import RuleScope, Sweeps
 from hlograph.plans import Measured, Plan
 from hlograph.plans.transforming import transformed
 from hlograph.programs import Program
@@ -46,7 +46,7 @@ def _all_plans(method, ratio):
 
 
 def _outcome(plan, ratio):
-    return Outcome(plan, measured=Measured(1.0, 1 / ratio, ratio, ratio, ratio, 1.0, 3))
+    return PlanMeasurement(plan, measured=Measured(1.0, 1 / ratio, ratio, ratio, ratio, 1.0, 3))
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_steps_are_those_of_the_choices(sorts):
     assert len(sweeps.steps((whole,))) == 1 + 3
     assert sorted(len(sweeps.steps((group,))) for group in groups) == [1 + 1, 1 + 2]
     assert set(sweeps.steps(tuple(groups))) == set(sweeps.steps((whole,)))
-    assert sweeps.steps((Choice("merge-dots:lhs"),)) == ()
+    assert sweeps.steps((RuleScope("merge-dots:lhs"),)) == ()
 
 
 def test_rules_that_help_are_joined_and_others_are_not(sorts):
@@ -115,7 +115,7 @@ def test_the_first_plan_has_what_is_predicted_to_save_time():
 def test_rules_are_left_out_where_the_default_spends_no_time(sorts, share):
     method = Forms(sorts, "close")
     assert method.ask() is not None
-    method.tell(Outcome(Plan(), hot={"sort": share}))
+    method.tell(PlanMeasurement(Plan(), hot={"sort": share}))
     rest = []
     while (plan := method.ask()) is not None:
         rest.append(plan.method)
@@ -129,7 +129,9 @@ def test_rules_that_save_little_are_tried_where_the_default_spends_its_time(hot)
     assert first is not None
     shares = dict(zip(hot, (0.5, 0.3), strict=True))
     # A default of a second: these small arrays cannot save a fiftieth of it.
-    method.tell(Outcome(first, measured=Measured(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 3), hot=shares))
+    method.tell(
+        PlanMeasurement(first, measured=Measured(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 3), hot=shares)
+    )
     alone = [_rules_of(plan)[0] for plan in _all_plans(method, lambda _: 0.5)]
     kinds = ["atan2" if rule.startswith("arctangent") else "sort" for rule in alone]
     assert kinds[0] == hot[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hlograph.optimization.methods.joint import JointSearch
 from hlograph.tuning.knobs import Knob, Point
-from hlograph.tuning.search import Result
+from hlograph.tuning.search import PointSpeed
 from tests.hlograph.tuning.searchers.spaces import Large
 
 LOOP = Knob("kernel aaaaaaaaaaaa", ("one-kernel",), 0.5)
@@ -26,7 +26,7 @@ class Space:
     def result(self, point):
         both = {LOOP.name, SUM.name} <= set(point.values)
         ratio = 1.6 if both else 0.9 ** len(point.items)
-        return Result(ratio, 0.99 * ratio, 1.01 * ratio)
+        return PointSpeed(ratio, 0.99 * ratio, 1.01 * ratio)
 
 
 def test_what_promises_most_comes_first_of_each_stage_and_then_of_all():
@@ -57,10 +57,10 @@ def test_knobs_are_listed_for_the_fastest_version_only():
     search = JointSearch(space)
     search.propose()
     for width, ratio in (("512", 1.2), ("128", 0.8)):
-        search.note(Point.of({WIDTH.name: width}), Result(ratio, ratio, ratio))
+        search.note(Point.of({WIDTH.name: width}), PointSpeed(ratio, ratio, ratio))
     space.versions.clear()
     while (point := search.propose()) is not None:
-        search.note(point, Result(0.0))
+        search.note(point, PointSpeed(0.0))
     assert {version.values.get(WIDTH.name) for version in space.versions} == {"512"}
 
 
@@ -69,7 +69,7 @@ def test_evolution_changes_the_fastest_points_from_the_first_turn():
     search = JointSearch(space)
     first = search.propose()
     assert first is not None
-    search.note(first, Result(3.0, 2.9, 3.1))
+    search.note(first, PointSpeed(3.0, 2.9, 3.1))
     proposed = [search.propose() for _ in range(10)][::2]  # those in between change one value
     kept = [point for point in proposed if point and set(first.items) <= set(point.items)]
     assert len(kept) >= 3  # of points around the default, hardly any has the value

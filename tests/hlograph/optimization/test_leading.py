@@ -2,14 +2,14 @@
 
 import pytest
 
-from hlograph.measuring.trial import Outcome
+from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.leading import finalists, has_lost, in_final, leads, may_beat, winner_of
 from hlograph.plans import Plan
 from tests.hlograph.optimization.outcomes import made_outcome
 
 _PLAN = Plan(flags={"xla_cpu_prefer_vector_width": 512})
 _LEADS, _LOSES = made_outcome(_PLAN), made_outcome(_PLAN, ratio=1.0, low=0.9)
-_REFUSED = Outcome(_PLAN, thorough=True, error="outputs are different")
+_REFUSED = PlanMeasurement(_PLAN, thorough=True, error="outputs are different")
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_plans_that_have_lost(before, now, lost):
 )
 def test_leads(changed, ahead):
     assert leads(made_outcome(_PLAN, **changed)) is ahead
-    assert not leads(Outcome(_PLAN, thorough=True, error="lost"))
+    assert not leads(PlanMeasurement(_PLAN, thorough=True, error="lost"))
 
 
 def _screened(name, ratio, low, decisions=1):

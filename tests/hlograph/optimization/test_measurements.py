@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hlograph.measuring.trial import Outcome
+from hlograph.measuring.trial import PlanMeasurement
 from hlograph.measuring.verification import Checks
 from hlograph.optimization import cache as module
 from hlograph.optimization.cache import Measurements
@@ -19,7 +19,9 @@ STEPS = Plan("f", "1", steps=("call-inliner",), numerics="close", method="passes
 
 def _outcome(plan, ratio=1.2, thorough=False, **more):
     measured = Measured(ratio, 1.0, ratio, ratio - 0.1, ratio + 0.1, 1.0, 15)
-    return Outcome(plan, thorough, measured, Checks(True, "equal", "same", ("given",)), **more)
+    return PlanMeasurement(
+        plan, thorough, measured, Checks(True, "equal", "same", ("given",)), **more
+    )
 
 
 def _placed(number):
@@ -30,10 +32,10 @@ def _placed(number):
 def test_outcomes_are_read_as_they_were_written(tmp_path):
     outcomes = [
         _outcome(NARROW, changes={"sort": (1, 0)}, hot={"sort": 0.5}, compile_seconds=0.25),
-        Outcome(WIDE, error="worker lost", seconds=1.5, accident=True),
+        PlanMeasurement(WIDE, error="worker lost", seconds=1.5, accident=True),
         _outcome(STEPS, thorough=True),
         _outcome(_placed(2000)),
-        Outcome(Plan()),
+        PlanMeasurement(Plan()),
     ]
     measurements = Measurements("key", tmp_path)
     assert measurements.read() == []
@@ -70,8 +72,8 @@ def test_damaged_lines_are_left_out(tmp_path):
 def test_the_newest_outcome_counts_and_accidents_do_not(tmp_path):
     measurements = Measurements("key", tmp_path)
     final, again = _outcome(NARROW, thorough=True), _outcome(NARROW, 1.1)
-    lost = Outcome(NARROW, error="worker lost", accident=True)
-    refused = Outcome(WIDE, error="outputs are different")
+    lost = PlanMeasurement(NARROW, error="worker lost", accident=True)
+    refused = PlanMeasurement(WIDE, error="outputs are different")
     for outcome in (_outcome(NARROW, 2.0), final, refused, again, final, lost):
         measurements.add(outcome)
     assert measurements.known() == [final, refused, again, final]
@@ -79,7 +81,7 @@ def test_the_newest_outcome_counts_and_accidents_do_not(tmp_path):
 
 def _refused(*samples):
     checks = Checks(False, "different", f"on {samples[-1]} inputs", samples)
-    return Outcome(NARROW, checks=checks, error="outputs are different")
+    return PlanMeasurement(NARROW, checks=checks, error="outputs are different")
 
 
 @pytest.mark.parametrize("samples", [("given",), ("given", "random 0", "random 1", "large")])

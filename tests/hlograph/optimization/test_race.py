@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.measuring.trial import SCREEN, Outcome
+from hlograph.measuring.trial import SCREEN, PlanMeasurement
 from hlograph.measuring.worker import UNCHANGED
 from hlograph.optimization import race
 from hlograph.optimization.cache import CacheKey, Measurements
 from hlograph.optimization.methods import Listed, methods, names
-from hlograph.optimization.methods.greedy import Greedy
+from hlograph.optimization.methods.greedy import GreedyMerge
 from hlograph.optimization.methods.known_plans import FlagSets
 from hlograph.optimization.proposers import Proposers
 from hlograph.optimization.race import Race, plan_of
@@ -46,7 +46,7 @@ def test_a_search_and_what_the_store_has_of_it(cache):
 def test_a_search_goes_on_with_what_was_measured(cache):
     job = small_job()
     known = made_outcome(proposals.WIDTHS[0], ratio=0.9, low=0.8, thorough=False)
-    lost = Outcome(proposals.WIDTHS[1], error="worker lost", accident=True)
+    lost = PlanMeasurement(proposals.WIDTHS[1], error="worker lost", accident=True)
     measurements = Measurements(CacheKey.of(job))
     measurements.add(known)
     measurements.add(lost)
@@ -136,7 +136,7 @@ def test_greedy_merges_what_helped():
     loops = Plan(flags={"xla_cpu_small_while_loop_byte_threshold": 1})
     wide = Plan(flags={"xla_cpu_prefer_vector_width": 512})
     narrow = Plan(flags={"xla_cpu_prefer_vector_width": 128})
-    greedy = Greedy()
+    greedy = GreedyMerge()
     assert greedy.ask() is None
     greedy.tell(made_outcome(loops, ratio=2.0))
     assert greedy.ask() is None

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.measuring.trial import Job, Outcome
+from hlograph.measuring.trial import Job, PlanMeasurement
 from hlograph.measuring.verification import Checks
 from hlograph.optimization import Store
 from hlograph.optimization import cache as optimization_cache
@@ -62,7 +62,7 @@ def test_a_stored_plan_that_was_refused_on_these_inputs_is_not_used_with_them(ca
     )
     Store().put(CacheKey.of(job), plan)
     checks = Checks(False, "different", "on given inputs", ("given",))
-    refused = Outcome(plan, True, checks=checks, error="outputs are different")
+    refused = PlanMeasurement(plan, True, checks=checks, error="outputs are different")
     Measurements(CacheKey.of(job), given=job.given).add(refused)
     fast = hlograph.optimize(small_function, X, budget=0.1, methods=f"{HERE}:silent")
     assert fast.plan.is_empty

@@ -9,7 +9,7 @@ from hlograph.plans import Placement, Plan, compile_lowered
 from hlograph.plans.compiling import optimized_module
 from hlograph.plans.jaxlib_modules import fingerprint, text_of
 from hlograph.plans.placing import place
-from hlograph.plans.placing.places import Decided, decided_in, place_all
+from hlograph.plans.placing.places import PlacementDecision, decided_in, place_all
 from hlograph.programs import Program
 from hlograph.reading.hlo_editing import ModuleText
 from tests.hlograph.plans import functions as f
@@ -37,11 +37,11 @@ def _module(proto: bytes) -> ModuleText:
     return ModuleText.parse(text_of(proto, literals=False))
 
 
-def decided(function: object, *arguments: jax.Array) -> list[Decided]:
+def decided(function: object, *arguments: jax.Array) -> list[PlacementDecision]:
     return decided_in(_module(f.program_of(jax.jit(function).lower(*arguments))[0]))  # pyright: ignore[reportArgumentType,reportCallIssue]
 
 
-def library_of(function: object, *arguments: jax.Array) -> Decided:
+def library_of(function: object, *arguments: jax.Array) -> PlacementDecision:
     found = [one for one in decided(function, *arguments) if one.decision == "library none"]
     return max(found, key=lambda one: len(one.places))
 

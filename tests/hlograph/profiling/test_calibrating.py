@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hlograph.kernel_times import features
-from hlograph.profiling.calibrating import Point, calibrate, errors_by_kind, fit
+from hlograph.profiling.calibrating import CalibrationSample, calibrate, errors_by_kind, fit
 
 pytest.importorskip("jax")
 
@@ -30,7 +30,9 @@ def test_fit_of_known_rates():
     kernels = features().index("kernels")
     elements = features().index("cheap_elements")
     points = [
-        Point("sum", str(size), ((kernels, 1.0), (elements, float(size))), 1e-6 + 1e-9 * size)
+        CalibrationSample(
+            "sum", str(size), ((kernels, 1.0), (elements, float(size))), 1e-6 + 1e-9 * size
+        )
         for size in (10, 100, 1000, 10_000, 100_000)
     ]
     rates = fit(points)

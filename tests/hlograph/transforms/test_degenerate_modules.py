@@ -2,7 +2,7 @@
 
 import pytest
 
-from hlograph.isolation import Limits, WorkerPool
+from hlograph.isolation import WorkerLimits, WorkerPool
 from tests.hlograph.degenerate.modules import modules
 from tests.hlograph.transforms.degenerate_sweep import make_sweeper
 
@@ -10,7 +10,7 @@ from tests.hlograph.transforms.degenerate_sweep import make_sweeper
 def _sweep(texts):
     """Returns what became of each text, by name."""
     names = list(texts)
-    with WorkerPool(make_sweeper, 2, Limits(seconds=60)) as pool:
+    with WorkerPool(make_sweeper, 2, WorkerLimits(seconds=60)) as pool:
         return {
             names[number]: outcome if isinstance(outcome, str) else f"{outcome}: {outcome.note}"
             for number, outcome in pool.map(texts.values())

@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hlograph.measuring.trial import Outcome
+from hlograph.measuring.trial import PlanMeasurement
 from hlograph.measuring.worker import UNCHANGED
 from hlograph.plans import Measured, Plan
 from hlograph.programs import Program
 from hlograph.tuning.knobs import Point
-from hlograph.tuning.search import KnobSearch, Result
+from hlograph.tuning.search import KnobSearch, PointSpeed
 from hlograph.tuning.space import ProgramSpace
 
 WIDTH, SIZE = "flags xla_cpu_prefer_vector_width", "flags xla_cpu_optimize_for_size"
@@ -45,14 +45,14 @@ def program():
 
 def outcome(plan, ratio=0.0, **more):
     measured = Measured(1.0, 1 / ratio, ratio, 0.9 * ratio, 1.1 * ratio, 1.0, 3) if ratio else None
-    return Outcome(plan, measured=measured, **more)
+    return PlanMeasurement(plan, measured=measured, **more)
 
 
 def test_points_are_plans_and_outcomes_results(program):
     method = Listed(program, Point(), WIDE, SMALL)
     first = method.ask()
     # The point of no decision is jaxlib's default, which needs no measurement.
-    assert method.told == [(Point(), Result(1.0, 1.0, 1.0))]
+    assert method.told == [(Point(), PointSpeed(1.0, 1.0, 1.0))]
     assert first is not None
     assert first.flags == {"xla_cpu_prefer_vector_width": 512}
     assert first.method == "joint: 1 flags"
@@ -62,8 +62,8 @@ def test_points_are_plans_and_outcomes_results(program):
     method.tell(outcome(second, 1.5))
     method.tell(outcome(first, error="outputs are different"))
     assert method.told[1:] == [
-        (SMALL, Result(1.5, 1.35, pytest.approx(1.65))),
-        (WIDE, Result(0.0)),
+        (SMALL, PointSpeed(1.5, 1.35, pytest.approx(1.65))),
+        (WIDE, PointSpeed(0.0)),
     ]
     assert method.ask() is None
 
@@ -74,7 +74,7 @@ def test_points_of_the_same_plan_are_measured_once(program):
     assert plan is not None
     assert method.ask() is None
     method.tell(outcome(plan, error=UNCHANGED))
-    assert method.told == [(WIDE, Result(1.0, 1.0, 1.0)), (ABSENT, Result(1.0, 1.0, 1.0))]
+    assert method.told == [(WIDE, PointSpeed(1.0, 1.0, 1.0)), (ABSENT, PointSpeed(1.0, 1.0, 1.0))]
 
 
 def test_plans_of_other_methods_are_points_too(program):

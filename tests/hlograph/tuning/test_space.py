@@ -11,7 +11,7 @@ import pytest
 
 from hlograph import HloError
 from hlograph.measuring.service import Measurer
-from hlograph.measuring.trial import Job, Trial
+from hlograph.measuring.trial import Job, MeasurementRequest
 from hlograph.plans import Plan, compile_program
 from hlograph.profiling.kernel_modules import kernel_modules
 from hlograph.profiling.optimized_module import OptimizedModule
@@ -87,7 +87,7 @@ def test_the_plan_of_a_point_does_what_it_says_and_computes_the_same(program, sp
     alone = space.plan(Point.of({dots.name: "library none"}))
     assert [one.decision for one in alone.placements] == ["library", "library"]
     with Measurer(Job(program), workers=1) as measurer:
-        for outcome in measurer.measure([Trial(plan), Trial(alone)]):
+        for outcome in measurer.measure([MeasurementRequest(plan), MeasurementRequest(alone)]):
             assert outcome.measured is not None, outcome.error
 
 

@@ -15,7 +15,7 @@ from experiments.policies.kinds import policy_kind
 from experiments.report.chapters import chapters
 from experiments.search.budget import Budget, BudgetSpentError
 from experiments.search.guide import TrainedPolicy
-from experiments.search.rewriting.guide import Judgement, RewriteGuide
+from experiments.search.rewriting.guide import ActionProbabilities, RewriteGuide
 from experiments.search.rewriting.methods import METHODS
 from experiments.search.rewriting.space import RewriteSpace
 from experiments.search.rewriting.task import Estimate, RewriteSearch
@@ -123,12 +123,12 @@ def test_evaluations_have_a_longer_horizon_than_training():
 
 def test_a_policy_does_nothing_twice_in_a_state(module):
     offered = module.rewrites()[:3]
-    judged = Judgement(offered, np.array([0.5, 0.3, 0.0]), stops=False)
+    judged = ActionProbabilities(offered, np.array([0.5, 0.3, 0.0]), stops=False)
     assert judged.greedy() == offered[0]
     assert judged.greedy({offered[0].place}) == offered[1]
     # What is left is known to fail there.
     assert judged.greedy({offered[0].place, offered[1].place}) is None
-    assert Judgement(offered, np.array([0.2, 0.2, 0.0]), stops=True).greedy() is None
+    assert ActionProbabilities(offered, np.array([0.2, 0.2, 0.0]), stops=True).greedy() is None
 
 
 def test_a_policy_plays_as_it_does_in_its_environment(worker, policy):

@@ -15,7 +15,7 @@ from experiments.tune.races import TuningRace
 from hlograph import HloError, Module, corpus
 from hlograph.errors import WorkerLostError
 from hlograph.isolation import Quarantine
-from hlograph.measuring.trial import Outcome
+from hlograph.measuring.trial import PlanMeasurement
 from hlograph.plans import Plan
 from hlograph.programs import Program
 from hlograph.tuning.decision_process import DecisionProcess
@@ -149,10 +149,10 @@ def test_decisions_are_taken_while_others_are_measured():
     first = method.ask()
     assert first.digest == _wide(1).digest
     assert not method.ready
-    method.tell(Outcome(_wide(3)))
-    method.tell(Outcome(first, thorough=True))
+    method.tell(PlanMeasurement(_wide(3)))
+    method.tell(PlanMeasurement(first, thorough=True))
     assert decisions.begun == 1
-    method.tell(Outcome(first))
+    method.tell(PlanMeasurement(first))
     assert method.ask().digest == _wide(2).digest
     assert method.ask() is None
     assert method.ready

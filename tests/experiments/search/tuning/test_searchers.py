@@ -10,7 +10,7 @@ import pytest
 from experiments.search.tuning.libraries import TPE, OnePlusOne
 from hlograph.optimization.methods import methods
 from hlograph.tuning.knobs import Point
-from hlograph.tuning.search import Result
+from hlograph.tuning.search import PointSpeed
 from tests.hlograph.tuning.searchers.spaces import Brittle, Growing, Large, Separable, search
 
 SEARCHES = {"one-plus-one": OnePlusOne, "tpe": TPE}
@@ -60,7 +60,7 @@ def test_a_told_point_is_not_proposed_and_is_built_on(name: str) -> None:
     shared = []
     for tells in (0, 1):
         searcher = SEARCHES[name](space, 1)
-        searcher.note(space.optimum.but("fusion unknown", "x"), Result(0.1))  # is left out
+        searcher.note(space.optimum.but("fusion unknown", "x"), PointSpeed(0.1))  # is left out
         for _ in range(tells):
             searcher.note(told, space.result(told))
         points = search(searcher, space, 60).points

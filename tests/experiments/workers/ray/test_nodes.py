@@ -10,7 +10,7 @@ import pytest
 from experiments.training.program import FAILED, train
 from experiments.workers.run_events import EVENTS
 from hlograph.errors import HloError, HloParseError, WorkerKilledError
-from hlograph.isolation import Limits
+from hlograph.isolation import WorkerLimits
 from hlograph.storage.machine import machine
 from tests.experiments.tiny_run import results, same_policies, tiny_config
 from tests.experiments.workers.ray.ray_deeds import reporter
@@ -65,7 +65,7 @@ def test_a_node_lost_while_training_changes_nothing(finished, tmp_path, cluster,
 @pytest.mark.slow
 def test_a_worker_of_a_lost_node_comes_back_on_a_new_one(cluster, node):
     ray_pool = importlib.import_module("experiments.workers.ray.pool")
-    limits = Limits(seconds=60)
+    limits = WorkerLimits(seconds=60)
     with ray_pool.RayPool(make_doer, None, limits, (), cluster.address) as pool:
         nodes = ray_pool.ray.nodes
         assert sum(found["Alive"] for found in nodes()) == 2
@@ -83,7 +83,7 @@ def test_a_worker_of_a_lost_node_comes_back_on_a_new_one(cluster, node):
 
 def test_without_a_free_cpu_it_does_not_wait_for_ever(cluster):
     ray_pool = importlib.import_module("experiments.workers.ray.pool")
-    arguments = (make_doer, 1, Limits(), (), cluster.address)
+    arguments = (make_doer, 1, WorkerLimits(), (), cluster.address)
     with ray_pool.RayPool(*arguments) as pool, ray_pool.RayPool(*arguments, patience=0.5) as other:
         assert len(list(pool.map(["pid"]))) == 1
         with pytest.raises(HloError, match=r"no worker for 0\.5 s.* 1 in all, and 0 free"):

@@ -19,7 +19,7 @@ from hlograph.errors import (
     WorkerKilledError,
     WorkerTimedOutError,
 )
-from hlograph.isolation import Limits
+from hlograph.isolation import WorkerLimits
 from tests.experiments.tiny_run import tiny_config
 from tests.experiments.workers.ray.ray_deeds import make_summer
 from tests.experiments.workers.ray.ray_setting import nothing_left
@@ -42,7 +42,7 @@ def ray_pool(contained):
 
 @pytest.fixture(scope="module")
 def pool(ray_pool):
-    with ray_pool.RayPool(make_doer, 2, Limits(seconds=1.5), DEEDS) as made:
+    with ray_pool.RayPool(make_doer, 2, WorkerLimits(seconds=1.5), DEEDS) as made:
         yield made
         workers = {psutil.Process(pid) for _, pid in made.map(["pid"] * 6)}
         actors = {worker.parent().parent() for worker in workers}

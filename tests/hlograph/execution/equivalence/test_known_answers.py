@@ -8,7 +8,12 @@ import pytest
 import hlograph
 from hlograph import HloError, Module, VerificationError
 from hlograph._native import native
-from hlograph.execution.equivalence import Limits, NotComparableError, Reference, SignatureError
+from hlograph.execution.equivalence import (
+    Limits,
+    NotComparableError,
+    OriginalModule,
+    SignatureError,
+)
 
 ADD = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }\n"
 
@@ -270,7 +275,7 @@ GATHER = """x = f32[3,5,4] parameter(0)
 def test_gathers_with_batching_dimensions(engine):
     """XLA's evaluator gathers wrong elements here."""
     start = module(GATHER)
-    reference = Reference(start, engines=[engine])
+    reference = OriginalModule(start, engines=[engine])
     x, i = reference.inputs(0)
     expected = np.stack([x[b, :, [i[b, 1]]].T for b in range(3)])
     (output,) = reference._original(engine)._outputs[0]

@@ -12,7 +12,7 @@ from experiments.tune.results import CurvePoint, RaceResult, to_csv
 from hlograph.errors import DamagedFileError
 from hlograph.explorer.results.race_files import plans_of, read_races
 from hlograph.explorer.results.races import race_results
-from hlograph.explorer.results.tables import Bars, Interval, Lines, Table
+from hlograph.explorer.results.tables import Bars, Interval, Lines, PageTable
 from hlograph.plans import Plan
 from hlograph.storage.machine import machine
 
@@ -40,7 +40,7 @@ def folder_of(run: Path, competitor: str) -> Path:
     return run / "races" / competitor / "seed-0"
 
 
-def _table(page) -> Table:
+def _table(page) -> PageTable:
     (section,) = [section for section in page.sections if section.title == "Programs"]
     (table,) = section.parts
     return table

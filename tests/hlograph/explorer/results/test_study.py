@@ -8,7 +8,7 @@ import pytest
 from hlograph.errors import DamagedFileError
 from hlograph.explorer.results.study import study_results
 from hlograph.explorer.results.study_groups import BETTER
-from hlograph.explorer.results.tables import Bars, Interval, Lines, Table
+from hlograph.explorer.results.tables import Bars, Interval, Lines, PageTable
 from hlograph.storage.checked_file import write_checked_json
 
 STUDIES = Path(__file__).parents[4] / "docs" / "results" / "studies"
@@ -20,7 +20,7 @@ def test_ratios_are_those_of_the_report():
     assert "PPO (GNN), 0.984 (seeds 0.982 to 0.986)" in page.findings[0]
     bars = next(part for part in page.sections[0].parts if isinstance(part, Bars))
     assert len(bars.bars) == 11
-    table = next(part for part in page.sections[0].parts if isinstance(part, Table))
+    table = next(part for part in page.sections[0].parts if isinstance(part, PageTable))
     to_better = [column.name for column in table.columns].index(f"to {BETTER}")
     rows = {row[0]: row[to_better] for row in table.rows}
     assert rows == bars.bars
@@ -50,12 +50,12 @@ def test_results_that_failed_their_check_count_as_no_passes(tmp_path):
     write_checked_json(tmp_path / "study.json", "study", 1, study)
     page = study_results(tmp_path / "study.json")
     table = page.sections[0].parts[1]
-    assert isinstance(table, Table)
+    assert isinstance(table, PageTable)
     (row,) = table.rows
     assert row[-1] == len(trial["checks"])
     assert isinstance(row[2], Interval)
     counts = page.sections[-1].parts[0]
-    assert isinstance(counts, Table)
+    assert isinstance(counts, PageTable)
     assert all(row[1] == row[-1] for row in counts.rows)
 
 
@@ -63,7 +63,7 @@ def test_run_times_are_medians_with_intervals():
     page = study_results(STUDIES / "runtime" / "study.json")
     bars, table = page.sections[0].parts
     assert isinstance(bars, Bars)
-    assert isinstance(table, Table)
+    assert isinstance(table, PageTable)
     assert bars.bars["control"].value == pytest.approx(1.0023, abs=1e-4)
     assert {row[1] for row in table.rows} == set(bars.bars)
 

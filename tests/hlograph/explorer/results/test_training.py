@@ -9,7 +9,7 @@ from experiments.outcomes.evaluation import Check, Outcome
 from experiments.outcomes.results import Result, save
 from hlograph.errors import DamagedFileError, HloError
 from hlograph.explorer.results.reading import is_results, results_of
-from hlograph.explorer.results.tables import Bars, Lines, Table, Text
+from hlograph.explorer.results.tables import Bars, Lines, PageTable, Text
 from hlograph.storage.checked_file import write_checked_json
 from hlograph.storage.event_files import scalars, tensorboard_without_tensorflow
 
@@ -65,9 +65,9 @@ def test_training_that_has_ended(run):
     bars, summary = policies.parts
     assert isinstance(bars, Bars)
     assert bars.bars["gnn, to xla-simplify"].value == pytest.approx(1.2)
-    assert isinstance(summary, Table)
+    assert isinstance(summary, PageTable)
     (table,) = programs.parts
-    assert isinstance(table, Table)
+    assert isinstance(table, PageTable)
     row = dict(zip((column.name for column in table.columns), table.rows[0], strict=True))
     assert row == {
         **{"benchmark": "a", "start": 100, "xla-cpu": 80, "xla-simplify": 60},

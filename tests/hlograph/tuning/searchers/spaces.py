@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hlograph.tuning.knobs import DEFAULT, Knob, Point
-from hlograph.tuning.search import KnobSearch, Result
+from hlograph.tuning.search import KnobSearch, PointSpeed
 
 Effects = Mapping[str, Mapping[str, float]]
 """Amounts that values add to the logarithm of the ratio, by knob."""
@@ -55,9 +55,9 @@ class Separable:
         known = ((self.effects.get(name, {}), value) for name, value in point.items)
         return sum(values.get(value, 0.0) for values, value in known)
 
-    def result(self, point: Point) -> Result:
+    def result(self, point: Point) -> PointSpeed:
         ratio = math.exp(self.gain(point))
-        return Result(ratio, 0.99 * ratio, 1.01 * ratio)
+        return PointSpeed(ratio, 0.99 * ratio, 1.01 * ratio)
 
 
 class Interacting(Separable):
@@ -97,8 +97,8 @@ def _prepared(point: Point) -> bool:
 class Brittle(Separable):
     """``Separable``, but points with a value of one knob cannot be timed."""
 
-    def result(self, point: Point) -> Result:
-        return Result(0.0) if self.is_bad(point) else super().result(point)
+    def result(self, point: Point) -> PointSpeed:
+        return PointSpeed(0.0) if self.is_bad(point) else super().result(point)
 
     def is_bad(self, point: Point) -> bool:
         return point.values.get("kernel d") == "partitions 4"
@@ -140,9 +140,9 @@ class Large(Separable):
             for name, values in self.effects.items()
         ]
 
-    def result(self, point: Point) -> Result:
+    def result(self, point: Point) -> PointSpeed:
         ratio = math.exp(self.gain(point) + 0.02 * self._random.standard_normal())
-        return Result(ratio, 0.97 * ratio, 1.03 * ratio)
+        return PointSpeed(ratio, 0.97 * ratio, 1.03 * ratio)
 
 
 @dataclass

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from hlograph.tuning.knobs import Knob, Point, stage_of
-from hlograph.tuning.search import Result
+from hlograph.tuning.search import PointSpeed
 from hlograph.tuning.searchers import Coordinate, Gains, Kind
 from tests.hlograph.tuning.searchers.spaces import Separable, search
 
@@ -61,7 +61,7 @@ def test_kinds_of_values_that_hurt_are_tried_last() -> None:
         ((_, value),) = point.items
         words.append(value.split()[0])
         hurts = value.startswith("partitions")
-        searcher.note(point, Result(0.9, 0.89, 0.91) if hurts else Result(1.0, 0.99, 1.01))
+        searcher.note(point, PointSpeed(0.9, 0.89, 0.91) if hurts else PointSpeed(1.0, 0.99, 1.01))
     assert words[1:9] == ["library"] * 8
 
 
@@ -77,9 +77,9 @@ def test_values_that_hurt_clearly_are_not_tried_on_a_better_point() -> None:
 def test_a_lead_within_the_noise_is_not_accepted() -> None:
     space = Equal({"kernel a": {"x": 0.0}, "kernel b": {"x": 0.0}})
     searcher = Coordinate(space)
-    searcher.note(searcher.propose() or Point(), Result(1.02, 0.98, 1.05))
+    searcher.note(searcher.propose() or Point(), PointSpeed(1.02, 0.98, 1.05))
     assert searcher.propose() == Point.of({"kernel b": "x"})
-    searcher.note(Point.of({"kernel b": "x"}), Result(1.02, 1.01, 1.03))
+    searcher.note(Point.of({"kernel b": "x"}), PointSpeed(1.02, 1.01, 1.03))
     assert searcher.propose() == Point.of({"kernel a": "x", "kernel b": "x"})
 
 
@@ -87,7 +87,7 @@ def test_values_can_be_set_back() -> None:
     effects = {"kernel a": {"x": -0.05}, "kernel b": {"x": 0.1}}
     space = Equal(effects)
     searcher = Coordinate(space)
-    searcher.note(Point.of({"kernel a": "x"}), Result(1.04, 1.0, 1.08))  # by noise
+    searcher.note(Point.of({"kernel a": "x"}), PointSpeed(1.04, 1.0, 1.08))  # by noise
     found = search(searcher, space, 20)
     assert space.optimum in found.points
 

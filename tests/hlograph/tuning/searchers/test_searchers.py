@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hlograph.tuning.knobs import Point
-from hlograph.tuning.search import Result
+from hlograph.tuning.search import PointSpeed
 from hlograph.tuning.searchers import Coordinate, Evolution, Random
 from tests.hlograph.tuning.searchers.spaces import (
     Brittle,
@@ -150,4 +150,4 @@ def test_any_results_leave_proposals_new_and_among_the_knobs(
             waiting.append(point)
         if not waiting:
             break
-        searcher.note(waiting.pop(), Result(ratio, 0.98 * ratio, 1.02 * ratio))
+        searcher.note(waiting.pop(), PointSpeed(ratio, 0.98 * ratio, 1.02 * ratio))
