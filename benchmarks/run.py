@@ -3,8 +3,9 @@
     python -m benchmarks.run                                  # quick: a few minutes
     python -m benchmarks.run --groups steps graphs
     python -m benchmarks.run --groups speed-rules             # a quarter of an hour
-    python -m benchmarks.run --preset full --out docs/performance.json --page docs/performance.md
-    python -m benchmarks.run --groups --out docs/performance.json --page docs/performance.md
+    python -m benchmarks.run --preset full --out docs/performance.json \
+        --page docs/performance-results.md
+    python -m benchmarks.run --groups --out docs/performance.json --page docs/performance-results.md
 
 Every ratio compares calls that took turns in one run, and is the median of several rounds. Each
 group is printed and saved as soon as it ends. The last command measures nothing: it writes tables

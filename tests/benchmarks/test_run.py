@@ -163,5 +163,5 @@ def test_a_page_that_is_not_there_is_one_line(measured, tmp_path, capsys):
 
 def test_the_page_of_the_documentation_has_all_marks(tmp_path, measured):
     page = tmp_path / "page.md"
-    page.write_text((Path(__file__).parents[2] / "docs" / "performance.md").read_text())
+    page.write_text((Path(__file__).parents[2] / "docs" / "performance-results.md").read_text())
     write_page(dict.fromkeys(GROUPS, load(measured)["memory"]), page)

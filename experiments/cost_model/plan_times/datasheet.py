@@ -40,8 +40,8 @@ for kernel in plan.kernels:
   own are their opcode alone.
 - A plan is a compilation with other passes, rewrites, layouts, fusion, libraries, partitions or
   flags than jaxlib's default, the default itself included. `decisions` are values of knobs
-  ([docs/speed.md](../../docs/speed.md#the-joint-search)); what they lead to is in the kernels and
-  flags.
+  ([docs/plan-search.md](../../docs/plan-search.md#the-joint-search)); what they lead to is
+  in the kernels and flags.
 - Plans with the same final module and flags as an earlier one of the program were left out, and
   those that do not compile, or take more than four times as long as the default and a second.
 
