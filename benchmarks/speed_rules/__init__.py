@@ -32,7 +32,7 @@ def measure(settings: Settings) -> Iterator[Figure]:
 
 
 def subjects(settings: Settings) -> dict[str, str]:
-    """Describes the column."""
+    """Describes the column: how the default and the rules are compared."""
     del settings
     return {_COLUMN: "time of jaxlib's default over the time after the rules, in turns"}
 

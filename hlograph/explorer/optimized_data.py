@@ -61,7 +61,7 @@ def optimized_data(module: OptimizedModule) -> dict[str, Any]:
 
 
 class _Table:
-    """Collects texts, and gives each a number: that of the row where it came first."""
+    """Collects distinct texts as the rows of a table; returns the row of each."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}

@@ -1,4 +1,7 @@
-"""Lets a worker end quietly whose program ended while it started; the fork server imports this."""
+"""Silences the error of a worker whose parent ended during startup.
+
+The fork server imports this module.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _before = sys.excepthook
 def _report(
     kind: type[BaseException], error: BaseException, traceback: TracebackType | None
 ) -> None:
-    """Reports an error of a new worker, unless it is that nobody is left to say what to do."""
+    """Reports an error of a new worker, unless its parent process has ended."""
     frames = [frame for frame, _ in walk_tb(traceback)]
     reading = bool(frames) and frames[-1].f_code is spawn._main.__code__  # pyright: ignore[reportAttributeAccessIssue]
     if not (reading and isinstance(error, EOFError | UnpicklingError)):

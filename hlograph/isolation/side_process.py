@@ -69,7 +69,7 @@ class SideProcess:
                     raise value
                 yield value
         finally:
-            if kind == "answer":  # nobody wants the next one
+            if kind == "answer":  # the caller stopped before the last answer
                 self.kill()
             self._bury()
 

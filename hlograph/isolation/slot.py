@@ -75,7 +75,7 @@ class Slot:
             kind, value = pickle.loads(self._connection.recv_bytes())
             self._answered = True
         except (EOFError, OSError) as error:
-            self._end()  # before it is buried, so that nobody kills another process of its number
+            self._end()  # before the process is reaped: its id may then belong to another process
             if self._process is None:
                 raise WorkerLostError(f"the worker did not start: {error!r}") from error
             raise self._bury() from error

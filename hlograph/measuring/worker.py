@@ -28,21 +28,21 @@ DEFAULT = b"default"
 """Note of an operation of jaxlib's default in the flight recorder; a plan's is its digest."""
 
 SAMPLE = b"default on "
-"""First part of the note of a run of the default on inputs that nobody gave; then their name."""
+"""Prefix of the note of a run of the default on generated inputs; their name follows."""
 
 UNCHANGED = "jaxlib makes the same code of it as of the default"
 """Error of a plan that XLA's passes have undone, or that changed nothing; it is not timed."""
 
-# A control that is off by more than this says that a measurement is no good: it is made again.
+# A measurement is repeated if the control's ratio differs from 1 by more than this.
 _QUIET = 0.04
 _ATTEMPTS = 3
 
-# A plan that is this slow beside the default in each of the first turns is hopeless, and so is one
-# that is this slow beside the fastest plan.
+# A plan is given up if its ratio in each of the first turns is below this, to the default or to the
+# fastest plan.
 _SLOW_PLAN, _BEHIND = 0.8, 0.9
 
-# A candidate that is this much faster may win, so it must pass the checks of a winner at once,
-# unless these take long: they run the default some twenty times.
+# A plan that is this much faster may win, so its outputs are checked as a winner's at once, unless
+# the checks take long: they run the default some twenty times.
 _LEADS, _CHECKED = 1.03, 0.05  # seconds of the default
 
 # The control is a compilation of its own, unless that takes longer than this.
@@ -52,8 +52,8 @@ _LONG_COMPILE = 5.0  # seconds
 # compilation. The default may take an hour.
 _SLOW_RUN, _SLOW_COMPILE, _SECONDS, _HOUR = 4.0, 5.0, 20.0, 3600.0
 
-# A loop may never end on inputs that nobody gave. There the default may take this many times as
-# long as on the first ones, and some seconds; on the first ones, if they are random, five minutes.
+# A loop may never end on generated inputs. On these the default may take this many times as long as
+# on the first inputs, plus some seconds; on the first inputs, if they are random, five minutes.
 _SLOW_SAMPLE, _SAMPLE_SECONDS, _UNKNOWN = 20.0, 5.0, 300.0
 
 

@@ -83,7 +83,7 @@ def _reports(job: Job, settings: SearchSettings, *, early: bool) -> Iterator[Rep
         job: The program and the conditions.
         settings: Settings of the search.
         early: True begins with a short search among what is known of the program and its earlier
-            versions. It is not stored, so that nobody takes it for a whole one.
+            versions. It is not stored, because it is not a complete search.
     """
     if early:
         known = Measurements(CacheKey.of(job), given=job.given)

@@ -45,7 +45,8 @@ _PLAN = ".plan.json"
 # Entry of a file beside those of its plan: the code that carried it out when it was measured.
 _RULES = "rules"
 
-# What outcomes of one file have in common, and what a plan has before it is measured.
+# Fields of a plan that are not stored with each outcome: those that are the same for all outcomes
+# of a file, and those that measuring sets.
 _LEFT_OUT = ("kind", "version", "machine", "measured")
 
 # A plan with many decisions is compressed; a short one can be read in the file.

@@ -11,7 +11,7 @@ from hlograph.optimization.methods import Listed, MakeMethod, Method
 from hlograph.plans import Plan
 from hlograph.plans.flags import allows_fast_math
 
-# A method that proposes so many more plans in a row than are known has no others.
+# A method that repeats known plans this many times in a row is taken to have no new ones.
 _MOST_KNOWN = 1000
 
 

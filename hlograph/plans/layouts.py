@@ -1,4 +1,4 @@
-"""Layouts of instructions, arguments and results, which XLA has to keep (way D).
+"""Layouts of instructions, arguments and results, which XLA has to keep.
 
 XLA copies an array where another layout is needed, and whatever has no layout of its own follows
 its neighbours. What the optimized module shows is what counts.

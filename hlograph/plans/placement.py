@@ -1,4 +1,4 @@
-"""Decisions about single instructions of a program that XLA has optimized (way B)."""
+"""Decisions about single instructions of a program that XLA has optimized."""
 
 from __future__ import annotations
 

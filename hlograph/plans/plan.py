@@ -48,13 +48,13 @@ class Plan:
         program: Name of the program's module.
         fingerprint: Fingerprint of that module, before the steps.
         steps: Names of passes and pipelines, and places of rewrites, applied in order before
-            XLA's own passes (way A).
+            XLA's own passes.
         layouts: Layouts of instructions by their name in the module after the steps, as
-            minor-to-major orders such as ``{0,1}`` (way D). ``argument:N`` and ``result:N`` are
+            minor-to-major orders such as ``{0,1}``. ``argument:N`` and ``result:N`` are
             the program's arguments and results, counted from 0 as leaves of its pytrees; an
             array of another layout is copied in each call, see ``compile_lowered``.
-        flags: Flags of the compilation (way C); see ``hlograph.plans.flags.FLAGS``.
-        placements: Decisions about instructions of the optimized module (way B).
+        flags: Flags of the compilation; see ``hlograph.plans.flags.FLAGS``.
+        placements: Decisions about instructions of the optimized module.
         placed: Fingerprint of the optimized module that the placements are about; see
             ``compiling.optimized_module``. Empty without placements.
         numerics: Class of its results.

@@ -1,4 +1,4 @@
-"""Passes, rewrites and layouts that a plan applies before XLA's own passes (ways A and D)."""
+"""Passes, rewrites and layouts that a plan applies before XLA's own passes."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ MAIN = "main"
 # the module for a person (jax.result_info) or are made again by XLA.
 _DONATED = ("tf.aliasing_output", "jax.buffer_donor")
 
-# Written by XLA's conversion from HLO, whose entry layouts nobody has asked for.
+# Written by XLA's conversion from HLO; these entry layouts are no requirement of the program.
 _ENTRY_LAYOUTS = tuple(
     f"mhlo.xla_entry_computation_{what}"
     for what in ("parameter_layouts", "parameter_tiles", "result_layout", "result_tiles")

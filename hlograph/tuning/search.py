@@ -68,7 +68,7 @@ class Space(Protocol):
 
         A knob that depends on others, such as the fusion of what a rewrite has made, is there if
         the point sets those. This may take seconds, for a point whose steps, layouts or flags were
-        not seen before. A list is remembered.
+        not seen before. Lists are cached by point.
 
         Raises:
             HloError: The program cannot be compiled so.

@@ -76,7 +76,7 @@ def pack(
 
 def _made(folder: Path, extends: Path | None) -> dict[str, Any]:
     """Returns where a run's recordings are from, and below "extends" those that it extends."""
-    # Where the run was on the machine is nobody's business.
+    # Paths of the machine are not published.
     made = json.loads((folder / "made.json").read_text().replace(str(folder), folder.name))
     if extends is None:
         return made

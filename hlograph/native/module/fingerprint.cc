@@ -205,7 +205,7 @@ class ComputationHasher {
   OwnHashes* const own_hashes_;
   // Of the computation at hand; their memory serves the next.
   size_t live_count_ = 0;
-  absl::Span<Hash> own_;        // by local id; empty if nobody wants them
+  absl::Span<Hash> own_;        // by local id; empty if not asked for
   std::vector<int32_t> index_;  // by local id: position in order_
   std::vector<const xla::HloInstruction*> order_;
   std::vector<const xla::HloInstruction*> controlled_;  // those with control predecessors

@@ -1,4 +1,4 @@
-// The hashes of a module's instructions by themselves, kept from a walk over all of them.
+// Cache of the hash of each instruction of a module, operands and users aside.
 #ifndef HLOGRAPH_NATIVE_MODULE_OWN_HASHES_H_
 #define HLOGRAPH_NATIVE_MODULE_OWN_HASHES_H_
 

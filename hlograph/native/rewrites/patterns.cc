@@ -15,7 +15,7 @@
 namespace hlograph {
 namespace {
 
-// Larger arrays are nobody's, and the sizes of what is built of smaller ones can be counted.
+// Larger arrays are refused, so that products of a few sizes do not overflow int64.
 constexpr int64_t kMaxSize = int64_t{1} << 40;
 
 bool IsPermutation(absl::Span<const int64_t> dimensions, size_t rank) {

@@ -44,8 +44,9 @@ absl::Status RemoveUncalled(xla::HloModule* module,
   return absl::OkStatus();
 }
 
-// What may lose its last caller at a place: what is called there, and where nobody uses the
-// instruction, by its operands, which go with it.
+// Returns the computations that may have no caller left after a rewrite at a place: those that its
+// instructions call and, if the instruction has no users, those that its operands call, since these
+// are removed with it.
 std::vector<xla::HloComputation*> FindCalled(Place place) {
   absl::flat_hash_set<const xla::HloInstruction*> seen;
   std::vector<const xla::HloInstruction*> next = {place.instruction};

@@ -1,4 +1,4 @@
-"""Placements carried out on the module that XLA:CPU has optimized (way B).
+"""Placements carried out on the module that XLA:CPU has optimized.
 
 Each decision has a module here. They edit the text of the module, which jaxlib writes and reads.
 A module that a placement has changed loses what is known of its source code, and jaxlib 0.10.2

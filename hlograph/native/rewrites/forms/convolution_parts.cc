@@ -14,7 +14,7 @@
 namespace hlograph {
 namespace {
 
-// Paddings and dilations beyond this size are nobody's, and sums of a few of them fit into int64.
+// Larger paddings and dilations are refused, so that sums of a few of them do not overflow int64.
 constexpr int64_t kMaxExtent = int64_t{1} << 30;
 
 bool IsEmpty(const Instruction* array) {

@@ -1,5 +1,5 @@
-// Windows over neighbouring elements, as in pooling, by slices, which XLA:CPU computes in one
-// vectorized loop. It visits the elements of a window one by one.
+// Windows over neighbouring elements, as in pooling, as sums or maxima of slices. XLA:CPU computes
+// slices in one vectorized loop, but visits the elements of a window one at a time.
 #include "hlograph/native/rewrites/forms/windows.h"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Merging of two instructions that compute the same, and removal of one that nobody uses.
+// Merging of two instructions that compute the same, and removal of one without users.
 #include <algorithm>
 #include <memory>
 #include <unordered_map>
