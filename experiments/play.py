@@ -1,16 +1,26 @@
-"""Plays trained policies on one module, in this process.
+"""Plays trained policies on one module.
 
-from experiments.play import play
+    from experiments.play import play
 
-played = play("gnn", "step.hlo")
-print(played.start, played.op_count, played.passes)
-played.module.save("smaller.hlo")
+    played = play("gnn", "step.hlo")
+    print(played.start, played.op_count, played.passes)
+    played.module.save("smaller.hlo")
+
+They are methods of ``hlograph.optimize``, too, by the names of functions of this module:
+
+    methods = [*hlograph.optimization.methods.names(), "experiments.play:gnn"]
+    hlograph.optimize(step, params, batch, methods=methods)
+
+The policies were trained to leave fewer instructions. Whether that makes a program faster is
+measured, as for any other plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from experiments.outcomes.evaluation import Outcome
@@ -21,13 +31,21 @@ from experiments.policies.shipped import checkpoint_location
 from experiments.workers.lockstep import Lockstep
 from experiments.workers.playing import play_samples
 from hlograph.decisions.benchmarks import NamedModule
-from hlograph.isolation import FlightRecorder, Quarantine
+from hlograph.isolation import FlightRecorder, Quarantine, Remote, WorkerLimits
 from hlograph.module import Module
+from hlograph.optimization.methods import Listed, Method
+from hlograph.plans import Numerics, Plan
+from hlograph.programs import Program
 from hlograph.reading.sources import Source
+from hlograph.timing import lock
 from hlograph.transforms.steps import take_step
 from models.actor_critic import ActorCritic
 
 _NAME = "program"
+
+# Of a policy that proposes a plan: its episodes, and seconds for them.
+_SAMPLES, _SECONDS = 4, 20.0
+_LIMITS = WorkerLimits(seconds=300.0, memory=8 << 30)
 
 
 @dataclass(frozen=True)
@@ -53,6 +71,7 @@ def play(
     samples: int = 1,
     stop_above: float = STOP_ABOVE,
     seed: int = 0,
+    seconds: float | None = None,
 ) -> Played:
     """Plays policies that order passes or rewrites, and returns the smallest module.
 
@@ -69,6 +88,7 @@ def play(
         stop_above: Probability of stopping above which the greedy episode ends. With more it makes
             more calls, and may leave fewer instructions.
         seed: Seed of the episodes after the first.
+        seconds: Wall time for each policy, after which it takes no further step; None is no limit.
 
     Raises:
         HloError: The source holds no module, or there is no such policy.
@@ -82,7 +102,7 @@ def play(
     module = source if isinstance(source, Module) else Module.read(source)
     played = Played(module.clone(), module.op_count, module.op_count, (), 0)
     for kind, network in loaded:
-        outcome = _best(kind, network, played.module, samples, seed, stop_above)
+        outcome = _best(kind, network, played.module, samples, seed, stop_above, seconds)
         for name in outcome.passes:
             take_step(played.module, name)
         steps, calls = played.passes + outcome.passes, played.calls + outcome.calls
@@ -107,9 +127,61 @@ def _best(
     samples: int,
     seed: int,
     stop_above: float,
+    seconds: float | None,
 ) -> Outcome:
     """Returns the best of several episodes; the module is not changed."""
     benchmarks = [NamedModule(_NAME, lambda: module)]
     request = EnvRequest(benchmarks, Quarantine(), FlightRecorder(), learns=False)
     envs = Lockstep(kind, [kind.env_maker(request)()])
-    return play_samples(envs, network, _NAME, samples, seed, stop_above)
+    return play_samples(envs, network, _NAME, samples, seed, stop_above, seconds)
+
+
+def policy(checkpoint: str, program: Program, numerics: Numerics) -> Method:
+    """Returns the method that proposes what a policy chooses, in its best of four episodes.
+
+    The policy plays in a process of its own, when it is first asked.
+
+    Args:
+        checkpoint: Path of a checkpoint, or the name of a policy that comes with the project.
+        program: The program.
+        numerics: Class of the results.
+    """
+    return Listed(_plans(checkpoint, program, numerics))
+
+
+gnn = partial(policy, "gnn")
+op_counts = partial(policy, "op-counts")
+rewrites = partial(policy, "rewrites")
+sweeps = partial(policy, "sweeps")
+
+
+def _plans(checkpoint: str, program: Program, numerics: Numerics) -> Iterator[Plan]:
+    with closing(Remote(_RecordedPlayer, _LIMITS, (__name__,))) as player:
+        steps = player.call(_RecordedPlayer.steps, checkpoint, program.module())
+    if steps:
+        yield Plan(
+            program=program.name,
+            fingerprint=program.fingerprint,
+            steps=steps,
+            numerics=numerics,
+            method=f"policy: {checkpoint}",
+        )
+
+
+class _RecordedPlayer:
+    """Plays policies in a worker process, where a pass may end the process.
+
+    Args:
+        recorder: Notes what is played.
+    """
+
+    def __init__(self, recorder: FlightRecorder) -> None:
+        self._recorder = recorder
+
+    def steps(self, checkpoint: str, module: Module) -> tuple[str, ...]:
+        """Returns the passes or rewrites that a policy chooses for a module."""
+        self._recorder.begin(checkpoint.encode())
+        with lock.compiling():  # it takes a core, which a measurement needs
+            played = play(checkpoint, module, samples=_SAMPLES, seconds=_SECONDS)
+        self._recorder.end()
+        return played.passes

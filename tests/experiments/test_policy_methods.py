@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from experiments.search import plan_methods
+from experiments import play
 from hlograph.errors import HloError
 from hlograph.plans.transforming import apply_steps
 from hlograph.programs import Program
@@ -20,7 +20,7 @@ def program() -> Program:
 
 
 def test_a_policy_proposes_one_plan_that_leaves_fewer_instructions(program):
-    method = plan_methods.sweeps(program, "close")
+    method = play.sweeps(program, "close")
     plan = method.ask()
     assert plan is not None
     assert plan.method == "policy: sweeps"
@@ -35,4 +35,4 @@ def test_a_policy_proposes_one_plan_that_leaves_fewer_instructions(program):
 
 def test_a_policy_that_is_not_there_is_named(program):
     with pytest.raises(HloError, match="no-such-policy"):
-        plan_methods.policy("no-such-policy", program, "close").ask()
+        play.policy("no-such-policy", program, "close").ask()
