@@ -1,4 +1,4 @@
-"""Measures one PPO update on a CPU and on another device, and how far apart they leave a policy.
+"""Measures one PPO update on a CPU and on another device, and how far the results differ.
 
 `python -m benchmarks.run --groups devices --device cuda` compares a GPU with one thread of a CPU.
 """

@@ -1,4 +1,4 @@
-"""Measures listing rewrites: from nothing, after one was applied, and as an environment's step."""
+"""Measures listing rewrites: anew, after a rewrite, and as a step of an environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts what the project's code consists of, beside what it is meant to grow no further than.
+"""Counts lines, imports, doubled names and import cycles of the project, beside their limits.
 
     python -m benchmarks.size                 # a table in Markdown
     python -m benchmarks.size --list cycles   # what a row of it counts, one item a line

@@ -33,7 +33,7 @@ class Subject:
 
     @cached_property
     def text(self) -> str:
-        """Its HLO text."""
+        """HLO text of the module."""
         return self.module.to_text()
 
     @property

@@ -1,11 +1,11 @@
-"""Copies what the wheel carries of ``envs``, ``models`` and ``experiments``.
+"""Copies the modules of ``envs``, ``models`` and ``experiments`` that the wheel contains.
 
 python distribution/carried.py FOLDER
 
-Names as generic as these must not land in anybody's site-packages, so the wheel has them in the
-package ``hlograph``: ``envs.tuning`` is ``hlograph.envs.tuning`` there. The copy's imports, and its
-texts that name modules, say so. CMakeLists.txt runs this for each wheel. In a checkout,
-``hlograph/_checkout.py`` finds the same names.
+Names as generic as these must not be top-level packages of an installation, so the wheel has them
+in the package ``hlograph``: ``envs.tuning`` is ``hlograph.envs.tuning`` there. The copy's imports,
+and its texts that name modules, are changed accordingly. CMakeLists.txt runs this for each wheel.
+In a checkout, ``hlograph/_checkout.py`` finds the same names.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a topic of the catalogue holds: cases to measure, random programs, and refused ones."""
+"""Parts of a topic of the catalogue: cases to measure, random programs, and refused programs."""
 
 from __future__ import annotations
 

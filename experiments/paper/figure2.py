@@ -28,7 +28,7 @@ class Figure2Config(Settings):
     agents: tuple[AgentName, ...] = AGENTS
     """Agents of stable-baselines3 and sb3-contrib."""
     agent: AgentSettings = field(default_factory=AgentSettings)
-    """Their hyper-parameters."""
+    """Hyper-parameters of the agents."""
 
 
 _DEFAULTS: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What a race has found by when, and how far its final agrees with its screenings."""
+"""The best ratio of a race over time, and how far its final agrees with its screenings."""
 
 import shutil
 from collections.abc import Iterable, Sequence

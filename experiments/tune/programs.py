@@ -21,12 +21,12 @@ class NamedProgram(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the program."""
         ...
 
     @property
     def family(self) -> str:
-        """Its family."""
+        """Family of the program."""
         ...
 
     def load(self) -> "Module":
@@ -44,7 +44,7 @@ class FileProgram:
 
     path: Path
     content: bytes = field(repr=False)
-    """Its bytes, since other machines may not have the file."""
+    """Bytes of the file, which other machines may not have."""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""Base class of the subcommands, and what they answer."""
+"""Base class of the subcommands, and their answers."""
 
 from __future__ import annotations
 

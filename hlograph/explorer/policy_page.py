@@ -1,4 +1,4 @@
-"""The page of a policy: the episode that it plays on a program, and others that one asks for."""
+"""The page of a policy: the episode that it plays on a program, and episodes on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A site as files: a folder that opens from disk, or what a server answers."""
+"""A site as files: in a folder that opens from disk, or as the answers of a server."""
 
 from __future__ import annotations
 

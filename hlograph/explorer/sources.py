@@ -1,4 +1,4 @@
-"""Finds out what a source of pages is, before anything of it is read."""
+"""Determines the type of a source of pages before it is read."""
 
 from __future__ import annotations
 

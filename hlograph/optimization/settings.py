@@ -1,4 +1,4 @@
-"""What a search for the fastest plan is asked for."""
+"""Settings of a search for the fastest plan of a program."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a lowered function may ask of jax, so that what is measured is what runs.
+"""Checks that a lowered function can be compiled from its module alone.
 
-A program is compiled again in workers and by plans, from its module alone. So whatever else decides
-on the code or on the arguments of the function is refused.
+Workers and plans compile the module again. A function whose code or arguments depend on anything
+else is refused, because the program that runs would differ from the one that was measured.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds out what a folder or file of results is, and returns its page."""
+"""Determines the type of a folder or file of results, and returns its page."""
 
 from __future__ import annotations
 

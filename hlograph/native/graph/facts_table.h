@@ -1,4 +1,4 @@
-// The facts of instructions by the hashes of these by themselves.
+// Table of the facts about instructions, by the hash of an instruction without its operands.
 #ifndef HLOGRAPH_NATIVE_GRAPH_FACTS_TABLE_H_
 #define HLOGRAPH_NATIVE_GRAPH_FACTS_TABLE_H_
 

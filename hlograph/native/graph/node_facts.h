@@ -1,4 +1,4 @@
-// What a node of a graph is by itself, whatever its operands, users and callees are.
+// Facts about a node of a graph that do not depend on its operands, users and callees.
 #ifndef HLOGRAPH_NATIVE_GRAPH_NODE_FACTS_H_
 #define HLOGRAPH_NATIVE_GRAPH_NODE_FACTS_H_
 

@@ -1,4 +1,4 @@
-// The traits of an instruction that its attributes tell.
+// Traits of an instruction that follow from its attributes alone.
 #ifndef HLOGRAPH_NATIVE_GRAPH_OWN_TRAITS_H_
 #define HLOGRAPH_NATIVE_GRAPH_OWN_TRAITS_H_
 

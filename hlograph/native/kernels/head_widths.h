@@ -1,4 +1,4 @@
-// Widths of a head that there is code for; a width that is known unrolls the loops over it.
+// Widths of a head with code of their own: loops over a constant width are unrolled.
 #ifndef HLOGRAPH_NATIVE_KERNELS_HEAD_WIDTHS_H_
 #define HLOGRAPH_NATIVE_KERNELS_HEAD_WIDTHS_H_
 

@@ -1,4 +1,4 @@
-// Checks the names of a registry when it is loaded, so that none is used that is misspelt.
+// Checks the names of a registry when it is loaded, so that a misspelt name is an error.
 #ifndef HLOGRAPH_NATIVE_MODULE_NAMES_H_
 #define HLOGRAPH_NATIVE_MODULE_NAMES_H_
 

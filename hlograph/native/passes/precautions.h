@@ -1,4 +1,4 @@
-// Instructions of valid modules that some of XLA's code does not survive.
+// Instructions of valid modules on which some of XLA's passes abort.
 #ifndef HLOGRAPH_NATIVE_PASSES_PRECAUTIONS_H_
 #define HLOGRAPH_NATIVE_PASSES_PRECAUTIONS_H_
 

@@ -1,4 +1,4 @@
-"""Methods: what proposes plans in the race of ``hlograph.optimize``.
+"""Methods, which propose plans in the race of ``hlograph.optimize``.
 
 A package adds methods by entry points of the group ``hlograph.methods``; ``register`` adds one in
 this process; and ``package.module:function`` names one wherever a method's name is expected.

@@ -1,4 +1,4 @@
-// Arrays of numpy as arguments, and the check of what they must be.
+// Arrays of numpy as arguments, and checks of their types and shapes.
 #ifndef HLOGRAPH_NATIVE_BINDINGS_GRAPHS_ARRAYS_H_
 #define HLOGRAPH_NATIVE_BINDINGS_GRAPHS_ARRAYS_H_
 

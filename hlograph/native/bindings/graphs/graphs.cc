@@ -1,4 +1,4 @@
-// The extension hlograph._graphs: what is done with graphs once they are arrays.
+// The extension hlograph._graphs: operations on graphs that are given as arrays.
 // It links no XLA, so it loads at once and works where tensorflow-cpu is missing.
 #include <nanobind/nanobind.h>
 

@@ -1,4 +1,4 @@
-// What the files of rules about loops share.
+// Declarations that the files of rules about loops share.
 #ifndef HLOGRAPH_NATIVE_REWRITES_FORMS_LOOP_FORMS_H_
 #define HLOGRAPH_NATIVE_REWRITES_FORMS_LOOP_FORMS_H_
 
