@@ -38,7 +38,7 @@ from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
 from hlograph.reading.sources import Source
 from hlograph.timing import lock
-from hlograph.transforms.steps import take_step
+from hlograph.transforms.rewriting import take_step
 from models.actor_critic import ActorCritic
 
 _NAME = "program"

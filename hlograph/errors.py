@@ -136,3 +136,15 @@ class WorkerKilledError(WorkerLostError):
     """Raised when a worker was killed from outside: by a user, or by the kernel out of memory."""
 
     kind = "killed"
+
+
+class PlanError(HloError):
+    """Raised when a plan cannot be read, or cannot be carried out on a program."""
+
+
+class PlanRefusedError(PlanError):
+    """Raised when a plan was made for another program, jaxlib or machine."""
+
+
+class ProgramError(HloError):
+    """Raised when a program cannot be compiled for one CPU by jaxlib."""

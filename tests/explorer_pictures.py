@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hlograph import Module, corpus
 from hlograph.explorer.compiled_page import compiled_page
-from hlograph.explorer.graph_page import graph_page
+from hlograph.explorer.module_data import graph_page
 from hlograph.explorer.pages import Contents
 from hlograph.explorer.policy_page import policy_page
 from hlograph.explorer.results_page import ResultsSite

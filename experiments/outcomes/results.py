@@ -5,7 +5,7 @@ import hashlib
 import io
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -240,3 +240,14 @@ def _by_benchmark(result: Result, value: Callable[[str, int], Any]) -> dict[str,
         policy: {name: value(policy, number) for number, name in enumerate(result.benchmarks)}
         for policy in result.outcomes
     }
+
+
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Returns a table.
+
+    Args:
+        heads: Heads of the columns.
+        rows: Cells of each row, as text without line breaks.
+    """
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -54,7 +54,7 @@ class ExploredPolicy:
         return _module_of(env)
 
     def play(self, program: Module, first: Sequence[int], limit: int) -> Iterator[Move]:
-        """Plays an episode; see ``Player.play``."""
+        """Plays an episode; see ``PlayablePolicy.play``."""
         env = self._env(program)
         observation, info = env.reset(seed=0, options={"benchmark": _BENCHMARK})
         taken: dict[str, set[int]] = defaultdict(set)

@@ -20,7 +20,7 @@ from hlograph.decisions.process import Action
 from hlograph.errors import PassError, RewriteError
 from hlograph.isolation import FlightRecorder, Quarantine
 from hlograph.module import Module
-from hlograph.transforms.steps import take_step
+from hlograph.transforms.rewriting import take_step
 from models.actor_critic import ActorCritic
 from models.config import CloningConfig, PPOConfig
 

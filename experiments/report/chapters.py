@@ -3,16 +3,16 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from experiments.outcomes.study import Study
+from experiments.paper.checkpoints import without_training_seed
 from experiments.report import (
     ablations,
     figure2,
     figure3,
-    figure4,
     generalisation,
-    generic,
+    methods,
     rewriting,
     runtime,
     search,
@@ -20,7 +20,6 @@ from experiments.report import (
     win,
 )
 from experiments.report.section import Chapter, Section, Summary
-from experiments.report.training_seeds import together
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ KINDS = {
         "Figure 4: shaped rewards, and costs for the value function",
         "Does PPO learn better orders of passes if flops and transcendentals shape its rewards, or "
         "if its value function sees them?",
-        figure4.sections,
+        ablations.reward_sections,
     ),
     "runtime": Kind(
         "Run time before and after",
@@ -95,7 +94,7 @@ KINDS = {
     "evaluation": Kind(
         "Evaluation of a checkpoint",
         "How good is one policy on these benchmarks?",
-        generic.sections,
+        methods.common_sections,
     ),
 }
 """Kinds of studies by the study's name, in the order of the report."""
@@ -110,7 +109,7 @@ def chapters(studies: Sequence[tuple[str, Study]]) -> list[Chapter]:
     order = {name: number for number, name in enumerate(KINDS)}
     found, seen = [], Counter[str]()
     for folder, study in sorted(studies, key=lambda pair: order.get(pair[1].name, len(order))):
-        kind = KINDS.get(study.name) or Kind(study.name, "", generic.sections)
+        kind = KINDS.get(study.name) or Kind(study.name, "", methods.common_sections)
         key = re.sub(r"[^\w-]+", "-", folder)
         seen[key] += 1
         if seen[key] > 1:
@@ -150,3 +149,21 @@ def made_with(study: Study) -> list[tuple[str, str]]:
         "time": made.get("time"),
     }
     return [(name, str(value)) for name, value in lines.items() if value]
+
+
+def together(study: Study) -> Study:
+    """Returns a study with one method for the policies of all training seeds.
+
+    Its trials are numbered anew, so that what is said of seeds is said of those of training and of
+    the search.
+
+    Args:
+        study: A study without measurements, which name trials by their seeds.
+    """
+    numbers: Counter[tuple[str, str]] = Counter()
+    trials = []
+    for trial in study.trials:
+        method = without_training_seed(trial.method)
+        trials.append(replace(trial, method=method, seed=numbers[trial.group, method]))
+        numbers[trial.group, method] += 1
+    return replace(study, trials=trials)

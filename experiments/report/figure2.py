@@ -4,9 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from experiments.report.comparison import Comparison, for_each_group
-from experiments.report.generic import ratio_bars
 from experiments.report.lines import Line, Panel, line_panels
-from experiments.report.methods import tables
+from experiments.report.methods import ratio_bars, tables
 from experiments.report.section import Picture, Section
 
 _LEARNING = (

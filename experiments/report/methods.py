@@ -1,20 +1,24 @@
-"""Tables of every comparison of methods: measures, checks, costs and raw counts."""
+"""Tables and bars of every comparison of methods: measures, checks, costs and raw counts."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
 from experiments.outcomes.study import Trial
+from experiments.report.bars import seed_bars
 from experiments.report.comparison import (
     BEST_KNOWN,
     BETTER,
     Comparison,
+    Measure,
+    for_each_group,
     median_calls,
     median_milliseconds,
     median_passes,
 )
 from experiments.report.section import (
     Cell,
+    Picture,
     Section,
     Table,
     mean_over_seeds,
@@ -208,3 +212,34 @@ def tables(comparison: Comparison, text: Sequence[str] = (OVER_SEEDS,)) -> list[
     """
     main = Section(f"Methods: {comparison.group}", text, table=measures_table(comparison))
     return [main, *details(comparison)]
+
+
+def ratio_bars(
+    comparison: Comparison,
+    name: str = "ratios",
+    measure: Callable[[str], Measure] | None = None,
+    title: str = "Count ratio",
+) -> Picture:
+    """Draws ratios of all methods to each reference.
+
+    Args:
+        comparison: The group.
+        name: Name of the picture, to which the group's number is added.
+        measure: Returns the measure for a reference; None is the count ratio.
+        title: Name of the measure.
+    """
+    measure = measure or comparison.count_ratio
+    panels = {
+        f"to {against}": {m: comparison.over_seeds(m, measure(against)) for m in comparison.methods}
+        for against in comparison.against()
+    }
+    alt = f"{title} of each method to each reference on {comparison.group}"
+    return seed_bars(f"{name}-{comparison.number}", alt, panels)
+
+
+@for_each_group
+def common_sections(c: Comparison) -> Iterator[Section]:
+    """Yields bars of the count ratio, the table of measures, and its details."""
+    if c.against():
+        yield Section(c.group, (), ratio_bars(c), measures_table(c))
+    yield from details(c)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.outcomes.metrics import geometric_mean
 from experiments.outcomes.study import Study
 from experiments.paper.paired_timing import Pair, Side, summaries
-from experiments.report import generic
+from experiments.report.methods import common_sections
 from experiments.report.section import (
     Cell,
     Picture,
@@ -40,7 +40,7 @@ def sections(study: Study) -> list[Section]:
     """Returns histograms, the statistics of each method, and the table of all benchmarks."""
     pairs = pairs_of(study)
     if not pairs:
-        return generic.sections(study)
+        return common_sections(study)
     text = (
         "Time of a run before the passes / after them, both compiled by XLA:CPU with its own "
         "passes and run in turn in one process: above 1 is faster after. The value of a "
@@ -50,7 +50,7 @@ def sections(study: Study) -> list[Section]:
     )
     summary = Section("Run time", text, _histograms(pairs), summary_table(pairs))
     each = Section("Run time, benchmark by benchmark", table=benchmark_table(pairs))
-    return [summary, each, *generic.sections(study)]
+    return [summary, each, *common_sections(study)]
 
 
 def summary(study: Study) -> Summary:

@@ -7,8 +7,7 @@ from experiments.outcomes.study import Study
 from experiments.paper.win import same_time
 from experiments.report.aims import EXPLAINED, aims_reached, aims_table
 from experiments.report.comparison import BETTER, Comparison, for_each_group
-from experiments.report.generic import ratio_bars
-from experiments.report.methods import tables
+from experiments.report.methods import ratio_bars, tables
 from experiments.report.search import equal_budgets
 from experiments.report.section import Cell, Section, Summary, Table, over_seeds
 from experiments.report.summary import TO_BETTER, best, ratio_to

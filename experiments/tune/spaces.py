@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from experiments.outcomes.markdown import markdown_table
+from experiments.outcomes.results import markdown_table
 from experiments.outcomes.run_folder import file_stem
 from experiments.tune.programs import NamedProgram
 from hlograph.errors import HloError

@@ -11,7 +11,6 @@ import tyro
 from hlograph.commands.command import Answer
 from hlograph.commands.instruction_differences import Differences, differences_of
 from hlograph.commands.module_facts import counts_of, counts_table, facts_of, facts_table
-from hlograph.commands.plan_differences import differing_lines, fields_of
 from hlograph.commands.sources import SourceCommand, is_function
 from hlograph.commands.text_tables import table
 from hlograph.errors import HloError
@@ -87,10 +86,10 @@ def _plan_of(name: str) -> Plan | None:
 
 
 def _of_plans(first: Plan, second: Plan) -> Answer:
-    mine, theirs = fields_of(first), fields_of(second)
+    mine, theirs = _fields_of(first), _fields_of(second)
     rows = [("", "A", "B"), *((name, mine[name], theirs[name]) for name in mine)]
     changed = [row for row in rows[1:] if row[1] != row[2]]
-    lines = differing_lines(first, second)
+    lines = _differing_lines(first, second)
     same = not changed and not lines
     parts = [
         table(rows),
@@ -127,3 +126,31 @@ def _equivalence(compared: Equivalence) -> dict[str, Any]:
         "reason": compared.reason,
         "findings": [asdict(finding) for finding in compared.findings],
     }
+
+
+def _fields_of(plan: Plan) -> dict[str, str]:
+    """Returns what a plan is about and how fast it was, as text by name."""
+    return {
+        "program": plan.program or "-",
+        "fingerprint": plan.fingerprint or "-",
+        "numerics": plan.numerics,
+        "method": plan.method or "-",
+        "measured": str(plan.measured) if plan.measured else "-",
+        "machine": str(plan.machine) if plan.machine else "-",
+    }
+
+
+def _differing_lines(first: Plan, second: Plan) -> list[str]:
+    """Returns what only one of two plans does, as lines that begin with a sign.
+
+    Steps are shown in their order, all of both plans, if they differ: their order matters.
+    """
+    mine = [] if first.is_empty else first.describe()
+    theirs = [] if second.is_empty else second.describe()
+    removed = [f"- {line}" for line in mine if line not in theirs]
+    added = [f"+ {line}" for line in theirs if line not in mine]
+    if first.steps != second.steps:
+        steps = [[f"step {step}" for step in plan.steps] for plan in (first, second)]
+        removed = [f"- {s}" for s in steps[0]] + [s for s in removed if s[2:] not in steps[0]]
+        added = [f"+ {s}" for s in steps[1]] + [s for s in added if s[2:] not in steps[1]]
+    return removed + added

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _ONE = {"modules": "a module", "plans": "a plan", "results": "a folder of results"}
 
+_PLAN, _HEAD = b'"hlograph plan"', 1024
+
 _Names = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")]
 _Name = Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
 
@@ -85,11 +87,12 @@ class Explore(SourceCommand):
         return Answer("", {}, INTERRUPTED)
 
     def _contents(self, resources: ExitStack) -> Contents:
-        from hlograph.explorer.sources import is_plan, is_results
+        from hlograph.explorer.results.reading import is_results
 
-        kind = (
-            "plans" if is_plan(self.source) else "results" if is_results(self.source) else "modules"
-        )
+        if _is_plan(self.source):
+            kind = "plans"
+        else:
+            kind = "results" if is_results(Path(self.source)) else "modules"
         self._check_flags(kind)
         if kind == "plans":
             return self._plan(resources)
@@ -133,7 +136,7 @@ class Explore(SourceCommand):
         return Contents(stem_of(self.source), (page,), files, queries.queries)
 
     def _module(self) -> Contents:
-        from hlograph.explorer.graph_page import graph_page
+        from hlograph.explorer.module_data import graph_page
         from hlograph.explorer.pages import Contents
 
         module, pages, files = self._steps()
@@ -174,3 +177,16 @@ class Explore(SourceCommand):
 
 def _say(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)
+
+
+def _is_plan(source: str) -> bool:
+    """Returns True if a source is the file of a plan."""
+    path = Path(source)
+    if path.name.endswith(".plan.json"):
+        return True
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError:  # a function, a folder, a URL, or a file whose absence its reader reports
+        return False
+    return head.lstrip().startswith(b"{") and _PLAN in head

@@ -1,4 +1,4 @@
-"""A module as columns for the browser."""
+"""A module as columns for the browser, and the page of its graph."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hlograph.explorer.flops import flops
 from hlograph.explorer.instruction_texts import ShownText, shown_texts
 from hlograph.explorer.overview import overview
+from hlograph.explorer.pages import Page
 from hlograph.graph.vocabulary import EDGE_TYPES, OPCODES
 
 if TYPE_CHECKING:
@@ -160,3 +161,18 @@ def _overview(graph: HloGraph, count: int) -> dict[str, Any]:
         "size": whole(np.array([drawn.width, drawn.height])),
         "parts": _PARTS,
     }
+
+
+def graph_page(
+    module: Module, *, name: str = "graph", title: str = "Graph", numbers: Sequence[Numbers] = ()
+) -> tuple[Page, dict[str, Any]]:
+    """Returns the page of a module's graph, and its data file.
+
+    Args:
+        module: The module.
+        name: Name of the page.
+        title: Title of the page.
+        numbers: Numbers to colour by, beside bytes and flops.
+    """
+    file = f"{name}-module"
+    return Page("graph", name, title, {"module": file}), {file: module_data(module, numbers)}

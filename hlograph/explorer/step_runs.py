@@ -10,7 +10,7 @@ from hlograph.errors import PassError, RewriteError
 from hlograph.module import Module
 from hlograph.transforms.pipelines import FIXED_POINT_LIMIT, FixedPoint, by_name, pipelines
 from hlograph.transforms.registry import passes
-from hlograph.transforms.steps import is_place
+from hlograph.transforms.rewriting import is_place
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from hlograph.isolation.flight_recorder import FlightRecorder
-from hlograph.transforms.steps import is_place
+from hlograph.transforms.rewriting import is_place
 
 RUN, RUN_LOWERED = "run", "run-lowered"
 """Names of calls that compile and run a state; ``RUN_LOWERED`` keeps the fusions of the state. No

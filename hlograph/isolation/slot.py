@@ -6,15 +6,16 @@ import os
 import pickle
 import signal
 import threading
+import types
 from collections.abc import Sequence
-from multiprocessing import forkserver, get_context
+from multiprocessing import forkserver, get_context, popen_forkserver, spawn
+from multiprocessing.context import ForkServerProcess
 from typing import Any
 
 from hlograph.errors import WorkerLostError
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.limits import WorkerLimits, vitals
 from hlograph.isolation.losses import LimitCheck, error_of_exit
-from hlograph.isolation.without_main import ProcessWithoutMain
 from hlograph.isolation.worker_process import MakeWorker, serve
 
 _GRACE = 2.0  # seconds in which an idle worker has to end by itself
@@ -231,3 +232,32 @@ def start_server(modules: Sequence[str]) -> None:
         forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _Spawn:
+    """Stands in for ``multiprocessing.spawn``, and does not name the main module."""
+
+    @staticmethod
+    def get_preparation_data(name: str) -> dict[str, Any]:
+        data = spawn.get_preparation_data(name)
+        return {key: value for key, value in data.items() if not key.startswith("init_main")}
+
+
+class _Popen(popen_forkserver.Popen):
+    # The method of the standard library with another `spawn`. The usual way, to hide the attributes
+    # of `__main__` for a while, is seen by the other threads of the program.
+    _launch = types.FunctionType(
+        popen_forkserver.Popen._launch.__code__,  # pyright: ignore[reportAttributeAccessIssue]
+        {**vars(popen_forkserver), "spawn": _Spawn},
+    )
+
+
+class ProcessWithoutMain(ForkServerProcess):
+    """Process of the fork server that does not import the main module.
+
+    A script needs no ``if __name__ == "__main__"`` around the code that starts it then.
+    """
+
+    @staticmethod
+    def _Popen(process_obj: Any) -> Any:  # noqa: N802, the name of the standard library
+        return _Popen(process_obj)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hlograph._native import native
 from hlograph.errors import DamagedFileError
-from hlograph.storage.cache import cache_folder
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
+from hlograph.storage.locations import cache_folder
 from hlograph.storage.machine import Machine, machine
 
 if TYPE_CHECKING:

@@ -28,8 +28,14 @@ from hlograph.execution.equivalence.arrays import Array
 from hlograph.measuring.trial import Job, PlanMeasurement
 from hlograph.optimization.report import outcome_of, outcome_to_json
 from hlograph.plans import Plan
-from hlograph.storage.cache import cache_folder
-from hlograph.storage.locations import Location, as_location, join, read_bytes, write_bytes
+from hlograph.storage.locations import (
+    Location,
+    as_location,
+    cache_folder,
+    join,
+    read_bytes,
+    write_bytes,
+)
 from hlograph.storage.machine import machine
 from hlograph.tuning.flag_knobs import values_of
 from hlograph.tuning.knobs import Point, Recipe

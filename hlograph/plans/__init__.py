@@ -8,8 +8,8 @@ A plan reaches jaxlib in four ways: passes and rewrites before XLA's own (``stab
 optimized module, such as its fusions, partitions and libraries (``placement``).
 """
 
+from hlograph.errors import PlanError, PlanRefusedError
 from hlograph.plans.compiling import compile_lowered, compile_program
-from hlograph.plans.errors import PlanError, PlanRefusedError
 from hlograph.plans.placement import Placement
 from hlograph.plans.plan import NUMERICS, Numerics, Plan
 from hlograph.timing.measured import Measured

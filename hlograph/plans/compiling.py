@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from hlograph.errors import PlanError, PlanRefusedError
 from hlograph.plans import flags, jaxlib_modules
-from hlograph.plans.errors import PlanError, PlanRefusedError
 from hlograph.plans.hook import CaptureError, editing
 from hlograph.plans.literals import with_name
 from hlograph.plans.placing import place

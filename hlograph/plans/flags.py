@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from hlograph.plans.errors import PlanError
+from hlograph.errors import PlanError
 from hlograph.reading.wire_format import field
 
 FlagValue = bool | int | str

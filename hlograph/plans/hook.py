@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from hlograph.plans.errors import PlanError
+from hlograph.errors import PlanError
 from hlograph.plans.literals import name_of
 
 Edit = Callable[[bytes], bytes | None]

@@ -7,8 +7,7 @@ import importlib
 import re
 from typing import Any
 
-from hlograph.errors import HloError
-from hlograph.plans.errors import PlanError
+from hlograph.errors import HloError, PlanError
 from hlograph.plans.literals import literals as literals_of
 from hlograph.reading.hlo_editing import ModuleText
 

@@ -10,9 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hlograph.errors import HloError
+from hlograph.errors import HloError, PlanError
 from hlograph.plans import jaxlib_modules
-from hlograph.plans.errors import PlanError
 from hlograph.plans.literals import literals, with_literals
 from hlograph.programs import mlir_modules
 from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from hlograph.plans.errors import PlanError
+from hlograph.errors import PlanError
 
 Decision = Literal["partitions", "library", "one-kernel", "unfuse", "fuse"]
 """Kind of a decision.

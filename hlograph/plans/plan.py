@@ -12,8 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
+from hlograph.errors import PlanError, PlanRefusedError
 from hlograph.plans import flags as flag_list
-from hlograph.plans.errors import PlanError, PlanRefusedError
 from hlograph.plans.flags import FlagValue
 from hlograph.plans.layouts import check as check_layouts
 from hlograph.plans.placement import Placement

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from hlograph.errors import HloError
+from hlograph.errors import HloError, PlanError
 from hlograph.module import Module
-from hlograph.plans.errors import PlanError
 from hlograph.plans.layouts import constrain, constrain_signature, needs_module
 from hlograph.plans.plan import Plan
 from hlograph.programs import Program, mlir_modules

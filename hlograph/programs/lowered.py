@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from hlograph.programs.errors import ProgramError
+from hlograph.errors import ProgramError
 
 # Settings of jax that reach the options of a compilation, and no module, with their defaults. They
 # are those that jax/_src/compiler.py of jax 0.10.2 reads, without those of GPUs and of caches.

@@ -146,3 +146,10 @@ def _opened(url: str) -> tuple[Any, str]:
 
 def _unreadable(url: str, error: Exception) -> LocationError:
     return LocationError(f"cannot read {url}: {type(error).__name__}: {error}")
+
+
+def cache_folder() -> Path:
+    """Returns ``$HLOGRAPH_CACHE``, or else ``~/.cache/hlograph``; it need not exist."""
+    if given := os.environ.get("HLOGRAPH_CACHE"):
+        return Path(given)
+    return Path.home() / ".cache" / "hlograph"

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from hlograph.explorer.results.provenance import made_with
 from hlograph.explorer.results.race_files import RecordedRace, number, read_races
 from hlograph.explorer.results.study_groups import geometric_mean
 from hlograph.explorer.results.tables import (
@@ -19,6 +18,7 @@ from hlograph.explorer.results.tables import (
     PageSection,
     PageTable,
     Results,
+    made_with,
 )
 from hlograph.timing.bootstrap import Interval, bootstrap_interval
 

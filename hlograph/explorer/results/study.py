@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from hlograph.explorer.results.provenance import made_with
 from hlograph.explorer.results.study_groups import BEST_KNOWN, BETTER, StudyGroup, geometric_mean
 from hlograph.explorer.results.tables import (
     Bars,
@@ -20,6 +19,7 @@ from hlograph.explorer.results.tables import (
     PageSection,
     PageTable,
     Results,
+    made_with,
 )
 from hlograph.storage.checked_file import read_checked_json
 from hlograph.timing.bootstrap import Interval

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from hlograph.errors import DamagedFileError
-from hlograph.explorer.results.provenance import made_with
 from hlograph.explorer.results.tables import (
     Bars,
     Cell,
@@ -21,6 +20,7 @@ from hlograph.explorer.results.tables import (
     PageTable,
     Results,
     Text,
+    made_with,
 )
 from hlograph.storage.checked_file import read_checked_json
 from hlograph.storage.event_files import Curve, scalars

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from hlograph.errors import HloError
+from hlograph.errors import HloError, PlanError
 from hlograph.plans import jaxlib_modules
-from hlograph.plans.errors import PlanError
 from hlograph.plans.placement import Decision, Placement
 from hlograph.plans.placing.fusing import place_fuse
 from hlograph.plans.placing.kernels import place_one_kernel

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hlograph.plans.errors import PlanError
+from hlograph.errors import PlanError
 from hlograph.plans.placing.kinds import IN_PLACE
 from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
 

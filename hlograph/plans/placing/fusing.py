@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hlograph.plans.errors import PlanError
+from hlograph.errors import PlanError
 from hlograph.plans.placing.dependences import check_read_later
 from hlograph.plans.placing.kinds import ELEMENTWISE, LOOP, is_loop_fusion
 from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hlograph.plans.errors import PlanError
-from hlograph.plans.placing.configs import partitions_of, set_partitions
-from hlograph.plans.placing.kinds import is_library_fusion
+from hlograph.errors import PlanError
+from hlograph.plans.placing.kinds import is_library_fusion, partitions_of, set_partitions
 from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
 
 _ATTRIBUTES = "frontend_attributes"

@@ -1,6 +1,8 @@
-"""Kinds of operations, by what XLA:CPU can make of them."""
+"""Kinds of operations, by what XLA:CPU can make of them, and the configurations of fusions."""
 
 from __future__ import annotations
+
+import json
 
 from hlograph.reading.hlo_editing import Computation, Instruction
 
@@ -104,3 +106,36 @@ def is_loop_fusion(one: Instruction) -> bool:
 def is_library_fusion(one: Instruction) -> bool:
     """Returns True for a fusion that a library computes."""
     return one.opcode == "fusion" and one.kind == "kCustom"
+
+
+_CONFIG, _KEY = "backend_config", "outer_dimension_partitions"
+
+
+def partitions_of(fusion: Instruction) -> tuple[int, ...]:
+    """Returns the number of parts of a fusion's outer dimensions; empty for one thread."""
+    config = json.loads(fusion.attributes.get(_CONFIG, "{}"))
+    return tuple(map(int, config.get(_KEY, ())))
+
+
+def set_partitions(fusion: Instruction, parts: tuple[int, ...]) -> None:
+    """Writes the number of parts into a fusion's backend configuration."""
+    if parts:
+        config = {_KEY: [str(part) for part in parts]}
+        fusion.attributes[_CONFIG] = json.dumps(config, separators=(",", ":"))
+    else:
+        fusion.attributes.pop(_CONFIG, None)
+
+
+def library_kind(fusion: Instruction) -> str:
+    """Returns XLA's name of the library's fusion that an instruction is; empty for others."""
+    config = json.loads(fusion.attributes.get(_CONFIG, "{}")) if fusion.kind == "kCustom" else {}
+    return str(config.get("fusion_config", {}).get("kind", ""))
+
+
+def set_library(fusion: Instruction, kind: str) -> None:
+    """Makes a fusion that of a library, by XLA's name of its kind; empty makes a loop fusion."""
+    fusion.attributes["kind"] = "kCustom" if kind else "kLoop"
+    fusion.attributes.pop(_CONFIG, None)
+    if kind:
+        config = {_KEY: [], "fusion_config": {"kind": kind}}
+        fusion.attributes[_CONFIG] = json.dumps(config, separators=(",", ":"))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hlograph.plans.errors import PlanError
-from hlograph.plans.placing.configs import set_library
+from hlograph.errors import PlanError
 from hlograph.plans.placing.kernels import check_no_kernel_around
 from hlograph.plans.placing.kinds import (
     ELEMENTWISE,
@@ -14,6 +13,7 @@ from hlograph.plans.placing.kinds import (
     is_cheap,
     is_library_fusion,
     is_loop_fusion,
+    set_library,
 )
 from hlograph.plans.placing.splitting import plain_root, split
 from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText

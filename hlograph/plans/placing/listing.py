@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hlograph.errors import PlanError
 from hlograph.plans import jaxlib_modules
-from hlograph.plans.errors import PlanError
 from hlograph.plans.placement import Placement
 from hlograph.plans.placing.fusing import check_fuse
 from hlograph.plans.placing.kernels import check_one_kernel

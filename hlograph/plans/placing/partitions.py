@@ -11,10 +11,9 @@ import os
 import re
 from collections.abc import Iterator
 
-from hlograph.plans.errors import PlanError
-from hlograph.plans.placing.configs import partitions_of, set_partitions
+from hlograph.errors import PlanError
 from hlograph.plans.placing.kernels import check_no_kernel_around
-from hlograph.plans.placing.kinds import IN_PLACE, is_loop_fusion
+from hlograph.plans.placing.kinds import IN_PLACE, is_loop_fusion, partitions_of, set_partitions
 from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
 from hlograph.reading.hlo_text import array_shape
 

@@ -6,9 +6,16 @@ instruction within a fusion takes that one out. A fusion keeps its name, for wha
 
 from __future__ import annotations
 
-from hlograph.plans.errors import PlanError
-from hlograph.plans.placing.configs import partitions_of, set_partitions
-from hlograph.plans.placing.kinds import IN_PLACE, LOOP, PLAIN, is_cheap, is_loop_fusion
+from hlograph.errors import PlanError
+from hlograph.plans.placing.kinds import (
+    IN_PLACE,
+    LOOP,
+    PLAIN,
+    is_cheap,
+    is_loop_fusion,
+    partitions_of,
+    set_partitions,
+)
 from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
 
 _CONTROL = "control-predecessors"

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from experiments.paper.checkpoints import labelled, without_training_seed
-from experiments.report.training_seeds import together
+from experiments.report.chapters import together
 from tests.experiments.report.known_study import GROUP, known_study
 
 

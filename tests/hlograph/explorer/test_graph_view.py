@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hlograph import Module
-from hlograph.explorer.graph_page import graph_page
+from hlograph.explorer.module_data import graph_page
 from hlograph.explorer.pages import Contents
 from hlograph.explorer.site import write_site
 from hlograph.graph.vocabulary import EDGE_TYPES, OPCODES

@@ -14,7 +14,7 @@ import pytest
 
 from hlograph import HloError, Module
 from hlograph.explorer import server
-from hlograph.explorer.graph_page import graph_page
+from hlograph.explorer.module_data import graph_page
 from hlograph.explorer.pages import Contents
 from tests.hlograph.explorer.conftest import Visit
 

@@ -13,6 +13,7 @@ from hlograph.storage.checked_file import read_checked, write_checked
 from hlograph.storage.locations import (
     LocationError,
     as_location,
+    cache_folder,
     files_below,
     is_file,
     is_url,
@@ -128,3 +129,15 @@ def test_own_modules_at_a_url(memory):
     assert benchmark.load().op_count == benchmark.op_count
     with pytest.raises(HloError, match="no HLO modules in 'memory://nothing'"):
         corpus.from_folder("memory://nothing")
+
+
+def test_environment_names_the_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("HLOGRAPH_CACHE", str(tmp_path / "here"))
+    assert cache_folder() == tmp_path / "here"
+    assert not cache_folder().exists()
+
+
+def test_default_is_in_the_home(monkeypatch, tmp_path):
+    monkeypatch.setenv("HLOGRAPH_CACHE", "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_folder() == Path(tmp_path, ".cache", "hlograph")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from hlograph import HloError, Module, UnknownNameError, corpus
-from hlograph.plans.errors import PlanError
+from hlograph.errors import PlanError
 from hlograph.programs import Program
 from hlograph.transforms.rules import rules
 from hlograph.tuning.decision_process import DecisionProcess
