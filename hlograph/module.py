@@ -29,6 +29,7 @@ from hlograph.transforms.rewriting import (
     apply_rewrite,
     find_places,
     find_rewrites,
+    is_place,
     sweep_module,
 )
 from hlograph.transforms.rules import Rule
@@ -484,6 +485,27 @@ class Module:
         pipeline.run(step)
         self._native = copy
         return any(changed)
+
+
+def take_step(module: Module, step: str) -> bool:
+    """Runs a pass or pipeline on a module, or applies a rewrite.
+
+    Args:
+        module: The module; it is changed in place.
+        step: Name of the pass or pipeline, or place of the rewrite.
+
+    Returns:
+        True if XLA reports that the step changed the module.
+
+    Raises:
+        PassError: A pass returned an error; the module is as before.
+        RewriteError: The rewrite does not apply, or returned an error; the module is as before.
+        UnknownNameError: There is no such pass, pipeline or rule.
+    """
+    if not is_place(step):
+        return module.run(step)
+    module.apply(step)
+    return True
 
 
 def parse(source: Source | Module) -> HloGraph:

@@ -12,7 +12,7 @@ from experiments.outcomes.benchmarks import REFERENCES, Reference, load
 from experiments.outcomes.metrics import count_ratio, geometric_mean
 from hlograph.errors import VerificationError, WorkerLostError
 from hlograph.execution.equivalence import Limits, OriginalModule
-from hlograph.transforms.rewriting import take_step
+from hlograph.module import take_step
 
 # The reference evaluator computes element by element: it takes as long as compiling on modules of
 # a few hundred instructions, and several times as long on larger ones.

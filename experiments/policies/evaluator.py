@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from experiments.policies.states import State, stacked
+from experiments.policies.states import PolicyInput, stacked
 from models.actor_critic import ActorCritic
 from models.rollout import StateTable
 
@@ -41,7 +41,7 @@ class PolicyEvaluator:
         self._device = next(policy.parameters()).device
 
     @torch.no_grad()
-    def __call__(self, states: Sequence[State]) -> Evaluation:
+    def __call__(self, states: Sequence[PolicyInput]) -> Evaluation:
         """Returns the policy's outputs in states. Those not seen before are encoded together."""
         numbers = self.table.numbers([s.key for s in states], [s.item for s in states])
         context, mask = map(torch.from_numpy, stacked(states))

@@ -16,7 +16,7 @@ from experiments.policies.evaluator import PolicyEvaluator
 from experiments.policies.greedy import greedy_action
 from experiments.policies.kind import EnvRequest, PolicyKind
 from experiments.policies.shipped import checkpoint_location
-from experiments.policies.states import STOP, State
+from experiments.policies.states import STOP, PolicyInput
 from hlograph.decisions.benchmarks import NamedModule
 from hlograph.errors import HloError
 from hlograph.explorer.player import Attention, Move
@@ -91,13 +91,13 @@ class ExploredPolicy:
         request = EnvRequest([benchmark], Quarantine(), FlightRecorder(), fresh=True, learns=False)
         return self._kind.env_maker(request)()
 
-    def _scores(self, state: State) -> tuple[torch.Tensor, float]:
+    def _scores(self, state: PolicyInput) -> tuple[torch.Tensor, float]:
         """Returns the log-probabilities of the actions, float32 [A], and the value."""
         with _one_thread():
             found = self._evaluate([state])
         return found.log_probs[0], float(found.value[0])
 
-    def _attention(self, state: State) -> Attention | None:
+    def _attention(self, state: PolicyInput) -> Attention | None:
         encoder, graph = self._policy.encoder, state.item
         if isinstance(encoder, CandidateEncoder):
             encoder, graph = encoder.graph, cast(GraphAndCandidates, graph).graph
@@ -107,7 +107,7 @@ class ExploredPolicy:
             found = attention_weights(encoder, graph)
         return None if found is None else Attention(*found)
 
-    def _check(self, state: State, action: int, number: int) -> None:
+    def _check(self, state: PolicyInput, action: int, number: int) -> None:
         if not 0 <= action < len(state.mask) or not state.mask[action]:
             raise HloError(
                 f"expected an action that is allowed in step {number + 1}, got {action}: "

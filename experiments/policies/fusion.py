@@ -14,7 +14,7 @@ from experiments.policies.candidates import pointer_policy
 from experiments.policies.config import FusionTrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, last_state
 from experiments.policies.played_episode import PlayedEpisode
-from experiments.policies.states import State
+from experiments.policies.states import PolicyInput
 from hlograph.decisions.fusion import FUSION_PASSES
 from hlograph.decisions.process import Action
 from hlograph.graph.features import NODE_FEATURES
@@ -80,7 +80,7 @@ class FusionKind(PolicyKind[FusionTrainConfig]):
         kinds = len(self.action_names)
         return pointer_policy(self.config, 1, DECISION_FEATURES, _CONTEXT_WIDTH, kinds)
 
-    def encode(self, observation: Any, info: Mapping[str, Any]) -> State:
+    def encode(self, observation: Any, info: Mapping[str, Any]) -> PolicyInput:
         """Returns the state for an observation of ``PassDecisionsEnv`` and its info.
 
         The decision's rule has its number among those that the policy knows.
@@ -96,7 +96,7 @@ class FusionKind(PolicyKind[FusionTrainConfig]):
             links = np.array([[0, consumer, 0], [0, producer, 1]], np.int64)
             mask = np.asarray(info["action_mask"], dtype=bool)[::-1].copy()
         left = np.log(info["kernels"] / max(info["start_kernels"], 1) + 1e-3)
-        return State(
+        return PolicyInput(
             key=f"{info['fingerprint']}-{decision}",
             item=GraphAndCandidates(graph, features, links),
             context=np.array([left], np.float32),

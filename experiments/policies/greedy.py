@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from experiments.policies.kind import PolicyKind
-from experiments.policies.states import State
+from experiments.policies.states import PolicyInput
 
 STOP_ABOVE = 0.5
 """Probability of stopping above which a greedy episode ends."""
@@ -29,7 +29,7 @@ def likeliest(log_probs: Tensor, stop_above: float = STOP_ABOVE) -> Tensor:
 
 def greedy_action(
     kind: PolicyKind,
-    state: State,
+    state: PolicyInput,
     log_probs: Tensor,
     taken: Set[int] = frozenset(),
     stop_above: float = STOP_ABOVE,

@@ -14,13 +14,12 @@ from experiments.outcomes.evaluation import Outcome, speedup
 from experiments.outcomes.metrics import geometric_mean
 from experiments.policies.config import PolicyName, Sampling, TrainConfig
 from experiments.policies.played_episode import PlayedEpisode
-from experiments.policies.states import State
+from experiments.policies.states import PolicyInput
 from hlograph.decisions.benchmarks import NamedModule
 from hlograph.decisions.process import Action
 from hlograph.errors import PassError, RewriteError
 from hlograph.isolation import FlightRecorder, Quarantine
-from hlograph.module import Module
-from hlograph.transforms.rewriting import take_step
+from hlograph.module import Module, take_step
 from models.actor_critic import ActorCritic
 from models.config import CloningConfig, PPOConfig
 
@@ -104,7 +103,7 @@ class PolicyKind(ABC, Generic[C]):
         """Returns a function that makes environments."""
 
     @abstractmethod
-    def encode(self, observation: Any, info: Mapping[str, Any]) -> State:
+    def encode(self, observation: Any, info: Mapping[str, Any]) -> PolicyInput:
         """Returns the state for the observation and info of a step or reset."""
 
     @property

@@ -18,7 +18,7 @@ from experiments.policies.config import (
     Sampling,
 )
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind
-from experiments.policies.states import STOP, State
+from experiments.policies.states import STOP, PolicyInput
 from hlograph.decisions.known_no_ops import KnownNoOps
 from hlograph.decisions.memory import KNOWN_STEPS, KnownSteps
 from hlograph.graph import vocabulary
@@ -46,7 +46,7 @@ def state_of(
     size: int,
     start_size: int,
     cost_changes: Sequence[float] = (),
-) -> State:
+) -> PolicyInput:
     """Returns a state as policies see it.
 
     The context makes the decision Markov. The mask says which passes were tried at this module
@@ -68,10 +68,10 @@ def state_of(
     """
     shrunk = np.log(size / start_size)
     context = np.concatenate([mask, [shrunk, *cost_changes]]).astype(np.float32)
-    return State(key=fingerprint, item=item, context=context, mask=mask)
+    return PolicyInput(key=fingerprint, item=item, context=context, mask=mask)
 
 
-def encode(observation: Any, info: Mapping[str, Any]) -> State:
+def encode(observation: Any, info: Mapping[str, Any]) -> PolicyInput:
     """Returns the state for an observation of ``PassOrderingEnv`` and its info."""
     return state_of(
         observation["graph"] if isinstance(observation, Mapping) else observation,
@@ -110,7 +110,7 @@ class PassOrderingKind(PolicyKind[P]):
         """See ``PolicyKind.sampling``."""
         return self.config.sampling
 
-    def encode(self, observation: Any, info: Mapping[str, Any]) -> State:
+    def encode(self, observation: Any, info: Mapping[str, Any]) -> PolicyInput:
         """See ``experiments.policies.pass_ordering.encode``."""
         return encode(observation, info)
 

@@ -15,7 +15,7 @@ from experiments.policies.candidates import pointer_policy
 from experiments.policies.config import RewriteTrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, last_state
 from experiments.policies.played_episode import PlayedEpisode
-from experiments.policies.states import STOP, State
+from experiments.policies.states import STOP, PolicyInput
 from hlograph.decisions.process import ActionTable
 from hlograph.decisions.rewrites import feature_names
 from models.actor_critic import ActorCritic
@@ -71,7 +71,7 @@ class RewritingKind(PolicyKind[RewriteTrainConfig]):
         features = feature_names(predict=False, sweeps=config.sweeps)
         return pointer_policy(config, slots, features, _CONTEXT_WIDTH, kinds)
 
-    def encode(self, observation: Any, info: Mapping[str, Any]) -> State:
+    def encode(self, observation: Any, info: Mapping[str, Any]) -> PolicyInput:
         """Returns the state for an observation of ``RewriteEnv`` and its info."""
         links = observation["candidate_links"]
         offered = observation["candidates"][: int(links[-1, 0]) + 1 if len(links) else 0]
@@ -92,7 +92,7 @@ class RewritingKind(PolicyKind[RewriteTrainConfig]):
         size: int,
         start_size: int,
         num_applicable: int,
-    ) -> State:
+    ) -> PolicyInput:
         """Returns a state as the policy sees it.
 
         A candidate's rule has its number among the rules that the policy knows. The context holds
@@ -115,7 +115,7 @@ class RewritingKind(PolicyKind[RewriteTrainConfig]):
         for array in (graph.nodes, offered, links):
             order.update(array.tobytes())
         context = [np.log(size / start_size), np.log1p(num_applicable) / 7]
-        return State(
+        return PolicyInput(
             key=f"{fingerprint}-{order.hexdigest()}",
             item=GraphAndCandidates(graph, offered, links),
             context=np.array(context, np.float32),

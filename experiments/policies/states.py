@@ -11,7 +11,7 @@ STOP = "stop"
 
 
 @dataclass(frozen=True)
-class State:
+class PolicyInput:
     """One state of one environment, as a policy sees it."""
 
     key: str
@@ -25,6 +25,6 @@ class State:
     """bool [A]: False for actions that are not available here."""
 
 
-def stacked(states: Sequence[State]) -> tuple[np.ndarray, np.ndarray]:
+def stacked(states: Sequence[PolicyInput]) -> tuple[np.ndarray, np.ndarray]:
     """Returns the contexts, float32 [N, C], and the masks, bool [N, A], of states."""
     return np.stack([s.context for s in states]), np.stack([s.mask for s in states])

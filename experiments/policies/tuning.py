@@ -23,7 +23,7 @@ from experiments.policies.kind import (
     least_state,
 )
 from experiments.policies.played_episode import PlayedEpisode
-from experiments.policies.states import STOP, State
+from experiments.policies.states import STOP, PolicyInput
 from hlograph.decisions.plans import OFFER_FEATURES, ROLES, kind_numbers
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.module import Module
@@ -97,7 +97,7 @@ class DecisionsKind(PolicyKind[TuningTrainConfig]):
             offered: Features of the offers, float32 ``[offers, len(OFFER_FEATURES)]``.
         """
 
-    def encode(self, observation: Any, info: Mapping[str, Any]) -> State:
+    def encode(self, observation: Any, info: Mapping[str, Any]) -> PolicyInput:
         """Returns the state for an observation of ``TuningEnv`` and its info.
 
         The context holds the logarithms of the predicted seconds and of what the decisions so far
@@ -108,7 +108,7 @@ class DecisionsKind(PolicyKind[TuningTrainConfig]):
         key = hashlib.blake2b(f"{info['benchmark']}\n{info['point']}".encode(), digest_size=16)
         saved = np.log(info["start_size"] / info["size"])
         context = [np.log(1e-9 * info["size"]) / 8, saved / 4, np.log1p(info["num_offers"]) / 7]
-        return State(
+        return PolicyInput(
             key=key.hexdigest(),
             item=self.item(observation, info, offered),
             context=np.array(context, np.float32),

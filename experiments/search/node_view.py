@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from envs.observations import OBSERVATIONS, Observation, ObservationKind
 from envs.rewards import ModuleState, cost_changes
 from experiments.policies.pass_ordering import state_of
-from experiments.policies.states import State
+from experiments.policies.states import PolicyInput
 from experiments.search.space import PassNode, PassSpace
 from hlograph.transforms.registry import passes
 
@@ -63,7 +63,7 @@ class NodeView:
         """Returns the move of an action; None if it is to stop."""
         return self.moves[action] if action < len(self.moves) else None
 
-    def state(self, node: PassNode, masked: Iterable[int] | None = None) -> State:
+    def state(self, node: PassNode, masked: Iterable[int] | None = None) -> PolicyInput:
         """Returns the observation of a state.
 
         Args:
@@ -98,7 +98,7 @@ class NodeView:
             self._last = (node, seen)
         return self._last[1]
 
-    def _state(self, node: PassNode, masked: Iterable[int] | None, item: Any) -> State:
+    def _state(self, node: PassNode, masked: Iterable[int] | None, item: Any) -> PolicyInput:
         offered = np.ones(len(passes), bool)
         offered[[*(node.no_ops() if masked is None else masked), *node.idle]] = False
         mask = np.append(offered[self.moves], True)

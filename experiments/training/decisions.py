@@ -18,13 +18,13 @@ from experiments.policies.config import PolicyName
 from experiments.policies.evaluator import PolicyEvaluator
 from experiments.policies.greedy import greedy_action
 from experiments.policies.kind import PolicyKind
-from experiments.policies.states import State
+from experiments.policies.states import PolicyInput
 from experiments.training.recorded_steps import RecordedSteps, Teacher, record, returns_of
 from experiments.workers.task_runner import TaskRunner, parameters_of
 from experiments.workers.worker import Parameters, RolloutWorker, Task
 from models.actor_critic import ActorCritic
 
-Choose = Callable[[State, Sequence[int]], int]
+Choose = Callable[[PolicyInput, Sequence[int]], int]
 """Function that chooses an action in a state, given those that the record has left there."""
 
 
@@ -93,7 +93,7 @@ class _GreedyChoice:
     def __init__(self, kind: PolicyKind, policy: ActorCritic) -> None:
         self._kind, self._evaluate = kind, PolicyEvaluator(policy)
 
-    def __call__(self, state: State, left: Sequence[int]) -> int:
+    def __call__(self, state: PolicyInput, left: Sequence[int]) -> int:
         """Returns the likeliest action."""
         return greedy_action(self._kind, state, self._evaluate([state]).log_probs[0])
 

@@ -10,7 +10,7 @@ from experiments.outcomes import best_known
 from experiments.policies.config import PolicyName
 from experiments.policies.kind import PolicyKind
 from experiments.policies.pass_ordering import PassOrderingKind
-from experiments.policies.states import State
+from experiments.policies.states import PolicyInput
 from experiments.search.node_view import NodeView
 from experiments.search.space import PassNode
 from experiments.search.worker_space import worker_space
@@ -69,7 +69,7 @@ class Demonstrate(Task):
 
     def _rows(
         self, view: NodeView, reward: Reward, passes: Sequence[str], random: np.random.Generator
-    ) -> list[tuple[list[State], int, float]]:
+    ) -> list[tuple[list[PolicyInput], int, float]]:
         """Returns views, action and reward of each decision; the last one is to stop."""
         space = view.space
         start = view.measure(space.root)
@@ -84,7 +84,9 @@ class Demonstrate(Task):
         rewarded = reward(start, end, end._replace(stopped=True))
         return [*rows, (self._views(view, node, random), view.action(None), rewarded)]
 
-    def _views(self, view: NodeView, node: PassNode, random: np.random.Generator) -> list[State]:
+    def _views(
+        self, view: NodeView, node: PassNode, random: np.random.Generator
+    ) -> list[PolicyInput]:
         """Returns views of a state with masked passes that have no effect; in the first, none."""
         acting = [move for move in view.moves if move not in node.idle]
         tried = random.permutation(acting)[: self.tries].tolist()

@@ -10,7 +10,7 @@ import torch
 from envs.rewards import needs_costs, resolve_reward
 from experiments.policies.kind import PolicyKind
 from experiments.policies.pass_ordering import PassOrderingKind
-from experiments.policies.states import State
+from experiments.policies.states import PolicyInput
 from experiments.search.node_view import NodeView
 from experiments.search.space import PassSpace
 from experiments.workers.task_runner import TaskRunner
@@ -37,11 +37,13 @@ class RecordedSteps:
     actions: list[int] = field(default_factory=list)
     returns: list[float] = field(default_factory=list)
 
-    def add(self, states: Sequence[State], action: int, returned: float, episode: int) -> None:
+    def add(
+        self, states: Sequence[PolicyInput], action: int, returned: float, episode: int
+    ) -> None:
         """Adds several views of one state, which differ in the passes that are masked."""
         self.add_rows([(state, action, returned) for state in states], episode)
 
-    def add_rows(self, rows: Sequence[tuple[State, int, float]], episode: int) -> None:
+    def add_rows(self, rows: Sequence[tuple[PolicyInput, int, float]], episode: int) -> None:
         """Adds rows of one state.
 
         Args:

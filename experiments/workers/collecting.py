@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from experiments.policies.evaluator import PolicyEvaluator
-from experiments.policies.states import STOP, State
+from experiments.policies.states import STOP, PolicyInput
 from experiments.workers.lockstep import Lockstep, Transition
 from experiments.workers.stopwatch import Stopwatch
 from models.actor_critic import ActorCritic, sample
@@ -125,7 +125,7 @@ class _Iteration:
         self._envs, self._deck, self._clock = envs, deck, clock
         self._evaluate = PolicyEvaluator(policy)
         self._rows: list[dict[str, Tensor]] = []
-        self._states: dict[int, State] = {}
+        self._states: dict[int, PolicyInput] = {}
         self._episodes: dict[int, TrainingEpisode] = {}
         self.stats = RolloutStats()
         self._begin_episodes(range(len(envs)))
@@ -164,7 +164,7 @@ class _Iteration:
             self._states[n] = state
             self._episodes[n] = TrainingEpisode(benchmarks[n], info["size"], info["size"], n)
 
-    def _judge(self, states: Iterable[State]) -> tuple[dict[str, Tensor], Tensor]:
+    def _judge(self, states: Iterable[PolicyInput]) -> tuple[dict[str, Tensor], Tensor]:
         """Returns state, context, mask and value of a row, and log-probabilities [N, A]."""
         with self._clock.section("inference"):
             found = self._evaluate(list(states))

@@ -8,15 +8,15 @@ from typing import Any
 import gymnasium
 
 from experiments.policies.kind import MakeEnv, PolicyKind
-from experiments.policies.states import State
+from experiments.policies.states import PolicyInput
 
 
 @dataclass(frozen=True)
 class Transition:
     """Result of one step of one environment."""
 
-    state: State
-    """State after the step, before any reset."""
+    state: PolicyInput
+    """PolicyInput after the step, before any reset."""
     reward: float
     terminated: bool
     truncated: bool
@@ -38,7 +38,7 @@ class Lockstep:
     def __len__(self) -> int:
         return len(self.envs)
 
-    def reset(self, benchmarks: dict[int, str]) -> dict[int, tuple[State, dict[str, Any]]]:
+    def reset(self, benchmarks: dict[int, str]) -> dict[int, tuple[PolicyInput, dict[str, Any]]]:
         """Starts episodes that know of no pass without effect.
 
         A policy is evaluated on modules on which no pass was tried before, so it has to learn on

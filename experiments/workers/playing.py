@@ -13,7 +13,7 @@ from experiments.outcomes.evaluation import Outcome
 from experiments.policies.evaluator import PolicyEvaluator
 from experiments.policies.greedy import STOP_ABOVE, greedy_action
 from experiments.policies.played_episode import PlayedEpisode
-from experiments.policies.states import State
+from experiments.policies.states import PolicyInput
 from experiments.workers.lockstep import Lockstep
 from models.actor_critic import ActorCritic, sample
 
@@ -149,7 +149,7 @@ class _Player:
             draws: Generator that draws the actions of each; None for a greedy episode.
         """
         begun = self._envs.reset(dict(enumerate(benchmarks)))
-        running: dict[int, State] = {n: state for n, (state, _) in begun.items()}
+        running: dict[int, PolicyInput] = {n: state for n, (state, _) in begun.items()}
         episodes = [PlayedEpisode(b, [begun[n][1]["size"]]) for n, b in enumerate(benchmarks)]
         taken = [defaultdict(set) for _ in benchmarks]
         while running:

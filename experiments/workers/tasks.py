@@ -18,7 +18,7 @@ from experiments.workers.playing import play_greedily, play_samples
 from experiments.workers.stopwatch import Stopwatch
 from experiments.workers.worker import Parameters, RolloutWorker, Task
 from hlograph.decisions.benchmarks import NamedModule
-from hlograph.transforms.rewriting import take_step
+from hlograph.module import take_step
 from models.rollout import Rollout
 
 

@@ -65,7 +65,7 @@ class RunPasses(SourceCommand):
 
 def _step(module: Module, name: str) -> dict[str, Any]:
     """Runs a step, and returns what came of it."""
-    from hlograph.transforms.rewriting import take_step
+    from hlograph.module import take_step
 
     name = name.strip()
     fingerprint = module.fingerprint()

@@ -37,8 +37,8 @@ class StepData:
         """Returns what a step did as JSON.
 
         The keys are ``name``, ``seconds``, ``changed``, ``error`` (a message or empty),
-        ``op_count`` (after the step), the counts of ``ModuleDifference.counts``, and ``file``, the name
-        of what changed, or None.
+        ``op_count`` (after the step), the counts of ``ModuleDifference.counts``, and ``file``, the
+        name of what changed, or None.
         """
         self._number += 1
         file: str | None = None

@@ -16,7 +16,7 @@ from hlograph.errors import HloError, PassError, RewriteError, WorkerLostError
 from hlograph.isolation import FlightRecorder, WorkerLimits, WorkerPool
 from hlograph.isolation.pass_call import RUN, RUN_LOWERED
 from hlograph.isolation.quarantine import Reproducer
-from hlograph.transforms.rewriting import take_step
+from hlograph.module import take_step
 
 if TYPE_CHECKING:
     from hlograph.module import Module

@@ -11,7 +11,7 @@ from experiments.policies.config import RewriteTrainConfig
 from experiments.policies.evaluator import PolicyEvaluator
 from experiments.policies.greedy import likeliest
 from experiments.policies.rewriting import RewritingKind
-from experiments.policies.states import State
+from experiments.policies.states import PolicyInput
 from experiments.search.guide import TrainedPolicy
 from experiments.search.rewriting.space import RewriteNode, RewriteSpace
 from hlograph.decisions.process import ActionTable
@@ -131,7 +131,7 @@ class RewriteGuide:
             stops=int(likeliest(log_probs)) == self._limit,
         )
 
-    def _state(self, node: RewriteNode, offered: list[Candidate], applicable: int) -> State:
+    def _state(self, node: RewriteNode, offered: list[Candidate], applicable: int) -> PolicyInput:
         graph = self._space.module(node).graph()
         mask = np.zeros(self._limit + 1, bool)
         mask[: len(offered)] = [node.children.get(r.place) is not node for r in offered]

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from experiments.policies.evaluator import PolicyEvaluator
-from experiments.policies.states import State
+from experiments.policies.states import PolicyInput
 from models.actor_critic import ActorCritic
 from models.config import HeadsConfig, OpCountConfig
 from models.op_count_mlp import OpCountEncoder
@@ -16,9 +16,9 @@ def _policy() -> ActorCritic:
     return ActorCritic(encoder, context_width=2, num_actions=3, config=HeadsConfig())
 
 
-def _state(key: str, context: float, mask: tuple[bool, ...]) -> State:
+def _state(key: str, context: float, mask: tuple[bool, ...]) -> PolicyInput:
     counts = np.full(4, ord(key), np.float32)
-    return State(key, counts, np.full(2, context, np.float32), np.array(mask))
+    return PolicyInput(key, counts, np.full(2, context, np.float32), np.array(mask))
 
 
 def test_outputs_are_those_of_the_policy_and_follow_context_and_mask():

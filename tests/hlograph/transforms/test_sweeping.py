@@ -5,7 +5,8 @@ import pytest
 import hlograph
 from hlograph import Module
 from hlograph.errors import RewriteError, UnknownNameError
-from hlograph.transforms.rewriting import find_rewrites, take_step
+from hlograph.module import take_step
+from hlograph.transforms.rewriting import find_rewrites
 from hlograph.transforms.sweeping import sweep, sweeps_of
 from tests.hlograph.transforms.small_programs import small_programs
 
