@@ -54,7 +54,7 @@ class Args:
     out: Path = Path("runs/ppo_passes")
     """Folder in which the run makes its own, for log, network and result."""
     observation: Literal["op_counts", "graph"] = "op_counts"
-    """What the agent sees: instructions by opcode, as in the paper, or the typed graph."""
+    """Observation of the agent: instructions by opcode, as in the paper, or the typed graph."""
     benchmarks: tuple[str, ...] = ()
     """Modules to train on; none is the train split, up to 1,200 instructions."""
     held_out: tuple[str, ...] = ()

@@ -76,8 +76,8 @@ class Checkpoint:
     best: Best | None = None
     """Policy that ``load_policy`` returns; None for the current one."""
     shortfalls: dict[str, float] | None = None
-    """By training benchmark, how far the policy stays behind the best known order; None if that
-    is not known, or does not matter."""
+    """Distance by training benchmark: how far the policy stays behind the best known order; None if
+    that is not known, or does not matter."""
 
     @classmethod
     def take(

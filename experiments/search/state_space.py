@@ -31,7 +31,7 @@ class Node(Generic[Move]):
     fingerprint: str
     op_count: int
     value: tuple[float, ...]
-    """What the search minimizes, with further measures that break ties."""
+    """Quantity that the search minimizes, with further measures that break ties."""
     parent: Node[Move] | None = None
     move: Move | None = None
     """Move that led here from the parent; None for the root."""

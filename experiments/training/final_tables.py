@@ -1,4 +1,4 @@
-"""What a training measures of benchmarks: before it, while it runs, and in its final table."""
+"""Measurements of benchmarks before a training, while it runs, and in its final table."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence

@@ -1,6 +1,8 @@
 """Writes the progress of training for TensorBoard."""
 
-from collections.abc import Mapping, Sequence
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -41,6 +43,31 @@ class IterationReport:
     """Number of pairs of a state and a pass, or a benchmark and a rewrite, no longer tried."""
 
 
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Keeps signals that end a training until the end of the block, or of a decorated function.
+
+    ``KeyboardInterrupt`` in the middle of a write may leave TensorBoard's queue locked, and closing
+    the file would wait for ever. Does nothing outside of the main thread, which alone gets signals.
+    """
+    noted: list[int] = []
+    try:
+        before = {
+            number: signal.signal(number, lambda number, frame: noted.append(number))
+            for number in (signal.SIGINT, signal.SIGTERM)
+        }
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for number in noted[:1]:
+        signal.raise_signal(number)
+
+
 class TrainingLog:
     """Writes the scalars, histograms and texts of one policy.
 
@@ -63,16 +90,19 @@ class TrainingLog:
         self._action_names = action_names
         self._measure = measure
 
+    @uninterrupted()
     def close(self) -> None:
         """Flushes and closes the event file."""
         self._writer.close()
 
+    @uninterrupted()
     def cloning(self, stats: CloningStats) -> None:
         """Writes one epoch of learning from demonstrations."""
         scalars = {f"cloning/{name}": value for name, value in asdict(stats).items()}
         del scalars["cloning/epoch"]
         self._write(scalars, stats.epoch)
 
+    @uninterrupted()
     def iteration(self, report: IterationReport) -> dict[str, float]:
         """Writes one iteration; returns the train ratios by reference."""
         episodes = report.rollout.episodes
@@ -99,6 +129,7 @@ class TrainingLog:
         self._writer.add_histogram("actions", actions, report.steps, bins="auto")
         return ratios
 
+    @uninterrupted()
     def validation(self, outcomes: Sequence[Outcome], steps: int) -> dict[str, float]:
         """Writes an evaluation on the validation benchmarks; returns ratios by reference."""
         ratios = self._measure.of(outcomes)
@@ -106,10 +137,12 @@ class TrainingLog:
         self._speedup(outcomes, "validation", steps)
         return ratios
 
+    @uninterrupted()
     def measurements(self, scalars: Mapping[str, float], steps: int) -> None:
         """Writes measurements that were made while training."""
         self._write(scalars, steps)
 
+    @uninterrupted()
     def test(self, outcomes: Sequence[Outcome], steps: int, settings: Mapping[str, Any]) -> None:
         """Writes the held-out ratios, with the settings for the hparams tab."""
         ratios = self._measure.of(outcomes)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _TRIES = 5  # nodes that a race may lose
 
 NodeReport = str | PlanMeasurement | RaceResult
-"""What a node sends: the key of a race's measurements when it begins, each new outcome as soon as
+"""Reports of a node: the key of a race's measurements when it begins, each new outcome as soon as
 it is known, and in the end the result."""
 
 

@@ -1,4 +1,4 @@
-"""What is remembered of states: what masks may show, and what only saves time.
+"""The memory of states: what masks may show, and what only saves time.
 
 ``NoOpTable`` is what an environment may show in its masks: its own, copied by its forks, forgotten
 by ``reset(seed=...)``; states are identified by their fingerprint. ``KnownSteps`` saves time and

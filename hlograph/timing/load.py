@@ -1,4 +1,4 @@
-"""How busy the machine is: the time that other programs take from the threads of this process.
+"""Measures the load of the machine: time that others take from the threads of this process.
 
 Runs in turns meet the same speed of the clock, but not the same load. Another program on one of two
 CPUs slows what runs on both, and leaves alone what runs on one.
@@ -22,7 +22,7 @@ _SLICE = 3_000_000
 
 
 class Reading(NamedTuple):
-    """What the system has counted for this process up to a moment.
+    """Counts of the system for this process up to a moment.
 
     Attributes:
         time: The moment, in nanoseconds.

@@ -1,0 +1,39 @@
+"""Tests of the log of a training."""
+
+import signal
+import threading
+
+import pytest
+
+from experiments.outcomes.evaluation import Measure
+from experiments.training.log import TrainingLog, uninterrupted
+
+
+def test_ctrl_c_in_the_middle_of_a_write_comes_after_it(tmp_path, monkeypatch):
+    log = TrainingLog(tmp_path, (), Measure("op_count", {}), 0)
+    written, add = [], log._writer.add_scalar
+
+    def interrupted(name, value, *about):
+        written.append(name)
+        signal.raise_signal(signal.SIGINT)
+        add(name, value, *about)
+
+    monkeypatch.setattr(log._writer, "add_scalar", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        log.measurements({"a": 1.0, "b": 2.0}, 1)
+    assert written == ["a", "b"]
+    log.close()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_other_threads_have_no_signals_to_keep():
+    done = []
+
+    @uninterrupted()
+    def work():
+        done.append(threading.current_thread())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert done == [thread]
