@@ -72,7 +72,7 @@ results: $(BUILT)
 	  rm -f docs/results/studies/$$name/study.json.gz; \
 	  cp runs/results/$$name/study.json docs/results/studies/$$name; done
 	find docs/results/studies -name study.json -size +1000k -exec gzip -9nf {} +
-	$(BIN)/python -m experiments.report docs/results/studies --out docs/results
+	$(BIN)/python -m experiments.paper report docs/results/studies --out docs/results
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from experiments.outcomes.evaluation import Outcome
+from experiments.evaluate.evaluation import Outcome
 from experiments.policies.checkpoint import load_policy
 from experiments.policies.greedy import STOP_ABOVE
 from experiments.policies.kind import EnvRequest, PolicyKind

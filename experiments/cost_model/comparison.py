@@ -13,7 +13,7 @@ from experiments.cost_model.metrics import TOP, Ranking, ranking, repeated
 from experiments.cost_model.predictor import Predictor, new_model
 from experiments.cost_model.settings import TrainingConfig
 from experiments.cost_model.training import train
-from experiments.outcomes.results import markdown_table
+from experiments.evaluate.results import markdown_table
 from hlograph.timing.bootstrap import bootstrap_interval
 from models.config import CostModelConfig
 from models.cost_model import CostModel

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from experiments.outcomes.speed_programs import Split
+from experiments.evaluate.speed_programs import Split
 from hlograph.corpus import plan_times
 from hlograph.corpus.shipped import CorpusSet
 from models.config import CostModelConfig

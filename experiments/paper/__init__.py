@@ -1,1 +1,1 @@
-"""The paper's experiments and further ones, each a module that makes a ``Study``."""
+"""The paper's experiments and further ones: each makes a ``Study``, of which a page is made."""

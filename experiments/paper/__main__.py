@@ -3,8 +3,8 @@
     python -m experiments.paper figure2
     python -m experiments.paper figure4 --preset full --seeds 0 1 2 3 4
 
-The result is a study.json in a folder under runs/, from which `python -m experiments.report` makes
-tables and figures. A run that was interrupted is continued with --out FOLDER.
+The result is a study.json in a folder under runs/, from which `python -m experiments.paper report`
+makes tables and figures. A run that was interrupted is continued with --out FOLDER.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import tyro
 
-from experiments.outcomes.run_folder import RunFolderError, run_folder
+from experiments.evaluate.run_folder import RunFolderError, run_folder
 from experiments.policies.config_json import to_json
 from experiments.training.program import FAILED, INTERRUPTED, REFUSED
 from experiments.workers.startup import prepare_process
@@ -27,7 +27,7 @@ from hlograph.errors import DamagedFileError, HloError
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
 
 if TYPE_CHECKING:
-    from experiments.outcomes.study import Study
+    from experiments.evaluate.study import Study
 
 EXPERIMENTS = {
     "figure2": "agents on GPT-2's graphs: DQN, A2C, TRPO, PPO, and PPO with a GNN",
@@ -105,6 +105,10 @@ def main(arguments: Sequence[str]) -> int:
     Returns:
         Exit status.
     """
+    if arguments[:1] == ["report"]:
+        from experiments.paper.report import program
+
+        return program.main(arguments[1:])
     name, experiment, config = parse(arguments)
     time = datetime.now().strftime("%Y%m%d-%H%M%S")
     folder = config.out or Path("runs") / f"paper-{name}-{config.preset}-{time}"

@@ -15,7 +15,7 @@ from experiments.paper.settings import FULL, Settings
 from models.config import GATConfig
 
 if TYPE_CHECKING:
-    from experiments.outcomes.study import Study
+    from experiments.evaluate.study import Study
     from experiments.paper.training_study import Variant
     from experiments.policies.config import PolicyName
 
@@ -100,7 +100,7 @@ def _variant(
 
 def learning_note(config: AblationsConfig) -> str:
     """Returns a note on what the policies learned from."""
-    from experiments.outcomes.benchmarks import training_benchmarks
+    from experiments.evaluate.benchmarks import training_benchmarks
     from experiments.training.demonstrations import recorded_orders
 
     train = training_benchmarks((), config.train_op_limit, config.corpus_set)

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
-from experiments.outcomes.evaluation import Outcome
+from experiments.evaluate.evaluation import Outcome
 from experiments.paper.agents import AgentTraining, Learned, MakeEnv
 from experiments.policies.config import OpCountTrainConfig
 from experiments.policies.kinds import policy_kind

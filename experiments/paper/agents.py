@@ -18,7 +18,7 @@ from gymnasium import spaces
 from gymnasium.wrappers import TransformObservation, TransformReward
 
 from envs import PassOrderingEnv
-from experiments.outcomes.evaluation import Outcome
+from experiments.evaluate.evaluation import Outcome
 from experiments.paper.agent_settings import AgentName, AgentSettings
 from experiments.policies.greedy import likeliest
 from experiments.policies.kind import least_state

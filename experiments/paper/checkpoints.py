@@ -13,8 +13,8 @@ from experiments.policies.shipped import ORDERING, available, checkpoint_locatio
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
-    from experiments.outcomes.benchmarks import Reference
-    from experiments.outcomes.study import Study, Trial
+    from experiments.evaluate.benchmarks import Reference
+    from experiments.evaluate.study import Study, Trial
     from experiments.policies.checkpoint import Checkpoint
     from experiments.workers.player import Player
 
@@ -141,8 +141,8 @@ def play_checkpoints(
     """
     from tqdm import tqdm
 
-    from experiments.outcomes.best_known import known_of
-    from experiments.outcomes.study import Study
+    from experiments.evaluate.best_known import known_of
+    from experiments.evaluate.study import Study
     from experiments.policies.checkpoint import training_cost
     from experiments.workers.player import player
 

@@ -13,7 +13,7 @@ from experiments.paper.agent_settings import AGENTS, MASKED, AgentName, AgentSet
 from experiments.paper.settings import FULL, PAPER, Settings
 
 if TYPE_CHECKING:
-    from experiments.outcomes.study import Study, Trial
+    from experiments.evaluate.study import Study, Trial
     from experiments.paper.training_study import Benchmarks
     from experiments.policies.config import PolicyName
 
@@ -83,8 +83,8 @@ def run(config: Figure2Config, folder: Path) -> "Study":
 
 def _third_party(config: Figure2Config, folder: Path, benchmarks: "Benchmarks") -> "list[Trial]":
     """Trains the libraries' agents, one agent in each worker at a time."""
-    from experiments.outcomes.evaluation import count_ratios
-    from experiments.outcomes.study import Trial
+    from experiments.evaluate.evaluation import count_ratios
+    from experiments.evaluate.study import Trial
     from experiments.paper.agent_tasks import TrainAgent
     from experiments.paper.agents import AgentTraining, Learned
     from experiments.workers.pools import pool_of

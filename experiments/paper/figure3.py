@@ -18,7 +18,7 @@ from experiments.paper.checkpoints import (
 from hlograph.corpus.shipped import CorpusSet
 
 if TYPE_CHECKING:
-    from experiments.outcomes.study import Study
+    from experiments.evaluate.study import Study
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def run(config: Figure3Config, folder: Path) -> "Study":
 
 def groups_of(config: Figure3Config) -> Groups:
     """Returns the held-out benchmarks of each set."""
-    from experiments.outcomes.benchmarks import held_out_benchmarks
+    from experiments.evaluate.benchmarks import held_out_benchmarks
 
     return {
         f"{name} test-unseen": held_out_benchmarks(config.op_limit, config.count, name)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.paper.settings import FULL, PAPER, Settings
 
 if TYPE_CHECKING:
-    from experiments.outcomes.study import Study
+    from experiments.evaluate.study import Study
     from experiments.policies.config import PolicyName
 
 VARIANTS: Mapping[str, Mapping[str, Any]] = {

@@ -82,7 +82,7 @@ def _measure(
 ) -> list[str]:
     from envs.fusion_policies import play
     from envs.pass_decisions import PassDecisionsEnv
-    from experiments.outcomes.fusion_comparison import FusionComparison
+    from experiments.evaluate.fusion_comparison import FusionComparison
 
     env = PassDecisionsEnv(benchmark, observation="op_counts", horizon=100_000)
     beside = FusionComparison(benchmark, config.seed, 0, config.pairs, config.sample_seconds)

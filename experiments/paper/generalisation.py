@@ -21,7 +21,7 @@ from experiments.paper.checkpoints import (
 from hlograph.corpus.shipped import CorpusSet
 
 if TYPE_CHECKING:
-    from experiments.outcomes.study import Study
+    from experiments.evaluate.study import Study
     from experiments.policies.checkpoint import Checkpoint
 
 LARGER = "larger than trained on"
@@ -51,7 +51,7 @@ PRESETS = {
 
 def run(config: GeneralisationConfig, folder: Path) -> "Study":
     """Plays the checkpoints on the four groups; see ``Experiment.run``."""
-    from experiments.outcomes.benchmarks import held_out_benchmarks
+    from experiments.evaluate.benchmarks import held_out_benchmarks
 
     checkpoints = opened(config)
     groups: Groups = {
@@ -70,7 +70,7 @@ def larger_than_trained_on(
     config: GeneralisationConfig, checkpoints: "Sequence[Checkpoint]"
 ) -> list[str]:
     """Returns modules of the split train that are larger than any checkpoint's training limit."""
-    from experiments.outcomes.benchmarks import spread_over_families
+    from experiments.evaluate.benchmarks import spread_over_families
     from hlograph import corpus
 
     limit = max(checkpoint.config["train_op_limit"] for checkpoint in checkpoints)
@@ -80,7 +80,7 @@ def larger_than_trained_on(
 
 def huge(config: GeneralisationConfig) -> list[str]:
     """Returns modules of the test splits with more than ``HUGE_OPS`` instructions."""
-    from experiments.outcomes.benchmarks import spread_over_families
+    from experiments.evaluate.benchmarks import spread_over_families
     from hlograph import corpus
 
     tests = [

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.outcomes.metrics import geometric_mean
+from experiments.evaluate.metrics import geometric_mean
 from hlograph.timing.bootstrap import bootstrap_interval
 
 CONTROL = "control"

@@ -16,7 +16,7 @@ from experiments.training.presets import REWRITE_PRESETS
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
-    from experiments.outcomes.study import Study
+    from experiments.evaluate.study import Study
     from experiments.paper.runtime_worker import MakeWorker
 
 __all__ = ["PRESETS", "run"]
@@ -56,8 +56,8 @@ def run(config: RewritingConfig, folder: Path, make_worker: "MakeWorker | None" 
             other rules.
         OSError: A file cannot be read or written.
     """
-    from experiments.outcomes.best_known import known_of
-    from experiments.outcomes.study import Study
+    from experiments.evaluate.best_known import known_of
+    from experiments.evaluate.study import Study
     from experiments.paper.rewriting_times import timed
     from experiments.paper.rewriting_trials import (
         competitors_of,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.outcomes.study import Trial
+from experiments.evaluate.study import Trial
 from experiments.paper.paired_timing import summaries, table
 from experiments.paper.rewriting_settings import RewritingConfig
 from experiments.paper.runtime_results import Kept, measurements, pairs_of

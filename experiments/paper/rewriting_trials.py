@@ -8,8 +8,8 @@ from functools import partial
 
 from tqdm import tqdm
 
-from experiments.outcomes.benchmarks import Reference, training_benchmarks
-from experiments.outcomes.study import Trial
+from experiments.evaluate.benchmarks import Reference, training_benchmarks
+from experiments.evaluate.study import Trial
 from experiments.paper.rewriting_settings import RewritingConfig
 from experiments.paper.trials import PlannedTrial
 from experiments.policies.checkpoint import Checkpoint

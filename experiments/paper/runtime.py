@@ -20,8 +20,8 @@ from experiments.paper.runtime_settings import BEST_KNOWN, PRESETS, RuntimeConfi
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
-    from experiments.outcomes.evaluation import Outcome
-    from experiments.outcomes.study import Study
+    from experiments.evaluate.evaluation import Outcome
+    from experiments.evaluate.study import Study
     from experiments.paper.runtime_worker import MakeWorker, TimeBenchmark
     from experiments.policies.checkpoint import Checkpoint
 
@@ -42,7 +42,7 @@ def run(config: RuntimeConfig, folder: Path, make_worker: "MakeWorker | None" = 
         ValueError: A checkpoint has no action that exists now.
         OSError: A file cannot be read or written.
     """
-    from experiments.outcomes.benchmarks import held_out_benchmarks
+    from experiments.evaluate.benchmarks import held_out_benchmarks
     from experiments.paper.paired_timing import summaries, table
     from experiments.paper.runtime_results import Kept, pairs_of, study
     from experiments.policies.checkpoint import training_cost
@@ -68,8 +68,8 @@ def _methods(
     config: RuntimeConfig, folder: Path, names: Sequence[str], policies: "Mapping[str, Checkpoint]"
 ) -> "Mapping[str, Mapping[str, Outcome | None]]":
     """Returns outcomes by method and benchmark; None is for the worker to find."""
-    from experiments.outcomes.best_known import current
-    from experiments.outcomes.evaluation import Outcome
+    from experiments.evaluate.best_known import current
+    from experiments.evaluate.evaluation import Outcome
     from hlograph import corpus
 
     methods: dict[str, Mapping[str, Outcome | None]] = {

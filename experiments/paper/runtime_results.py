@@ -7,9 +7,9 @@ from typing import Any
 
 from tqdm import tqdm
 
-from experiments.outcomes.benchmarks import recorded
-from experiments.outcomes.evaluation import Check, Outcome
-from experiments.outcomes.study import Study, Trial
+from experiments.evaluate.benchmarks import recorded
+from experiments.evaluate.evaluation import Check, Outcome
+from experiments.evaluate.study import Study, Trial
 from experiments.paper.paired_timing import CONTROL, Pair, Side, summaries
 from experiments.paper.runtime_settings import BEST_KNOWN, RuntimeConfig
 from experiments.paper.runtime_worker import (

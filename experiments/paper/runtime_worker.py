@@ -11,8 +11,8 @@ from statistics import median
 
 import numpy as np
 
-from experiments.outcomes.benchmarks import load
-from experiments.outcomes.evaluation import Check, Checker, Outcome, after_pipeline
+from experiments.evaluate.benchmarks import load
+from experiments.evaluate.evaluation import Check, Checker, Outcome, after_pipeline
 from experiments.paper.paired_timing import CONTROL, Pair, Side
 from hlograph import HloError, Module
 from hlograph.errors import WorkerLostError

@@ -17,7 +17,7 @@ from hlograph.errors import HloError
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
 
 if TYPE_CHECKING:
-    from experiments.outcomes.study import Study
+    from experiments.evaluate.study import Study
     from experiments.paper.search_trials import Competitor
 
 BEGUN = "searches.json"
@@ -89,8 +89,8 @@ _NOTES = (
 
 def run(config: SearchComparisonConfig, folder: Path) -> "Study":
     """Searches all benchmarks by all methods within each budget; see ``Experiment.run``."""
-    from experiments.outcomes.best_known import known_of
-    from experiments.outcomes.study import Study
+    from experiments.evaluate.best_known import known_of
+    from experiments.evaluate.study import Study
     from experiments.paper.search_trials import (
         SearchBudget,
         competitors_of,
@@ -140,7 +140,7 @@ def _workers(
     Raises:
         HloError: The folder has searches with other policies, or of unknown policies.
     """
-    from experiments.outcomes.study import STUDY
+    from experiments.evaluate.study import STUDY
 
     policies = {c.label: c.digest for c in competitors if c.label}
     try:
@@ -164,7 +164,7 @@ def _workers(
 
 def _groups(config: SearchComparisonConfig) -> dict[str, list[str]]:
     """Returns the names of benchmarks by set."""
-    from experiments.outcomes.benchmarks import held_out_benchmarks
+    from experiments.evaluate.benchmarks import held_out_benchmarks
 
     return {
         f"{name} {config.split}": held_out_benchmarks(

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from experiments.outcomes.study import Trial
+from experiments.evaluate.study import Trial
 from experiments.paper.checkpoints import labelled
 from experiments.paper.trials import PlannedTrial
 from experiments.policies.shipped import checkpoint_location

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from tensorboard.backend.event_processing.event_accumulator import SCALARS, EventAccumulator
 
-from experiments.outcomes.benchmarks import (
+from experiments.evaluate.benchmarks import (
     REFERENCES,
     Reference,
     held_out_benchmarks,
     recorded,
     training_benchmarks,
 )
-from experiments.outcomes.best_known import known_of
-from experiments.outcomes.evaluation import Measure
-from experiments.outcomes.study import Study, Trial
+from experiments.evaluate.best_known import known_of
+from experiments.evaluate.evaluation import Measure
+from experiments.evaluate.study import Study, Trial
 from experiments.paper.settings import Settings
 from experiments.policies.config import GNNTrainConfig, PolicyName
 from experiments.policies.config_json import to_json

@@ -7,8 +7,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from experiments.outcomes.evaluation import Check, Outcome
-from experiments.outcomes.study import STUDY, Study, Trial, trial_key
+from experiments.evaluate.evaluation import Check, Outcome
+from experiments.evaluate.study import STUDY, Study, Trial, trial_key
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import Task
 from hlograph.errors import WorkerLostError

@@ -15,7 +15,7 @@ from experiments.paper.checkpoints import opened, play_checkpoints
 from experiments.paper.figure3 import Figure3Config, groups_of
 
 if TYPE_CHECKING:
-    from experiments.outcomes.study import Study, Trial
+    from experiments.evaluate.study import Study, Trial
     from experiments.workers.player import Player
 
 

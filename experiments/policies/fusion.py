@@ -9,7 +9,7 @@ import numpy as np
 
 from envs.decision_env import DecisionEnv
 from envs.pass_decisions import PassDecisionsEnv
-from experiments.outcomes.evaluation import Outcome, speedup
+from experiments.evaluate.evaluation import Outcome, speedup
 from experiments.policies.candidates import pointer_policy
 from experiments.policies.config import FusionTrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, last_state

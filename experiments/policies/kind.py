@@ -10,8 +10,8 @@ import gymnasium
 import torch
 
 from envs.decision_env import DecisionEnv
-from experiments.outcomes.evaluation import Outcome, speedup
-from experiments.outcomes.metrics import geometric_mean
+from experiments.evaluate.evaluation import Outcome, speedup
+from experiments.evaluate.metrics import geometric_mean
 from experiments.policies.config import PolicyName, Sampling, TrainConfig
 from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import PolicyInput

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import hlograph
 from envs.rewrite import RewriteEnv
-from experiments.outcomes.evaluation import Outcome
+from experiments.evaluate.evaluation import Outcome
 from experiments.policies.candidates import pointer_policy
 from experiments.policies.config import RewriteTrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, last_state

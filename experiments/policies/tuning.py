@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from envs.rewards import LogDrop
 from envs.tuning import TuningEnv
 from experiments.cost_model.predictor import SHIPPED, Predictor
-from experiments.outcomes.evaluation import Outcome
+from experiments.evaluate.evaluation import Outcome
 from experiments.policies.candidates import pointer_policy
 from experiments.policies.config import Times, TuningTrainConfig
 from experiments.policies.kind import (

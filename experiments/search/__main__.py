@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _search(config: SearchConfig) -> int:
     # These import torch and the engine: seconds that --help does not have.
-    from experiments.outcomes import best_known
+    from experiments.evaluate import best_known
     from experiments.search.program import task_runner
     from experiments.search.run import search_in_batches, searches
     from experiments.search.task import SearchResult
@@ -107,8 +107,8 @@ def _benchmarks(config: SearchConfig) -> list[str]:
     Raises:
         ValueError: There are none.
     """
-    from experiments.outcomes import best_known
-    from experiments.outcomes.chosen_benchmarks import Part, chosen
+    from experiments.evaluate import best_known
+    from experiments.evaluate.chosen_benchmarks import Part, chosen
     from hlograph import corpus
 
     part = Part(config.split, config.corpus_set, config.op_limit, None)

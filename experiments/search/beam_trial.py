@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from experiments.outcomes.study import Trial
+from experiments.evaluate.study import Trial
 from experiments.search.guide import TrainedPolicy
 from experiments.search.task import Search, SearchResult
 from experiments.workers.player import Player

@@ -21,7 +21,7 @@ from experiments.search.program import run_program
 from hlograph.corpus.shipped import Split
 
 if TYPE_CHECKING:
-    from experiments.outcomes.best_known import BestKnown
+    from experiments.evaluate.best_known import BestKnown
 
 _FAILED = 1
 
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _check(config: CheckConfig) -> int:
     # These import torch and the engine: seconds that --help does not have.
-    from experiments.outcomes import best_known
+    from experiments.evaluate import best_known
     from experiments.search.program import task_runner
     from experiments.search.run import checked, record_better
     from experiments.workers.progress import phase_bar
@@ -99,7 +99,7 @@ def _check(config: CheckConfig) -> int:
 
 def _rows(config: CheckConfig, file: Path) -> "list[BestKnown]":
     """Returns the rows to check, of benchmarks that the corpus still has."""
-    from experiments.outcomes import best_known
+    from experiments.evaluate import best_known
     from experiments.search.run import corpus_fingerprints
 
     names = corpus_fingerprints(config.split)
@@ -112,8 +112,8 @@ def _rows(config: CheckConfig, file: Path) -> "list[BestKnown]":
 
 def _best_of_studies(config: CheckConfig) -> "list[BestKnown]":
     """Returns the best result of each benchmark in studies, as far as the corpus has it."""
-    from experiments.outcomes.best_known import BestKnown
-    from experiments.outcomes.study import Study
+    from experiments.evaluate.best_known import BestKnown
+    from experiments.evaluate.study import Study
     from experiments.search.run import best_of, corpus_fingerprints
     from hlograph import passes
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import tyro
 
-from experiments.outcomes.run_folder import RunFolderError
+from experiments.evaluate.run_folder import RunFolderError
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def task_runner(
         RunFolderError: Another process holds the folder, or it cannot be written to.
     """
     # These import torch and the engine: seconds that --help does not have.
-    from experiments.outcomes.run_folder import run_folder
+    from experiments.evaluate.run_folder import run_folder
     from experiments.policies.config import OpCountTrainConfig
     from experiments.workers.pools import pool_of
     from experiments.workers.task_runner import TaskRunner

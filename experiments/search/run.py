@@ -7,9 +7,9 @@ from typing import Any
 
 from tqdm import tqdm
 
-from experiments.outcomes import best_known
-from experiments.outcomes.best_known import COMPARED, BestKnown
-from experiments.outcomes.evaluation import Outcome
+from experiments.evaluate import best_known
+from experiments.evaluate.best_known import COMPARED, BestKnown
+from experiments.evaluate.evaluation import Outcome
 from experiments.policies.shipped import checkpoint_location
 from experiments.search.guide import TrainedPolicy
 from experiments.search.methods import GUIDED, METHODS, check_guided

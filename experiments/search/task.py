@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from experiments.outcomes.evaluation import Outcome
+from experiments.evaluate.evaluation import Outcome
 from experiments.search.budget import Budget, BudgetSpentError
 from experiments.search.guide import Guide, TrainedPolicy
 from experiments.search.methods import GUIDED, METHODS, Method

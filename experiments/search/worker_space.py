@@ -1,6 +1,6 @@
 """The space of a benchmark in a worker."""
 
-from experiments.outcomes.benchmarks import load
+from experiments.evaluate.benchmarks import load
 from experiments.search.budget import Budget
 from experiments.search.space import PassSpace
 from experiments.workers.worker import RolloutWorker, Task

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import tyro
 
-from experiments.outcomes.run_folder import CONFIG, CONFIG_KIND, CONFIG_VERSION
+from experiments.evaluate.run_folder import CONFIG, CONFIG_KIND, CONFIG_VERSION
 from experiments.policies.config import TrainConfig
 from experiments.policies.config_json import from_json
 from hlograph.errors import DamagedFileError

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from envs.tuning import TuningEnv
-from experiments.outcomes import best_decisions
+from experiments.evaluate import best_decisions
 from experiments.policies.config import PolicyName
 from experiments.policies.evaluator import PolicyEvaluator
 from experiments.policies.greedy import greedy_action

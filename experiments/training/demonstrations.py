@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from envs.rewards import Reward, resolve_reward
-from experiments.outcomes import best_known
+from experiments.evaluate import best_known
 from experiments.policies.config import PolicyName
 from experiments.policies.kind import PolicyKind
 from experiments.policies.pass_ordering import PassOrderingKind

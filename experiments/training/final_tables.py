@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.outcomes.benchmarks import Reference
-from experiments.outcomes.evaluation import Measure, Outcome
-from experiments.outcomes.results import Result, save, table_text
+from experiments.evaluate.benchmarks import Reference
+from experiments.evaluate.evaluation import Measure, Outcome
+from experiments.evaluate.results import Result, save, table_text
 from experiments.policies.kind import PolicyKind
 from experiments.workers.task_runner import Iteration, TaskRunner
 from hlograph.errors import HloError

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from tqdm import tqdm
 
-from experiments.outcomes.evaluation import Measure, Outcome
-from experiments.outcomes.metrics import geometric_mean
+from experiments.evaluate.evaluation import Measure, Outcome
+from experiments.evaluate.metrics import geometric_mean
 from experiments.training.final_tables import FinalTable, Splits, without
 from experiments.workers.fusion_tasks import CompareFusions, FusionRow, TryFusing
 from experiments.workers.task_runner import TaskRunner

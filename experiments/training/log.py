@@ -11,7 +11,7 @@ import numpy as np
 from torch.utils.tensorboard.summary import hparams
 from torch.utils.tensorboard.writer import SummaryWriter
 
-from experiments.outcomes.evaluation import Measure, Outcome, speedup
+from experiments.evaluate.evaluation import Measure, Outcome, speedup
 from experiments.workers.collecting import RolloutStats
 from models.cloning import CloningStats
 from models.ppo import UpdateStats

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from experiments.outcomes.best_known import known_of
-from experiments.outcomes.evaluation import Measure, Outcome
+from experiments.evaluate.best_known import known_of
+from experiments.evaluate.evaluation import Measure, Outcome
 from experiments.policies.checkpoint import Best, Checkpoint
 from experiments.policies.checkpoint_files import CheckpointFiles
 from experiments.policies.config_json import to_json

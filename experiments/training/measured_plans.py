@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from experiments.outcomes.evaluation import Outcome
-from experiments.outcomes.metrics import geometric_mean
+from experiments.evaluate.evaluation import Outcome
+from experiments.evaluate.metrics import geometric_mean
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.tuning_tasks import MeasuredPlan, MeasurePlan
 from hlograph.errors import WorkerLostError

@@ -11,7 +11,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
 
-from experiments.outcomes.run_folder import (
+from experiments.evaluate.run_folder import (
     CONFIG,
     CONFIG_KIND,
     CONFIG_VERSION,
@@ -27,7 +27,7 @@ from hlograph.storage.checked_file import read_checked_json, write_checked_json
 from hlograph.storage.locations import is_url
 
 if TYPE_CHECKING:
-    from experiments.outcomes.evaluation import Outcome
+    from experiments.evaluate.evaluation import Outcome
     from experiments.policies.checkpoint import Checkpoint
     from experiments.policies.kind import PolicyKind
     from experiments.training.final_tables import FinalTable, Splits
@@ -217,7 +217,7 @@ def _table(kinds: "Sequence[PolicyKind]", folder: Path) -> "FinalTable":
 
 def _splits(config: TrainConfig) -> "Splits":
     """Returns the benchmarks that a run's settings ask for."""
-    from experiments.outcomes.benchmarks import held_out_benchmarks, training_benchmarks
+    from experiments.evaluate.benchmarks import held_out_benchmarks, training_benchmarks
     from experiments.training.final_tables import Splits
 
     limit, of_set = config.test_op_limit, config.corpus_set

@@ -8,7 +8,7 @@ here it is the distance from what searches found.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from experiments.outcomes.evaluation import Ended
+from experiments.evaluate.evaluation import Ended
 
 _STEP = 0.01
 """Shortfall for which a benchmark is dealt once more."""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from experiments.outcomes.evaluation import Measure, Outcome
-from experiments.outcomes.metrics import geometric_mean
-from experiments.outcomes.results import markdown_table
+from experiments.evaluate.evaluation import Measure, Outcome
+from experiments.evaluate.metrics import geometric_mean
+from experiments.evaluate.results import markdown_table
 from experiments.policies.config import TuningTrainConfig
 from experiments.policies.kind import PolicyKind
 from experiments.training.final_tables import FinalTable, Splits, ValidationScore, without

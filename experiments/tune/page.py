@@ -4,8 +4,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from experiments.outcomes.metrics import geometric_mean, share
-from experiments.outcomes.results import markdown_table
+from experiments.evaluate.metrics import geometric_mean, share
+from experiments.evaluate.results import markdown_table
 from experiments.tune.scores import TIMES, Scores
 from hlograph.plans import Plan
 from hlograph.timing.bootstrap import bootstrap_interval

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from experiments.outcomes.speed_programs import Split, chosen_programs, names_per_family
+from experiments.evaluate.speed_programs import Split, chosen_programs, names_per_family
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from experiments.outcomes.run_folder import file_stem
+from experiments.evaluate.run_folder import file_stem
 from experiments.tune.curves import Curve
 from experiments.tune.programs import NamedProgram
 from experiments.tune.results import RaceResult

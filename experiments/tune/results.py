@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.outcomes.run_folder import file_stem
+from experiments.evaluate.run_folder import file_stem
 from hlograph.errors import DamagedFileError
 from hlograph.plans import Plan
 from hlograph.storage.atomic_write import write_text_atomically

@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from experiments.outcomes.metrics import geometric_mean
+from experiments.evaluate.metrics import geometric_mean
 from experiments.tune.results import CurvePoint, RaceResult
 from hlograph.timing.bootstrap import bootstrap_interval
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from experiments.outcomes.results import markdown_table
-from experiments.outcomes.run_folder import file_stem
+from experiments.evaluate.results import markdown_table
+from experiments.evaluate.run_folder import file_stem
 from experiments.tune.programs import NamedProgram
 from hlograph.errors import HloError
 from hlograph.plans import Numerics

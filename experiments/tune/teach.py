@@ -24,7 +24,7 @@ import tyro
 from experiments.search.program import run_program
 
 if TYPE_CHECKING:
-    from experiments.outcomes.best_decisions import BestDecisions
+    from experiments.evaluate.best_decisions import BestDecisions
     from hlograph.corpus import Benchmark
     from hlograph.corpus.plan_times import PlanTime
     from hlograph.tuning.knobs import Recipe
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _teach(config: TeachConfig) -> int:
     from tqdm import tqdm
 
-    from experiments.outcomes import best_decisions
+    from experiments.evaluate import best_decisions
     from hlograph import corpus
     from hlograph.corpus import plan_times
     from hlograph.errors import HloError
@@ -143,7 +143,7 @@ def _taught(
     Raises:
         HloError: The program cannot be measured, or a plan cannot be read.
     """
-    from experiments.outcomes.best_decisions import BestDecisions
+    from experiments.evaluate.best_decisions import BestDecisions
     from experiments.search.tuning.following import decisions_by
     from experiments.search.tuning.teaching import taught
     from hlograph.measuring.trial import Job

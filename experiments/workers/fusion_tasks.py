@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from envs.fusion_policies import FusionPolicy, Greedy, PickFirst, Uniform, play
 from envs.pass_decisions import PassDecisionsEnv
-from experiments.outcomes.benchmarks import load
-from experiments.outcomes.evaluation import Outcome
-from experiments.outcomes.fusion_comparison import Fused, FusionComparison
+from experiments.evaluate.benchmarks import load
+from experiments.evaluate.evaluation import Outcome
+from experiments.evaluate.fusion_comparison import Fused, FusionComparison
 from experiments.policies.config import FusionTrainConfig
 from experiments.policies.fusion import ALL_DECISIONS
 from experiments.workers.worker import RolloutWorker, Task

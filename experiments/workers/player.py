@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from experiments.outcomes.benchmarks import Reference
-from experiments.outcomes.evaluation import Outcome
-from experiments.outcomes.study import Trial
+from experiments.evaluate.benchmarks import Reference
+from experiments.evaluate.evaluation import Outcome
+from experiments.evaluate.study import Trial
 from experiments.policies.checkpoint import Checkpoint, policy_of
 from experiments.policies.config import PassTrainConfig, Workers
 from experiments.policies.greedy import STOP_ABOVE

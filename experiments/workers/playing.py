@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from experiments.outcomes.evaluation import Outcome
+from experiments.evaluate.evaluation import Outcome
 from experiments.policies.evaluator import PolicyEvaluator
 from experiments.policies.greedy import STOP_ABOVE, greedy_action
 from experiments.policies.played_episode import PlayedEpisode

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from experiments.outcomes.benchmarks import ALL_REFERENCES, Reference
+from experiments.evaluate.benchmarks import ALL_REFERENCES, Reference
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.tasks import MeasureReferences
 from hlograph.errors import HloError, WorkerLostError

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from experiments.outcomes.benchmarks import Reference, recorded
-from experiments.outcomes.evaluation import Check, Outcome
+from experiments.evaluate.benchmarks import Reference, recorded
+from experiments.evaluate.evaluation import Check, Outcome
 from experiments.policies.config import PolicyName, TrainConfig
 from experiments.workers.collecting import RolloutStats
 from experiments.workers.progress import phase_bar

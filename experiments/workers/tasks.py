@@ -8,8 +8,8 @@ import torch
 
 import hlograph
 from envs.run_times import RUN_TIMES, Start
-from experiments.outcomes.benchmarks import REFERENCES, Reference, load, measured
-from experiments.outcomes.evaluation import Check, Outcome
+from experiments.evaluate.benchmarks import REFERENCES, Reference, load, measured
+from experiments.evaluate.evaluation import Check, Outcome
 from experiments.policies.config import PolicyName
 from experiments.policies.greedy import STOP_ABOVE
 from experiments.workers.collecting import Deck, RolloutStats, collect

@@ -5,8 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from experiments.outcomes.benchmarks import load
-from experiments.outcomes.evaluation import Outcome
+from experiments.evaluate.benchmarks import load
+from experiments.evaluate.evaluation import Outcome
 from experiments.policies.config import TuningTrainConfig
 from experiments.policies.tuning import predictor
 from experiments.workers.worker import RolloutWorker, Task

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from experiments.outcomes.evaluation import Checker
+from experiments.evaluate.evaluation import Checker
 from experiments.policies.config import PolicyName, TrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind
 from experiments.policies.kinds import policy_kind

@@ -55,7 +55,7 @@ def test_what_is_carried():
     # Playing needs no trainer and no study: one import more would take their packages along.
     assert {name.split(".")[1] for name in rest - {"experiments"}} == {
         "cost_model",
-        "outcomes",
+        "evaluate",
         "play",
         "policies",
         "search",

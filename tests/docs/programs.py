@@ -108,6 +108,9 @@ PROGRAMS: dict[str, Program] = {
     "experiments.paper": Program(
         reason="tests/experiments/paper runs every experiment", bare=False
     ),
+    "experiments.paper report": Program(
+        reason="tests/experiments/paper/report runs it on known studies"
+    ),
     "experiments.paper.fusion_baselines": Program(
         _flags("--benchmarks loss/fenchel-young/grad --pairs 2")
     ),
@@ -121,7 +124,6 @@ PROGRAMS: dict[str, Program] = {
         quick=True,
         split="train",
     ),
-    "experiments.report": Program(reason="tests/experiments/report runs it on known studies"),
     "experiments.search": Program(
         _flags("--calls 5 --samples 0 --num-workers 2 --no-record --out OUT"),
         part=_flags("--op-limit 100"),

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from experiments.outcomes.run_folder import file_stem
+from experiments.evaluate.run_folder import file_stem
 from hlograph.tuning.knobs import Point
 
 

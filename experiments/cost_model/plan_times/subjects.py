@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from experiments.outcomes.speed_programs import Split, matching
+from experiments.evaluate.speed_programs import Split, matching
 from hlograph import corpus
 from hlograph.corpus.shipped import CorpusSet
 from hlograph.errors import HloError

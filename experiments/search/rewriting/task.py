@@ -3,8 +3,8 @@
 import time
 from dataclasses import dataclass
 
-from experiments.outcomes.benchmarks import load
-from experiments.outcomes.evaluation import Outcome, after_pipeline
+from experiments.evaluate.benchmarks import load
+from experiments.evaluate.evaluation import Outcome, after_pipeline
 from experiments.search.budget import Budget
 from experiments.search.rewriting.guide import RewriteGuide
 from experiments.search.rewriting.methods import GUIDED, METHODS, Method

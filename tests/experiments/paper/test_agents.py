@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from envs import PassOrderingEnv
-from experiments.outcomes.evaluation import Checker
+from experiments.evaluate.evaluation import Checker
 from experiments.paper.agent_settings import AGENTS, AgentSettings
 from experiments.paper.agent_tasks import TrainAgent
 from experiments.paper.agents import (

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.outcomes.benchmarks import ALL_REFERENCES, REFERENCES, recorded
-from experiments.outcomes.evaluation import count_ratios
-from experiments.outcomes.study import STUDY, Study
+from experiments.evaluate.benchmarks import ALL_REFERENCES, REFERENCES, recorded
+from experiments.evaluate.evaluation import count_ratios
+from experiments.evaluate.study import STUDY, Study
 from experiments.paper import ablations, figure2, figure4
 from experiments.paper.agent_settings import LABELS, AgentSettings
 from experiments.policies.checkpoint import Checkpoint

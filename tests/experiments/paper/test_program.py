@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from experiments.outcomes.study import Study
+from experiments.evaluate.study import Study
 from experiments.paper import figure2, figure4
 from experiments.paper.__main__ import EXPERIMENTS, main, parse
 from experiments.paper.settings import PAPER_PPO, Settings

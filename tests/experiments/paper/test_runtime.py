@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import hlograph
-from experiments.outcomes.benchmarks import load
-from experiments.outcomes.best_known import BestKnown
-from experiments.outcomes.evaluation import Outcome
-from experiments.outcomes.study import STUDY, Study
+from experiments.evaluate.benchmarks import load
+from experiments.evaluate.best_known import BestKnown
+from experiments.evaluate.evaluation import Outcome
+from experiments.evaluate.study import STUDY, Study
 from experiments.paper import runtime_worker
 from experiments.paper.paired_timing import CONTROL, Pair, Side, summaries, summary, table
 from experiments.paper.runtime import BEST_KNOWN, PRESETS, run
@@ -183,7 +183,7 @@ def no_worker(recorder: FlightRecorder) -> Callable[[TimeBenchmark], list[Method
 def test_a_method_that_ends_its_worker_costs_that_method_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("experiments.outcomes.best_known.current", dict)
+    monkeypatch.setattr("experiments.evaluate.best_known.current", dict)
     monkeypatch.setattr("experiments.paper.checkpoints.one_of_each", lambda kinds: {})
     config = replace(TINY, count=1)
     study = run(config, tmp_path, make_aborting_worker)
@@ -219,7 +219,7 @@ def test_a_study_of_all_methods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     module = load(BENCHMARK)
     assert module.run("algsimp")
     known = BestKnown(BENCHMARK, "", module.op_count, "search", ("algsimp",))
-    monkeypatch.setattr("experiments.outcomes.best_known.current", lambda: {BENCHMARK: known})
+    monkeypatch.setattr("experiments.evaluate.best_known.current", lambda: {BENCHMARK: known})
     checkpoint = _untrained("gnn", tmp_path / "gnn.checkpoint")
     references = ("xla-simplify",)
     study = run(replace(TINY, checkpoints=(checkpoint,), references=references), tmp_path)

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.outcomes.study import Study
+from experiments.evaluate.study import Study
 from experiments.paper import search
+from experiments.paper.report.search import sections
 from experiments.paper.search import PRESETS, idle_cores, run
 from experiments.paper.search_trials import competitors_of
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.config import OpCountTrainConfig
 from experiments.policies.kinds import policy_kind
-from experiments.report.search import sections
 from experiments.workers.task_runner import TaskRunner
 from hlograph.errors import HloError, UnknownNameError
 from hlograph.isolation import Quarantine

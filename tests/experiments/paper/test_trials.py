@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.outcomes.study import STUDY, Study
+from experiments.evaluate.study import STUDY, Study
 from experiments.paper.rewriting import PRESETS, run
 from experiments.paper.rewriting_trials import competitors_of
 from experiments.paper.search import PRESETS as SEARCH_PRESETS

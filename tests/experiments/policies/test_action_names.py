@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.outcomes.benchmarks import load
+from experiments.evaluate.benchmarks import load
 from experiments.policies.checkpoint import Checkpoint, load_policy
 from experiments.policies.explored import load_player
 from experiments.policies.kinds import policy_kind

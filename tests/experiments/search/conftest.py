@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import hlograph
-from experiments.outcomes.benchmarks import load
+from experiments.evaluate.benchmarks import load
 from experiments.policies.config import OpCountTrainConfig
 from experiments.policies.kinds import policy_kind
 from experiments.search.budget import Budget

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.outcomes import best_known
-from experiments.outcomes.best_known import BestKnown
-from experiments.outcomes.evaluation import Check, Outcome
-from experiments.outcomes.study import STUDY, Study, Trial
+from experiments.evaluate import best_known
+from experiments.evaluate.best_known import BestKnown
+from experiments.evaluate.evaluation import Check, Outcome
+from experiments.evaluate.study import STUDY, Study, Trial
 from experiments.search.check_best_known import main
 from hlograph import corpus
 

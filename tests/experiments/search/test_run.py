@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.outcomes import best_known
-from experiments.outcomes.best_known import BestKnown
-from experiments.outcomes.evaluation import Check
+from experiments.evaluate import best_known
+from experiments.evaluate.best_known import BestKnown
+from experiments.evaluate.evaluation import Check
 from experiments.policies.config import OpCountTrainConfig
 from experiments.search.__main__ import main
 from experiments.search.guide import TrainedPolicy

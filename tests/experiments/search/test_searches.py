@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hlograph
-from experiments.outcomes.benchmarks import measured
+from experiments.evaluate.benchmarks import measured
 from experiments.search.budget import Budget, BudgetSpentError
 from experiments.search.guide import Guide, Judgement, TrainedPolicy, expected_op_count
 from experiments.search.local import effective, shortened

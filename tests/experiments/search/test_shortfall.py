@@ -72,6 +72,6 @@ def test_the_page_names_the_worst_and_splits_the_ratio(explained):
 
 
 def test_a_split_without_recorded_orders_is_refused(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("experiments.outcomes.best_known.current", dict)
+    monkeypatch.setattr("experiments.evaluate.best_known.current", dict)
     assert main(["gnn", "--count", "2", "--out", str(tmp_path)]) == 2
     assert "experiments.search --record" in capsys.readouterr().err

@@ -3,7 +3,7 @@
 import pytest
 
 import hlograph
-from experiments.outcomes.benchmarks import load
+from experiments.evaluate.benchmarks import load
 from experiments.search.budget import Budget
 from experiments.search.space import PassSpace
 from experiments.search.tidy import tidied

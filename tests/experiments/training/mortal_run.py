@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from experiments.outcomes.run_folder import CONFIG
+from experiments.evaluate.run_folder import CONFIG
 from experiments.training.cli import parse
 from experiments.training.presets import GNN_PRESETS
 from experiments.training.program import train

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.outcomes.run_folder import CONFIG, CONFIG_KIND, CONFIG_VERSION
+from experiments.evaluate.run_folder import CONFIG, CONFIG_KIND, CONFIG_VERSION
 from experiments.policies.config_json import to_json
 from experiments.training.cli import parse
 from experiments.training.presets import GNN_PRESETS, OP_COUNT_PRESETS

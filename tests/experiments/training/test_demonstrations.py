@@ -8,8 +8,8 @@ import torch
 
 import hlograph
 from envs import PassOrderingEnv
-from experiments.outcomes import best_known
-from experiments.outcomes.best_known import BestKnown
+from experiments.evaluate import best_known
+from experiments.evaluate.best_known import BestKnown
 from experiments.policies.config import GNNTrainConfig
 from experiments.policies.pass_ordering import encode
 from experiments.training.demonstrations import Demonstrate, recorded_orders

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from experiments.outcomes.evaluation import Measure
+from experiments.evaluate.evaluation import Measure
 from experiments.training.log import TrainingLog, uninterrupted
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import SCALARS, EventAccumulator
 
-from experiments.outcomes.evaluation import Outcome
+from experiments.evaluate.evaluation import Outcome
 from experiments.training.measured_plans import FILE, MeasuredPlans
 from experiments.training.measured_returns import LARGEST, end_in_measurements
 from experiments.training.program import train

@@ -5,7 +5,7 @@ import shutil
 import fsspec
 import pytest
 
-from experiments.outcomes.run_folder import RunFolderError, copy_run
+from experiments.evaluate.run_folder import RunFolderError, copy_run
 from experiments.policies.checkpoint import load_policy
 from experiments.training.cli import parse
 from experiments.training.presets import GNN_PRESETS

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.outcomes.run_folder import RunFolderError, run_folder
+from experiments.evaluate.run_folder import RunFolderError, run_folder
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.checkpoint_files import DAMAGED, PREVIOUS, CheckpointFiles
 from experiments.training.cli import parse

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from experiments.outcomes.run_folder import CONFIG, CONFIG_KIND, CONFIG_VERSION
+from experiments.evaluate.run_folder import CONFIG, CONFIG_KIND, CONFIG_VERSION
 from experiments.policies.checkpoint import Checkpoint, load_policy
 from experiments.training import program as train_module
 from experiments.training.cli import parse

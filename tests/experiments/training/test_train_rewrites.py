@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from experiments.evaluate import EvaluateConfig, evaluate, table
-from experiments.outcomes.benchmarks import load
+from experiments.evaluate.__main__ import EvaluateConfig, evaluate, table
+from experiments.evaluate.benchmarks import load
 from experiments.policies.checkpoint import Checkpoint, load_policy
 from experiments.policies.kinds import policy_kind
 from experiments.search.guide import TrainedPolicy

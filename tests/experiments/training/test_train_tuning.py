@@ -7,7 +7,7 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import SCALARS, EventAccumulator
 
 from envs import TuningEnv
-from experiments.outcomes.evaluation import Measure, Outcome
+from experiments.evaluate.evaluation import Measure, Outcome
 from experiments.policies.checkpoint import Checkpoint, load_policy
 from experiments.policies.config import TuningTrainConfig
 from experiments.policies.kinds import policy_kind

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.outcomes.speed_programs import chosen_programs, names_per_family
+from experiments.evaluate.speed_programs import chosen_programs, names_per_family
 from experiments.tune.results import RaceResult, plan_file, result_file, to_csv
 from hlograph import corpus
 from hlograph.errors import HloError

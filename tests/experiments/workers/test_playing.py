@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.outcomes.evaluation import Outcome
+from experiments.evaluate.evaluation import Outcome
 from experiments.policies.config import GNNTrainConfig
 from experiments.policies.pass_ordering import OpCountKind
 from experiments.workers.lockstep import lockstep

@@ -4,8 +4,8 @@ import time
 from dataclasses import dataclass, field
 
 import hlograph
-from experiments.outcomes.benchmarks import load
-from experiments.outcomes.evaluation import Outcome, packed_text
+from experiments.evaluate.benchmarks import load
+from experiments.evaluate.evaluation import Outcome, packed_text
 from experiments.search.rewriting.egraph.optimizer import EqualitySettings, optimize
 from experiments.search.rewriting.space import Objective
 from experiments.search.task import SearchResult

@@ -16,7 +16,7 @@ from experiments.cost_model.plan_times.packing import pack
 from experiments.cost_model.plan_times.recording import append, file_of, read
 from experiments.cost_model.plan_times.subjects import all_subjects, subjects
 from experiments.cost_model.settings import RecordConfig
-from experiments.outcomes.run_command import REFUSED, save_provenance
+from experiments.evaluate.run_command import REFUSED, save_provenance
 from experiments.policies.shipped import checkpoint_location
 from hlograph import corpus
 from hlograph.corpus import plan_times

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.outcomes.study import Study
+from experiments.evaluate.study import Study
+from experiments.paper.report.chapters import chapters
 from experiments.paper.rewriting import PRESETS, run
 from experiments.paper.rewriting_trials import SEEN, competitors_of, seen_in_training
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.kinds import policy_kind
-from experiments.report.chapters import chapters
 from experiments.search.budget import Budget, BudgetSpentError
 from experiments.search.guide import TrainedPolicy
 from experiments.search.rewriting.guide import ActionProbabilities, RewriteGuide

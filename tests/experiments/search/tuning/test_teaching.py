@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.outcomes import best_decisions
+from experiments.evaluate import best_decisions
 from experiments.search.tuning.teaching import fewest
 from experiments.tune.results import RaceResult
 from experiments.tune.teach import main

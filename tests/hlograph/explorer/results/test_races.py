@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.outcomes.metrics import geometric_mean
+from experiments.evaluate.metrics import geometric_mean
 from experiments.tune.results import CurvePoint, RaceResult, to_csv
 from hlograph.errors import DamagedFileError
 from hlograph.explorer.results.race_files import plans_of, read_races

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from experiments.outcomes.benchmarks import Reference
-from experiments.outcomes.evaluation import Check, Outcome
-from experiments.outcomes.results import Result, save
+from experiments.evaluate.benchmarks import Reference
+from experiments.evaluate.evaluation import Check, Outcome
+from experiments.evaluate.results import Result, save
 from hlograph.errors import DamagedFileError, HloError
 from hlograph.explorer.results.reading import is_results, results_of
 from hlograph.explorer.results.tables import Bars, Lines, PageTable, Text

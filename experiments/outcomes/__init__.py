@@ -1,1 +1,0 @@
-"""Results of policies and searches: benchmarks, references, checks, metrics, studies."""

@@ -1,0 +1,31 @@
+"""Outcomes are checked by the engine alone."""
+
+from dataclasses import replace
+
+import pytest
+
+from experiments.evaluate.benchmarks import load
+from experiments.evaluate.evaluation import Check, Checker, Outcome
+from hlograph import corpus
+from hlograph.errors import WorkerTimedOutError
+
+
+@pytest.mark.parametrize("samples", [0, 1])
+def test_outcomes_are_checked_by_running_their_passes_again(samples):
+    benchmark = min(corpus.load(split="train"), key=lambda b: b.op_count)
+    module = load(benchmark.name)
+    passes = ("call-inliner", "algsimp", "cse", "dce")
+    for name in passes:
+        module.run(name)
+    outcome = Outcome(benchmark.name, benchmark.op_count, module.op_count, passes, calls=4)
+    assert module.op_count < benchmark.op_count
+    found = Checker().check(outcome, samples)
+    assert found.problem is None
+    assert found.verdict in (("equal", "close") if samples else ("not compared",))
+    assert Checker().check(replace(outcome, op_count=outcome.op_count - 1), samples).problem
+    assert Checker().check(replace(outcome, passes=()), samples).problem
+
+
+def test_a_check_that_lost_its_worker_has_failed():
+    found = Check.lost(WorkerTimedOutError("too long"))
+    assert found.problem == "its check timed out: too long"

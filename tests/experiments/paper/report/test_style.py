@@ -1,0 +1,29 @@
+"""Colours mean the same in every picture."""
+
+from experiments.paper.report.style import GREY, colours, dashes, row_colours
+
+
+def test_the_projects_own_agents_have_their_colours_whatever_is_beside_them():
+    alone = colours(["GNN", "op counts"])
+    assert colours(["op counts"])["op counts"] == alone["op counts"]
+    both = colours(["DQN (op counts)", "PPO (op counts)", "PPO (GNN)"])
+    assert both["PPO (GNN)"] == alone["GNN"]
+    assert both["PPO (op counts)"] == alone["op counts"]
+    variants = colours(["op counts (MLP)", "random", "GNN, shaped", "GNN"])
+    assert variants["GNN"] == alone["GNN"]
+    assert variants["op counts (MLP)"] == alone["op counts"]
+    assert len(set(variants.values())) == 4
+
+
+def test_of_rows_with_names_the_own_agents_stand_out():
+    rows = row_colours(["random", "GNN", "greedy"])
+    assert (rows["random"], rows["greedy"]) == (GREY, GREY)
+    assert rows["GNN"] == colours(["GNN"])["GNN"]
+    assert len(set(row_colours(["depth 1", "depth 2"]).values())) == 1
+
+
+def test_where_colours_come_again_lines_differ():
+    names = [f"method {number}" for number in range(20)]
+    colour, dash = colours(names), dashes(names)
+    assert list(colour) == list(dash) == names
+    assert len({(colour[name], dash[name]) for name in names}) == 20
