@@ -10,9 +10,9 @@ and after each policy.
 
 import sys
 
-from experiments.training.cli import parse
-from experiments.training.presets import GNN_PRESETS
-from experiments.training.program import train
+from experiments.train.command_line import parse
+from experiments.train.presets import GNN_PRESETS
+from experiments.train.program import train
 
 if __name__ == "__main__":
-    sys.exit(train(parse(GNN_PRESETS, "train_gnn", __doc__ or ""), "train_gnn"))
+    sys.exit(train(parse(GNN_PRESETS, __doc__ or "")))

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent
 # Folders and files with the longest tests, which train, measure, or start processes. They come
 # first, so that at the end the processes of pytest-xdist share small files.
 LONG = (
-    "experiments/training",
+    "experiments/train",
     "experiments/workers",
     "experiments/paper",
     "experiments/search/rewriting",

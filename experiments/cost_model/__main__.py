@@ -111,7 +111,7 @@ def decided_by(policy: "Location", program: "Program") -> "Iterator[NextPoint]":
     """Yields a function that returns the points of a policy's episodes, one after the other.
 
     Args:
-        policy: Checkpoint of a policy of ``experiments.train_tuning``.
+        policy: Checkpoint of a policy of ``experiments.train tuning``.
         program: The program.
     """
     from experiments.search.tuning.deciding import Decisions

@@ -18,7 +18,7 @@ class RecordConfig:
     """Records the times of many plans of many programs, and of the kernels of each.
 
     The plans of a program are those that random search and evolution over its knobs propose, or
-    with --policy those of a policy of experiments.train_tuning, on which predictions are most
+    with --policy those of a policy of experiments.train tuning, on which predictions are most
     wrong. Each is compiled, timed beside jaxlib's default and profiled; its outputs are not
     compared. A run that was interrupted goes on with --out FOLDER, also with more plans.
 

@@ -21,7 +21,7 @@ import tyro
 
 from experiments.evaluate.run_folder import RunFolderError, run_folder
 from experiments.policies.config_json import to_json
-from experiments.training.program import FAILED, INTERRUPTED, REFUSED
+from experiments.train.program import FAILED, INTERRUPTED, REFUSED
 from experiments.workers.startup import prepare_process
 from hlograph.errors import DamagedFileError, HloError
 from hlograph.storage.checked_file import read_checked_json, write_checked_json

@@ -101,7 +101,7 @@ def _variant(
 def learning_note(config: AblationsConfig) -> str:
     """Returns a note on what the policies learned from."""
     from experiments.evaluate.benchmarks import training_benchmarks
-    from experiments.training.demonstrations import recorded_orders
+    from experiments.train.demonstrations import recorded_orders
 
     train = training_benchmarks((), config.train_op_limit, config.corpus_set)
     imitated = len(recorded_orders(train)) if config.cloning_epochs else 0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.paper.rewriting_settings import PRESETS, RewritingConfig
 from experiments.policies.config import RewriteTrainConfig
 from experiments.policies.config_json import to_json
-from experiments.training.presets import REWRITE_PRESETS
+from experiments.train.presets import REWRITE_PRESETS
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:

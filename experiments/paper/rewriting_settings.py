@@ -49,7 +49,7 @@ class RewritingConfig(ExperimentConfig):
         "rewrites-seed2",
         "rewrites-cost-seed0",
     )
-    """Policies of `train_rewrites`, one for each seed of training: paths, URLs, or names of those
+    """Policies of `train rewrites`, one for each seed of training: paths, URLs, or names of those
     that come with the project. They are in the group of the objective that they were rewarded
     for."""
     objectives: tuple[Literal["op-count", "cost"], ...] = ("op-count", "cost")

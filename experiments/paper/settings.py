@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from experiments.policies.config import GNNTrainConfig, Workers
-from experiments.training.presets import GNN_PRESETS
+from experiments.train.presets import GNN_PRESETS
 from hlograph.corpus.shipped import CorpusSet
 from models.config import PPOConfig
 

@@ -21,8 +21,8 @@ from experiments.paper.settings import Settings
 from experiments.policies.config import GNNTrainConfig, PolicyName
 from experiments.policies.config_json import to_json
 from experiments.policies.kinds import policy_kind
-from experiments.training.final_tables import Splits
-from experiments.training.loop import Training
+from experiments.train.final_tables import Splits
+from experiments.train.loop import Training
 from experiments.workers.pools import pool_of
 from experiments.workers.references import all_references
 from experiments.workers.task_runner import TaskRunner

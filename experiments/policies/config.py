@@ -34,6 +34,8 @@ Sampling = Literal["uniform", "shortfall"]
 class TrainConfig:
     """Settings that all training programs share."""
 
+    program: ClassVar[str]
+    """Program that trains with these settings, and its process: what follows ``experiments.``."""
     kinds: ClassVar[tuple[PolicyName, ...]]
     """Kinds of policy that a run trains, in order."""
     actions_setting: ClassVar[str]
@@ -172,8 +174,9 @@ class PassTrainConfig(TrainConfig):
 
 @dataclass(frozen=True)
 class OpCountTrainConfig(PassTrainConfig):
-    """Settings of `train_op_counts`."""
+    """Settings of `experiments.train op-counts`."""
 
+    program = "train op-counts"
     kinds = ("op_counts",)
     op_counts: OpCountConfig = field(default_factory=OpCountConfig)
     """Encoder of the op-count policy."""
@@ -188,6 +191,7 @@ class OpCountTrainConfig(PassTrainConfig):
 class GNNTrainConfig(OpCountTrainConfig, ComparedTrainConfig):
     """Settings of `train_gnn`, which also trains an op-count policy to compare with."""
 
+    program = "train_gnn"
     kinds = ("gnn", "op_counts")
     gat: GATConfig = field(default_factory=GATConfig)
     """Encoder of the GNN policy."""
@@ -209,8 +213,9 @@ class CandidateTrainConfig(TrainConfig):
 
 @dataclass(frozen=True)
 class RewriteTrainConfig(CandidateTrainConfig):
-    """Settings of `train_rewrites`."""
+    """Settings of `experiments.train rewrites`."""
 
+    program = "train rewrites"
     kinds = ("rewrites",)
     actions_setting = "rules"
     train_op_limit: int = 300
@@ -236,8 +241,9 @@ class RewriteTrainConfig(CandidateTrainConfig):
 
 @dataclass(frozen=True)
 class FusionTrainConfig(CandidateTrainConfig):
-    """Settings of `train_fusion`."""
+    """Settings of `experiments.train fusion`."""
 
+    program = "train fusion"
     kinds = ("fusion",)
     actions_setting = "passes"
     train_op_limit: int = 200
@@ -257,8 +263,9 @@ class FusionTrainConfig(CandidateTrainConfig):
 
 @dataclass(frozen=True)
 class TuningTrainConfig(CandidateTrainConfig, ComparedTrainConfig):
-    """Settings of `train_tuning`, which also trains a policy on op counts to compare with."""
+    """Settings of `experiments.train tuning`, which also trains a policy on op counts."""
 
+    program = "train tuning"
     kinds = ("tuning", "tuning_counts")
     actions_setting = "decisions"
     corpus_set: CorpusSet | None = "speed"

@@ -65,10 +65,10 @@ class PolicyKind(ABC, Generic[C]):
     """Plural noun for what ``action_names`` name, in texts."""
     observation: ClassVar[Observation] = "graph"
     table: ClassVar[Literal["op counts", "kernels", "times"]] = "op counts"
-    """Quantity in the final table; see ``experiments.training.final_tables``."""
+    """Quantity in the final table; see ``experiments.train.final_tables``."""
     imitates: ClassVar[Literal["orders", "decisions"] | None] = None
     """Kind of record that training first imitates; see
-    ``experiments.training.recorded_steps.TEACHERS``."""
+    ``experiments.train.recorded_steps.TEACHERS``."""
     avoids_repeats: ClassVar[bool] = False
     """True if a greedy episode takes no action twice in one state.
 

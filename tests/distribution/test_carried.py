@@ -27,7 +27,7 @@ MODULES = {name: Path() for name in ("envs", "envs.tuning", "experiments", "expe
         ("# See envs.tuning, envs.Reward.", "# See hlograph.envs.tuning, hlograph.envs.Reward."),
         ('"""A\n  ``envs.tuning``"""', '"""A\n  ``hlograph.envs.tuning``"""'),
         ('"""python -m experiments.policies"""', '"""python -m experiments.policies"""'),
-        ('"experiments.training.loop"', '"experiments.training.loop"'),  # which stays behind
+        ('"experiments.train.loop"', '"experiments.train.loop"'),  # which stays behind
         ('"models/shipped/envs.tuning"', '"models/shipped/envs.tuning"'),
     ],
 )

@@ -135,17 +135,18 @@ PROGRAMS: dict[str, Program] = {
         bare=False,
         split="validation",
     ),
-    "experiments.train_fusion": Program(
+    "experiments.train fusion": Program(
         (*_TRAIN, "--test-op-limit", "100"), part=_TRAIN_PART, split="train"
     ),
+    "experiments.train": Program(bare=False),
     "experiments.train_gnn": Program(_TRAIN + _CLONE, part=_TRAIN_PART, quick=True, split="train"),
-    "experiments.train_op_counts": Program(
+    "experiments.train op-counts": Program(
         _TRAIN + _CLONE, part=_TRAIN_PART, quick=True, split="train"
     ),
-    "experiments.train_rewrites": Program(
+    "experiments.train rewrites": Program(
         (*_TRAIN, "--play-horizon", "4"), part=_TRAIN_PART, split="train"
     ),
-    "experiments.train_tuning": Program(
+    "experiments.train tuning": Program(
         (*_TRAIN, "--play-horizon", "2", "--budget", "0.1", "--test-op-limit", "20"),
         part=("--benchmarks", "selection/last-sorted/*"),
         split="train",
@@ -185,7 +186,7 @@ PROGRAMS: dict[str, Program] = {
         part=_flags("--max-ops 60"),
     ),
     "tests.command_line_options": Program(reason=_NOT_OURS),
-    "tests.experiments.training.mortal_run": Program(reason=_TESTED, parses=False),
+    "tests.experiments.train.mortal_run": Program(reason=_TESTED, parses=False),
     "tests.explorer_bundle": Program(reason=_NOT_OURS),
     "tests.explorer_pictures": Program(reason=_NOT_OURS, parses=False),
     "tests.extension_stub": Program(reason=_NOT_OURS),

@@ -14,7 +14,7 @@ from experiments.policies.config import GNNTrainConfig
 from experiments.policies.kind import PolicyKind
 from experiments.policies.kinds import policy_kind
 from experiments.policies.pass_ordering import context_width
-from experiments.training.program import train
+from experiments.train.program import train
 from models.actor_critic import ActorCritic
 from models.config import HeadsConfig, OpCountConfig
 from models.op_count_mlp import OpCountEncoder
@@ -116,7 +116,7 @@ def contained() -> Iterator[None]:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a finished run of `tiny_config`."""
     folder = tmp_path_factory.mktemp("run") / "finished"
-    assert train(tiny_config(out=folder), "train_gnn") == 0
+    assert train(tiny_config(out=folder)) == 0
     return folder
 
 
@@ -124,5 +124,5 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def finished_rewrites(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a finished run of `tiny_rewrite_config`."""
     folder = tmp_path_factory.mktemp("rewrites") / "finished"
-    assert train(replace(tiny_rewrite_config(), out=folder), "train_rewrites") == 0
+    assert train(replace(tiny_rewrite_config(), out=folder)) == 0
     return folder

@@ -70,7 +70,7 @@ class PlayedPolicy:
         self._limit: float | None = None
         kind, self._policy = load_policy(checkpoint)
         if not isinstance(kind, DecisionsKind):
-            raise HloError(f"expected a policy of train_tuning in {checkpoint}, got {kind.name}")
+            raise HloError(f"expected a policy over plans in {checkpoint}, got {kind.name}")
         config, predict = kind.config, predictor(kind.config.times)
         module = program.module()
         self._process = DecisionProcess(program, numerics, predict, computing)

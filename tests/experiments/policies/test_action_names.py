@@ -15,7 +15,7 @@ from experiments.policies.checkpoint import Checkpoint, load_policy
 from experiments.policies.explored import load_player
 from experiments.policies.kinds import policy_kind
 from experiments.policies.shipped import available, checkpoint_location, one_of_each
-from experiments.training.program import train
+from experiments.train.program import train
 from experiments.workers.task_runner import parameters_of
 from experiments.workers.tasks import Play
 from experiments.workers.worker import RolloutWorker
@@ -88,20 +88,17 @@ def _taken(moves: list[Move]) -> set[str]:
     return {move.step.name.partition("(")[0].removeprefix("rule ") for move in moves}
 
 
-@pytest.mark.parametrize(
-    ("config", "program"),
-    [(tiny_config(workers="in-process"), "train_gnn"), (tiny_rewrite_config(), "train_rewrites")],
-)
-def test_training_goes_on_without_a_removed_action(config, program, tmp_path, monkeypatch):
+@pytest.mark.parametrize("config", [tiny_config(workers="in-process"), tiny_rewrite_config()])
+def test_training_goes_on_without_a_removed_action(config, tmp_path, monkeypatch):
     folder, more = tmp_path / "run", 2 * config.total_steps
-    assert train(replace(config, out=folder), program) == 0
+    assert train(replace(config, out=folder)) == 0
     paths = [folder / name / "checkpoint.pt" for name in config.kinds]
     before = [Checkpoint.load(path) for path in paths]
     gone = before[0].actions[1]
     changed_registry.enlarge(monkeypatch)
     changed_registry.remove(monkeypatch, gone)
     further = replace(config, out=folder, resume=str(folder), total_steps=more)
-    assert train(further, program) == 0
+    assert train(further) == 0
     for path, earlier in zip(paths, before, strict=True):
         after = Checkpoint.load(path)
         assert after.steps == more

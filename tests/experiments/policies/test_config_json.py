@@ -8,7 +8,7 @@ import pytest
 
 from experiments.policies.config import GNNTrainConfig, OpCountTrainConfig
 from experiments.policies.config_json import from_json, to_json
-from experiments.training.presets import GNN_PRESETS, OP_COUNT_PRESETS
+from experiments.train.presets import GNN_PRESETS, OP_COUNT_PRESETS
 from models.config import GATConfig, PPOConfig
 
 

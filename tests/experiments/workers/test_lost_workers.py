@@ -10,7 +10,7 @@ import pytest
 
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.kinds import policy_kind
-from experiments.training.program import FAILED, train
+from experiments.train.program import FAILED, train
 from experiments.workers.pools import pool_of
 from experiments.workers.run_events import EVENTS
 from experiments.workers.task_runner import QUARANTINE, TaskRunner
@@ -25,17 +25,17 @@ from tests.experiments.tiny_run import (
     tiny_config,
     tiny_rewrite_config,
 )
-from tests.experiments.training.test_train_fusion import tiny_fusion_config
-from tests.experiments.training.test_train_tuning import SAFE, tiny_tuning_config
+from tests.experiments.train.test_train_fusion import tiny_fusion_config
+from tests.experiments.train.test_train_tuning import SAFE, tiny_tuning_config
 from tests.experiments.workers.saboteur import make_cursed_worker, make_sabotaged_worker
 from tests.slow_module import SLOW_FOLDING, SLOW_FOLDING_AT_ONCE
 
 
-def _sabotaged(config, program, deeds):
+def _sabotaged(config, deeds):
     """Trains with workers that do each deed once, and returns the exit status."""
     memory = config.out.parent / "done"
     memory.mkdir()
-    status = train(config, program, partial(make_sabotaged_worker, deeds, memory))
+    status = train(config, partial(make_sabotaged_worker, deeds, memory))
     assert {path.name for path in memory.iterdir()} == set(deeds)
     return status
 
@@ -60,7 +60,7 @@ def _rewriting(out, **changes):
 
 def test_workers_killed_from_outside_change_nothing(finished, tmp_path):
     folder = tmp_path / "run"
-    assert _sabotaged(tiny_config(out=folder), "train_gnn", ["kill", "stop"]) == 0
+    assert _sabotaged(tiny_config(out=folder), ["kill", "stop"]) == 0
     assert sorted(event["event"] for event in _events(folder)) == ["killed", "timed_out"]
     assert not (folder / QUARANTINE).exists()
     assert same_policies(finished, folder)
@@ -69,7 +69,7 @@ def test_workers_killed_from_outside_change_nothing(finished, tmp_path):
 
 def test_rewriting_workers_killed_from_outside_change_nothing(finished_rewrites, tmp_path):
     folder = tmp_path / "run"
-    assert _sabotaged(_rewriting(folder), "train_rewrites", ["kill"]) == 0
+    assert _sabotaged(_rewriting(folder), ["kill"]) == 0
     assert [event["event"] for event in _events(folder)] == ["killed"]
     assert not (folder / QUARANTINE).exists()
     assert results(finished_rewrites) == results(folder)
@@ -79,7 +79,7 @@ def test_passes_that_end_a_worker_are_put_in_quarantine(tmp_path):
     folder = tmp_path / "run"
     # A worker takes 0.5 GiB: a slow machine, too, fills the rest well within the time.
     config = tiny_config(out=folder, worker_memory_gib=1.25, pass_seconds=5.0)
-    assert _sabotaged(config, "train_gnn", ["abort", "bloat", "hang", "exit"]) == 0
+    assert _sabotaged(config, ["abort", "bloat", "hang", "exit"]) == 0
     events = _events(folder)
     assert Counter(event["event"] for event in events) == {
         "crashed": 2,
@@ -98,7 +98,7 @@ def test_a_decision_that_ends_its_worker_is_put_in_quarantine(tmp_path):
     config = tiny_tuning_config(
         out=folder, decisions=SAFE, workers="processes", num_workers=1, measure_validation=False
     )
-    assert _sabotaged(config, "train_tuning", ["abort"]) == 0
+    assert _sabotaged(config, ["abort"]) == 0
     assert [event["event"] for event in _events(folder)] == ["crashed"]
     kept = Checkpoint.load(folder / "tuning" / "checkpoint.pt")
     assert len(list(kept.quarantine)) == 1
@@ -111,7 +111,7 @@ def test_rules_and_rewrites_that_abort_each_time_are_left_out(tmp_path):
     config = _rewriting(tmp_path / "run", num_envs=2, total_steps=12, validation_count=0)
     config = replace(config, benchmarks=config.benchmarks[1:], test_count=1)
     worker = partial(make_cursed_worker, ["remove"], ["inline"])
-    assert train(config, "train_rewrites", worker) == 0
+    assert train(config, worker) == 0
     assert {event["event"] for event in _events(config.out)} == {"crashed"}
     pairs = set(Checkpoint.load(config.out / "rewrites" / "checkpoint.pt").quarantine)
     listed = Counter(name for _, name in pairs if name.startswith("rewrites by"))
@@ -141,7 +141,7 @@ def test_fusions_that_abort_are_left_out_on_that_benchmark(tmp_path):
         test_count=0,
     )
     worker = partial(make_cursed_worker, [], ["fusion"])
-    assert train(config, "train_fusion", worker) == 0
+    assert train(config, worker) == 0
     assert {event["event"] for event in _events(config.out)} == {"crashed"}
     saved = _reproducers(config.out)
     assert saved
@@ -156,7 +156,7 @@ def test_states_that_abort_when_they_are_run_are_not_run_again(tmp_path):
     config = _rewriting(tmp_path / "run", reward="run-time", validation_count=0, samples=0)
     config = replace(config, num_envs=1, total_steps=3, horizon=3, test_count=1)
     config = replace(config, benchmarks=config.benchmarks[:1])
-    assert train(config, "train_rewrites", partial(make_cursed_worker, [], [RUN])) == 0
+    assert train(config, partial(make_cursed_worker, [], [RUN])) == 0
     pairs = Checkpoint.load(config.out / "rewrites" / "checkpoint.pt").quarantine
     assert {name for _, name in pairs} == {RUN}
     calls = [reproducer.call for reproducer in _reproducers(config.out)]
@@ -170,7 +170,7 @@ def test_a_benchmark_that_a_pass_hangs_on_is_left_out(tmp_path, capsys):
     damaged.write_text("HloModule x")
     config = tiny_config(check_seconds=2.0, samples=0, total_steps=24, out=tmp_path / "run")
     own = replace(config, benchmarks=(str(slow), *config.benchmarks, str(damaged)))
-    assert train(own, "train_gnn") == 0
+    assert train(own) == 0
     (event,) = _events(tmp_path / "run")
     assert event["event"] == "timed_out"
     assert event["doing"] == f"reference pipelines of {slow}"
@@ -178,7 +178,7 @@ def test_a_benchmark_that_a_pass_hangs_on_is_left_out(tmp_path, capsys):
     assert f"left out: {slow}: an operation took longer than its 2 s" in said
     assert f"left out: {damaged}: " in said
     alone = replace(config, benchmarks=(str(damaged),), out=tmp_path / "alone")
-    assert train(alone, "train_gnn") == FAILED
+    assert train(alone) == FAILED
 
 
 def test_a_pass_of_xla_that_hangs_in_an_episode(tmp_path):
@@ -226,6 +226,6 @@ def test_a_rule_of_xla_that_hangs_when_it_is_listed(tmp_path, capsys):
 @pytest.mark.parametrize("changes", [{"workers": "in-process"}, {"num_workers": 1}])
 def test_results_do_not_depend_on_workers(finished, tmp_path, changes):
     folder = tmp_path / "run"
-    assert train(tiny_config(out=folder, **changes), "train_gnn") == 0
+    assert train(tiny_config(out=folder, **changes)) == 0
     assert same_policies(finished, folder)
     assert results(finished) == results(folder)

@@ -23,7 +23,7 @@ from hlograph.tuning.knobs import Point
 from models.ppo import PPO
 from tests.envs.conftest import NETWORK
 from tests.experiments.tiny_run import tiny_rewrite_config
-from tests.experiments.training.test_train_tuning import tiny_tuning_config
+from tests.experiments.train.test_train_tuning import tiny_tuning_config
 
 
 def untrained(name, config, folder):
@@ -95,7 +95,7 @@ def test_an_episode_depends_on_its_number_alone(program, checkpoint):
 
 def test_a_policy_of_another_kind_is_refused(program, tmp_path):
     path = untrained("rewrites", tiny_rewrite_config(), tmp_path)
-    with pytest.raises(HloError, match=r"a policy of train_tuning in .* got rewrites"):
+    with pytest.raises(HloError, match=r"a policy over plans in .* got rewrites"):
         PlayedPolicy(program, "close", path)
 
 

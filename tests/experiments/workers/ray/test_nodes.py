@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from experiments.training.program import FAILED, train
+from experiments.train.program import FAILED, train
 from experiments.workers.run_events import EVENTS
 from hlograph.errors import HloError, HloParseError, WorkerKilledError
 from hlograph.isolation import WorkerLimits
@@ -54,7 +54,7 @@ def test_a_node_lost_while_training_changes_nothing(finished, tmp_path, cluster,
     killer = threading.Thread(target=kill_after_the_first_iteration)
     killer.start()
     config = tiny_config(out=folder, workers="ray", ray_address=cluster.address)
-    status.append(train(config, "train_gnn"))
+    status.append(train(config))
     killer.join()
     assert status == [0]
     assert {event["event"] for event in _events(folder)} == {"killed"}
@@ -93,7 +93,7 @@ def test_without_a_free_cpu_it_does_not_wait_for_ever(cluster):
 def test_a_run_without_its_cluster_is_told_so(tmp_path, capsys):
     folder = tmp_path / "run"
     config = tiny_config(out=folder, workers="ray", ray_address="127.0.0.1:1")
-    assert train(config, "train_gnn") == FAILED
+    assert train(config) == FAILED
     said = capsys.readouterr().err
     assert "there is no Ray cluster at '127.0.0.1:1'" in said
     assert "ConnectionRefusedError" in said

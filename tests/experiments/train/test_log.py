@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from experiments.evaluate.evaluation import Measure
-from experiments.training.log import TrainingLog, uninterrupted
+from experiments.train.log import TrainingLog, uninterrupted
 
 
 def test_ctrl_c_in_the_middle_of_a_write_comes_after_it(tmp_path, monkeypatch):

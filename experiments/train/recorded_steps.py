@@ -106,8 +106,8 @@ class Teacher(NamedTuple):
 
 
 TEACHERS = {
-    "orders": "experiments.training.corrections:ORDERS",
-    "decisions": "experiments.training.decisions:DECISIONS",
+    "orders": "experiments.train.corrections:ORDERS",
+    "decisions": "experiments.train.decisions:DECISIONS",
 }
 """Teachers, as module and name, by what they have policies imitate; see ``PolicyKind.imitates``.
 Each is imported when a policy needs it."""

@@ -9,13 +9,13 @@ import pytest
 
 from experiments.evaluate.run_folder import CONFIG, CONFIG_KIND, CONFIG_VERSION
 from experiments.policies.config_json import to_json
-from experiments.training.cli import parse
-from experiments.training.presets import GNN_PRESETS, OP_COUNT_PRESETS
+from experiments.train.command_line import parse
+from experiments.train.presets import GNN_PRESETS, OP_COUNT_PRESETS
 from hlograph.storage.checked_file import write_checked_json
 
 
 def _parse(*arguments: str):
-    return parse(GNN_PRESETS, "train_gnn", "Trains.", arguments)
+    return parse(GNN_PRESETS, "Trains.", arguments)
 
 
 def _flags(config, prefix: str = "--") -> list[str]:
@@ -39,19 +39,20 @@ def test_flags_override_the_preset():
 @pytest.mark.parametrize("presets", [GNN_PRESETS, OP_COUNT_PRESETS])
 def test_help_has_every_setting_with_the_value_of_the_preset(presets, capsys):
     with pytest.raises(SystemExit) as ended:
-        parse(presets, "train_x", "Trains.", ["--preset", "full", "--help"])
+        parse(presets, "Trains.", ["--preset", "full", "--help"])
     assert ended.value.code == 0
     shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
-    assert "python -m experiments.train_x" in shown
+    assert f"python -m experiments.{presets['full'].program} " in shown
     for flag in _flags(presets["full"]):
         assert flag in shown
     assert f"(default: {presets['full'].total_steps})" in shown
 
 
-@pytest.mark.parametrize("program", ["train_gnn", "train_op_counts", "train_rewrites"])
+@pytest.mark.parametrize("program", ["train_gnn", "train", "train rewrites"])
 def test_help_loads_neither_torch_nor_the_engine(program):
+    program, *process = program.split()
     code = (
-        "import runpy, sys; sys.argv = ['x', '--help']\n"
+        f"import runpy, sys; sys.argv = ['x', *{process}, '--help']\n"
         f"try: runpy.run_module('experiments.{program}', run_name='__main__')\n"
         "except SystemExit: pass\n"
         "slow = {'torch', 'torch_geometric', 'tensorboard', 'hlograph._native', 'gymnasium'}\n"
@@ -61,7 +62,9 @@ def test_help_loads_neither_torch_nor_the_engine(program):
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root
     )
-    assert "--total-steps" in done.stdout
+    lists_processes = program == "train" and not process
+    expected = "{op-counts,rewrites,fusion,tuning}" if lists_processes else "--total-steps"
+    assert expected in done.stdout
     assert done.stderr.strip() == "[]"
 
 
@@ -101,4 +104,4 @@ def test_resuming_nothing_is_refused(tmp_path):
 
 def test_a_gnn_run_is_not_resumed_as_an_op_count_run(run_folder):
     with pytest.raises(SystemExit, match="has no setting"):
-        parse(OP_COUNT_PRESETS, "train_op_counts", "Trains.", ["--resume", str(run_folder)])
+        parse(OP_COUNT_PRESETS, "Trains.", ["--resume", str(run_folder)])

@@ -14,7 +14,7 @@ from experiments.policies.states import PolicyInput
 from experiments.search.node_view import NodeView
 from experiments.search.space import PassNode
 from experiments.search.worker_space import worker_space
-from experiments.training.recorded_steps import RecordedSteps, record, returns_of, view_of
+from experiments.train.recorded_steps import RecordedSteps, record, returns_of, view_of
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import RolloutWorker, Task
 

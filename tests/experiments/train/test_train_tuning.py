@@ -12,9 +12,9 @@ from experiments.policies.checkpoint import Checkpoint, load_policy
 from experiments.policies.config import TuningTrainConfig
 from experiments.policies.kinds import policy_kind
 from experiments.policies.tuning import COSTS, TuningCountsKind
-from experiments.training.presets import TUNING_PRESETS
-from experiments.training.program import train
-from experiments.training.time_table import table_text
+from experiments.train.presets import TUNING_PRESETS
+from experiments.train.program import train
+from experiments.train.time_table import table_text
 from experiments.workers.tuning_tasks import MeasuredPlan, MeasurePlan, PredictTimes
 from experiments.workers.worker import make_rollout_worker
 from hlograph import Module
@@ -64,7 +64,7 @@ def tiny_tuning_config(**changes) -> TuningTrainConfig:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory, own_lock):
     folder = tmp_path_factory.mktemp("tuning") / "run"
-    assert train(tiny_tuning_config(out=folder, decisions=SAFE), "train_tuning") == 0
+    assert train(tiny_tuning_config(out=folder, decisions=SAFE)) == 0
     return folder
 
 
@@ -102,7 +102,7 @@ def test_the_plans_on_validation_are_measured_while_training(finished):
 def test_a_baseline_takes_the_place_of_the_policy_on_op_counts(finished, tmp_path):
     baseline, folder = finished / "tuning_counts" / "checkpoint.pt", tmp_path / "run"
     config = tiny_tuning_config(out=folder, decisions=SAFE, total_steps=0, baseline=str(baseline))
-    assert train(config, "train_tuning") == 0
+    assert train(config) == 0
     assert (folder / "tuning").exists()
     assert not (folder / "tuning_counts").exists()
     rows, before = (
@@ -115,7 +115,7 @@ def test_a_baseline_takes_the_place_of_the_policy_on_op_counts(finished, tmp_pat
 
 def test_same_seed_same_policies(finished, tmp_path):
     again = tmp_path / "again"
-    assert train(tiny_tuning_config(out=again, decisions=SAFE), "train_tuning") == 0
+    assert train(tiny_tuning_config(out=again, decisions=SAFE)) == 0
     for kind in ("tuning", "tuning_counts"):
         one, other = (Checkpoint.load(f / kind / "checkpoint.pt").policy for f in (finished, again))
         assert one.keys() == other.keys()
@@ -142,7 +142,7 @@ def test_a_policy_goes_on_with_the_decisions_of_its_training(finished, tmp_path)
     kind, _ = load_policy(tmp_path / "checkpoint.pt")
     assert kind.config.decisions == kind.action_names == SAFE
     start = str(tmp_path / "checkpoint.pt")
-    assert train(tiny_tuning_config(out=tmp_path / "run", start=start), "train_tuning") == 0
+    assert train(tiny_tuning_config(out=tmp_path / "run", start=start)) == 0
     further = Checkpoint.load(tmp_path / "run" / "tuning" / "checkpoint.pt")
     assert further.actions == SAFE
 

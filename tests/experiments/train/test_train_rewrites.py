@@ -11,7 +11,7 @@ from experiments.policies.checkpoint import Checkpoint, load_policy
 from experiments.policies.kinds import policy_kind
 from experiments.search.guide import TrainedPolicy
 from experiments.search.methods import check_guided
-from experiments.training.program import train
+from experiments.train.program import train
 from models.pointer import PointerActorCritic
 from tests.experiments.tiny_run import RULES, results, tiny_rewrite_config
 
@@ -47,7 +47,7 @@ def test_a_run_leaves_results_that_can_be_rewritten_again(finished):
 
 def test_same_seed_same_result(finished, tmp_path):
     again = tmp_path / "again"
-    assert train(replace(tiny_rewrite_config(), out=again), "train_rewrites") == 0
+    assert train(replace(tiny_rewrite_config(), out=again)) == 0
     assert (again / "results.json").read_text() == (finished / "results.json").read_text()
 
 
@@ -78,7 +78,7 @@ def test_run_time_can_be_the_reward(reward, tmp_path, capsys):
     stranger.write_text(NOWHERE)
     config = replace(tiny_rewrite_config(), reward=reward, total_steps=24, num_envs=2)
     config = replace(config, benchmarks=(*config.benchmarks, str(stranger)), out=tmp_path / "run")
-    assert train(config, "train_rewrites") == 0
+    assert train(config) == 0
     said = capsys.readouterr().out
     assert f"left out: {stranger} does not run: " in said
     assert "run time before / after rewrites, geometric mean: " in said

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.checkpoint_files import CheckpointFiles
-from experiments.training.program import train
-from experiments.training.shortfalls import Shortfalls
+from experiments.train.program import train
+from experiments.train.shortfalls import Shortfalls
 from tests.experiments.tiny_run import tiny_config
 
 
@@ -58,7 +58,7 @@ def test_all_are_dealt_and_where_more_is_left_to_gain_more_often(known, played):
 def test_a_run_keeps_the_shortfalls_of_its_benchmarks(tmp_path, sampling):
     few = {"total_steps": 24, "samples": 0, "workers": "in-process"}
     config = tiny_config(out=tmp_path / "run", sampling=sampling, **few)
-    assert train(config, "train_gnn") == 0
+    assert train(config) == 0
     checkpoint = CheckpointFiles(tmp_path / "run" / "gnn").load()
     assert isinstance(checkpoint, Checkpoint)
     if sampling == "uniform":

@@ -7,9 +7,9 @@ import pytest
 
 from experiments.evaluate.run_folder import RunFolderError, copy_run
 from experiments.policies.checkpoint import load_policy
-from experiments.training.cli import parse
-from experiments.training.presets import GNN_PRESETS
-from experiments.training.program import REFUSED, train
+from experiments.train.command_line import parse
+from experiments.train.presets import GNN_PRESETS
+from experiments.train.program import REFUSED, train
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
 from tests.experiments.tiny_run import checkpoints, results, same_policies, tiny_config
 
@@ -24,12 +24,12 @@ def url(finished):
 
 
 def _resumed(url, *flags):
-    return parse(GNN_PRESETS, "train_gnn", "", ["--resume", url, *flags])
+    return parse(GNN_PRESETS, "", ["--resume", url, *flags])
 
 
 def test_a_run_goes_on_elsewhere(finished, url, tmp_path):
     short = tmp_path / "short"
-    assert train(tiny_config(total_steps=24, out=short, workers="in-process"), "train_gnn") == 0
+    assert train(tiny_config(total_steps=24, out=short, workers="in-process")) == 0
     filesystem = fsspec.filesystem("memory")
     filesystem.put(str(short), "/bucket/short", recursive=True)
     # No trace of the first folder.
@@ -37,7 +37,7 @@ def test_a_run_goes_on_elsewhere(finished, url, tmp_path):
     folder = tmp_path / "run"
     config = _resumed("memory://bucket/short", "--out", str(folder), "--total-steps", "48")
     assert config.out == folder
-    assert train(config, "train_gnn") == 0
+    assert train(config) == 0
     assert {c.iteration for c in checkpoints(folder).values()} == {2}
     starts = read_checked_json(folder / "config.json", "run settings", 2)["starts"]
     assert len(starts) == 2
@@ -57,7 +57,7 @@ def test_all_of_a_finished_run_is_copied(finished, url, tmp_path):
 
 def test_a_run_in_the_folder_is_not_written_over(finished, url, capsys):
     config = _resumed(url, "--out", str(finished))
-    assert train(config, "train_gnn") == REFUSED
+    assert train(config) == REFUSED
     assert f"there is a run in {finished}" in capsys.readouterr().err
 
 
@@ -82,9 +82,9 @@ def test_a_policy_at_a_url(url, tmp_path):
     with pytest.raises(FileNotFoundError, match="nothing at memory://bucket/run/gnn/nothing"):
         load_policy(f"{url}/gnn/nothing")
     baseline = f"{url}/op_counts/checkpoint.pt"
-    config = parse(GNN_PRESETS, "train_gnn", "", ["--baseline", baseline])
+    config = parse(GNN_PRESETS, "", ["--baseline", baseline])
     assert config.baseline == baseline
-    assert train(_of_one_iteration(tmp_path / "run", baseline), "train_gnn") == 0
+    assert train(_of_one_iteration(tmp_path / "run", baseline)) == 0
 
 
 def _of_one_iteration(folder, baseline):

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments.evaluate.run_folder import CONFIG
-from experiments.training.cli import parse
-from experiments.training.presets import GNN_PRESETS
-from experiments.training.program import train
+from experiments.train.command_line import parse
+from experiments.train.presets import GNN_PRESETS
+from experiments.train.program import train
 from tests.experiments.tiny_run import tiny_config
 
 POINTS = {
@@ -61,10 +61,10 @@ def run_apart(folder: Path, point: str, workers: str, file_bytes: int | None) ->
     if point in POINTS:
         _kill_in(*POINTS[point])
     if (folder / CONFIG).exists():
-        config = parse(GNN_PRESETS, "train_gnn", "", ["--resume", str(folder)])
+        config = parse(GNN_PRESETS, "", ["--resume", str(folder)])
     else:
         config = tiny_config(out=folder, workers=workers)
-    sys.exit(train(config, "train_gnn"))
+    sys.exit(train(config))
 
 
 def said_by(folder: Path) -> Path:

@@ -4,7 +4,7 @@ import math
 
 from envs.rewards import LogDrop
 from experiments.evaluate.evaluation import Outcome
-from experiments.training.measured_plans import MeasuredPlans, measured_scalars
+from experiments.train.measured_plans import MeasuredPlans, measured_scalars
 from experiments.workers.collecting import TrainingEpisode
 from experiments.workers.task_runner import Iteration, TaskRunner
 

@@ -8,9 +8,9 @@ import torch
 from tensorboard.backend.event_processing.event_accumulator import SCALARS, EventAccumulator
 
 from experiments.evaluate.evaluation import Outcome
-from experiments.training.measured_plans import FILE, MeasuredPlans
-from experiments.training.measured_returns import LARGEST, end_in_measurements
-from experiments.training.program import train
+from experiments.train.measured_plans import FILE, MeasuredPlans
+from experiments.train.measured_returns import LARGEST, end_in_measurements
+from experiments.train.program import train
 from experiments.workers.collecting import RolloutStats, TrainingEpisode
 from experiments.workers.task_runner import Iteration
 from experiments.workers.tuning_tasks import MeasuredPlan
@@ -19,7 +19,7 @@ from hlograph.plans import Plan
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
 from models.rollout import Rollout
 from tests.experiments.tiny_run import tiny_config
-from tests.experiments.training.test_train_tuning import SAFE, tiny_tuning_config
+from tests.experiments.train.test_train_tuning import SAFE, tiny_tuning_config
 from tests.hlograph.own_machine import own_lock
 
 __all__ = ["own_lock"]
@@ -87,7 +87,7 @@ def test_measurements_of_an_interrupted_run_are_kept(plans, tmp_path):
 def test_a_run_learns_from_measured_returns(tmp_path, own_lock):
     folder = tmp_path / "run"
     config = tiny_tuning_config(out=folder, decisions=SAFE, returns="measured", result="last")
-    assert train(config, "train_tuning") == 0
+    assert train(config) == 0
     rows = read_checked_json(folder / FILE, "measured plans", 1)["plans"]
     keys = {(benchmark, tuple(names)) for benchmark, names, _ in rows}
     assert len(keys) == len(rows) > 1

@@ -18,8 +18,8 @@ from experiments.search.guide import Guide, TrainedPolicy
 from experiments.search.node_view import NodeView
 from experiments.search.space import PassNode, PassSpace
 from experiments.search.worker_space import worker_space
-from experiments.training.demonstrations import demonstrate, recorded_orders
-from experiments.training.recorded_steps import RecordedSteps, Teacher, record, returns_of, view_of
+from experiments.train.demonstrations import demonstrate, recorded_orders
+from experiments.train.recorded_steps import RecordedSteps, Teacher, record, returns_of, view_of
 from experiments.workers.task_runner import TaskRunner, parameters_of
 from experiments.workers.worker import RolloutWorker, Task
 from models.actor_critic import ActorCritic

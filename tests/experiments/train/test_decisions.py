@@ -6,11 +6,11 @@ import torch
 
 from envs import TuningEnv
 from experiments.policies.kinds import policy_kind
-from experiments.training.decisions import ShowDecisions
+from experiments.train.decisions import ShowDecisions
 from experiments.workers.task_runner import parameters_of
 from experiments.workers.worker import RolloutWorker
 from hlograph.isolation import FlightRecorder
-from tests.experiments.training.test_train_tuning import tiny_tuning_config
+from tests.experiments.train.test_train_tuning import tiny_tuning_config
 
 NAME = "selection/last-sorted/b16-n8192"
 RULE = "rule sort-prefix-as-top-k"

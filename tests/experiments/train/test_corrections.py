@@ -15,7 +15,7 @@ from experiments.search.budget import Budget
 from experiments.search.continuation import continuation, needed
 from experiments.search.guide import TrainedPolicy
 from experiments.search.space import PassSpace
-from experiments.training.corrections import Correct
+from experiments.train.corrections import Correct
 from experiments.workers.task_runner import parameters_of
 from experiments.workers.worker import RolloutWorker
 from hlograph import corpus

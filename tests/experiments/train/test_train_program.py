@@ -13,10 +13,10 @@ import torch
 
 from experiments.evaluate.run_folder import CONFIG, CONFIG_KIND, CONFIG_VERSION
 from experiments.policies.checkpoint import Checkpoint, load_policy
-from experiments.training import program as train_module
-from experiments.training.cli import parse
-from experiments.training.loop import Training
-from experiments.training.presets import GNN_PRESETS, OP_COUNT_PRESETS
+from experiments.train import program as train_module
+from experiments.train.command_line import parse
+from experiments.train.loop import Training
+from experiments.train.presets import GNN_PRESETS, OP_COUNT_PRESETS
 from hlograph.storage.checked_file import read_checked_json
 from tests.experiments.tiny_run import checkpoints, results, same_policies, tiny_config
 
@@ -44,7 +44,7 @@ def test_a_run_leaves_results_checkpoints_and_logs(finished):
 
 
 def test_same_seed_same_result(finished, tiny, tmp_path):
-    assert train_module.train(replace(tiny, out=tmp_path / "again"), "train_gnn") == 0
+    assert train_module.train(replace(tiny, out=tmp_path / "again")) == 0
     assert same_policies(finished, tmp_path / "again")
     for name in ("results.json", "table.txt"):
         assert (finished / name).read_text() == (tmp_path / "again" / name).read_text()
@@ -66,26 +66,26 @@ def test_a_resumed_run_ends_like_one_that_was_never_interrupted(
         return ratios
 
     monkeypatch.setattr(Training, "_iterate", interrupt)
-    assert train_module.train(replace(tiny, out=folder), "train_gnn") == 130
+    assert train_module.train(replace(tiny, out=folder)) == 130
     assert f"experiments.train_gnn --resume {folder}" in capsys.readouterr().err
     assert Checkpoint.load(folder / "gnn" / "checkpoint.pt").iteration == 1
     monkeypatch.undo()
-    config = parse(GNN_PRESETS, "train_gnn", "", ["--resume", str(folder)])
-    assert train_module.train(config, "train_gnn") == 0
+    config = parse(GNN_PRESETS, "", ["--resume", str(folder)])
+    assert train_module.train(config) == 0
     assert same_policies(finished, folder)
     assert (finished / "results.json").read_text() == (folder / "results.json").read_text()
     assert len(read_checked_json(folder / CONFIG, CONFIG_KIND, CONFIG_VERSION)["starts"]) == 2
 
 
 def test_a_run_is_not_written_over(finished, tiny, capsys):
-    assert train_module.train(replace(tiny, out=finished), "train_gnn") == 2
+    assert train_module.train(replace(tiny, out=finished)) == 2
     assert "--resume" in capsys.readouterr().err
 
 
 def test_baseline_takes_the_place_of_training(finished, tiny, tmp_path):
     baseline = finished / "op_counts" / "checkpoint.pt"
     config = replace(tiny, total_steps=24, out=tmp_path / "run", baseline=baseline)
-    assert train_module.train(config, "train_gnn") == 0
+    assert train_module.train(config) == 0
     assert not (tmp_path / "run" / "op_counts").exists()
     rows, before = results(tmp_path / "run")["benchmarks"], results(finished)["benchmarks"]
     assert [r["op_counts"] for r in rows] == [r["op_counts"] for r in before]
@@ -95,7 +95,7 @@ def test_a_policy_is_trained_further(finished, tiny, tmp_path, capsys):
     start = finished / "gnn" / "checkpoint.pt"
     given = replace(tiny, baseline="op-counts", start=str(start))
     folder = tmp_path / "run"
-    assert train_module.train(replace(given, total_steps=0, out=folder), "train_gnn") == 0
+    assert train_module.train(replace(given, total_steps=0, out=folder)) == 0
     out = capsys.readouterr().out
     assert "imitates" not in out
     assert f"gnn: goes on from the policy {start}" in out
@@ -103,7 +103,7 @@ def test_a_policy_is_trained_further(finished, tiny, tmp_path, capsys):
     rows, before = results(folder)["benchmarks"], results(finished)["benchmarks"]
     assert [r["gnn"] for r in rows] == [r["gnn"] for r in before]
     more = replace(given, total_steps=tiny.total_steps, out=tmp_path / "more")
-    assert train_module.train(more, "train_gnn") == 0
+    assert train_module.train(more) == 0
     first, last = Checkpoint.load(start), Checkpoint.load(tmp_path / "more/gnn/checkpoint.pt")
     assert first.best is not None
     assert last.best is not None
@@ -119,7 +119,7 @@ def test_ctrl_c_does_not_forget_the_policy_to_improve_on(finished, tiny, tmp_pat
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Training, "_iterate", interrupt)
-    assert train_module.train(given, "train_gnn") == 130
+    assert train_module.train(given) == 130
     first = Checkpoint.load(start)
     saved = Checkpoint.load(tmp_path / "run/gnn/checkpoint.pt")
     assert first.best is not None
@@ -139,7 +139,7 @@ def test_ctrl_c_does_not_forget_the_policy_to_improve_on(finished, tiny, tmp_pat
 )
 def test_a_policy_that_cannot_be_trained_further(start, refusal, status, tiny, tmp_path, capsys):
     config = replace(tiny, baseline="op-counts", start=start, out=tmp_path / "run")
-    assert train_module.train(config, "train_gnn") == status
+    assert train_module.train(config) == status
     assert refusal in capsys.readouterr().err
     # A run that was not begun leaves nothing to be continued in its folder.
     assert (config.out / "config.json").exists() == (status == 3)
@@ -158,10 +158,10 @@ def test_policy_of_a_checkpoint(finished):
 
 def test_what_was_imitated_is_not_imitated_again(tiny, tmp_path, capsys):
     config = replace(tiny, total_steps=0, out=tmp_path / "run")
-    assert train_module.train(config, "train_gnn") == 0
+    assert train_module.train(config) == 0
     assert capsys.readouterr().out.count("imitates searched orders of 2 benchmarks") == 2
     before = checkpoints(tmp_path / "run")
-    assert train_module.train(replace(config, resume=str(tmp_path / "run")), "train_gnn") == 0
+    assert train_module.train(replace(config, resume=str(tmp_path / "run"))) == 0
     assert "imitates" not in capsys.readouterr().out
     for name, checkpoint in checkpoints(tmp_path / "run").items():
         for key, value in checkpoint.policy.items():
@@ -170,7 +170,7 @@ def test_what_was_imitated_is_not_imitated_again(tiny, tmp_path, capsys):
 
 def test_ctrl_c_saves_and_says_how_to_go_on(tiny, tmp_path):
     folder = tmp_path / "run"
-    command = [sys.executable, "-m", "experiments.train_op_counts", "--out", str(folder)]
+    command = [sys.executable, "-m", "experiments.train", "op-counts", "--out", str(folder)]
     command += ["--total-steps", "100000000", "--num-envs", "4", "--horizon", "6"]
     command += ["--benchmarks", *tiny.benchmarks, "--test-op-limit", str(tiny.test_op_limit)]
     command += ["--checkpoint-every", "1", "--threads", "1", "--cloning.epochs", "0"]
@@ -192,8 +192,8 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tiny, tmp_path):
     finally:
         process.kill()
     assert process.returncode == 130, errors
-    assert f"python -m experiments.train_op_counts --resume {folder}" in errors
+    assert f"python -m experiments.train op-counts --resume {folder}" in errors
     assert "Traceback" not in errors
     assert Checkpoint.load(checkpoint).steps > 0
-    config = parse(OP_COUNT_PRESETS, "train_op_counts", "", ["--resume", str(folder)])
+    config = parse(OP_COUNT_PRESETS, "", ["--resume", str(folder)])
     assert config.num_envs == 4

@@ -11,9 +11,9 @@ from experiments.evaluate.metrics import geometric_mean
 from experiments.evaluate.results import markdown_table
 from experiments.policies.config import TuningTrainConfig
 from experiments.policies.kind import PolicyKind
-from experiments.training.final_tables import FinalTable, Splits, ValidationScore, without
-from experiments.training.measured_plans import MeasuredPlans, measured_scalars
-from experiments.training.measured_returns import end_in_measurements
+from experiments.train.final_tables import FinalTable, Splits, ValidationScore, without
+from experiments.train.measured_plans import MeasuredPlans, measured_scalars
+from experiments.train.measured_returns import end_in_measurements
 from experiments.workers.task_runner import Iteration, TaskRunner
 from experiments.workers.tuning_tasks import DEFAULT, MeasuredPlan, PredictTimes
 from hlograph.measuring.worker import UNCHANGED

@@ -17,10 +17,10 @@ from experiments.policies.checkpoint import Best, Checkpoint
 from experiments.policies.checkpoint_files import CheckpointFiles
 from experiments.policies.config_json import to_json
 from experiments.policies.kind import PolicyKind
-from experiments.training.final_tables import Hooks, Splits
-from experiments.training.log import IterationReport, TrainingLog, flat_settings
-from experiments.training.recorded_steps import TEACHERS, RecordedSteps, Teacher
-from experiments.training.shortfalls import EPISODE_WEIGHT, Shortfalls
+from experiments.train.final_tables import Hooks, Splits
+from experiments.train.log import IterationReport, TrainingLog, flat_settings
+from experiments.train.recorded_steps import TEACHERS, RecordedSteps, Teacher
+from experiments.train.shortfalls import EPISODE_WEIGHT, Shortfalls
 from experiments.workers.progress import phase_bar
 from experiments.workers.task_runner import TaskRunner
 from hlograph.errors import HloError

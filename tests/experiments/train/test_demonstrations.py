@@ -12,7 +12,7 @@ from experiments.evaluate import best_known
 from experiments.evaluate.best_known import BestKnown
 from experiments.policies.config import GNNTrainConfig
 from experiments.policies.pass_ordering import encode
-from experiments.training.demonstrations import Demonstrate, recorded_orders
+from experiments.train.demonstrations import Demonstrate, recorded_orders
 from experiments.workers.worker import RolloutWorker
 from hlograph import corpus
 from hlograph.isolation import FlightRecorder

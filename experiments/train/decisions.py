@@ -19,7 +19,7 @@ from experiments.policies.evaluator import PolicyEvaluator
 from experiments.policies.greedy import greedy_action
 from experiments.policies.kind import PolicyKind
 from experiments.policies.states import PolicyInput
-from experiments.training.recorded_steps import RecordedSteps, Teacher, record, returns_of
+from experiments.train.recorded_steps import RecordedSteps, Teacher, record, returns_of
 from experiments.workers.task_runner import TaskRunner, parameters_of
 from experiments.workers.worker import Parameters, RolloutWorker, Task
 from models.actor_critic import ActorCritic

@@ -24,21 +24,17 @@ Config = TypeVar("Config", bound=TrainConfig)
 
 
 def parse(
-    presets: Mapping[str, Config],
-    program: str,
-    description: str,
-    arguments: Sequence[str] | None = None,
+    presets: Mapping[str, Config], description: str, arguments: Sequence[str] | None = None
 ) -> Config:
     """Returns the settings that a command line asks for.
 
     Args:
-        presets: Defaults by the name of the preset.
-        program: Name of the program's module, such as `train_gnn`.
+        presets: Defaults by the name of the preset, all of one class, which names the program.
         description: Description of the program, for `--help`.
         arguments: The command line without the program; by default this process's.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
-    prog = f"python -m experiments.{program}"
+    prog = f"python -m experiments.{presets['quick'].program}"
     first = argparse.ArgumentParser(prog, add_help=False, allow_abbrev=False)
     first.add_argument("--preset", choices=list(presets))
     first.add_argument("--resume")

@@ -10,8 +10,8 @@ from experiments.policies.checkpoint import Checkpoint, load_policy
 from experiments.policies.config import FusionTrainConfig
 from experiments.policies.fusion import DECISION_FEATURES, FusionActions
 from experiments.policies.kinds import policy_kind
-from experiments.training.presets import FUSION_PRESETS
-from experiments.training.program import train
+from experiments.train.presets import FUSION_PRESETS
+from experiments.train.program import train
 from experiments.workers.lockstep import Lockstep
 from hlograph import Module
 from hlograph.storage.checked_file import read_checked_json
@@ -49,7 +49,7 @@ def tiny_fusion_config(**changes) -> FusionTrainConfig:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fusion") / "run"
-    assert train(tiny_fusion_config(out=folder), "train_fusion") == 0
+    assert train(tiny_fusion_config(out=folder)) == 0
     return folder
 
 
@@ -73,7 +73,7 @@ def test_a_run_is_compared_with_xla_and_the_heuristics(finished):
 
 def test_same_seed_same_policy(finished, tmp_path):
     again = tmp_path / "again"
-    assert train(tiny_fusion_config(out=again), "train_fusion") == 0
+    assert train(tiny_fusion_config(out=again)) == 0
     policies = [Checkpoint.load(f / "fusion" / "checkpoint.pt").policy for f in (finished, again)]
     assert policies[0].keys() == policies[1].keys()
     assert all(np.array_equal(policies[0][key], policies[1][key]) for key in policies[0])
@@ -131,5 +131,5 @@ def test_run_time_can_be_the_reward(tmp_path):
     config = tiny_fusion_config(
         out=folder, reward="final-run-time", total_steps=16, num_envs=2, validation_count=0
     )
-    assert train(config, "train_fusion") == 0
+    assert train(config) == 0
     assert len(results(folder)["benchmarks"]) == 1

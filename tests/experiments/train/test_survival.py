@@ -13,12 +13,12 @@ import pytest
 from experiments.evaluate.run_folder import RunFolderError, run_folder
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.checkpoint_files import DAMAGED, PREVIOUS, CheckpointFiles
-from experiments.training.cli import parse
-from experiments.training.presets import GNN_PRESETS
-from experiments.training.program import REFUSED, train
+from experiments.train.command_line import parse
+from experiments.train.presets import GNN_PRESETS
+from experiments.train.program import REFUSED, train
 from hlograph.errors import DamagedFileError
 from tests.experiments.tiny_run import results, same_policies, tiny_config
-from tests.experiments.training.mortal_run import POINTS, run_apart, said_by
+from tests.experiments.train.mortal_run import POINTS, run_apart, said_by
 
 FORKS = multiprocessing.get_context("forkserver")
 
@@ -38,7 +38,7 @@ def _ended(process, folder):
 
 def _continued(folder):
     """Continues a run in this process, which saves the seconds that another takes to start."""
-    return train(parse(GNN_PRESETS, "train_gnn", "", ["--resume", str(folder)]), "train_gnn")
+    return train(parse(GNN_PRESETS, "", ["--resume", str(folder)]))
 
 
 def test_a_run_killed_again_and_again_ends_as_if_it_never_was(finished, tmp_path):
@@ -95,7 +95,7 @@ def test_a_full_disk_ends_a_run_that_can_go_on(finished, tmp_path):
 def test_where_nothing_can_be_written_no_run_begins(tmp_path, capsys):
     (tmp_path / "file").touch()
     for folder in (Path("/proc/run"), tmp_path / "file" / "run"):
-        assert train(tiny_config(out=folder), "train_gnn") == REFUSED
+        assert train(tiny_config(out=folder)) == REFUSED
         assert f"cannot write to {folder}" in capsys.readouterr().err
 
 
@@ -104,7 +104,7 @@ def test_two_runs_do_not_share_a_folder(tmp_path, capsys):
     with run_folder(folder):
         before = sorted(folder.iterdir())
         # A lock is of an opened file: another of the same process has to wait, too.
-        assert train(tiny_config(out=folder), "train_gnn") == REFUSED
+        assert train(tiny_config(out=folder)) == REFUSED
         assert f"process {os.getpid()} is at work in {folder}" in capsys.readouterr().err
         assert sorted(folder.iterdir()) == before
     with run_folder(folder):
@@ -119,7 +119,7 @@ def test_a_lock_ends_with_its_process(tmp_path, capsys):
     os.kill(process.pid, signal.SIGSTOP)  # so that it does not end before it is killed
     with pytest.raises(RunFolderError, match=f"process {process.pid}"), run_folder(folder):
         pass
-    assert train(tiny_config(out=folder), "train_gnn") == REFUSED
+    assert train(tiny_config(out=folder)) == REFUSED
     assert f"process {process.pid} is at work in {folder}" in capsys.readouterr().err
     process.kill()
     process.join()
@@ -189,4 +189,4 @@ def test_damaged_settings_are_named(finished, tmp_path):
     config["config"]["seed"] = 7
     (tmp_path / "config.json").write_text(json.dumps(config))
     with pytest.raises(SystemExit, match="was altered"):
-        parse(GNN_PRESETS, "train_gnn", "", ["--resume", str(tmp_path)])
+        parse(GNN_PRESETS, "", ["--resume", str(tmp_path)])

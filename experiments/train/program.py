@@ -1,4 +1,4 @@
-"""The programs that train policies, such as `train_gnn`."""
+"""Trains the policies of a run, and compares them on held-out benchmarks."""
 
 import shlex
 import signal
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from experiments.evaluate.evaluation import Outcome
     from experiments.policies.checkpoint import Checkpoint
     from experiments.policies.kind import PolicyKind
-    from experiments.training.final_tables import FinalTable, Splits
+    from experiments.train.final_tables import FinalTable, Splits
     from experiments.workers.pools import MakeWorker
     from models.actor_critic import ActorCritic
 
 _TABLES = {
-    "op counts": "experiments.training.final_tables:OpCountTable",
-    "kernels": "experiments.training.kernel_table:KernelTable",
-    "times": "experiments.training.time_table:TimeTable",
+    "op counts": "experiments.train.final_tables:OpCountTable",
+    "kernels": "experiments.train.kernel_table:KernelTable",
+    "times": "experiments.train.time_table:TimeTable",
 }
 """Classes of final tables, as module and name; each is imported when a policy needs it."""
 
@@ -45,20 +45,19 @@ REFUSED, FAILED, INTERRUPTED = 2, 3, 130
 """Exit statuses: not begun; ended early, to be continued; after Ctrl-C or SIGTERM."""
 
 
-def train(config: TrainConfig, program: str, make_worker: "MakeWorker | None" = None) -> int:
+def train(config: TrainConfig, make_worker: "MakeWorker | None" = None) -> int:
     """Trains the policies of a run, and shows their results on held-out benchmarks.
 
     Args:
         config: Settings of the run.
-        program: Name of the program, such as `train_gnn`.
         make_worker: Makes the worker of a new process; by default a ``RolloutWorker``.
 
     Returns:
         Exit status.
     """
-    folder = config.out or _new_folder(config, program)
+    folder = config.out or _new_folder(config)
     config = replace(config, out=folder)
-    command = ["python", "-m", f"experiments.{program}", "--resume", str(folder)]
+    command = [*f"python -m experiments.{config.program}".split(), "--resume", str(folder)]
     try:
         with run_folder(folder):
             elsewhere = config.resume if is_url(config.resume) else None
@@ -122,9 +121,9 @@ def _train_and_compare(
     """Trains every policy of the run, then evaluates, checks, shows and saves."""
     # These import torch, the engine and the environments: seconds that --help does not have.
     from experiments.policies.kinds import policy_kind
-    from experiments.training.final_tables import Hooks
-    from experiments.training.log import write_text
-    from experiments.training.loop import Training
+    from experiments.train.final_tables import Hooks
+    from experiments.train.log import write_text
+    from experiments.train.loop import Training
     from experiments.workers.pools import pool_of
     from experiments.workers.task_runner import TaskRunner
     from experiments.workers.worker import make_rollout_worker
@@ -218,7 +217,7 @@ def _table(kinds: "Sequence[PolicyKind]", folder: Path) -> "FinalTable":
 def _splits(config: TrainConfig) -> "Splits":
     """Returns the benchmarks that a run's settings ask for."""
     from experiments.evaluate.benchmarks import held_out_benchmarks, training_benchmarks
-    from experiments.training.final_tables import Splits
+    from experiments.train.final_tables import Splits
 
     limit, of_set = config.test_op_limit, config.corpus_set
     return Splits(
@@ -228,8 +227,9 @@ def _splits(config: TrainConfig) -> "Splits":
     )
 
 
-def _new_folder(config: TrainConfig, program: str) -> Path:
+def _new_folder(config: TrainConfig) -> Path:
     time = datetime.now().strftime("%Y%m%d-%H%M%S")
+    program = config.program.replace(" ", "-")
     return Path("runs") / f"{program}-{config.preset}-seed{config.seed}-{time}"
 
 

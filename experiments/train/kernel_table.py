@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from experiments.evaluate.evaluation import Measure, Outcome
 from experiments.evaluate.metrics import geometric_mean
-from experiments.training.final_tables import FinalTable, Splits, without
+from experiments.train.final_tables import FinalTable, Splits, without
 from experiments.workers.fusion_tasks import CompareFusions, FusionRow, TryFusing
 from experiments.workers.task_runner import TaskRunner
 from hlograph.errors import WorkerLostError
