@@ -12,12 +12,12 @@ from envs.rewards import Reward, resolve_reward, timed_states
 from envs.settings import EnvSettings, isolation, shown
 from envs.validation import Validation
 from hlograph.decisions.benchmarks import BenchmarkSource
+from hlograph.decisions.decision_process import DecisionProcess
+from hlograph.decisions.offers import Offer
 from hlograph.decisions.plans import OFFER_FEATURES, LivePlan, PlanProcess, PlanState
 from hlograph.execution.equivalence import Limits, NotComparableError
 from hlograph.plans import Numerics, Plan
-from hlograph.tuning.decision_process import DecisionProcess
-from hlograph.tuning.kernel_seconds import PredictTime
-from hlograph.tuning.offers import Offer
+from hlograph.profiling.kernel_seconds import PredictTime
 
 
 class TuningEnv(DecisionEnv[PlanState]):
@@ -82,10 +82,10 @@ class TuningEnv(DecisionEnv[PlanState]):
             training split of the corpus. Modules are read when they are first chosen.
         numerics: Class of the results: ``"exact"``, ``"close"`` or ``"fast"``.
         predict: Predicts the time of a plan from its kernels; see
-            ``hlograph.tuning.kernel_seconds``. None takes rates of work.
+            ``hlograph.profiling.kernel_seconds``. None takes rates of work.
         max_offers: Largest number of decisions that are offered in one state.
-        kinds: Kinds of decisions that are offered, of ``hlograph.tuning.offers.offer_kinds()``, in
-            the order of their numbers; None is all.
+        kinds: Kinds of decisions that are offered, of ``hlograph.decisions.offers.offer_kinds()``,
+            in the order of their numbers; None is all.
         reward: A name of ``envs.rewards.REWARDS`` or a callable.
         horizon: Number of steps after which an episode is truncated.
         process: The process of the only benchmark, which goes on to be used by the caller; None

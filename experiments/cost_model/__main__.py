@@ -25,9 +25,9 @@ from hlograph.storage.atomic_write import write_text_atomically
 if TYPE_CHECKING:
     from experiments.cost_model.plan_times.collecting import NextPoint
     from hlograph.corpus import Benchmark
+    from hlograph.plans.knobs import Point
     from hlograph.programs import Program
     from hlograph.storage.locations import Location
-    from hlograph.tuning.knobs import Point
 
 _COMMANDS = (
     Annotated[RecordConfig, tyro.conf.subcommand("record")]

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from experiments.cost_model.examples import Kernels, ProgramExamples
 from experiments.cost_model.kernel_inputs import NUMBERS
-from hlograph.tuning.kernel_seconds import LEAST_SECONDS
+from hlograph.profiling.kernel_seconds import LEAST_SECONDS
 
 Predict = Callable[[Kernels, ProgramExamples], NDArray[np.float64]]
 """Function that returns a number for each plan that grows with its seconds."""

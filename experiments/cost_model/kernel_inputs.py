@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from hlograph.graph.features import NODE_FEATURES
 from hlograph.kernel_times import default_rates
 from hlograph.module import Module
+from hlograph.profiling.kernel_seconds import LEAST_SECONDS, rated_seconds
 from hlograph.profiling.optimized_module import known_trips
 from hlograph.reading.hlo_text import read_instructions
-from hlograph.tuning.kernel_seconds import LEAST_SECONDS, rated_seconds
 
 LAYOUT_FEATURES = ("is_row_major", "log_minor_dim")
 """Features of nodes beside ``NODE_FEATURES``: 1 if the last dimension is the minor one, and so on

@@ -14,8 +14,8 @@ from experiments.cost_model.kernel_inputs import NUMBERS, kernel_inputs
 from hlograph.errors import DamagedFileError
 from hlograph.plans.flags import FlagValue
 from hlograph.profiling.kernel_modules import KernelModule
+from hlograph.profiling.kernel_seconds import PredictedTime
 from hlograph.storage.atomic_write import write_bytes_atomically
-from hlograph.tuning.kernel_seconds import PredictedTime
 from models.config import CostModelConfig, GATConfig
 from models.cost_model import CostModel
 
@@ -59,7 +59,7 @@ class Predictor:
     def __call__(
         self, kernels: Sequence[KernelModule], flags: Mapping[str, FlagValue]
     ) -> PredictedTime:
-        """Returns the predicted time of a plan; see ``hlograph.tuning.kernel_seconds``.
+        """Returns the predicted time of a plan; see ``hlograph.profiling.kernel_seconds``.
 
         Raises:
             HloParseError: A text is no kernel.

@@ -24,11 +24,11 @@ from experiments.policies.kind import (
 )
 from experiments.policies.played_episode import PlayedEpisode
 from experiments.policies.states import STOP, PolicyInput
+from hlograph.decisions.offers import offer_kinds
 from hlograph.decisions.plans import OFFER_FEATURES, ROLES, kind_numbers
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.module import Module
-from hlograph.tuning.kernel_seconds import PredictTime, RatedKernels
-from hlograph.tuning.offers import offer_kinds
+from hlograph.profiling.kernel_seconds import PredictTime, RatedKernels
 from models.actor_critic import ActorCritic
 from models.candidate_counts import CandidateCountsEncoder, CountsAndCandidates
 from models.candidate_graphs import GraphAndCandidates

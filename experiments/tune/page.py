@@ -8,8 +8,8 @@ from experiments.evaluate.metrics import geometric_mean, share
 from experiments.evaluate.results import markdown_table
 from experiments.tune.scores import TIMES, Scores
 from hlograph.plans import Plan
+from hlograph.plans.knobs import STAGES
 from hlograph.timing.bootstrap import bootstrap_interval
-from hlograph.tuning.knobs import STAGES
 
 FASTER, SLOWER = 1.1, 0.98
 """Ratios that count as a win, and that no program may fall below."""

@@ -13,11 +13,11 @@ from experiments.evaluate.results import markdown_table
 from experiments.evaluate.run_folder import file_stem
 from experiments.tune.programs import NamedProgram
 from hlograph.errors import HloError
+from hlograph.optimization.program_space import ProgramSpace
 from hlograph.plans import Numerics
+from hlograph.plans.knobs import STAGES, Knob, Point
 from hlograph.programs import Program
 from hlograph.storage.atomic_write import write_text_atomically
-from hlograph.tuning.knobs import STAGES, Knob, Point
-from hlograph.tuning.space import ProgramSpace
 
 # The knob of steps has the plans of other methods as values, which are found in a search.
 _STAGES = tuple(stage for stage in STAGES if stage != "steps")

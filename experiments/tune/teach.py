@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from experiments.evaluate.best_decisions import BestDecisions
     from hlograph.corpus import Benchmark
     from hlograph.corpus.plan_times import PlanTime
-    from hlograph.tuning.knobs import Recipe
+    from hlograph.plans.knobs import Recipe
 
 
 @dataclass(frozen=True)
@@ -114,9 +114,9 @@ def _recipes(
     from experiments.tune.results import RaceResult
     from hlograph.measuring.trial import Job
     from hlograph.optimization.cache import recipe_of
+    from hlograph.plans.knobs import Point, Recipe
+    from hlograph.plans.versions import steps_of
     from hlograph.programs import Program
-    from hlograph.tuning.knobs import Point, Recipe
-    from hlograph.tuning.versions import steps_of
 
     recipes, measured = {}, len(times)
     for folder in folders:

@@ -10,14 +10,14 @@ from experiments.evaluate.evaluation import Outcome
 from experiments.policies.config import TuningTrainConfig
 from experiments.policies.tuning import predictor
 from experiments.workers.worker import RolloutWorker, Task
+from hlograph.decisions.decision_process import DecisionProcess
+from hlograph.decisions.offers import PREDICTED
 from hlograph.errors import HloError
 from hlograph.measuring.trial import Effort, Job, MeasurementRequest
 from hlograph.measuring.worker import MeasuringWorker
 from hlograph.plans import Plan
+from hlograph.plans.knobs import Point
 from hlograph.programs import Program
-from hlograph.tuning.decision_process import DecisionProcess
-from hlograph.tuning.knobs import Point
-from hlograph.tuning.offers import PREDICTED
 
 DEFAULT, RULES = "default", "rules"
 """References: jaxlib's default, and the rules for time that are predicted to save time."""

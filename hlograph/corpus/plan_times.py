@@ -53,7 +53,7 @@ class PlanTime:
 
     Attributes:
         program: Name of the program in the corpus.
-        decisions: The decisions: values of knobs, by their names (``hlograph.tuning.knobs``).
+        decisions: The decisions: values of knobs, by their names (``hlograph.plans.knobs``).
         flags: Flags of the compilation.
         ratios: Ratios default / plan of runs in turns.
         seconds: Median seconds of a run.

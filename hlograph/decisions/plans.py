@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlograph.decisions.benchmarks import NamedModule
+from hlograph.decisions.decision_process import DecisionProcess, TuningState
+from hlograph.decisions.offers import Offer, offer_kinds
 from hlograph.decisions.process import (
     Action,
     ActionTable,
@@ -27,11 +29,9 @@ from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.pass_call import noted
 from hlograph.isolation.quarantine import Quarantine
 from hlograph.plans import Numerics, Plan
+from hlograph.plans.knobs import Point
+from hlograph.profiling.kernel_seconds import PredictTime
 from hlograph.programs import Program
-from hlograph.tuning.decision_process import DecisionProcess, TuningState
-from hlograph.tuning.kernel_seconds import PredictTime
-from hlograph.tuning.knobs import Point
-from hlograph.tuning.offers import Offer, offer_kinds
 
 OFFER_FEATURES: tuple[str, ...] = ("kind", "share", "log_places", "saved")
 """Features of an offer. ``kind`` is the number of its kind in ``kind_numbers``; ``share`` is the
@@ -95,7 +95,7 @@ class PlanProcess(Process[PlanState]):
     Args:
         numerics: Class of the results: ``"exact"``, ``"close"`` or ``"fast"``.
         predict: Predicts the time of a plan from its kernels; None takes rates of work.
-        kinds: Kinds of decisions, of ``hlograph.tuning.offers.offer_kinds()``, in the order of
+        kinds: Kinds of decisions, of ``hlograph.decisions.offers.offer_kinds()``, in the order of
             their numbers; None is all.
         limit: Largest number of actions of a state, without stopping.
         program: The only program, which goes on to be used by the caller; None makes one for each

@@ -144,10 +144,10 @@ def _take(start: Module, names: tuple[str, ...]) -> Iterator[StepRun]:
 
 def _decide(program: Module, names: tuple[str, ...]) -> Iterator[StepRun]:
     """Takes decisions of tuning."""
+    from hlograph.decisions.decision_process import DecisionProcess
+    from hlograph.decisions.offers import Offer
+    from hlograph.plans.knobs import Point
     from hlograph.programs import Program
-    from hlograph.tuning.decision_process import DecisionProcess
-    from hlograph.tuning.knobs import Point
-    from hlograph.tuning.offers import Offer
 
     process, point = DecisionProcess(Program.of(program)), Point()
     state = process.state(point)
@@ -183,9 +183,9 @@ def _before_fusion(program: Module) -> Module:
 
 
 def _optimized(program: Module) -> Module:
+    from hlograph.decisions.decision_process import DecisionProcess
+    from hlograph.plans.knobs import Point
     from hlograph.programs import Program
-    from hlograph.tuning.decision_process import DecisionProcess
-    from hlograph.tuning.knobs import Point
 
     return DecisionProcess(Program.of(program)).state(Point()).module
 

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Mapping
-from functools import lru_cache
 from typing import Any, NamedTuple
 
+from hlograph.plans.placing.kinds import kinds_of
 from hlograph.profiling.kernels import Measurement, measure
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.reading.hlo_text import read_instructions
 from hlograph.timing.runs import Run
-
-_DIMENSIONS = re.compile(r"\w\[([\d,]*)\]")
-
-_KEPT_SHAPES = 1 << 12
 
 # Seconds and runs for a profile, which is rough then; that does for shares.
 _PROFILE_SECONDS, _PROFILE_RUNS = 1.0, 5
@@ -128,21 +122,6 @@ def _by_name(own: Mapping[str, float], program: OptimizedModule) -> dict[str, fl
     for name in program.instructions:
         total(name)
     return shares
-
-
-@lru_cache(_KEPT_SHAPES)
-def kinds_of(opcode: str, shape: str) -> tuple[str, str]:
-    """Returns an instruction's opcode with its number of elements, and its opcode alone.
-
-    XLA transposes and reshapes much of a program, which leaves the number of elements as it is.
-
-    Args:
-        opcode: XLA's name of the opcode.
-        shape: Text of the shape; of a tuple's, the first array counts.
-    """
-    found = _DIMENSIONS.search(shape)
-    elements = math.prod(int(size) for size in found[1].split(",") if size) if found else 0
-    return f"{opcode} {elements}", opcode
 
 
 def _contained(name: str, program: OptimizedModule, timed: Container[str]) -> set[str]:

@@ -26,8 +26,10 @@ from hlograph import plans, programs, transforms
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.measuring.trial import Job, PlanMeasurement
+from hlograph.optimization.program_space import ProgramSpace
 from hlograph.optimization.report import outcome_of, outcome_to_json
 from hlograph.plans import Plan
+from hlograph.plans.knobs import Point, Recipe, values_of
 from hlograph.storage.locations import (
     Location,
     as_location,
@@ -37,9 +39,6 @@ from hlograph.storage.locations import (
     write_bytes,
 )
 from hlograph.storage.machine import machine
-from hlograph.tuning.flag_knobs import values_of
-from hlograph.tuning.knobs import Point, Recipe
-from hlograph.tuning.space import ProgramSpace
 
 EARLIER_VERSION = "earlier version"
 """Method of a plan by the recipe of an earlier version."""

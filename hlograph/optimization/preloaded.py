@@ -12,6 +12,6 @@ import jaxlib.xla_client
 
 import hlograph.measuring.worker
 import hlograph.optimization.methods.sweeps
-import hlograph.tuning.versions
+import hlograph.optimization.program_space
 
 __all__ = ["hlograph", "jax", "jaxlib"]

@@ -14,12 +14,12 @@ from experiments.cost_model.plan_times.recorder import Recorder, Unchanged
 from experiments.cost_model.plan_times.recording import Recording, append, file_of, read
 from hlograph.errors import HloError, WorkerLostError
 from hlograph.isolation import Remote, WorkerLimits
+from hlograph.optimization.methods.evolution import Evolution, Random
+from hlograph.optimization.methods.knob_search import KnobSearch, PointSpeed
+from hlograph.plans.knobs import Knob, Point, Recipe
+from hlograph.plans.versions import STEPS
 from hlograph.programs import Program
 from hlograph.transforms.rules import rules
-from hlograph.tuning.knobs import Knob, Point, Recipe
-from hlograph.tuning.search import KnobSearch, PointSpeed
-from hlograph.tuning.searchers import Evolution, Random
-from hlograph.tuning.versions import STEPS
 
 _LIMITS = WorkerLimits(seconds=120.0, idle_seconds=3600.0, memory=16 << 30)
 _PRELOADED = ("experiments.cost_model.plan_times.recorder",)

@@ -9,8 +9,8 @@ import numpy as np
 from experiments.cost_model.settings import EffectsConfig
 from hlograph.corpus import plan_times
 from hlograph.corpus.plan_times import PlanTime
-from hlograph.tuning.knobs import stage_of
-from hlograph.tuning.searchers import kind_of
+from hlograph.optimization.methods.coordinate import kind_of
+from hlograph.plans.knobs import stage_of
 
 _LEAST_LOG_RATIO = -0.7
 """Plans that are slower than half as fast count as this: how slow they are decides nothing."""

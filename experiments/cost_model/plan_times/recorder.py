@@ -10,7 +10,9 @@ from hlograph.errors import HloError
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.measuring.compiled import FinalModule
 from hlograph.measuring.samples import Samples
+from hlograph.optimization.program_space import ProfiledVersions
 from hlograph.plans import Plan, compile_program
+from hlograph.plans.knobs import Point
 from hlograph.profiling.kernels import measure
 from hlograph.programs import Program
 from hlograph.reading.hlo_text import without_metadata
@@ -18,8 +20,6 @@ from hlograph.timing import lock
 from hlograph.timing.load import LoadMeter
 from hlograph.timing.runs import Run
 from hlograph.timing.turns import in_turns
-from hlograph.tuning.knobs import Point
-from hlograph.tuning.versions import Looker
 
 # Turns of default and plan, in blocks of at least this many seconds, and seconds for all of them.
 _TURNS, _LEAST_TURNS, _BLOCK, _MOST = 12, 5, 0.003, 0.3
@@ -37,7 +37,7 @@ class Unchanged(NamedTuple):
     ratio: float
 
 
-class Recorder(Looker):
+class Recorder(ProfiledVersions):
     """Records plans of one program, and answers questions about its knobs, in a worker process.
 
     Args:

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from experiments.evaluate.run_folder import file_stem
-from hlograph.tuning.knobs import Point
+from hlograph.plans.knobs import Point
 
 
 class KernelTime(NamedTuple):

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from experiments.policies.shipped import checkpoint_location
+from hlograph.decisions.decision_process import DecisionProcess
 from hlograph.errors import HloError, WorkerLostError
 from hlograph.isolation import Remote, WorkerLimits
 from hlograph.measuring.trial import PlanMeasurement
@@ -17,7 +18,6 @@ from hlograph.plans import Numerics, Plan
 from hlograph.programs import Program
 from hlograph.storage.locations import Location
 from hlograph.timing import lock
-from hlograph.tuning.decision_process import DecisionProcess
 
 if TYPE_CHECKING:
     from experiments.search.tuning.episodes import Decided

@@ -11,12 +11,12 @@ from experiments.policies.tuning import DecisionsKind, predictor
 from experiments.workers.lockstep import Lockstep
 from experiments.workers.playing import play_drawn, play_greedily
 from hlograph.decisions.benchmarks import NamedModule
+from hlograph.decisions.decision_process import DecisionProcess
 from hlograph.errors import HloError
 from hlograph.plans import Numerics, Plan
+from hlograph.plans.knobs import Point
 from hlograph.programs import Program
 from hlograph.storage.locations import Location
-from hlograph.tuning.decision_process import DecisionProcess
-from hlograph.tuning.knobs import Point
 
 _PRICE = 0.002
 """Share of the time that a decision must be predicted to save."""

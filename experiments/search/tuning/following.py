@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from hlograph.decisions.decision_process import DecisionProcess
+from hlograph.decisions.offers import PREDICTED
 from hlograph.errors import HloError, WorkerLostError
 from hlograph.isolation import Remote, WorkerLimits
 from hlograph.plans import Numerics, Plan
+from hlograph.plans.knobs import STAGES, Point, Recipe, stage_of
 from hlograph.programs import Program
-from hlograph.tuning.decision_process import DecisionProcess
-from hlograph.tuning.knobs import STAGES, Point, Recipe, stage_of
-from hlograph.tuning.offers import PREDICTED
 
 if TYPE_CHECKING:
     from hlograph.isolation import FlightRecorder

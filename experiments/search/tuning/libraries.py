@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from hlograph.errors import HloError
-from hlograph.tuning.knobs import DEFAULT, Point
-from hlograph.tuning.search import DEFAULT_RESULT, KnobSearch, PointSpeed, Space
-from hlograph.tuning.searchers.evolution import TRIES, mutated
+from hlograph.optimization.methods.evolution import TRIES, mutated
+from hlograph.optimization.methods.knob_search import DEFAULT_RESULT, KnobSearch, PointSpeed, Space
+from hlograph.plans.knobs import DEFAULT, Point
 
 if TYPE_CHECKING:
     from nevergrad.parametrization.core import Parameter

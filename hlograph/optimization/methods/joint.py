@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 
-from hlograph.tuning.knobs import Knob, Point
-from hlograph.tuning.search import KnobSearch, PointSpeed, Space
-from hlograph.tuning.searchers import Coordinate, Evolution, Gains, Kind
+from hlograph.optimization.methods.coordinate import Coordinate, Gains, Kind
+from hlograph.optimization.methods.evolution import Evolution
+from hlograph.optimization.methods.knob_search import KnobSearch, PointSpeed, Space
+from hlograph.plans.knobs import Knob, Point
 
 # Mean gains of single values on 15 programs of the train split: the logarithm of the ratio, if it
 # is above 1, over the share of the time that the knob is about. Other kinds brought less, or

@@ -28,9 +28,9 @@ _METHODS: dict[str, MakeMethod] = {
 }
 _TUNING = "hlograph.experiments.search.tuning"
 _ON_REQUEST = {
-    "knobs-coordinate": "hlograph.tuning.searchers:Coordinate.of_program",
-    "knobs-evolution": "hlograph.tuning.searchers:Evolution.of_program",
-    "knobs-random": "hlograph.tuning.searchers:Random.of_program",
+    "knobs-coordinate": "hlograph.optimization.methods.coordinate:Coordinate.of_program",
+    "knobs-evolution": "hlograph.optimization.methods.evolution:Evolution.of_program",
+    "knobs-random": "hlograph.optimization.methods.evolution:Random.of_program",
     "knobs-one-plus-one": f"{_TUNING}.libraries:OnePlusOne.of_program",
     "knobs-tpe": f"{_TUNING}.libraries:TPE.of_program",
     "policy": f"{_TUNING}.deciding:policy",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
+import re
+from functools import lru_cache
 
 from hlograph.reading.hlo_editing import Computation, Instruction
 
@@ -89,6 +92,25 @@ PLAIN = frozenset(("dot", "convolution"))
 
 IN_PLACE = frozenset(("dynamic-update-slice", "scatter"))
 """Operations of a fusion that write into the buffer of an operand."""
+
+
+_DIMENSIONS = re.compile(r"\w\[([\d,]*)\]")
+_KEPT_SHAPES = 1 << 12
+
+
+@lru_cache(_KEPT_SHAPES)
+def kinds_of(opcode: str, shape: str) -> tuple[str, str]:
+    """Returns an instruction's opcode with its number of elements, and its opcode alone.
+
+    XLA transposes and reshapes much of a program, which leaves the number of elements as it is.
+
+    Args:
+        opcode: XLA's name of the opcode.
+        shape: Text of the shape; of a tuple's, the first array counts.
+    """
+    found = _DIMENSIONS.search(shape)
+    elements = math.prod(int(size) for size in found[1].split(",") if size) if found else 0
+    return f"{opcode} {elements}", opcode
 
 
 def is_cheap(one: Instruction, computation: Computation) -> bool:

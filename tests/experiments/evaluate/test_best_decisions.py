@@ -7,8 +7,8 @@ import pytest
 from experiments.evaluate import best_decisions
 from experiments.evaluate.best_decisions import BestDecisions
 from hlograph import corpus
+from hlograph.decisions.offers import offer_kinds
 from hlograph.errors import DamagedFileError
-from hlograph.tuning.offers import offer_kinds
 
 FAST = BestDecisions(
     "a/b", "f" * 32, ("rule x", "flags y = 1, 2"), 2.0, 1.9, 2.1, "forms", 30, "0.10.2", "A CPU"

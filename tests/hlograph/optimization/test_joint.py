@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hlograph.optimization.methods.joint import JointSearch
-from hlograph.tuning.knobs import Knob, Point
-from hlograph.tuning.search import PointSpeed
-from tests.hlograph.tuning.searchers.spaces import Large
+from hlograph.optimization.methods.knob_search import PointSpeed
+from hlograph.plans.knobs import Knob, Point
+from tests.hlograph.optimization.spaces import Large
 
 LOOP = Knob("kernel aaaaaaaaaaaa", ("one-kernel",), 0.5)
 SUM = Knob("kernel bbbbbbbbbbbb", ("library none",), 0.4)

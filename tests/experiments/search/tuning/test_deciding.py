@@ -13,13 +13,13 @@ from experiments.search.tuning.deciding import OP_COUNTS, POLICY, DecidingMethod
 from experiments.search.tuning.episodes import Decided, PlayedPolicy, descended
 from experiments.tune.races import TuningRace
 from hlograph import HloError, Module, corpus
+from hlograph.decisions.decision_process import DecisionProcess
 from hlograph.errors import WorkerLostError
 from hlograph.isolation import Quarantine
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.plans import Plan
+from hlograph.plans.knobs import Point
 from hlograph.programs import Program
-from hlograph.tuning.decision_process import DecisionProcess
-from hlograph.tuning.knobs import Point
 from models.ppo import PPO
 from tests.envs.conftest import NETWORK
 from tests.experiments.tiny_run import tiny_rewrite_config

@@ -9,9 +9,9 @@ import pytest
 
 from experiments.search.tuning.libraries import TPE, OnePlusOne
 from hlograph.optimization.methods import methods
-from hlograph.tuning.knobs import Point
-from hlograph.tuning.search import PointSpeed
-from tests.hlograph.tuning.searchers.spaces import Brittle, Growing, Large, Separable, search
+from hlograph.optimization.methods.knob_search import PointSpeed
+from hlograph.plans.knobs import Point
+from tests.hlograph.optimization.spaces import Brittle, Growing, Large, Separable, search
 
 SEARCHES = {"one-plus-one": OnePlusOne, "tpe": TPE}
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlograph import HloError
-from hlograph.tuning.knobs import DEFAULT, STAGES, Knob, Point, stage_of
+from hlograph.plans.knobs import DEFAULT, STAGES, Knob, Point, stage_of
 
 NAMES = st.builds(lambda stage, name: f"{stage} {name}", st.sampled_from(STAGES), st.text())
 

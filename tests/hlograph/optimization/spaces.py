@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hlograph.tuning.knobs import DEFAULT, Knob, Point
-from hlograph.tuning.search import KnobSearch, PointSpeed
+from hlograph.optimization.methods.knob_search import KnobSearch, PointSpeed
+from hlograph.plans.knobs import DEFAULT, Knob, Point
 
 Effects = Mapping[str, Mapping[str, float]]
 """Amounts that values add to the logarithm of the ratio, by knob."""

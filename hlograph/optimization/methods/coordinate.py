@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from hlograph.tuning.knobs import DEFAULT, Knob, Point, Stage, stage_of
-from hlograph.tuning.search import KnobSearch, PointSpeed, Space
+from hlograph.optimization.methods.knob_search import KnobSearch, PointSpeed, Space
+from hlograph.plans.knobs import DEFAULT, Knob, Point, Stage, stage_of
 
 Kind = tuple[Stage, str]
 """Kind of a value: its knob's stage, and the name of the flag or the first word of the value."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hlograph.tuning.knobs import DEFAULT, Knob, Point
-from hlograph.tuning.search import KnobSearch, Space
+from hlograph.optimization.methods.knob_search import KnobSearch, Space
+from hlograph.plans.knobs import DEFAULT, Knob, Point
 
 TRIES = 1000
 """A search that draws so many known points in a row has no others."""

@@ -6,7 +6,7 @@ import pytest
 
 from hlograph.plans import Plan
 from hlograph.plans.flags import FLAGS
-from hlograph.tuning.flag_knobs import flag_knobs, flags_of, values_of
+from hlograph.plans.knobs import flag_knobs, flags_of, values_of
 
 EVERYTHING = ("while", "dot", "convolution", "reduce")
 HOT = {"dot": 0.5, "reduce": 0.2, "while": 0.6}

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from hlograph.tuning.knobs import Knob, Point, stage_of
-from hlograph.tuning.search import PointSpeed
-from hlograph.tuning.searchers import Coordinate, Gains, Kind
-from tests.hlograph.tuning.searchers.spaces import Separable, search
+from hlograph.optimization.methods.coordinate import Coordinate, Gains, Kind
+from hlograph.optimization.methods.knob_search import PointSpeed
+from hlograph.plans.knobs import Knob, Point, stage_of
+from tests.hlograph.optimization.spaces import Separable, search
 
 
 class Equal(Separable):

@@ -10,12 +10,11 @@ from hlograph.graph.vocabulary import OPCODES
 from hlograph.measuring.compiled import Shares, kinds_of
 from hlograph.module import Module
 from hlograph.plans import Plan
+from hlograph.plans.knobs import Knob, Point, flag_knobs, flag_values
+from hlograph.plans.versions import Versions
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.transforms.rewriting import Rewrite
 from hlograph.transforms.rules import rules
-from hlograph.tuning.flag_knobs import flag_knobs, flag_values
-from hlograph.tuning.knobs import Knob, Point
-from hlograph.tuning.versions import Versions
 
 PREDICTED = "predicted"
 """In place of a rule: the rules that are predicted to save time, at the places where they are."""

@@ -8,18 +8,18 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 
+from hlograph.decisions.offers import PREDICTED, ApplicableRule, Offer, offers, sweeps
 from hlograph.errors import HloError, UnknownNameError
 from hlograph.measuring.compiled import Shares
 from hlograph.module import Module
 from hlograph.plans import Numerics, Plan
+from hlograph.plans.knobs import Point
+from hlograph.plans.versions import STEPS, Versions, steps_of
 from hlograph.profiling.kernel_modules import kernel_modules
+from hlograph.profiling.kernel_seconds import PredictedTime, PredictTime, RatedKernels
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.programs import Program
 from hlograph.transforms.sweeping import PREPARATION, greedy_sweeps, sweep
-from hlograph.tuning.kernel_seconds import PredictedTime, PredictTime, RatedKernels
-from hlograph.tuning.knobs import Point
-from hlograph.tuning.offers import PREDICTED, ApplicableRule, Offer, offers, sweeps
-from hlograph.tuning.versions import STEPS, Versions, steps_of
 
 _KEPT = 64  # states of a program
 

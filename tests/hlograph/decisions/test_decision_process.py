@@ -7,14 +7,14 @@ from contextlib import contextmanager
 import pytest
 
 from hlograph import HloError, Module, UnknownNameError, corpus
+from hlograph.decisions.decision_process import DecisionProcess
+from hlograph.decisions.offers import offer_kinds
 from hlograph.errors import PlanError
+from hlograph.plans.knobs import Point
+from hlograph.plans.versions import STEPS
+from hlograph.profiling.kernel_seconds import RatedKernels
 from hlograph.programs import Program
 from hlograph.transforms.rules import rules
-from hlograph.tuning.decision_process import DecisionProcess
-from hlograph.tuning.kernel_seconds import RatedKernels
-from hlograph.tuning.knobs import Point
-from hlograph.tuning.offers import offer_kinds
-from hlograph.tuning.versions import STEPS
 
 LOOP = """HloModule loop
 body {

@@ -11,10 +11,10 @@ from typing import ClassVar, NamedTuple, Protocol, Self
 from hlograph.errors import HloError
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.measuring.worker import UNCHANGED
+from hlograph.optimization.program_space import ProgramSpace
 from hlograph.plans import Numerics, Plan
+from hlograph.plans.knobs import Knob, Point
 from hlograph.programs import Program
-from hlograph.tuning.knobs import Knob, Point
-from hlograph.tuning.space import ProgramSpace
 
 # Points in a row that lead to no new plan, after which a search has ended.
 _MOST_KNOWN = 100

@@ -1,38 +1,21 @@
-"""Versions of one program: what each leaves open, and the plans of points.
-
-``Versions`` compiles in this process; ``Looker`` also profiles, beside processes that measure.
-"""
+"""Versions of one program: what each leaves open, and the plans of points."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property, lru_cache, wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from functools import cached_property, lru_cache
 
 from hlograph.errors import HloError
-from hlograph.measuring.compiled import Shares
-from hlograph.measuring.samples import Samples
 from hlograph.module import Module
-from hlograph.plans import Numerics, Plan, compile_program
+from hlograph.plans import Numerics, Plan
 from hlograph.plans.compiling import optimized_module
+from hlograph.plans.instruction_knobs import LayoutKnobs, PlaceKnobs
+from hlograph.plans.knobs import DEFAULT, Point, Recipe, flags_of, values_of
 from hlograph.plans.transforming import apply_steps
 from hlograph.programs import Program
-from hlograph.timing import lock
-from hlograph.timing.runs import Run
 from hlograph.transforms.rules import rules
 from hlograph.transforms.sweeping import sweep
-from hlograph.tuning.flag_knobs import flag_knobs, flags_of, values_of
-from hlograph.tuning.knobs import DEFAULT, Knob, Point, Recipe
-from hlograph.tuning.layout_knobs import LayoutKnobs
-from hlograph.tuning.place_knobs import PlaceKnobs
-
-if TYPE_CHECKING:
-    from hlograph.isolation import FlightRecorder
-
-M = TypeVar("M", bound=Callable[..., Any])
 
 STEPS = "steps program"
 """Name of the knob of passes and rewrites; its values are lists of steps, as JSON."""
@@ -44,7 +27,8 @@ _KEPT = 8
 class Versions:
     """Versions of one program, as XLA optimizes them in this process.
 
-    What ends the process ends this object: see ``hlograph.tuning.space`` for one that survives it.
+    What ends the process ends this object: ``hlograph.optimization.program_space`` has one that
+    survives it.
 
     Args:
         program: The program.
@@ -163,80 +147,3 @@ def steps_of(point: Point) -> tuple[str, ...]:
     """Returns the steps that a point sets."""
     found = point.at("steps").get(STEPS)
     return tuple(json.loads(found)) if found else ()
-
-
-@contextmanager
-def _reading() -> Iterator[None]:
-    """Turns what is raised for a module of an unknown form into an HloError."""
-    try:
-        yield
-    except HloError:
-        raise
-    except (RuntimeError, ValueError, KeyError, IndexError, StopIteration) as error:
-        raise HloError(f"the program has an unknown form: {error!r}") from error
-
-
-def _compiling(method: M) -> M:
-    """Returns a method that waits until nothing is measured, and records what it does then."""
-
-    @wraps(method)
-    def locked(self: Looker, *args: Any) -> Any:
-        with _reading(), lock.compiling(), self.recorder.noted(repr(args).encode()[:1000]):
-            return method(self, *args)
-
-    return cast("M", locked)
-
-
-class Looker(Versions):
-    """Compiles and profiles versions of one program beside other processes that measure.
-
-    Args:
-        program: The program.
-        numerics: Class of the results.
-        recorder: Records each operation that may end the process.
-    """
-
-    def __init__(self, program: Program, numerics: Numerics, recorder: FlightRecorder) -> None:
-        super().__init__(program, numerics)
-        self.recorder = recorder
-        self._shares: dict[Plan, Shares | None] = {}
-
-    plan = _compiling(Versions.plan)
-    recipe = _compiling(Versions.recipe)
-    steps_by = _compiling(Versions.steps_by)
-
-    def knobs(self, point: Point) -> list[Knob]:
-        """Returns the knobs of the program when it is compiled as a point says.
-
-        Raises:
-            HloError: The program does not compile so.
-        """
-        version, executable = self._prepared(point)
-        if executable is not None:
-            with lock.alone(), self.recorder.noted(repr(point).encode()[:1000]):
-                self._shares[version] = self._profiled(executable)
-        shares = self._shares[version]
-        hot = None if shares is None else shares.kinds
-        with _reading():
-            return [
-                *flag_knobs(self.opcodes, hot, self.numerics),
-                *self.layouts(version.steps).knobs(hot),
-                *self.places(version).knobs(None if shares is None else shares.instructions),
-            ]
-
-    @_compiling
-    def _prepared(self, point: Point) -> tuple[Plan, Any]:
-        """Returns the version of a point, and its executable if it was not profiled before."""
-        version = self.version(point)
-        self.layouts(version.steps)
-        self.places(version)
-        known = version in self._shares
-        return version, None if known else compile_program(self.program, version)
-
-    def _profiled(self, executable: Any) -> Shares | None:
-        """Returns the shares of the time; None if XLA's profiler does not say."""
-        inputs = Samples(self.program, None, 0).usual[0].inputs
-        try:
-            return Shares.of(executable, Run(executable, inputs, self.program.donated))
-        except (HloError, RuntimeError):
-            return None

@@ -1,4 +1,4 @@
-"""Knobs, the choices that a program leaves open, and points, which set some of them.
+"""Knobs, which list what a compilation leaves open, those of flags, and points, which set some.
 
 A recipe is a point with steps, in words that hold in other versions of the program.
 """
@@ -6,11 +6,13 @@ A recipe is a point with steps, in words that hold in other versions of the prog
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from hlograph.errors import HloError
+from hlograph.plans.flags import CONVOLUTIONS, DOTS, FLAGS, REDUCTIONS, FlagValue
+from hlograph.plans.plan import Numerics
 
 Stage = Literal["steps", "layout", "fusion", "kernel", "flags"]
 """Stage of compilation that a knob belongs to.
@@ -172,3 +174,81 @@ class Recipe:
             return cls(tuple(map(str, content["steps"])), Point.of(values))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise HloError(f"expected the JSON of a recipe: {error!r}") from error
+
+
+class _FlagValues(NamedTuple):
+    """A flag, its values, and the opcodes of which a program must have one."""
+
+    flag: str
+    values: tuple[FlagValue, ...]
+    opcodes: frozenset[str] = frozenset()
+
+
+_LIBRARY = frozenset({"dot", "convolution", "reduce", "reduce-window"})
+_FLAG_VALUES = (
+    _FlagValues("xla_cpu_small_while_loop_byte_threshold", (4_000_000, 0), frozenset({"while"})),
+    _FlagValues(
+        "xla_cpu_experimental_ynn_fusion_type",
+        (f"{DOTS},{CONVOLUTIONS}", "", f"{DOTS},{REDUCTIONS}", REDUCTIONS),
+        _LIBRARY,
+    ),
+    _FlagValues("xla_cpu_experimental_onednn_fusion_type", (DOTS,), frozenset({"dot"})),
+    _FlagValues("xla_cpu_prefer_vector_width", (512, 128)),
+    _FlagValues("xla_cpu_use_multi_output_fusion", (True,)),
+    _FlagValues("xla_cpu_disable_new_fusion_emitters", (True,)),
+    _FlagValues("xla_cpu_disable_tiled_emitter", (True,)),
+    _FlagValues("xla_cpu_experimental_enable_tiling_propagation", (True,)),
+    _FlagValues("xla_cpu_disable_loop_unrolling", (True,)),
+    _FlagValues("xla_cpu_optimize_for_size", (True,)),
+    _FlagValues("xla_cpu_scheduler_type", ("CPU_SCHEDULER_TYPE_CONCURRENCY_OPTIMIZED",)),
+    _FlagValues("xla_cpu_multi_thread_eigen", (False,), frozenset({"dot", "convolution"})),
+    _FlagValues("xla_cpu_enable_fast_math", (True,)),
+)
+
+
+def flag_knobs(
+    opcodes: Iterable[str], hot: Mapping[str, float] | None, numerics: Numerics
+) -> Iterator[Knob]:
+    """Yields the knobs of flags for a program.
+
+    Args:
+        opcodes: The opcodes of the program.
+        hot: Share of the time in the kernels that contain each opcode; see
+            ``hlograph.measuring.compiled.Shares``. None if it is not known.
+        numerics: Class of the results; ``fast`` has knobs of fast math.
+    """
+    present = frozenset(opcodes)
+    for flag, values, opcodes in _FLAG_VALUES:
+        allowed = numerics == "fast" or not FLAGS[flag].fast
+        if allowed and (not opcodes or opcodes & present):
+            texts = tuple(map(json.dumps, values))
+            yield Knob(f"flags {flag}", texts, share_of(opcodes, hot), about="the program")
+
+
+def share_of(opcodes: frozenset[str], hot: Mapping[str, float] | None) -> float:
+    """Returns the share of the time that a flag is about.
+
+    Args:
+        opcodes: The opcodes that it can matter to; empty for all.
+        hot: See ``flag_knobs``.
+    """
+    if hot is None or not opcodes:
+        return 1.0
+    return min(sum(hot.get(name, 0.0) for name in opcodes), 1.0)
+
+
+def flag_values() -> tuple[tuple[str, str], ...]:
+    """Returns each name of a knob of flags with each of its values, in a fixed order."""
+    return tuple(
+        (f"flags {flag}", json.dumps(value)) for flag, values, _ in _FLAG_VALUES for value in values
+    )
+
+
+def flags_of(values: Mapping[str, str]) -> dict[str, FlagValue]:
+    """Returns the flags that the values of knobs set."""
+    return {name.removeprefix("flags "): json.loads(value) for name, value in values.items()}
+
+
+def values_of(flags: Mapping[str, FlagValue]) -> dict[str, str]:
+    """Returns the values of knobs that set flags."""
+    return {f"flags {name}": json.dumps(value) for name, value in flags.items()}

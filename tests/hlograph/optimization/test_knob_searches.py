@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hlograph.tuning.knobs import Point
-from hlograph.tuning.search import PointSpeed
-from hlograph.tuning.searchers import Coordinate, Evolution, Random
-from tests.hlograph.tuning.searchers.spaces import (
+from hlograph.optimization.methods.coordinate import Coordinate
+from hlograph.optimization.methods.evolution import Evolution, Random
+from hlograph.optimization.methods.knob_search import PointSpeed
+from hlograph.plans.knobs import Point
+from tests.hlograph.optimization.spaces import (
     Brittle,
     Growing,
     Interacting,

@@ -1,1 +1,0 @@
-"""Tuning of a program: the knobs that its compilation leaves open, and searches over them."""
