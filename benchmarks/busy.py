@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.results import Figure
 from benchmarks.settings import Settings
-from benchmarks.speed_rules import chosen
+from benchmarks.speed_rules.catalogue import chosen
 from benchmarks.speed_rules.measuring import planned
 from hlograph.measuring.samples import Samples
 from hlograph.plans import Placement, Plan, compile_program

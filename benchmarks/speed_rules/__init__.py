@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 
 from benchmarks.progress import tracked
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
-from benchmarks.speed_rules.case import Case
 from hlograph.timing.bootstrap import Interval
 
 TITLE = "Rules for time"
@@ -18,6 +16,7 @@ _PAYS = Aim(1.2, at_most=False)
 
 def measure(settings: Settings) -> Iterator[Figure]:
     """Measures each case, and leaves out those whose outputs differ from the default's."""
+    from benchmarks.speed_rules.catalogue import chosen
     from benchmarks.speed_rules.measuring import measured
     from hlograph.measuring.trial import FINAL, SCREEN
 
@@ -27,20 +26,11 @@ def measure(settings: Settings) -> Iterator[Figure]:
         if outcome is None or outcome.measured is None:
             continue
         speed = outcome.measured
-        found = Interval(speed.ratio, speed.low, speed.high)
-        yield Figure.of(case.name, _COLUMN, found, "x", _PAYS if case.pays else None)
+        ratio = Interval(speed.ratio, speed.low, speed.high)
+        yield Figure.of(case.name, _COLUMN, ratio, "x", _PAYS if case.pays else None)
 
 
 def subjects(settings: Settings) -> dict[str, str]:
     """Describes the column: how the default and the rules are compared."""
     del settings
     return {_COLUMN: "time of jaxlib's default over the time after the rules, in turns"}
-
-
-def chosen(globs: tuple[str, ...]) -> list[Case]:
-    """Returns the cases of rules with such names."""
-    from benchmarks.speed_rules.catalogue import CASES
-
-    return [
-        case for case in CASES if any(fnmatchcase(r, glob) for r in case.rules for glob in globs)
-    ]

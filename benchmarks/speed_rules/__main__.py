@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _measure(config: SpeedRulesConfig) -> list[dict[str, str]]:
     from tqdm import tqdm
 
-    from benchmarks.speed_rules import chosen
+    from benchmarks.speed_rules.catalogue import chosen
     from benchmarks.speed_rules.measuring import measured
     from hlograph.measuring.trial import FINAL, SCREEN
 
@@ -81,21 +81,20 @@ def _measure(config: SpeedRulesConfig) -> list[dict[str, str]]:
     with tqdm(chosen(config.rules), unit="case", disable=None) as bar:
         for case in bar:
             bar.set_postfix_str(case.name)
-            found = measured(case, SCREEN if config.quick else FINAL)
-            rows.append(_row(found))
+            rows.append(_row(measured(case, SCREEN if config.quick else FINAL)))
             bar.write(_line(rows[-1]), file=sys.stdout)
             if config.out:
                 _write(rows, config.out)
     return rows
 
 
-def _row(found: Measurement) -> dict[str, str]:
-    case, outcome = found.case, found.outcome
+def _row(measurement: Measurement) -> dict[str, str]:
+    case, outcome = measurement.case, measurement.outcome
     row = {
         "rules": " + ".join(case.rules),
         "shape": case.shape,
         "program": case.program,
-        "places": str(found.places),
+        "places": str(measurement.places),
     }
     if outcome is None:
         return row | {"outputs": "does not apply"}

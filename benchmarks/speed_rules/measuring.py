@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from benchmarks.speed_rules.case import Case
+from benchmarks.speed_rules.catalogue import Case
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, Effort, Job, MeasurementRequest, PlanMeasurement
 from hlograph.plans import Numerics, Plan

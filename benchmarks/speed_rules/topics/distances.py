@@ -8,8 +8,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
-from benchmarks.speed_rules.case import Case, Cases, Programs, Refused, array, f32, lowered, program
+from benchmarks.speed_rules.lowering import Programs, Refused, array, lowered, program
 
 
 def squared(points: jax.Array, centres: jax.Array) -> jax.Array:
@@ -26,7 +27,7 @@ def lloyd(points: jax.Array, centres: jax.Array) -> jax.Array:
         counts = members.sum(axis=0)[:, None]
         return jnp.where(counts > 0, members.T @ points / jnp.maximum(counts, 1), centres)
 
-    return jax.lax.fori_loop(0, 10, update, centres)
+    return lax.fori_loop(0, 10, update, centres)
 
 
 def densities(points: jax.Array, means: jax.Array, variances: jax.Array) -> jax.Array:
@@ -56,62 +57,6 @@ def kernel_product(points: jax.Array, values: jax.Array, length: jax.Array) -> j
     """Returns a Gaussian kernel of points times values."""
     apart = (points[:, None] - points[None]) / (0.5 + length)
     return jnp.exp(-0.5 * jnp.sum(apart**2, axis=-1)) @ values
-
-
-CASES: Cases = {
-    "distances-by-dot": [
-        Case(
-            "4096x32, width 16",
-            squared,
-            (f32(4096, 16), f32(32, 16)),
-            "pairwise-distance/broadcast/n4096-k32-d16",
-        ),
-        Case("2048x2048, width 64", squared, (f32(2048, 64), f32(2048, 64))),
-        Case(
-            "k-means of ten rounds, 4096x32, width 16",
-            lloyd,
-            (f32(4096, 16), f32(32, 16)),
-            "k-means/lloyd/n4096-k32-d16",
-        ),
-        Case(
-            "768x768, width 8, kernel",
-            kernel_product,
-            (f32(768, 8), f32(768, 16), f32()),
-            "pairwise-distance/kernel/n768-d8",
-        ),
-    ],
-    "short-sum-as-slices": [
-        Case("4096x32, width 16", squared, (f32(4096, 16), f32(32, 16))),
-        Case("2048x2048, width 3", squared, (f32(2048, 3), f32(2048, 3))),
-        Case("512x512, width 3, forces", forces, (f32(512, 3),)),
-        Case(
-            "768x768, width 8, kernel",
-            kernel_product,
-            (f32(768, 8), f32(768, 16), f32()),
-            "pairwise-distance/kernel/n768-d8",
-        ),
-    ],
-    "distances-by-dot + one-hot-as-scatter": [
-        Case(
-            "k-means of ten rounds, 4096x32, width 16",
-            lloyd,
-            (f32(4096, 16), f32(32, 16)),
-            "k-means/lloyd/n4096-k32-d16",
-        )
-    ],
-    "differences-by-dot": [
-        Case(
-            "4096x32, width 16, log densities", densities, (f32(4096, 16), f32(32, 16), f32(32, 16))
-        ),
-        Case("512x512, width 3, forces", forces, (f32(512, 3),)),
-    ],
-    "distances-by-dot + differences-by-dot": [
-        Case("1024x256, width 32, gradients", kernel_gradient, (f32(1024, 32), f32(256, 32)))
-    ],
-    "differences-by-dot + short-sum-as-slices": [
-        Case("512x512, width 3, forces", forces, (f32(512, 3),), "n-body/forces/n512")
-    ],
-}
 
 
 def outer(x: jax.Array, c: jax.Array) -> jax.Array:
@@ -166,12 +111,6 @@ def pairs(rng: Random, functions: list[Callable[..., Any]], least: int, most: in
     return lowered(function, x, c)
 
 
-def _pair(
-    function: Callable[..., Any], width: int = 5, dtype: Any = jnp.float32
-) -> Callable[[], str]:
-    return program(function, array(6, width, dtype=dtype), array(4, width, dtype=dtype))
-
-
 PROGRAMS: Programs = {
     "distances-by-dot": lambda rng: pairs(
         rng, [squared, outer, batched, with_itself, scaled, of_shifted], 4, 9
@@ -184,30 +123,29 @@ PROGRAMS: Programs = {
     ),
 }
 
+
 REFUSED: Refused = {
     "distances-by-dot": {
-        "short rows": _pair(squared, 3),
-        "half precision": _pair(squared, 8, jnp.float16),
-        "differences of absolute values": _pair(
-            lambda x, c: jnp.sum(jnp.abs(x[:, None] - c) ** 2, axis=-1)
+        "short rows": program(squared, "6x3 4x3"),
+        "half precision": program(squared, "f16:6x8 f16:4x8"),
+        "differences of absolute values": program(
+            lambda x, c: jnp.sum(jnp.abs(x[:, None] - c) ** 2, axis=-1), "6x5 4x5"
         ),
-        "greatest square": _pair(lambda x, c: jnp.max((x[:, None] - c) ** 2, axis=-1)),
+        "greatest square": program(lambda x, c: jnp.max((x[:, None] - c) ** 2, axis=-1), "6x5 4x5"),
         "square of a difference of whole arrays": program(
-            lambda x, c: jnp.sum((x - c) ** 2, axis=-1), f32(6, 5, 4), f32(6, 5, 4)
+            lambda x, c: jnp.sum((x - c) ** 2, axis=-1), "6x5x4 6x5x4"
         ),
     },
     "differences-by-dot": {
         "weights of all dimensions": program(
             lambda g, x, c: jnp.sum(g * (x[:, None] - c), axis=1),
-            f32(6, 4, 5),
-            f32(6, 5),
-            f32(4, 5),
+            "6x4x5 6x5 4x5",
         ),
-        "sum without products": _pair(lambda x, c: jnp.sum(x[:, None] - c, axis=-1)),
-        "sum of products": _pair(lambda x, c: jnp.sum(x[:, None] * c[None], axis=-1)),
+        "sum without products": program(lambda x, c: jnp.sum(x[:, None] - c, axis=-1), "6x5 4x5"),
+        "sum of products": program(lambda x, c: jnp.sum(x[:, None] * c[None], axis=-1), "6x5 4x5"),
     },
     "short-sum-as-slices": {
-        "long sum": _pair(squared, 17),
-        "sum over one array": program(lambda x: jnp.sum(x**2, axis=-1), f32(6, 3)),
+        "long sum": program(squared, "6x17 4x17"),
+        "sum over one array": program(lambda x: jnp.sum(x**2, axis=-1), "6x3"),
     },
 }

@@ -1,4 +1,4 @@
-"""Rules about loops."""
+"""Rules about loops and what they carry."""
 
 from __future__ import annotations
 
@@ -9,27 +9,26 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
-from benchmarks.speed_rules.case import Case, Cases, Programs, Refused, array, f32, lowered, program
+from benchmarks.speed_rules.lowering import Programs, Refused, array, lowered, program
 
 
-def recurrent(
-    weights: Any, series: jax.Array, start: jax.Array, *, flip: bool = False, reverse: bool = False
-) -> Any:
-    """Runs a recurrent network, and projects its states."""
-    first, second, last = weights
+def recurrent(*arguments: jax.Array, flip: bool = False, reverse: bool = False) -> Any:
+    """Runs a recurrent network of three weights on a series, and projects its states."""
+    first, second, last, series, start = arguments
 
     def step(state: jax.Array, row: jax.Array) -> Any:
         given = (first.T @ row.T).T if flip else row @ first
         state = jnp.tanh(given + state @ second)
         return state, state @ last
 
-    return jax.lax.scan(step, start, series, reverse=reverse)[1]
+    return lax.scan(step, start, series, reverse=reverse)[1]
 
 
-def recurrent_loss(weights: Any, series: jax.Array, start: jax.Array) -> Any:
+def recurrent_loss(*arguments: jax.Array) -> Any:
     """Returns gradients of the weights."""
-    return jax.grad(lambda given: (recurrent(given, series, start) ** 2).mean())(weights)
+    return jax.grad(lambda *given: (recurrent(*given) ** 2).mean(), (0, 1, 2))(*arguments)
 
 
 def random_walk(rng: jax.Array, places: jax.Array) -> Any:
@@ -38,7 +37,7 @@ def random_walk(rng: jax.Array, places: jax.Array) -> Any:
     def step(places: jax.Array, key: jax.Array) -> Any:
         return 0.99 * places + jax.random.uniform(key, places.shape), places.sum()
 
-    return jax.lax.scan(step, places, jax.random.split(rng, 200))
+    return lax.scan(step, places, jax.random.split(rng, 200))
 
 
 def variates(rng: jax.Array) -> Any:
@@ -56,7 +55,7 @@ def gated(weights: jax.Array, series: jax.Array, start: jax.Array) -> Any:
         state = update * state + (1 - update) * new
         return state, state
 
-    return jax.lax.scan(step, start, series)[1]
+    return lax.scan(step, start, series)[1]
 
 
 def small_system(matrix: jax.Array, state: jax.Array) -> Any:
@@ -67,84 +66,16 @@ def small_system(matrix: jax.Array, state: jax.Array) -> Any:
         state = state + 0.01 * jnp.tanh(matrix @ middle)
         return state, state
 
-    return jax.lax.scan(step, state, length=2000)
+    return lax.scan(step, state, length=2000)
 
 
 def network(
-    batch: int, steps: int, inputs: int, width: int, outputs: int, dtype: Any = jnp.float32
+    batch: int, steps: int, inputs: int, width: int, outputs: int, dtype: Any
 ) -> tuple[Any, ...]:
     """Returns the shapes of a recurrent network's arguments."""
     shapes = ((inputs, width), (width, width), (width, outputs))
     weights = tuple(array(*shape, dtype=dtype) for shape in shapes)
-    return weights, array(steps, batch, inputs, dtype=dtype), array(batch, width, dtype=dtype)
-
-
-KEY = jax.random.PRNGKey(0)
-
-CASES: Cases = {
-    "hoist-projection": [
-        Case(
-            "128 steps, batch 4, 1024 inputs, 64 states", recurrent, network(4, 128, 1024, 64, 64)
-        ),
-        Case(
-            "128 steps, batch 4, 256 inputs, 256 states",
-            recurrent,
-            network(4, 128, 256, 256, 256),
-            pays=False,
-        ),
-    ],
-    "sink-projection": [
-        Case(
-            "128 steps, batch 4, 256 states, 1024 outputs",
-            recurrent,
-            network(4, 128, 64, 256, 1024),
-        )
-    ],
-    "sink-accumulation": [
-        Case(
-            "gradient, 128 steps, batch 4, 256 inputs, 256 states",
-            recurrent_loss,
-            network(4, 128, 256, 256, 256),
-            "lstm/flax-l2-h256-b4-s128/train-adam",
-        )
-    ],
-    "sink-accumulation + sink-projection + hoist-projection": [
-        Case(
-            "gradient, 128 steps, batch 4, 256 inputs, 256 states",
-            recurrent_loss,
-            network(4, 128, 256, 256, 256),
-            "lstm/flax-l2-h256-b4-s128/train-adam",
-        )
-    ],
-    "hoist-iterations": [
-        Case(
-            "200 steps of 64 random numbers",
-            random_walk,
-            (KEY, f32(64)),
-            "mcmc/random-walk/n2048-t500",
-        )
-    ],
-    "unroll-loop:whole": [
-        Case("256x1024 random numbers", variates, (KEY,), "sampling/gibbs/n2048-t50")
-    ],
-    "unroll-loop:8": [
-        Case(
-            "gates, 128 steps, batch 8, 256 inputs, 256 states",
-            gated,
-            (f32(512, 768), f32(128, 8, 256), f32(8, 256)),
-            "gru/haiku-h256-b8-s128/forward",
-        )
-    ],
-    "unroll-loop:4": [
-        Case(
-            "gates, 128 steps, batch 8, 256 inputs, 256 states",
-            gated,
-            (f32(512, 768), f32(128, 8, 256), f32(8, 256)),
-            "gru/haiku-h256-b8-s128/forward",
-        ),
-        Case("2000 steps on 16 numbers", small_system, (f32(16, 16), f32(16)), pays=False),
-    ],
-}
+    return *weights, array(steps, batch, inputs, dtype=dtype), array(batch, width, dtype=dtype)
 
 
 TYPES = (jnp.float32, jnp.float64)
@@ -156,10 +87,10 @@ def draw_network(rng: Random, *, gradient: bool = False) -> str:
     dtype = rng.choice(TYPES)
     run = partial(recurrent, flip=rng.random() < 0.5, reverse=rng.random() < 0.5)
 
-    def loss(weights: Any, rows: Any, start: Any) -> Any:
-        return (run(weights, rows, start) ** 2).sum()
+    def loss(*arguments: Any) -> Any:
+        return (run(*arguments) ** 2).sum()
 
-    function = jax.grad(loss, (0, 1)) if gradient else run
+    function = jax.grad(loss, (0, 1, 2, 3)) if gradient else run
     return lowered(function, *network(batch, steps, inputs, width, 3, dtype))
 
 
@@ -176,7 +107,7 @@ def draw_gates(rng: Random) -> str:
             state = jnp.tanh(first) + sum(others)
             return state, state
 
-        return jax.lax.scan(step, start, rows, reverse=reverse)
+        return lax.scan(step, start, rows, reverse=reverse)
 
     shapes = ((inputs, gates * width), (width, gates * width))
     weights = tuple(array(*shape, dtype=dtype) for shape in shapes)
@@ -187,19 +118,19 @@ def draw_gates(rng: Random) -> str:
 def draw_convolutions(rng: Random) -> str:
     """Draws a loop over images, each of which is convolved."""
     layout = rng.choice([("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")])
-    numbers = jax.lax.conv_dimension_numbers((2, 4, 4, 4), (3, 3, 4, 4), layout)
+    numbers = lax.conv_dimension_numbers((2, 4, 4, 4), (3, 3, 4, 4), layout)
 
     def convolved(kernel: Any, images: Any, start: Any) -> Any:
         def step(state: Any, image: Any) -> Any:
-            given = jax.lax.conv_general_dilated(
+            given = lax.conv_general_dilated(
                 image, kernel, (1, 1), "SAME", dimension_numbers=numbers
             )
             return jnp.tanh(given + state), state.sum()
 
-        return jax.lax.scan(step, start, images)
+        return lax.scan(step, start, images)
 
     kernel = (3, 3, 4, 4) if layout[1] == "HWIO" else (4, 4, 3, 3)
-    return lowered(convolved, f32(*kernel), f32(3, 2, 4, 4, 4), f32(2, 4, 4, 4))
+    return lowered(convolved, array(*kernel), array(3, 2, 4, 4, 4), array(2, 4, 4, 4))
 
 
 def draw_walk(rng: Random) -> str:
@@ -216,10 +147,10 @@ def draw_walk(rng: Random) -> str:
         def more(i: Any, state: Any) -> Any:
             return jnp.sin(table[i]) * state + i
 
-        place = jax.lax.scan(step, place, jax.random.split(rng, steps))
-        return place[1], jax.lax.fori_loop(start, steps, more, place[0])
+        place = lax.scan(step, place, jax.random.split(rng, steps))
+        return place[1], lax.fori_loop(start, steps, more, place[0])
 
-    return lowered(walk, jax.random.PRNGKey(0), f32(steps, size), f32(size))
+    return lowered(walk, jax.random.PRNGKey(0), array(steps, size), array(size))
 
 
 def draw_iterations(rng: Random, at_least: int, at_most: int) -> str:
@@ -235,22 +166,19 @@ def draw_iterations(rng: Random, at_least: int, at_most: int) -> str:
         def more(i: Any, state: Any) -> Any:
             return state.at[i % size].add(i)
 
-        (first, second), sums = jax.lax.scan(step, (state, state + 1), rows)
-        return first, jax.lax.fori_loop(start, start + steps, more, second), sums
+        (first, second), sums = lax.scan(step, (state, state + 1), rows)
+        return first, lax.fori_loop(start, start + steps, more, second), sums
 
-    return lowered(run, f32(steps, size), f32(size))
+    return lowered(run, array(steps, size), array(size))
 
 
-def _iterated(function: Callable[..., Any], *more: Any) -> Callable[[], str]:
+def _iterated(function: Callable[..., Any], more: str = "") -> Callable[[], str]:
     """Returns a loop of 5 iterations over rows, each of which is multiplied with more."""
 
     def run(rows: Any, state: Any, *rest: Any) -> Any:
-        return jax.lax.scan(lambda s, row: function(s, row, *rest), state, rows)
+        return lax.scan(lambda s, row: function(s, row, *rest), state, rows)
 
-    return program(run, f32(5, 2, 3), f32(2, 3), *more)
-
-
-SQUARE = f32(3, 3)
+    return program(run, f"5x2x3 2x3 {more}")
 
 
 def _while_below(rows: Any, weights: Any) -> Any:
@@ -259,25 +187,89 @@ def _while_below(rows: Any, weights: Any) -> Any:
         return i + 1, state + rows[i] @ weights
 
     start = (0, jnp.zeros((2, 3)))
-    return jax.lax.while_loop(lambda pair: pair[1].sum() < 100, step, start)
+    return lax.while_loop(lambda pair: pair[1].sum() < 100, step, start)
 
 
 def _halved(steps: int) -> Callable[[], str]:
     def run(state: Any) -> Any:
-        return jax.lax.fori_loop(0, steps, lambda i, state: state * 0.5 + i, state)
+        return lax.fori_loop(0, steps, lambda i, state: state * 0.5 + i, state)
 
-    return program(run, f32(3))
+    return program(run, "3")
 
 
 def _stencil(field: Any) -> Any:
     def step(_: Any, field: Any) -> Any:
         return field + 0.1 * (jnp.roll(field, 1) + jnp.roll(field, -1))
 
-    return jax.lax.fori_loop(0, 16, step, field)
+    return lax.fori_loop(0, 16, step, field)
 
 
-UNKNOWN = {"unknown number of iterations": program(_while_below, f32(5, 2, 3), SQUARE)}
-NEVER_UNROLLED = UNKNOWN | {"stencil": program(_stencil, f32(64))}
+UNKNOWN = {"unknown number of iterations": program(_while_below, "5x2x3 3x3")}
+NEVER_UNROLLED = UNKNOWN | {"stencil": program(_stencil, "64")}
+
+
+def decode(*arguments: jax.Array) -> jax.Array:
+    """Runs layers and the output of a language model, with weights by output, for 24 tokens."""
+    *weights, embedding, state = arguments
+    layers = [weights[i : i + 4] for i in range(0, len(weights), 4)]
+
+    def step(_: int, state: jax.Array) -> jax.Array:
+        for first, first_bias, second, second_bias in layers:
+            inner = jax.nn.gelu(state @ first.T + first_bias)
+            state = state + (inner @ second.T + second_bias)
+        token = jnp.argmax(state @ embedding.T, -1)
+        return state + embedding[token]
+
+    return lax.fori_loop(0, 24, step, state)
+
+
+def gated_inputs(weights: jax.Array, series: jax.Array, start: jax.Array) -> Any:
+    """Runs a network with gated recurrent units, on inputs that are projected already."""
+
+    def step(state: jax.Array, row: jax.Array) -> Any:
+        gates = jax.nn.sigmoid(row[:, :512] + state @ weights[:, :512])
+        reset, update = jnp.split(gates, 2, axis=-1)
+        new = jnp.tanh(row[:, 512:] + (reset * state) @ weights[:, 512:])
+        state = update * state + (1 - update) * new
+        return state, state
+
+    return lax.scan(step, start, series)[1]
+
+
+def rearranged(rng: Random) -> str:
+    """Draws a loop that transposes, cuts and joins weights in each iteration."""
+    steps, batch = rng.randint(1, 5), rng.randint(2, 5)
+    whole, joined, kept = rng.random() < 0.5, rng.random() < 0.5, rng.random() < 0.5
+
+    def run(first: Any, second: Any, state: Any) -> Any:
+        def step(i: Any, pair: Any) -> Any:
+            state, last = pair
+            weights = first.T if whole else first[:8, ::-1]
+            if joined:
+                weights = jnp.concatenate([weights, second], 1) @ jnp.ones((16, 8))
+            return jnp.tanh(state @ weights + i), first.T if kept else last
+
+        return lax.fori_loop(0, steps, step, (state, first))
+
+    def more(first: Any, second: Any, state: Any) -> Any:
+        def going(pair: Any) -> Any:
+            return pair[0].sum() < 100
+
+        def step(pair: Any) -> Any:
+            return jnp.abs(pair[0] @ first.T) + 1, pair[1] + second.T.sum()
+
+        return lax.while_loop(going, step, (state, second))
+
+    function = rng.choice([run, more])
+    return lowered(function, array(8, 8), array(8, 8), array(batch, 8))
+
+
+def _loop(step: Callable[[Any, Any], Any]) -> Callable[[], str]:
+    def run(state: Any, weights: Any) -> Any:
+        return lax.fori_loop(0, 5, lambda _, s: step(s, weights), state)
+
+    return program(run, "32x32 32x32")
+
 
 PROGRAMS: Programs = {
     "hoist-projection": lambda rng: rng.choice((draw_gates, draw_network, draw_convolutions))(rng),
@@ -287,11 +279,13 @@ PROGRAMS: Programs = {
     "unroll-loop:4": lambda rng: draw_iterations(rng, 8, 11),
     "unroll-loop:8": lambda rng: draw_iterations(rng, 16, 19),
     "unroll-loop:whole": lambda rng: draw_iterations(rng, 1, 6),
+    "hoist-rearrangement": rearranged,
 }
+
 
 REFUSED: Refused = {
     "hoist-projection": {
-        "of the state": _iterated(lambda s, x, w: (jnp.tanh(s @ w) + x, s.sum()), SQUARE),
+        "of the state": _iterated(lambda s, x, w: (jnp.tanh(s @ w) + x, s.sum()), "3x3"),
         "of weights that change": _iterated(lambda s, x: (s + x @ s.T @ s, None)),
         **UNKNOWN,
     },
@@ -300,8 +294,8 @@ REFUSED: Refused = {
         "of the state": _iterated(lambda s, x: (jnp.tanh(s) + x, s.sum())),
     },
     "sink-projection": {
-        "the state is projected": _iterated(lambda s, x, w: ((s + x) @ w, x), SQUARE),
-        "also needed by the state": _iterated(lambda s, x, w: ((y := jnp.tanh(s) @ w), y), SQUARE),
+        "the state is projected": _iterated(lambda s, x, w: ((s + x) @ w, x), "3x3"),
+        "also needed by the state": _iterated(lambda s, x, w: ((y := jnp.tanh(s) @ w), y), "3x3"),
     },
     "sink-accumulation": {
         "the sum is read": _iterated(lambda s, x: (s + x @ jnp.ones((3, 3)), s.sum())),
@@ -310,4 +304,8 @@ REFUSED: Refused = {
     "unroll-loop:4": {**NEVER_UNROLLED, "too few iterations": _halved(3)},
     "unroll-loop:8": {**NEVER_UNROLLED, "too few iterations": _halved(3)},
     "unroll-loop:whole": {**NEVER_UNROLLED, "too many iterations": _halved(17)},
+    "hoist-rearrangement": {
+        "of the state": _loop(lambda s, w: s.T @ w),
+        "of what is computed": _loop(lambda s, w: s @ jnp.exp(w).T),
+    },
 }

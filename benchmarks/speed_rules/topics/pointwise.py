@@ -1,103 +1,55 @@
-"""Rules about elementwise work."""
+"""Rules about elementwise work, and about its values that are stored before they are used."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from random import Random
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
-from benchmarks.speed_rules.case import (
-    Case,
-    Cases,
-    Programs,
-    Refused,
-    array,
-    f32,
-    lowered,
-    program,
-    s32,
-)
+from benchmarks.speed_rules.lowering import Programs, Refused, array, lowered, program, s32
 
 
-def _pull(weights: jax.Array, squares: jax.Array) -> jax.Array:
+def pull(weights: jax.Array, squares: jax.Array) -> jax.Array:
+    """Returns weights over distances cubed."""
     return weights / (squares * squares + 0.01) ** 1.5
 
 
-def _coupled(phases: jax.Array) -> jax.Array:
+def power_of_square(x: jax.Array, *, exponent: float, least: float = 0.0) -> jax.Array:
+    """Returns a power of positive numbers."""
+    return (x * x + least if least else x * x) ** exponent
+
+
+def coupled(phases: jax.Array) -> jax.Array:
+    """Returns how oscillators of these phases pull each other."""
     return jnp.mean(jnp.sin(phases[None] - phases[:, None]), axis=1)
 
 
-def _waves(points: jax.Array) -> jax.Array:
+def waves(points: jax.Array) -> jax.Array:
+    """Returns coordinates with their sines and cosines at five frequencies."""
     angles = points[..., None, :] * 2.0 ** jnp.arange(5)[:, None]
     angles = angles.reshape(*points.shape[:-1], -1)
     return jnp.concatenate([points, jnp.sin(angles), jnp.cos(angles)], axis=-1)
 
 
-def _displacement(places: jax.Array, side: jax.Array) -> jax.Array:
+def displacement(places: jax.Array, side: jax.Array) -> jax.Array:
+    """Returns displacements of all pairs in a periodic box."""
     apart = jnp.tanh(places)[:, None] - jnp.tanh(places)[None]
     side = 2.0 + side * side
     return jnp.mod(apart + 0.5 * side, side) - 0.5 * side
 
 
-def _sector(y: jax.Array, x: jax.Array) -> jax.Array:
+def modulo_eight(x: jax.Array) -> jax.Array:
+    """Returns remainders of a division by eight."""
+    return jnp.mod(x, 8.0)
+
+
+def sector(y: jax.Array, x: jax.Array) -> jax.Array:
+    """Returns the quarter turn that a slope points to."""
     return jnp.round(jnp.arctan2(y, x) / (jnp.pi / 4)).astype(jnp.int32) % 4
-
-
-CASES: Cases = {
-    "power-as-roots": [
-        Case(
-            "weights over distances cubed, 64x2048",
-            _pull,
-            (f32(2048), f32(64, 2048)),
-            "n-body/blocked/n2048",
-        ),
-        Case("x^-0.25, 1024x1024", lambda x: (x * x + 0.1) ** -0.25, (f32(1024, 1024),)),
-        Case("x^1.5, 64", lambda x: (x * x) ** 1.5, (f32(64),), pays=False),
-    ],
-    "sine-of-sum": [
-        Case(
-            "sines of differences of 512 angles",
-            _coupled,
-            (f32(512),),
-            "ode/heun-oscillators/t200-n128",
-        ),
-        Case("sines of differences of 8 angles", _coupled, (f32(8),), pays=False),
-    ],
-    "sine-by-polynomial": [
-        Case(
-            "sines and cosines of 512x32x3 coordinates at 5 frequencies",
-            _waves,
-            (f32(512, 32, 3),),
-            "nerf/flax-w128-l6-r512-s32/forward",
-        ),
-        Case(
-            "sines of 512 angles",
-            jnp.sin,
-            (f32(512),),
-            "ode/leapfrog-pendulum/b512-t500",
-            pays=False,
-        ),
-    ],
-    "remainder-by-subtraction": [
-        Case(
-            "displacements of 512 points in a periodic box",
-            _displacement,
-            (f32(512, 3), f32()),
-            "molecular-dynamics/lennard-jones/force-n512",
-        ),
-        Case("remainders of 512 numbers", lambda x: jnp.mod(x, 8.0), (f32(512),), pays=False),
-    ],
-    "arctangent-by-polynomial": [
-        Case(
-            "directions of slopes, 4x256x256",
-            _sector,
-            (f32(4, 256, 256), f32(4, 256, 256)),
-            "image-processing/edges/b4-n256",
-        ),
-        Case("directions of 512 slopes", _sector, (f32(512), f32(512)), pays=False),
-    ],
-}
 
 
 def powers(rng: Random) -> str:
@@ -105,7 +57,7 @@ def powers(rng: Random) -> str:
     # JAX writes a constant of one element as an array, which the rule does not take for a scalar.
     sizes = [rng.randint(2, 9) for _ in range(rng.randint(0, 3))]
     exponent = rng.choice([-2.5, -1.5, -0.75, -0.5, -0.25, 0.25, 0.75, 1.5, 3.5])
-    return lowered(lambda x: (x * x + 0.1) ** exponent, f32(*sizes))
+    return lowered(partial(power_of_square, exponent=exponent, least=0.1), array(*sizes))
 
 
 def sines_of_sums(rng: Random) -> str:
@@ -117,7 +69,7 @@ def sines_of_sums(rng: Random) -> str:
     def of_sums(x: jax.Array, y: jax.Array) -> jax.Array:
         return function(x[:, None] + y if sign > 0 else x[:, None] - y)
 
-    return lowered(of_sums, f32(first), f32(second))
+    return lowered(of_sums, array(first), array(second))
 
 
 def sines(rng: Random) -> str:
@@ -125,7 +77,7 @@ def sines(rng: Random) -> str:
     function = rng.choice([jnp.sin, jnp.cos])
     sizes = rng.choice([(512,), (600,), (32, 17), (8, 8, 9)])
     scale = rng.choice([1.0, 100.0, 1e6])
-    return lowered(lambda x: function(scale * x), f32(*sizes))
+    return lowered(lambda x: function(scale * x), array(*sizes))
 
 
 def remainders(rng: Random) -> str:
@@ -134,16 +86,95 @@ def remainders(rng: Random) -> str:
     kind = rng.choice(["float32", "float64"])
     least = rng.choice([0.01, 10.0])
     x, y = array(*sizes, dtype=kind), array(*(sizes if rng.random() < 0.5 else ()), dtype=kind)
-    return lowered(lambda x, y: jax.lax.rem(x, jnp.broadcast_to(least + y * y, x.shape)), x, y)
+    return lowered(lambda x, y: lax.rem(x, jnp.broadcast_to(least + y * y, x.shape)), x, y)
 
 
 def angles(rng: Random) -> str:
     """Draws angles of points."""
     sizes = rng.choice([(512,), (600,), (32, 17), (8, 8, 9)])
-    return lowered(lambda x, y: 0.5 * jnp.arctan2(x, y), f32(*sizes), f32(*sizes))
+    return lowered(lambda x, y: 0.5 * jnp.arctan2(x, y), array(*sizes), array(*sizes))
 
 
-_ROWS = f32(16, 16)
+def times_sines(x: jax.Array, angles: jax.Array, *, more: int = 0) -> jax.Array:
+    """Returns rows times the sines of one row of angles."""
+    return x * jnp.sin(angles) + more if more else x * jnp.sin(angles)
+
+
+def gathered_tangents(features: jax.Array, senders: jax.Array) -> jax.Array:
+    """Returns rows of a table of hyperbolic tangents."""
+    return jnp.tanh(features)[senders]
+
+
+def messages(features: jax.Array, senders: jax.Array, weights: jax.Array) -> jax.Array:
+    """Returns the weighted features of the senders of edges."""
+    rows = jnp.take(jnp.tanh(features), senders, axis=0, mode="fill", fill_value=0)
+    return weights[:, None] * rows
+
+
+def turned(angles: jax.Array, heads: jax.Array) -> jax.Array:
+    """Returns heads of attention turned by the angles of their positions."""
+    low, high = jnp.split(heads, 2, axis=-1)
+    sine, cosine = jnp.sin(angles)[:, None], jnp.cos(angles)[:, None]
+    return jnp.concatenate([low * cosine - high * sine, high * cosine + low * sine], axis=-1)
+
+
+def heads(tokens: jax.Array, scale: jax.Array) -> jax.Array:
+    """Returns transposed heads times the cosines of their positions."""
+    parts = tokens.reshape(4, 512, 8, 32).transpose(0, 2, 3, 1)
+    return parts * jnp.cos(0.01 * jnp.arange(512)) + scale * parts[:, :, ::-1]
+
+
+def bitonic(values: jax.Array) -> jax.Array:
+    """Returns rows after a bitonic sort."""
+    size = values.shape[1]
+    index = jnp.arange(size)
+    block = 2
+    while block <= size:
+        step = block // 2
+        while step:
+            other = values[:, index ^ step]
+            smaller = ((index & block) == 0) == ((index & step) == 0)
+            values = jnp.where(smaller, jnp.minimum(values, other), jnp.maximum(values, other))
+            step //= 2
+        block *= 2
+    return values
+
+
+def _pointwise(rng: Random) -> Callable[[jax.Array], jax.Array]:
+    functions: list[Callable[[jax.Array], jax.Array]] = [
+        jnp.tanh,
+        lambda x: jnp.exp(x - x[:1] * 0.5),
+        lambda x: 1.0 / (1.0 + x * x),
+        lambda x: jnp.where(x > 0, jnp.exp(-x), 1.0) + 3.0,
+    ]
+    return rng.choice(functions)
+
+
+def gathered_values(rng: Random) -> str:
+    """Draws rows that are gathered from a table of computed values."""
+    function = _pointwise(rng)
+    rows, width = rng.randint(64, 80), rng.randint(16, 20)
+    mode = rng.choice(["fill", "clip"])
+    return lowered(
+        lambda x, i: jnp.take(function(x), i, axis=0, mode=mode),
+        array(rows, width),
+        s32(rng.randint(1, 100)),
+    )
+
+
+def repeated_values(rng: Random) -> str:
+    """Draws sines that are repeated along other dimensions."""
+    functions: list[Callable[[jax.Array], jax.Array]] = [
+        jnp.sin,
+        jnp.cos,
+        lambda x: 1.5 * jnp.cos(x) + 0.5,
+    ]
+    function = rng.choice(functions)
+    length, axis = rng.randint(8, 40), rng.randint(0, 2)
+    sizes = [rng.randint(12, 16) for _ in range(2)]
+    sizes.insert(axis, length)
+    rank_one = [length if i == axis else 1 for i in range(3)]
+    return lowered(lambda x, y: function(x).reshape(rank_one) * y, array(length), array(*sizes))
 
 
 PROGRAMS: Programs = {
@@ -152,29 +183,41 @@ PROGRAMS: Programs = {
     "arctangent-by-polynomial": angles,
     "power-as-roots": powers,
     "sine-of-sum": sines_of_sums,
+    "stored-gather-table": gathered_values,
+    "stored-repeated-sine": repeated_values,
 }
+
 
 REFUSED: Refused = {
     "power-as-roots": {
-        "an exponent that is no multiple of a quarter": program(lambda x: x**2.3, _ROWS),
-        "an exponent that is an array": program(lambda x, y: x**y, _ROWS, _ROWS),
+        "an exponent that is no multiple of a quarter": program(lambda x: x**2.3, "16x16"),
+        "an exponent that is an array": program(lambda x, y: x**y, "16x16 16x16"),
     },
     "sine-of-sum": {
-        "an angle for each element": program(lambda x, y: jnp.sin(x + y), _ROWS, f32(16)),
-        "a tangent": program(lambda x: jnp.tan(x[:, None] - x), f32(16)),
+        "an angle for each element": program(lambda x, y: jnp.sin(x + y), "16x16 16"),
+        "a tangent": program(lambda x: jnp.tan(x[:, None] - x), "16"),
     },
     "sine-by-polynomial": {
-        "sines of few elements": program(jnp.sin, f32(100)),
-        "sines of half precision": program(jnp.sin, array(32, 32, dtype="bfloat16")),
+        "sines of few elements": program(jnp.sin, "100"),
+        "sines of half precision": program(jnp.sin, "bf16:32x32"),
     },
     "remainder-by-subtraction": {
-        "remainders of few elements": program(jax.lax.rem, f32(100), f32(100)),
-        "remainders of integers": program(jax.lax.rem, s32(32, 32), s32(32, 32)),
+        "remainders of few elements": program(lax.rem, "100 100"),
+        "remainders of integers": program(lax.rem, "s32:32x32 s32:32x32"),
     },
     "arctangent-by-polynomial": {
-        "angles of few points": program(jnp.arctan2, f32(100), f32(100)),
-        "angles of half precision": program(
-            jnp.arctan2, array(32, 32, dtype="bfloat16"), array(32, 32, dtype="bfloat16")
-        ),
+        "angles of few points": program(jnp.arctan2, "100 100"),
+        "angles of half precision": program(jnp.arctan2, "bf16:32x32 bf16:32x32"),
+    },
+    "stored-gather-table": {
+        "a table that is given": program(lambda x, i: x[i], "64x32 s32:16"),
+        "computed indices": program(lambda x, i: x[2 * i], "64x32 s32:2048"),
+        "a small table": program(lambda x, i: jnp.tanh(x)[i], "8x4 s32:16"),
+    },
+    "stored-repeated-sine": {
+        "a cheap function, repeated": program(lambda x, y: (x + 1) * y, "32 64x32"),
+        "exponentials, repeated": program(lambda x, y: jnp.exp(x) * y, "32 64x32"),
+        "repeated before the function": program(lambda x, y: jnp.sin(x + y), "32 64x32"),
+        "few repetitions": program(lambda x, y: jnp.sin(x) * y, "1024 3x1024"),
     },
 }

@@ -1,24 +1,16 @@
-"""Rules about sorting."""
+"""Rules about sorting, positions of greatest elements, and top-k."""
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
-from benchmarks.speed_rules.case import (
-    Case,
-    Cases,
-    Programs,
-    Refused,
-    array,
-    f32,
-    lowered,
-    program,
-    s32,
-)
+from benchmarks.speed_rules.lowering import Programs, Refused, array, lowered, program
 
 FLOATS = (jnp.float32, jnp.bfloat16, jnp.float16)
 INTEGERS = (jnp.int32, jnp.uint32, jnp.int16, jnp.uint8)
@@ -42,12 +34,7 @@ def draw_shape(rng: Random, least: int = 2, most: int = 12) -> tuple[tuple[int, 
 
 def total_order(values: jax.Array) -> jax.Array:
     """Returns the values, sorted by two keys."""
-    return jax.lax.sort((values, -values), num_keys=2)[0]
-
-
-def median(windows: jax.Array) -> jax.Array:
-    """Returns the medians of windows, as a median filter of an image does."""
-    return jnp.median(windows, axis=0)
+    return lax.sort((values, -values), num_keys=2)[0]
 
 
 def clipped_mean(workers: jax.Array) -> jax.Array:
@@ -62,7 +49,7 @@ def elites(start: jax.Array) -> jax.Array:
         order = jnp.argsort(jnp.sin(values * 3))
         return values * 0.5 + values[order] * 0.5, None
 
-    return jax.lax.scan(step, start, length=20)[0]
+    return lax.scan(step, start, length=20)[0]
 
 
 def quartiles(values: jax.Array) -> jax.Array:
@@ -75,71 +62,19 @@ def ranks(values: jax.Array) -> jax.Array:
     return jnp.argsort(jnp.argsort(values, axis=0), axis=0).astype(jnp.float32)
 
 
-def sorted_pairs(keys: jax.Array, values: jax.Array) -> Any:
+def sorted_pairs(*arrays: jax.Array) -> Any:
     """Returns rows sorted, with values that go along."""
-    return jax.lax.sort((keys, values), num_keys=1)
+    return lax.sort(arrays, num_keys=1)
 
 
-def labels(logits: jax.Array) -> jax.Array:
-    """Returns the class of each row."""
-    return jnp.argmax(logits, axis=-1)
+def doubled_sort(values: jax.Array) -> jax.Array:
+    """Returns sorted rows, times two."""
+    return jnp.sort(values, axis=-1) * 2.0
 
 
-def best_before(scores: jax.Array) -> jax.Array:
-    """Returns the best state before each, as a step of Viterbi's algorithm."""
-    return jnp.argmax(scores, axis=0)
-
-
-CASES: Cases = {
-    "sort-by-integer-keys": [
-        Case("8x16384", lambda x: jnp.sort(x, axis=-1) * 2.0, (f32(8, 16384),), "sorting/floats"),
-        Case("256x1024", lambda x: -jnp.sort(-x, axis=-1), (f32(256, 1024),), "sorting/sparsemax"),
-        Case("8x16, bf16", jnp.sort, (array(8, 16, dtype=jnp.bfloat16),), pays=False),
-    ],
-    "sort-along-minor + sort-by-integer-keys": [
-        Case("16384x16, quartiles of columns", quartiles, (f32(16384, 16),), "sorting/quantiles")
-    ],
-    "sort-along-minor": [
-        Case("4096x16", lambda x: jnp.sort(x, axis=0), (f32(4096, 16),), pays=False),
-        Case("1024x1024, s32", lambda x: jnp.sort(x, axis=0), (s32(1024, 1024),)),
-    ],
-    "sort-along-minor + sort-by-packed-keys": [
-        Case(
-            "4096x64, argsort of columns",
-            lambda x: jnp.argsort(x, axis=0),
-            (f32(4096, 64),),
-            "optimal-transport/sliced",
-        )
-    ],
-    "sort-by-packed-keys": [
-        Case("32768, s32, argsort", jnp.argsort, (s32(32768),), "sorting/grouped"),
-        Case("64x4096, pairs", sorted_pairs, (f32(64, 4096), f32(64, 4096))),
-        Case("256, argsort in a loop", elites, (f32(256),), "evolution/snes"),
-        Case("128, argsort", jnp.argsort, (f32(128),), pays=False),
-    ],
-    "sort-as-network": [
-        Case("25x128x128, median", median, (f32(25, 128, 128),), "image-processing/median"),
-        Case("8x4096, mean of the middle", clipped_mean, (f32(8, 4096),)),
-        Case("4096x16, rows", lambda x: jnp.sort(x, axis=-1), (f32(4096, 16),)),
-        Case("32x8, columns", lambda x: jnp.sort(x, axis=0), (f32(32, 8),), pays=False),
-    ],
-    "gather-at-constant-as-slice + sort-as-network": [
-        Case("25x128x128, median", median, (f32(25, 128, 128),), "image-processing/median")
-    ],
-    "sort-by-permutation-as-scatter": [
-        Case("4096x16, ranks", ranks, (f32(4096, 16),), "sorting/ranks")
-    ],
-    "sort-by-permutation-as-scatter + sort-along-minor + sort-by-packed-keys": [
-        Case("4096x16, ranks", ranks, (f32(4096, 16),), "sorting/ranks")
-    ],
-    "argmax-as-first-maximum": [
-        Case("16384x64", labels, (f32(16384, 64),), "k-means/lloyd-segments"),
-        Case("4096x32", labels, (f32(4096, 32),), "one-hot-product/confusion"),
-        Case("8x32768", labels, (f32(8, 32768),), "gpt2/sampled-step"),
-        Case("128x128, major", best_before, (f32(128, 128),), "hidden-markov/viterbi"),
-        Case("32x16x16", labels, (f32(32, 16, 16),), pays=False),
-    ],
-}
+def descending(values: jax.Array) -> jax.Array:
+    """Returns rows sorted from the greatest element on."""
+    return -jnp.sort(-values, axis=-1)
 
 
 def _both(values: jax.Array, dimension: int) -> tuple[jax.Array, jax.Array]:
@@ -174,10 +109,10 @@ def pairs(rng: Random, *, minor: bool) -> str:
 
     def function(values: jax.Array, carried: jax.Array) -> Any:
         order = jnp.argsort(tied(values), axis=dimension)
-        pair = jax.lax.sort((tied(values), carried), dimension=dimension, num_keys=1)
+        pair = lax.sort((tied(values), carried), dimension=dimension, num_keys=1)
         return order, pair
 
-    return lowered(function, array(*shape, dtype=dtype), f32(*shape))
+    return lowered(function, array(*shape, dtype=dtype), array(*shape))
 
 
 def draw_ranks(rng: Random) -> str:
@@ -187,12 +122,12 @@ def draw_ranks(rng: Random) -> str:
 
     def function(values: jax.Array, carried: jax.Array) -> Any:
         if by_top_k:
-            order = jax.lax.top_k(values, values.shape[-1])[1]
-            return jax.lax.sort((order, carried), dimension=values.ndim - 1, num_keys=1)
+            order = lax.top_k(values, values.shape[-1])[1]
+            return lax.sort((order, carried), dimension=values.ndim - 1, num_keys=1)
         order = jnp.argsort(tied(values), axis=dimension)
         return jnp.argsort(order, axis=dimension)
 
-    return lowered(function, f32(*shape), f32(*shape))
+    return lowered(function, array(*shape), array(*shape))
 
 
 def positions(rng: Random) -> str:
@@ -215,7 +150,7 @@ def medians(rng: Random) -> str:
     def function(values: jax.Array) -> Any:
         return jnp.median(values, axis=dimension), jnp.quantile(values, part, axis=dimension)
 
-    return lowered(function, f32(*shape))
+    return lowered(function, array(*shape))
 
 
 def _last_maximum(values: jax.Array) -> jax.Array:
@@ -224,7 +159,91 @@ def _last_maximum(values: jax.Array) -> jax.Array:
         return jnp.maximum(kept[0], given[0]), jnp.where(is_greater, kept[1], given[1])
 
     start = (jnp.float32(-jnp.inf), jnp.int32(0))
-    return 7 - jax.lax.reduce((values, jax.lax.iota(jnp.int32, 8)), start, later, (0,))[1]
+    return 7 - lax.reduce((values, lax.iota(jnp.int32, 8)), start, later, (0,))[1]
+
+
+def last_sorted(values: jax.Array, *, count: int) -> jax.Array:
+    """Returns the greatest values of rows."""
+    return jnp.sort(values, axis=-1)[:, -count:]
+
+
+def trimmed(values: jax.Array, *, count: int) -> jax.Array:
+    """Returns means of the greatest values of rows."""
+    return last_sorted(values, count=count).mean(axis=-1)
+
+
+def first_ordered(scores: jax.Array) -> Any:
+    """Returns places and values of the ten greatest scores of rows."""
+    order = jnp.argsort(-scores, axis=-1)[:, :10]
+    return order, jnp.take_along_axis(scores, order, axis=-1)
+
+
+def flipped(scores: jax.Array) -> jax.Array:
+    """Returns the ten greatest scores of rows, the greatest first."""
+    return jnp.sort(scores, axis=-1)[:, ::-1][:, :10]
+
+
+def elite(fitness: jax.Array) -> jax.Array:
+    """Returns the places of the best half of a small population."""
+    return jnp.argsort(fitness)[: fitness.size // 2]
+
+
+def nearest(distances: jax.Array, *, count: int) -> Any:
+    """Returns the least distances of rows."""
+    return lax.top_k(-distances, count)
+
+
+def prefixes(rng: Random) -> str:
+    """Draws the first or last elements of a sort."""
+    shape, dimension = draw_shape(rng, 4)
+    dtype = rng.choice(FLOATS + INTEGERS)
+    size = rng.randint(1, shape[dimension] // 2)
+    stride = rng.choice([1, 1, 2])
+    at_end, flips = rng.random() < 0.5, rng.random() < 0.5
+    kind = rng.choice(["sort", "argsort", "pairs"])
+
+    def function(values: jax.Array) -> Any:
+        values = tied(values)
+
+        def part(ordered: jax.Array) -> jax.Array:
+            ordered = jnp.flip(ordered, dimension) if flips else ordered
+            start = shape[dimension] - size if at_end else 0
+            return lax.slice_in_dim(ordered, start, start + size, stride, dimension)
+
+        if kind == "sort":
+            return part(jnp.sort(values, axis=dimension))
+        if kind == "argsort":
+            return part(jnp.argsort(values, axis=dimension))
+        carried = jnp.cumsum(jnp.ones(shape), axis=dimension)
+        pair = lax.sort((values, carried), dimension=dimension, num_keys=1)
+        return tuple(map(part, pair))
+
+    return lowered(function, array(*shape, dtype=dtype))
+
+
+def _top_k(count: int, values: jax.ShapeDtypeStruct) -> str:
+    return lowered(lambda x: (lax.top_k(x, count), lax.top_k(tied(x), count)), values)
+
+
+def integer_top_k(rng: Random) -> str:
+    """Draws the greatest of integers."""
+    shape = (*draw_shape(rng)[0], rng.randint(3, 9))
+    count = rng.randint(1, shape[-1] - 1)
+    return _top_k(count, array(*shape, dtype=rng.choice(INTEGERS)))
+
+
+def large_top_k(rng: Random) -> str:
+    """Draws the greatest of each row, at least an eighth of it."""
+    shape = (*draw_shape(rng)[0], rng.randint(3, 24))
+    count = rng.randint(-(-shape[-1] // 8), shape[-1])
+    return _top_k(count, array(*shape, dtype=rng.choice((jnp.float32, *INTEGERS))))
+
+
+def grouped_top_k(rng: Random) -> str:
+    """Draws the few greatest of long rows."""
+    rows = [rng.randint(1, 3) for _ in range(rng.randint(0, 2))]
+    count = rng.randint(1, 9)
+    return _top_k(count, array(*rows, rng.randint(32 * count, 48 * count)))
 
 
 PROGRAMS: Programs = {
@@ -235,43 +254,70 @@ PROGRAMS: Programs = {
     "sort-by-packed-keys": lambda rng: pairs(rng, minor=True),
     "sort-by-permutation-as-scatter": draw_ranks,
     "argmax-as-first-maximum": positions,
+    "sort-prefix-as-top-k": prefixes,
+    "top-k-by-float-keys": integer_top_k,
+    "top-k-by-packed-keys": large_top_k,
+    "top-k-of-groups": grouped_top_k,
 }
+
 
 REFUSED: Refused = {
     "gather-at-constant-as-slice": {
-        "position that is an argument": program(lambda x, i: x[i], f32(8, 3), s32()),
-        "several positions": program(lambda x: x[jnp.array([1, 4])], f32(8, 3)),
+        "position that is an argument": program(lambda x, i: x[i], "8x3 s32:"),
+        "several positions": program(lambda x: x[jnp.array([1, 4])], "8x3"),
     },
     "sort-as-network": {
-        "more than 32 elements": program(lambda x: jnp.sort(x, axis=0), f32(33, 16)),
-        "few rows": program(lambda x: jnp.sort(x, axis=0), f32(16, 7)),
-        "positions that go along": program(lambda x: jnp.argsort(x, axis=0), f32(16, 16)),
+        "more than 32 elements": program(partial(jnp.sort, axis=0), "33x16"),
+        "few rows": program(partial(jnp.sort, axis=0), "16x7"),
+        "positions that go along": program(partial(jnp.argsort, axis=0), "16x16"),
     },
     "sort-along-minor": {
-        "last dimension": program(lambda x: jnp.sort(x, axis=-1), f32(3, 8)),
+        "last dimension": program(partial(jnp.sort, axis=-1), "3x8"),
         "first dimension, two keys": program(
-            lambda x: jax.lax.sort((x, -x), dimension=0, num_keys=2)[0], f32(8, 3)
+            lambda x: lax.sort((x, -x), dimension=0, num_keys=2)[0], "8x3"
         ),
     },
     "sort-by-integer-keys": {
-        "integers": program(jnp.sort, s32(3, 8)),
-        "carried array": program(jnp.argsort, f32(3, 8)),
+        "integers": program(jnp.sort, "s32:3x8"),
+        "carried array": program(jnp.argsort, "3x8"),
     },
     "sort-by-packed-keys": {
-        "two keys": program(total_order, f32(3, 8)),
-        "not stable": program(
-            lambda x: jax.lax.sort((x, x * 2), num_keys=1, is_stable=False), f32(8)
-        ),
+        "two keys": program(total_order, "3x8"),
+        "not stable": program(lambda x: lax.sort((x, x * 2), num_keys=1, is_stable=False), "8"),
     },
     "sort-by-permutation-as-scatter": {
-        "key that is no permutation": program(lambda x: jnp.argsort(x), s32(3, 8)),
-        "top-k of some": program(lambda x: jnp.argsort(jax.lax.top_k(x, 5)[1]), f32(3, 8)),
+        "key that is no permutation": program(lambda x: jnp.argsort(x), "s32:3x8"),
+        "top-k of some": program(lambda x: jnp.argsort(lax.top_k(x, 5)[1]), "3x8"),
         "permutation along another dimension": program(
-            lambda x: jnp.argsort(jnp.argsort(x, axis=0), axis=1), f32(3, 8)
+            lambda x: jnp.argsort(jnp.argsort(x, axis=0), axis=1), "3x8"
         ),
     },
     "argmax-as-first-maximum": {
-        "last of equal elements": program(_last_maximum, f32(8)),
-        "greatest element itself": program(lambda x: jnp.max(x, axis=1), f32(3, 8)),
+        "last of equal elements": program(_last_maximum, "8"),
+        "greatest element itself": program(partial(jnp.max, axis=1), "3x8"),
+    },
+    "sort-prefix-as-top-k": {
+        "more than half of the elements": program(lambda x: jnp.sort(x)[:, :5], "3x8"),
+        "elements from the middle": program(lambda x: jnp.sort(x)[:, 3:6], "3x9"),
+        "slice along another dimension": program(lambda x: jnp.sort(x, axis=1)[:2], "8x8"),
+        "equal elements in any order": program(
+            lambda x: lax.sort((x, x * 2), num_keys=1, is_stable=False)[1][:2], "8"
+        ),
+        "prefix of a sort by two keys": program(lambda x: total_order(x)[:, :2], "3x8"),
+    },
+    "top-k-by-float-keys": {
+        "floats": program(partial(lax.top_k, k=3), "3x8"),
+        "all elements": program(partial(lax.top_k, k=8), "s32:3x8"),
+    },
+    "top-k-by-packed-keys": {
+        "less than an eighth of the elements": program(partial(lax.top_k, k=2), "3x17"),
+        "sort in place of top-k": program(lambda x: jnp.argsort(x, axis=-1)[:, :3], "3x8"),
+    },
+    "top-k-of-groups": {
+        "groups that leave more than half of the elements": program(
+            lambda x: lax.top_k(x, 8), "3x128"
+        ),
+        "groups of integers": program(partial(lax.top_k, k=2), "s32:3x256"),
+        "more than 128 elements": program(partial(lax.top_k, k=129), "3x8192"),
     },
 }
