@@ -18,17 +18,16 @@ from benchmarks.results import Figure
 from benchmarks.settings import Settings
 from benchmarks.speed_rules.catalogue import chosen
 from benchmarks.speed_rules.measuring import planned
+from hlograph.execution import lock
+from hlograph.execution.bootstrap import Interval
+from hlograph.execution.load import LoadMeter
+from hlograph.execution.runs import Run
+from hlograph.execution.turns import Turns, in_turns
 from hlograph.measuring.samples import Samples
-from hlograph.plans import Placement, Plan, compile_program
+from hlograph.plans import Placement, Plan, Program, compile_program
 from hlograph.plans.compiling import optimized_module
 from hlograph.plans.jaxlib_modules import fingerprint
 from hlograph.plans.placing.listing import placements_of
-from hlograph.programs import Program
-from hlograph.timing import lock
-from hlograph.timing.bootstrap import Interval
-from hlograph.timing.load import LoadMeter
-from hlograph.timing.runs import Run
-from hlograph.timing.turns import Turns, in_turns
 
 TITLE = "Plans on a busy machine"
 

@@ -14,11 +14,10 @@ from benchmarks.timing import Call, interleaved
 from experiments.cost_model.kernel_inputs import kernel_inputs
 from experiments.cost_model.predictor import SHIPPED, Predictor
 from hlograph import corpus
-from hlograph.plans import Plan, compile_program
+from hlograph.plans import Plan, Program, compile_program
 from hlograph.plans.compiling import optimized_module
 from hlograph.profiling.kernel_modules import KernelModule, kernel_modules
 from hlograph.profiling.optimized_module import OptimizedModule
-from hlograph.programs import Program
 
 TITLE = "Predictions of the cost model"
 _LIST, _INPUTS = "kernels listed", "inputs of new kernels"

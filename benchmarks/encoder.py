@@ -17,7 +17,7 @@ from benchmarks.results import Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import described, names_near
 from experiments.policies.kinds import policy_kind
-from hlograph.timing.bootstrap import Interval
+from hlograph.execution.bootstrap import Interval
 from models.encoder import Encoder, StateStore
 
 TITLE = "The encoder alone"

@@ -20,7 +20,7 @@ from benchmarks.settings import Settings
 from benchmarks.subjects import learning_subjects, names_near
 from benchmarks.timing import over_fewest
 from experiments.policies.config import PolicyName
-from hlograph.timing.bootstrap import Interval
+from hlograph.execution.bootstrap import Interval
 
 TITLE = "The whole PPO loop"
 subjects = learning_subjects

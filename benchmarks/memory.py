@@ -16,7 +16,7 @@ from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.timing import exponent as fitted
 from hlograph.errors import HloError
-from hlograph.timing.bootstrap import Interval
+from hlograph.execution.bootstrap import Interval
 
 TITLE = "Peak memory"
 LINEAR = Aim(1.1)

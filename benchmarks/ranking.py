@@ -2,7 +2,7 @@
 
     python -m benchmarks.ranking
     python -m benchmarks.ranking --rates default --worst 20
-    python -m benchmarks.ranking --fit hlograph/kernel_times/default_rates.json
+    python -m benchmarks.ranking --fit hlograph/execution/default_rates.json
 
 Kendall's tau is 1 where the order is the same, 0 where it says nothing. The measured times of the
 speed set are those of ``datasets/speed/times.csv``, and hold for the machine they were taken on.
@@ -29,7 +29,7 @@ from hlograph import corpus
 from hlograph._native import native
 from hlograph.corpus.shipped import Split
 from hlograph.errors import HloError
-from hlograph.kernel_times import Rates, current_rates, default_rates
+from hlograph.execution.rates import Rates, current_rates, default_rates
 
 if TYPE_CHECKING:
     from hlograph.profiling.calibrating import CalibrationSample

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from hlograph.errors import DamagedFileError
+from hlograph.execution.bootstrap import Interval
 from hlograph.storage.atomic_write import write_text_atomically
-from hlograph.timing.bootstrap import Interval
 
 FORMAT = 1
 

@@ -13,9 +13,9 @@ from benchmarks.settings import Settings
 from benchmarks.subjects import Subject, subject
 from benchmarks.timing import Call, interleaved
 from envs import RewriteEnv
+from hlograph.execution.bootstrap import Interval
+from hlograph.execution.turns import without_collector
 from hlograph.module import Module
-from hlograph.timing.bootstrap import Interval
-from hlograph.timing.turns import without_collector
 from hlograph.transforms.rewriting import Rewrite, find_rewrites
 from hlograph.transforms.sweeping import sweep
 

@@ -18,9 +18,9 @@ from benchmarks.timing import Call, interleaved
 from envs import PassOrderingEnv
 from envs.observations import ObservationKind
 from hlograph.errors import PassError
+from hlograph.execution.bootstrap import Interval
+from hlograph.execution.turns import without_collector
 from hlograph.module import Module
-from hlograph.timing.bootstrap import Interval
-from hlograph.timing.turns import without_collector
 
 TITLE = "Steps of the environment"
 STEPS = 30

@@ -1,4 +1,4 @@
-"""Times calls in turns (`hlograph.timing.turns`), and compares them round by round."""
+"""Times calls in turns (`hlograph.execution.turns`), and compares them round by round."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from hlograph.timing.bootstrap import Interval
-from hlograph.timing.turns import Block, in_turns
+from hlograph.execution.bootstrap import Interval
+from hlograph.execution.turns import Block, in_turns
 
 Clock = Callable[[], float]
 

@@ -93,11 +93,10 @@ def measured(name: str, peaks: Peaks) -> dict[str, Any]:
     """
     import time
 
+    from hlograph.execution import lock
     from hlograph.measuring.samples import Samples
-    from hlograph.plans import compile_program
+    from hlograph.plans import Program, compile_program
     from hlograph.profiling import profile_program
-    from hlograph.programs import Program
-    from hlograph.timing import lock
 
     program = Program.of(corpus.benchmark(name).load())
     inputs = Samples(program, None, 0).usual[0].inputs

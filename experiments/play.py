@@ -31,13 +31,12 @@ from experiments.policies.shipped import checkpoint_location
 from experiments.workers.lockstep import Lockstep
 from experiments.workers.playing import play_samples
 from hlograph.decisions.benchmarks import NamedModule
+from hlograph.execution import lock
 from hlograph.isolation import FlightRecorder, Quarantine, Remote, WorkerLimits
 from hlograph.module import Module, take_step
 from hlograph.optimization.methods import Listed, Method
-from hlograph.plans import Numerics, Plan
-from hlograph.programs import Program
+from hlograph.plans import Numerics, Plan, Program
 from hlograph.reading.sources import Source
-from hlograph.timing import lock
 from models.actor_critic import ActorCritic
 
 _NAME = "program"

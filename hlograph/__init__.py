@@ -15,7 +15,7 @@ extension nor the XLA libraries that it links.
 ``hlograph.module`` has the class ``Module``, ``hlograph.errors`` all errors. Packages:
 ``hlograph.commands`` (the program ``hlograph``), ``hlograph.corpus`` (benchmarks),
 ``hlograph.execution`` (running, timing and comparing modules), ``hlograph.graph`` (typed graphs,
-features, files), ``hlograph.isolation`` (worker processes), ``hlograph.kernels`` (numeric kernels),
+features, files, sums over neighbours), ``hlograph.isolation`` (worker processes),
 ``hlograph.profiling`` (where compiled programs spend their time), ``hlograph.reading`` (sources and
 parsers), ``hlograph.storage`` (files and URLs), ``hlograph.transforms`` (passes, pipelines,
 rewrites).

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from hlograph._native import native
 from hlograph.errors import HloParseError
+from hlograph.execution.rates import current_rates
 from hlograph.graph.features import GraphFeatures
 from hlograph.graph.hlo_graph import HloGraph
 from hlograph.graph.vocabulary import OPCODES
-from hlograph.kernel_times import current_rates
 from hlograph.reading import parsers
 from hlograph.reading.compression import compress, uncompressed
 from hlograph.reading.device_counts import serialize
@@ -287,7 +287,7 @@ class Module:
     def seconds(self) -> float:
         """Returns the predicted time of one run by XLA:CPU in jaxlib, in seconds.
 
-        The rates of ``hlograph.kernel_times`` are those that ``hlograph calibrate`` measured on
+        The rates of ``hlograph.execution.rates`` are those that ``hlograph calibrate`` measured on
         this machine, or else the default's. A loop whose trip count the module does not say counts
         as eight iterations.
         """

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hlograph.kernels import attention
-from hlograph.kernels.attention import AttentionInput, AttentionOutput
+from hlograph.graph import attention
+from hlograph.graph.attention import AttentionInput, AttentionOutput
 from models.gatv2 import GATv2
 from models.refined_graphs import Round
 

@@ -1,7 +1,7 @@
 """Encodes typed graphs by graph attention, to one vector each.
 
 Layers are GATv2, or another of `models.blocks`. Nodes with the same neighbourhood, in any state,
-are encoded once (`hlograph.kernels.refinement`). A layer depends only on a node's own vector and on
+are encoded once (`hlograph.graph.refinement`). A layer depends only on a node's own vector and on
 the multiset of its neighbours' vectors and edge labels, so such nodes have the same vector.
 """
 

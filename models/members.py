@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hlograph.kernels import weighted_sums
-from hlograph.kernels.weighted_sums import WeightedEntries
+from hlograph.graph import weighted_sums
+from hlograph.graph.weighted_sums import WeightedEntries
 
 
 class Members(NamedTuple):

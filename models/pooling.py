@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hlograph.kernels import pooling
-from hlograph.kernels.pooling import PoolingShape
+from hlograph.graph import pooling
+from hlograph.graph.pooling import PoolingShape
 from models.config import LOG_COUNT_SCALE, GATConfig
 from models.members import Members
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hlograph.kernels.refinement import RefinedRound, Refinement, distinct
+from hlograph.graph.refinement import RefinedRound, Refinement, distinct
 from models.encoder import StateStore
 from models.graph_view import GraphArrays, GraphView
 from models.members import Members

@@ -26,8 +26,7 @@ from hlograph.explorer.site import write_site
 from hlograph.explorer.speed_page import speed_page
 from hlograph.explorer.step_pages import passes_page
 from hlograph.measuring.trial import Job
-from hlograph.plans import Plan
-from hlograph.programs import Program
+from hlograph.plans import Plan, Program
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

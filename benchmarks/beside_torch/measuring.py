@@ -19,8 +19,8 @@ from benchmarks.beside_torch.model import Compiler, Model
 from benchmarks.beside_torch.program import Program
 from benchmarks.beside_torch.settings import Settings
 from benchmarks.timing import Call, Timings, interleaved
+from hlograph.execution.bootstrap import Interval
 from hlograph.plans import Plan
-from hlograph.timing.bootstrap import Interval
 
 JAX, EAGER, COMPILED, PLANNED = "jax", "eager", "compiled", "planned"
 

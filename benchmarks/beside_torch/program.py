@@ -17,7 +17,7 @@ from hlograph import corpus
 from hlograph.execution.equivalence.arrays import Array, signature_of
 from hlograph.execution.executable import random_inputs
 from hlograph.plans import Plan, compile_program
-from hlograph.programs import Program as LoweredProgram
+from hlograph.plans import Program as LoweredProgram
 
 if TYPE_CHECKING:
     from collections.abc import Callable

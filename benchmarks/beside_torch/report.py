@@ -13,8 +13,8 @@ import numpy as np
 
 from benchmarks.beside_torch.measuring import Row
 from benchmarks.tables import markdown_table, number
+from hlograph.execution.bootstrap import Interval
 from hlograph.storage.atomic_write import write_text_atomically
-from hlograph.timing.bootstrap import Interval
 
 _HEADINGS = (
     "program",

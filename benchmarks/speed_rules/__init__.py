@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from benchmarks.progress import tracked
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
-from hlograph.timing.bootstrap import Interval
+from hlograph.execution.bootstrap import Interval
 
 TITLE = "Rules for time"
 _COLUMN = "default / form"

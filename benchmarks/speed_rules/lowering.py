@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from hlograph.programs import Program
+from hlograph.plans import Program
 from hlograph.transforms.sweeping import PREPARATION
 
 Programs = Mapping[str, Callable[[Random], str]]

@@ -11,8 +11,7 @@ import numpy as np
 from benchmarks.speed_rules.catalogue import Case
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, Effort, Job, MeasurementRequest, PlanMeasurement
-from hlograph.plans import Numerics, Plan
-from hlograph.programs import Program
+from hlograph.plans import Numerics, Plan, Program
 from hlograph.transforms.sweeping import PREPARATION, sweep
 
 

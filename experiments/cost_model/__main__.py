@@ -25,8 +25,8 @@ from hlograph.storage.atomic_write import write_text_atomically
 if TYPE_CHECKING:
     from experiments.cost_model.plan_times.collecting import NextPoint
     from hlograph.corpus import Benchmark
+    from hlograph.plans import Program
     from hlograph.plans.knobs import Point
-    from hlograph.programs import Program
     from hlograph.storage.locations import Location
 
 _COMMANDS = (
@@ -67,7 +67,7 @@ def _record(config: RecordConfig, folder: Path) -> list[str]:
     from experiments.cost_model.plan_times.subjects import subjects
     from experiments.policies.shipped import checkpoint_location
     from hlograph.errors import HloError
-    from hlograph.programs import Program
+    from hlograph.plans import Program
 
     chosen = subjects(config.set, config.split, config.programs, config.per_family)
     policy = checkpoint_location(config.policy) if config.policy else None

@@ -42,7 +42,7 @@ def roofline(kernels: Kernels, program: ProgramExamples) -> NDArray[np.float64]:
 
 
 def predicted_seconds(kernels: Kernels, program: ProgramExamples) -> NDArray[np.float64]:
-    """Returns the seconds by amounts of work and measured rates (``hlograph.kernel_times``)."""
+    """Returns the seconds by amounts of work and measured rates (``hlograph.execution.rates``)."""
     return _sums(_column(kernels, program, "log_predicted").double().exp(), program)
 
 

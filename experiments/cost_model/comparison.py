@@ -14,7 +14,7 @@ from experiments.cost_model.predictor import Predictor, new_model
 from experiments.cost_model.settings import TrainingConfig
 from experiments.cost_model.training import train
 from experiments.evaluate.results import markdown_table
-from hlograph.timing.bootstrap import bootstrap_interval
+from hlograph.execution.bootstrap import bootstrap_interval
 from models.config import CostModelConfig
 from models.cost_model import CostModel
 from models.graph_view import GraphView

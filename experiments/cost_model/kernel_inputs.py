@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hlograph.execution.rates import default_rates
 from hlograph.graph.features import NODE_FEATURES
-from hlograph.kernel_times import default_rates
 from hlograph.module import Module
 from hlograph.profiling.kernel_seconds import LEAST_SECONDS, rated_seconds
 from hlograph.profiling.optimized_module import known_trips

@@ -1,6 +1,6 @@
 """Run times before and after, pair by pair, and their statistics.
 
-The two executables run in turns in one process (`hlograph.timing`). Ratios are before / after:
+The two executables run in turns in one process (`hlograph.execution`). Ratios are before / after:
 above 1 the module got faster.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.evaluate.metrics import geometric_mean
-from hlograph.timing.bootstrap import bootstrap_interval
+from hlograph.execution.bootstrap import bootstrap_interval
 
 CONTROL = "control"
 """Method of pairs that compare a module with itself, compiled twice; they show the noise."""

@@ -16,11 +16,11 @@ from experiments.evaluate.evaluation import Check, Checker, Outcome, after_pipel
 from experiments.paper.paired_timing import CONTROL, Pair, Side
 from hlograph import HloError, Module
 from hlograph.errors import WorkerLostError
+from hlograph.execution.bootstrap import Interval
 from hlograph.execution.equivalence import Limits
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.execution.executable import Executable, random_inputs, time_in_turn
 from hlograph.isolation import FlightRecorder, Pool, WorkerLimits, WorkerPool
-from hlograph.timing.bootstrap import Interval
 
 ORIGINAL = "the original"
 """Note in the flight recorder for work on the module as it is in the corpus."""

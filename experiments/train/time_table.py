@@ -16,10 +16,10 @@ from experiments.train.measured_plans import MeasuredPlans, measured_scalars
 from experiments.train.measured_returns import end_in_measurements
 from experiments.workers.task_runner import Iteration, TaskRunner
 from experiments.workers.tuning_tasks import DEFAULT, MeasuredPlan, PredictTimes
+from hlograph.execution.bootstrap import bootstrap_interval
 from hlograph.measuring.worker import UNCHANGED
 from hlograph.storage.atomic_write import write_text_atomically
 from hlograph.storage.checked_file import write_checked_json
-from hlograph.timing.bootstrap import bootstrap_interval
 
 _HEADS = ("program", "decisions", "predicted", "measured", "95 % interval", "note")
 

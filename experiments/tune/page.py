@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from experiments.evaluate.metrics import geometric_mean, share
 from experiments.evaluate.results import markdown_table
 from experiments.tune.scores import TIMES, Scores
+from hlograph.execution.bootstrap import bootstrap_interval
 from hlograph.plans import Plan
 from hlograph.plans.knobs import STAGES
-from hlograph.timing.bootstrap import bootstrap_interval
 
 FASTER, SLOWER = 1.1, 0.98
 """Ratios that count as a win, and that no program may fall below."""

@@ -21,8 +21,7 @@ from hlograph.optimization.progress import best_text
 from hlograph.optimization.race import Race, Watch, unwatched
 from hlograph.optimization.report import Report
 from hlograph.optimization.settings import SearchSettings
-from hlograph.plans import Numerics
-from hlograph.programs import Program
+from hlograph.plans import Numerics, Program
 from hlograph.storage.machine import machine
 
 DEFAULT_COMPETITOR = "forms,flags,passes,greedy,joint"

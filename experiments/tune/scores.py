@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from experiments.evaluate.metrics import geometric_mean
 from experiments.tune.results import CurvePoint, RaceResult
-from hlograph.timing.bootstrap import bootstrap_interval
+from hlograph.execution.bootstrap import bootstrap_interval
 
 TIMES = (10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 """Seconds of a race at which it is asked what it has found."""

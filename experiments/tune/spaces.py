@@ -14,9 +14,8 @@ from experiments.evaluate.run_folder import file_stem
 from experiments.tune.programs import NamedProgram
 from hlograph.errors import HloError
 from hlograph.optimization.program_space import ProgramSpace
-from hlograph.plans import Numerics
+from hlograph.plans import Numerics, Program
 from hlograph.plans.knobs import STAGES, Knob, Point
-from hlograph.programs import Program
 from hlograph.storage.atomic_write import write_text_atomically
 
 # The knob of steps has the plans of other methods as values, which are found in a search.

@@ -114,9 +114,9 @@ def _recipes(
     from experiments.tune.results import RaceResult
     from hlograph.measuring.trial import Job
     from hlograph.optimization.cache import recipe_of
+    from hlograph.plans import Program
     from hlograph.plans.knobs import Point, Recipe
     from hlograph.plans.versions import steps_of
-    from hlograph.programs import Program
 
     recipes, measured = {}, len(times)
     for folder in folders:
@@ -147,7 +147,7 @@ def _taught(
     from experiments.search.tuning.following import decisions_by
     from experiments.search.tuning.teaching import taught
     from hlograph.measuring.trial import Job
-    from hlograph.programs import Program
+    from hlograph.plans import Program
     from hlograph.storage.machine import machine
     from hlograph.transforms.rules import rules
 

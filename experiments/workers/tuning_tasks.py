@@ -15,9 +15,8 @@ from hlograph.decisions.offers import PREDICTED
 from hlograph.errors import HloError
 from hlograph.measuring.trial import Effort, Job, MeasurementRequest
 from hlograph.measuring.worker import MeasuringWorker
-from hlograph.plans import Plan
+from hlograph.plans import Plan, Program
 from hlograph.plans.knobs import Point
-from hlograph.programs import Program
 
 DEFAULT, RULES = "default", "rules"
 """References: jaxlib's default, and the rules for time that are predicted to save time."""

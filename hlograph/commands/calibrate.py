@@ -25,7 +25,7 @@ class Calibrate(Command):
 
     def run(self) -> Answer:
         """Measures and stores the rates; see the class."""
-        from hlograph.kernel_times import store_rates
+        from hlograph.execution.rates import store_rates
         from hlograph.profiling.calibrating import calibrate, errors_by_kind
 
         with tqdm(unit="program", disable=None) as bar:

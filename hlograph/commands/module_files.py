@@ -40,7 +40,7 @@ def write_module(module: Module, path: Path) -> None:
     if path.suffix not in STABLEHLO:
         module.save(path)
         return
-    from hlograph.programs.program import to_stablehlo
+    from hlograph.plans.program import to_stablehlo
 
     data = stablehlo_text(to_stablehlo(module.to_proto())).encode()
     write_bytes_atomically(path, data)
@@ -48,6 +48,6 @@ def write_module(module: Module, path: Path) -> None:
 
 def stablehlo_text(bytecode: bytes) -> str:
     """Returns StableHLO bytecode as text."""
-    from hlograph.programs import mlir_modules
+    from hlograph.plans import mlir_modules
 
     return str(mlir_modules.parse(bytecode))

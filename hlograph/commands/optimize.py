@@ -103,7 +103,7 @@ class Optimize(SourceCommand):
     def _folder(self, interrupts: list[int]) -> Answer:
         """Optimizes every module of a folder; one that fails is a row with the reason."""
         from hlograph.measuring.trial import Job
-        from hlograph.programs import Program
+        from hlograph.plans import Program
 
         self._check_file(self.source)
         folder = self.out or Path(f"{stem_of(self.source)}.plans")

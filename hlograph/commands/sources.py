@@ -61,7 +61,7 @@ class SourceCommand(Command):
         """
         from hlograph.measuring.trial import Job
         from hlograph.optimization.of_function import inputs_of
-        from hlograph.programs import Program
+        from hlograph.plans import Program
 
         if is_function(source):
             lowered, arguments = self._lowered(source)

@@ -12,13 +12,12 @@ from hlograph.decisions.offers import PREDICTED, ApplicableRule, Offer, offers, 
 from hlograph.errors import HloError, UnknownNameError
 from hlograph.measuring.compiled import Shares
 from hlograph.module import Module
-from hlograph.plans import Numerics, Plan
+from hlograph.plans import Numerics, Plan, Program
 from hlograph.plans.knobs import Point
 from hlograph.plans.versions import STEPS, Versions, steps_of
 from hlograph.profiling.kernel_modules import kernel_modules
 from hlograph.profiling.kernel_seconds import PredictedTime, PredictTime, RatedKernels
 from hlograph.profiling.optimized_module import OptimizedModule
-from hlograph.programs import Program
 from hlograph.transforms.sweeping import PREPARATION, greedy_sweeps, sweep
 
 _KEPT = 64  # states of a program
@@ -51,7 +50,7 @@ class DecisionProcess:
         program: The program.
         numerics: Class of the results.
         predict: Predicts times; None is ``RatedKernels``.
-        computing: Returns a context to compute in, such as ``hlograph.timing.lock.compiling`` in
+        computing: Returns a context to compute in, such as ``hlograph.execution.lock.compiling`` in
             the processes of a search.
     """
 

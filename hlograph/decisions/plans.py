@@ -28,10 +28,9 @@ from hlograph.graph.hlo_graph import HloGraph
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.pass_call import noted
 from hlograph.isolation.quarantine import Quarantine
-from hlograph.plans import Numerics, Plan
+from hlograph.plans import Numerics, Plan, Program
 from hlograph.plans.knobs import Point
 from hlograph.profiling.kernel_seconds import PredictTime
-from hlograph.programs import Program
 
 OFFER_FEATURES: tuple[str, ...] = ("kind", "share", "log_places", "saved")
 """Features of an offer. ``kind`` is the number of its kind in ``kind_numbers``; ``share`` is the

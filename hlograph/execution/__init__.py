@@ -1,1 +1,1 @@
-"""Execution of modules: compilation, run times, and comparison of results."""
+"""Execution of modules: running, timing in turns, predicted times, comparison of results."""

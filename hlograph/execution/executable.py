@@ -22,8 +22,8 @@ from hlograph.execution.equivalence.arrays import Array, signature_of, to_bytes
 from hlograph.execution.equivalence.flow import Flow
 from hlograph.execution.equivalence.inputs import InputMaker
 from hlograph.execution.equivalence.obstacles import Limits, check_runnable
-from hlograph.timing.load import LoadMeter
-from hlograph.timing.turns import in_turns
+from hlograph.execution.load import LoadMeter
+from hlograph.execution.turns import in_turns
 
 if TYPE_CHECKING:
     from hlograph.module import Module
@@ -137,10 +137,10 @@ def time_in_turn(
     sample_seconds: float = 0.0,
     max_seconds: float = 60.0,
 ) -> NDArray[np.float64]:
-    """Times two executables in turns on the same inputs (``hlograph.timing.turns``).
+    """Times two executables in turns on the same inputs (``hlograph.execution.turns``).
 
     A run starts with the inputs in the memory of XLA's device and ends with the result there. On a
-    busy machine, seconds are without the share that others took (``hlograph.timing.load``).
+    busy machine, seconds are without the share that others took (``hlograph.execution.load``).
 
     Args:
         first: The executable that runs first in the first pair.

@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 
 from hlograph.errors import HloError
+from hlograph.execution import lock
+from hlograph.execution.load import LoadMeter
+from hlograph.execution.runs import Run
+from hlograph.execution.turns import in_turns
 from hlograph.explorer.optimized_data import optimized_data
 from hlograph.explorer.plan_requests import (
     PlanAnswer,
@@ -28,10 +32,6 @@ from hlograph.measuring.trial import Job
 from hlograph.plans import Measured, Plan, compile_program
 from hlograph.profiling.kernels import measure
 from hlograph.profiling.of_program import runner
-from hlograph.timing import lock
-from hlograph.timing.load import LoadMeter
-from hlograph.timing.runs import Run
-from hlograph.timing.turns import in_turns
 
 # Runs for a timeline, without and under the profiler.
 _RUNS, _RUN_SECONDS = 20, 3.0

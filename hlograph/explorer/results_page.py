@@ -98,8 +98,7 @@ class ResultsSite:
         """Returns the data of a plan's page."""
         from hlograph.explorer.speed_page import speed_page
         from hlograph.measuring.trial import Job
-        from hlograph.plans import Plan
-        from hlograph.programs import Program
+        from hlograph.plans import Plan, Program
 
         asked = question if isinstance(question, dict) else {}
         folder = self._folders.get(asked.get("page", ""))

@@ -146,8 +146,8 @@ def _decide(program: Module, names: tuple[str, ...]) -> Iterator[StepRun]:
     """Takes decisions of tuning."""
     from hlograph.decisions.decision_process import DecisionProcess
     from hlograph.decisions.offers import Offer
+    from hlograph.plans import Program
     from hlograph.plans.knobs import Point
-    from hlograph.programs import Program
 
     process, point = DecisionProcess(Program.of(program)), Point()
     state = process.state(point)
@@ -184,8 +184,8 @@ def _before_fusion(program: Module) -> Module:
 
 def _optimized(program: Module) -> Module:
     from hlograph.decisions.decision_process import DecisionProcess
+    from hlograph.plans import Program
     from hlograph.plans.knobs import Point
-    from hlograph.programs import Program
 
     return DecisionProcess(Program.of(program)).state(Point()).module
 

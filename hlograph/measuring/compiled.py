@@ -8,11 +8,11 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
+from hlograph.execution.runs import Run
 from hlograph.plans.placing.kinds import kinds_of
 from hlograph.profiling.kernels import Measurement, measure
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.reading.hlo_text import read_instructions
-from hlograph.timing.runs import Run
 
 # Seconds and runs for a profile, which is rough then; that does for shares.
 _PROFILE_SECONDS, _PROFILE_RUNS = 1.0, 5

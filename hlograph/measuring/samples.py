@@ -11,7 +11,7 @@ import numpy as np
 from hlograph.execution.equivalence.arrays import COMPLEX_PARTS, FLOATS, Array
 from hlograph.execution.equivalence.flow import Flow
 from hlograph.execution.equivalence.inputs import InputMaker
-from hlograph.programs import Program
+from hlograph.plans import Program
 
 # Factors for all floats; in 16-bit types the squares of the first are still finite.
 _LARGE, _TINY = 128.0, 1e-12

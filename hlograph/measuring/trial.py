@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.measuring.verification import Checks
-from hlograph.plans import Measured, Numerics, Plan
-from hlograph.programs import Program
+from hlograph.plans import Measured, Numerics, Plan, Program
 
 
 @dataclass(frozen=True)

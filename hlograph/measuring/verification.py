@@ -16,8 +16,7 @@ from hlograph.execution.equivalence.outputs import Outputs
 from hlograph.execution.equivalence.rounding import rounding_error
 from hlograph.execution.equivalence.verdict import RANK, Verdict
 from hlograph.measuring.samples import Sample, Samples
-from hlograph.plans import Numerics
-from hlograph.programs import Program
+from hlograph.plans import Numerics, Program
 
 Runner = Callable[[list[Array]], list[Array]]
 """Runs an executable on inputs, and returns its outputs."""

@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hlograph.errors import HloError, NotExecutableError
+from hlograph.execution import lock
+from hlograph.execution.load import LoadMeter, on_one_cpu
+from hlograph.execution.runs import Run
+from hlograph.execution.turns import Turns, in_turns
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.measuring.compiled import FinalModule, Shares
 from hlograph.measuring.samples import Samples
 from hlograph.measuring.trial import Effort, Job, MeasurementRequest, PlanMeasurement
 from hlograph.measuring.verification import Checks, Runner, Verifier
 from hlograph.plans import Measured, Plan, compile_program
-from hlograph.timing import lock
-from hlograph.timing.load import LoadMeter, on_one_cpu
-from hlograph.timing.runs import Run
-from hlograph.timing.turns import Turns, in_turns
 
 DEFAULT = b"default"
 """Note of an operation of jaxlib's default in the flight recorder; a plan's is its digest."""

@@ -22,7 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hlograph import plans, programs, transforms
+from hlograph import plans, transforms
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.measuring.trial import Job, PlanMeasurement
@@ -95,7 +95,7 @@ def rules_digest() -> str:
     digest = hashlib.sha256()
     found = importlib.util.find_spec("hlograph._xla")
     code = [Path(found.origin)] if found is not None and found.origin is not None else []
-    for package in (plans, programs, transforms):
+    for package in (plans, transforms):
         code += sorted(Path(package.__path__[0]).rglob("*.py"))
     for path in code:
         digest.update(path.read_bytes())

@@ -17,8 +17,7 @@ from hlograph.optimization.cache import Store, StoreLike
 from hlograph.optimization.function import OptimizedFunction
 from hlograph.optimization.optimizing import optimize_program, report_of_given
 from hlograph.optimization.settings import SearchSettings
-from hlograph.plans import Numerics, Plan, PlanError, compile_lowered
-from hlograph.programs import Program
+from hlograph.plans import Numerics, Plan, PlanError, Program, compile_lowered
 from hlograph.reading.sources import is_lowered
 
 # Larger arguments are not sent to the workers, which measure on random ones then.

@@ -9,15 +9,14 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from hlograph.errors import HloError, WorkerLostError
+from hlograph.execution import lock
+from hlograph.execution.runs import Run
 from hlograph.isolation import Remote, WorkerLimits
 from hlograph.measuring.compiled import Shares
 from hlograph.measuring.samples import Samples
-from hlograph.plans import Numerics, Plan, compile_program
+from hlograph.plans import Numerics, Plan, Program, compile_program
 from hlograph.plans.knobs import Knob, Point, Recipe, flag_knobs, values_of
 from hlograph.plans.versions import STEPS, Versions
-from hlograph.programs import Program
-from hlograph.timing import lock
-from hlograph.timing.runs import Run
 
 if TYPE_CHECKING:
     from hlograph.isolation import FlightRecorder

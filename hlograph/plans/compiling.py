@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from hlograph.errors import PlanError, PlanRefusedError
-from hlograph.plans import flags, jaxlib_modules
+from hlograph.plans import flags, jaxlib_modules, mlir_modules
 from hlograph.plans.hook import CaptureError, editing
 from hlograph.plans.literals import with_name
 from hlograph.plans.placing import place
 from hlograph.plans.plan import Plan
+from hlograph.plans.program import Program
 from hlograph.plans.transforming import transformed
 from hlograph.plans.weak_types import checking_weak_types
-from hlograph.programs import Program, mlir_modules
 
 # Prefix of a plan's digest in the name of its module. The name is part of the key of JAX's
 # compilation cache, which knows nothing of placements and extra flags.

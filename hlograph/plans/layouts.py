@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hlograph.errors import HloError, PlanError
-from hlograph.plans import jaxlib_modules
+from hlograph.plans import jaxlib_modules, mlir_modules
 from hlograph.plans.literals import literals, with_literals
-from hlograph.programs import mlir_modules
 from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
 from hlograph.reading.hlo_text import array_shape, numbers
 

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from hlograph.errors import PlanError, PlanRefusedError
+from hlograph.execution.measured import Measured
 from hlograph.plans import flags as flag_list
 from hlograph.plans.flags import FlagValue
 from hlograph.plans.layouts import check as check_layouts
@@ -20,7 +21,6 @@ from hlograph.plans.placement import Placement
 from hlograph.storage.atomic_write import write_text_atomically
 from hlograph.storage.locations import as_location, read_bytes
 from hlograph.storage.machine import Machine, machine
-from hlograph.timing.measured import Measured
 
 Numerics = Literal["exact", "close", "fast"]
 """Class of a plan's results.

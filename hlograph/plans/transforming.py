@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hlograph.errors import HloError, PlanError
 from hlograph.module import Module
+from hlograph.plans import mlir_modules
 from hlograph.plans.layouts import constrain, constrain_signature, needs_module
 from hlograph.plans.plan import Plan
-from hlograph.programs import Program, mlir_modules
-from hlograph.programs.program import to_stablehlo
+from hlograph.plans.program import Program, to_stablehlo
 from hlograph.transforms.pipelines import pipelines
 
 

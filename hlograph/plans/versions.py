@@ -8,12 +8,11 @@ from functools import cached_property, lru_cache
 
 from hlograph.errors import HloError
 from hlograph.module import Module
-from hlograph.plans import Numerics, Plan
+from hlograph.plans import Numerics, Plan, Program
 from hlograph.plans.compiling import optimized_module
 from hlograph.plans.instruction_knobs import LayoutKnobs, PlaceKnobs
 from hlograph.plans.knobs import DEFAULT, Point, Recipe, flags_of, values_of
 from hlograph.plans.transforming import apply_steps
-from hlograph.programs import Program
 from hlograph.transforms.rules import rules
 from hlograph.transforms.sweeping import sweep
 

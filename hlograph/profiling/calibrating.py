@@ -1,4 +1,4 @@
-"""Measures the rates of this machine: ``hlograph.kernel_times`` predicts run times with them."""
+"""Measures the rates of this machine: ``hlograph.execution.rates`` predicts run times with them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hlograph._native import native
-from hlograph.kernel_times import Rates, features, fit_rates
+from hlograph.execution.rates import Rates, features
+from hlograph.profiling.fitting import fit_rates
 from hlograph.storage.machine import machine
 
 if TYPE_CHECKING:
+    from hlograph.execution.runs import Run
     from hlograph.profiling.calibration_programs import SmallProgram
-    from hlograph.timing.runs import Run
 
 # Many short blocks: on a busy machine, the fastest of them was alone.
 _BLOCKS = 15
@@ -74,7 +75,7 @@ def calibrate(
 
 def measure(programs: Sequence[SmallProgram]) -> list[CalibrationSample]:
     """Compiles programs, and measures one run of each, while other measurements wait."""
-    from hlograph.timing import lock
+    from hlograph.execution import lock
 
     with lock.compiling():
         compiled = [_compiled(program) for program in programs]
@@ -95,9 +96,8 @@ def _compiled(program: SmallProgram) -> tuple[tuple[tuple[int, float], ...], Run
     """Returns the work of a program, and its executable with arguments."""
     import jax
 
-    from hlograph.plans import compile_program
-    from hlograph.programs import Program
-    from hlograph.timing.runs import Run
+    from hlograph.execution.runs import Run
+    from hlograph.plans import Program, compile_program
 
     lowered = Program.of(jax.jit(program.function).lower(*program.arguments))
     work = tuple(native().work(lowered.module()._native))
@@ -106,7 +106,7 @@ def _compiled(program: SmallProgram) -> tuple[tuple[tuple[int, float], ...], Run
 
 def _seconds(run: Run) -> float:
     """Returns the seconds of the fastest of some blocks of runs."""
-    from hlograph.timing.turns import in_turns
+    from hlograph.execution.turns import in_turns
 
     turns = in_turns(
         [run.seconds], turns=_BLOCKS, block_seconds=_BLOCK_SECONDS, max_seconds=_MAX_SECONDS

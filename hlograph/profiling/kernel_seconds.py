@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from hlograph.kernel_times import Rates, default_rates
+from hlograph.execution.rates import Rates, default_rates
 from hlograph.module import Module
 from hlograph.plans.flags import FlagValue
 from hlograph.profiling.kernel_modules import KernelModule

@@ -8,13 +8,13 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from hlograph.errors import HloError
+from hlograph.execution.turns import in_turns
 from hlograph.profiling.attribution import Times, attribute
 from hlograph.profiling.clipping import Consumers, clipped
 from hlograph.profiling.kinds import OUTSIDE, kind_of, library_of
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.profiling.overhead import without_overhead
 from hlograph.profiling.trace import RecordedRun, Run, record
-from hlograph.timing.turns import in_turns
 
 if TYPE_CHECKING:
     from jaxlib._jax import LoadedExecutable

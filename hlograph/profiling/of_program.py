@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array, dtype_of
-from hlograph.plans import Plan, compile_program
+from hlograph.execution.runs import on_device
+from hlograph.plans import Plan, Program, compile_program
 from hlograph.profiling.profile import Profile, profile_executable
 from hlograph.profiling.trace import Run
-from hlograph.programs import Program
-from hlograph.timing.runs import on_device
 
 if TYPE_CHECKING:
     from jaxlib._jax import LoadedExecutable

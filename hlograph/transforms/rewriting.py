@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from hlograph._native import native
 from hlograph.errors import PassError, RewriteError
-from hlograph.kernel_times import current_rates
+from hlograph.execution.rates import current_rates
 from hlograph.transforms.rules import Rule, rules
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Rewrite(Place):
             computation counts once, however often it runs.
         bytes_accessed: Change of the number of bytes read and written, counted likewise.
         gone: Names of the removed instructions.
-        work: Change of the work of one run: numbers of ``hlograph.kernel_times.features()``, and
+        work: Change of the work of one run: numbers of ``hlograph.execution.rates.features()``, and
             their amounts. A computation counts as often as it runs.
     """
 

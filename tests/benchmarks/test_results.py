@@ -8,7 +8,7 @@ import pytest
 from benchmarks.results import Aim, Figure, GroupResult, load, save
 from benchmarks.tables import markdown, missed, number, rows_of, write_page
 from hlograph.errors import DamagedFileError, HloError
-from hlograph.timing.bootstrap import Interval
+from hlograph.execution.bootstrap import Interval
 
 RATIO = Figure.of("env step / pass", "1,000", Interval(1.3, 1.2, 1.5), "x", Aim(1.2))
 SPEED = Figure.of("steps", "1,000", 6_000.0, "1/s", Aim(5_000, at_most=False))

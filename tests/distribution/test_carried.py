@@ -79,7 +79,7 @@ from hlograph.experiments.policies.shipped import available
 from hlograph.experiments.policies.shipped import checkpoint_location
 from hlograph.experiments.search.tuning.episodes import PlayedPolicy
 from hlograph.optimization.methods import methods
-from hlograph.programs import Program
+from hlograph.plans import Program
 
 text = '''HloModule sums
 ENTRY e {{

@@ -16,7 +16,7 @@ import hlograph
 from envs import PassOrderingEnv, RewriteEnv, Trajectory
 from hlograph import Module, UnknownNameError
 from hlograph.decisions.rewrites import CANDIDATE_FEATURES, PREDICTED_FEATURE, chosen
-from hlograph.programs import Program
+from hlograph.plans import Program
 
 
 def module_of(function: Callable[..., Any], *shapes: tuple[int, ...]) -> Module:

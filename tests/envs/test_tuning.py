@@ -13,11 +13,10 @@ from hlograph.decisions.offers import offer_kinds
 from hlograph.decisions.plans import OFFER_FEATURES, chosen
 from hlograph.isolation import Quarantine
 from hlograph.measuring.compiled import FinalModule
-from hlograph.plans import Plan, compile_program
+from hlograph.plans import Plan, Program, compile_program
 from hlograph.profiling.kernel_modules import kernel_modules
 from hlograph.profiling.kernel_seconds import PredictedTime, RatedKernels
 from hlograph.profiling.optimized_module import OptimizedModule
-from hlograph.programs import Program
 from tests.envs.conftest import NETWORK
 
 SORTED = "selection/last-sorted/b16-n8192"

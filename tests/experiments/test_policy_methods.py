@@ -6,8 +6,8 @@ import pytest
 
 from experiments import play
 from hlograph.errors import HloError
+from hlograph.plans import Program
 from hlograph.plans.transforming import apply_steps
-from hlograph.programs import Program
 
 
 def _sums(x: jax.Array) -> jax.Array:

@@ -16,9 +16,9 @@ from hlograph.errors import HloError, WorkerLostError
 from hlograph.isolation import Remote, WorkerLimits
 from hlograph.optimization.methods.evolution import Evolution, Random
 from hlograph.optimization.methods.knob_search import KnobSearch, PointSpeed
+from hlograph.plans import Program
 from hlograph.plans.knobs import Knob, Point, Recipe
 from hlograph.plans.versions import STEPS
-from hlograph.programs import Program
 from hlograph.transforms.rules import rules
 
 _LIMITS = WorkerLimits(seconds=120.0, idle_seconds=3600.0, memory=16 << 30)

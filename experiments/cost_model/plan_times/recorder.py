@@ -7,19 +7,18 @@ from typing import Any, NamedTuple
 
 from experiments.cost_model.plan_times.recording import KernelTime, Recording
 from hlograph.errors import HloError
+from hlograph.execution import lock
+from hlograph.execution.load import LoadMeter
+from hlograph.execution.runs import Run
+from hlograph.execution.turns import in_turns
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.measuring.compiled import FinalModule
 from hlograph.measuring.samples import Samples
 from hlograph.optimization.program_space import ProfiledVersions
-from hlograph.plans import Plan, compile_program
+from hlograph.plans import Plan, Program, compile_program
 from hlograph.plans.knobs import Point
 from hlograph.profiling.kernels import measure
-from hlograph.programs import Program
 from hlograph.reading.hlo_text import without_metadata
-from hlograph.timing import lock
-from hlograph.timing.load import LoadMeter
-from hlograph.timing.runs import Run
-from hlograph.timing.turns import in_turns
 
 # Turns of default and plan, in blocks of at least this many seconds, and seconds for all of them.
 _TURNS, _LEAST_TURNS, _BLOCK, _MOST = 12, 5, 0.003, 0.3

@@ -16,7 +16,7 @@ from experiments.paper.report.section import (
     ratio,
 )
 from experiments.paper.report.style import GREY, colours, picture
-from hlograph.timing.bootstrap import bootstrap_interval
+from hlograph.execution.bootstrap import bootstrap_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,7 +20,7 @@ from experiments.paper.report.section import (
     over_seeds,
 )
 from experiments.paper.report.summary import Measured, best, ratio_to
-from hlograph.timing.bootstrap import bootstrap_interval
+from hlograph.execution.bootstrap import bootstrap_interval
 
 _SIMPLIFY = "xla-simplify"
 _AGAINST = ("xla-cpu", _SIMPLIFY)

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Literal
 from experiments.policies.shipped import checkpoint_location
 from hlograph.decisions.decision_process import DecisionProcess
 from hlograph.errors import HloError, WorkerLostError
+from hlograph.execution import lock
 from hlograph.isolation import Remote, WorkerLimits
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.methods.protocol import MakeMethod, Method
-from hlograph.plans import Numerics, Plan
-from hlograph.programs import Program
+from hlograph.plans import Numerics, Plan, Program
 from hlograph.storage.locations import Location
-from hlograph.timing import lock
 
 if TYPE_CHECKING:
     from experiments.search.tuning.episodes import Decided

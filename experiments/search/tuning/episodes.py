@@ -13,9 +13,8 @@ from experiments.workers.playing import play_drawn, play_greedily
 from hlograph.decisions.benchmarks import NamedModule
 from hlograph.decisions.decision_process import DecisionProcess
 from hlograph.errors import HloError
-from hlograph.plans import Numerics, Plan
+from hlograph.plans import Numerics, Plan, Program
 from hlograph.plans.knobs import Point
-from hlograph.programs import Program
 from hlograph.storage.locations import Location
 
 _PRICE = 0.002

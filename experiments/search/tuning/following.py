@@ -10,9 +10,8 @@ from hlograph.decisions.decision_process import DecisionProcess
 from hlograph.decisions.offers import PREDICTED
 from hlograph.errors import HloError, WorkerLostError
 from hlograph.isolation import Remote, WorkerLimits
-from hlograph.plans import Numerics, Plan
+from hlograph.plans import Numerics, Plan, Program
 from hlograph.plans.knobs import STAGES, Point, Recipe, stage_of
-from hlograph.programs import Program
 
 if TYPE_CHECKING:
     from hlograph.isolation import FlightRecorder

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hlograph.execution.bootstrap import Interval, bootstrap_interval
 from hlograph.explorer.results.race_files import RecordedRace, number, read_races
 from hlograph.explorer.results.study_groups import geometric_mean
 from hlograph.explorer.results.tables import (
@@ -20,7 +21,6 @@ from hlograph.explorer.results.tables import (
     Results,
     made_with,
 )
-from hlograph.timing.bootstrap import Interval, bootstrap_interval
 
 _POINTS = 60  # of a curve
 _FASTER, _SLOWER = 1.1, 0.98

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hlograph.execution.bootstrap import Interval
 from hlograph.explorer.results.study_groups import BEST_KNOWN, BETTER, StudyGroup, geometric_mean
 from hlograph.explorer.results.tables import (
     Bars,
@@ -22,7 +23,6 @@ from hlograph.explorer.results.tables import (
     made_with,
 )
 from hlograph.storage.checked_file import read_checked_json
-from hlograph.timing.bootstrap import Interval
 
 FILES = ("study.json", "study.json.gz")
 """Names of a study's file."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any
 
-from hlograph.timing.bootstrap import Interval
+from hlograph.execution.bootstrap import Interval
 
 BETTER = "the better of both"
 """Reference that is on each benchmark the better one of ``xla-cpu`` and ``xla-simplify``."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from hlograph.timing.bootstrap import Interval
+from hlograph.execution.bootstrap import Interval
 
 ColumnKind = Literal["text", "number", "count", "interval", "program", "plan"]
 """Kind of a column. ``count`` has whole numbers, ``interval`` values with their intervals.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hlograph.errors import DamagedFileError
+from hlograph.execution.bootstrap import Interval
 from hlograph.explorer.results.tables import (
     Bars,
     Cell,
@@ -24,7 +25,6 @@ from hlograph.explorer.results.tables import (
 )
 from hlograph.storage.checked_file import read_checked_json
 from hlograph.storage.event_files import Curve, scalars
-from hlograph.timing.bootstrap import Interval
 
 SETTINGS, RESULTS, TABLE = "config.json", "results.json", "table.txt"
 """Files of a training, of which the last two are written when it ends."""

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.methods.protocol import COLD, HELPS
 from hlograph.optimization.methods.sweeps import RuleScope, Sweeps
-from hlograph.plans import Numerics, Plan
-from hlograph.programs import Program
+from hlograph.plans import Numerics, Plan, Program
 from hlograph.transforms.rules import rules
 
 # Some rules pay only with others, as a library takes what one of them leaves: all rules are tried

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.methods.protocol import HELPS, Method
-from hlograph.plans import Numerics, Plan, PlanError
-from hlograph.programs import Program
+from hlograph.plans import Numerics, Plan, PlanError, Program
 
 
 class GreedyMerge:

@@ -12,9 +12,8 @@ from hlograph.errors import HloError
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.measuring.worker import UNCHANGED
 from hlograph.optimization.program_space import ProgramSpace
-from hlograph.plans import Numerics, Plan
+from hlograph.plans import Numerics, Plan, Program
 from hlograph.plans.knobs import Knob, Point
-from hlograph.programs import Program
 
 # Points in a row that lead to no new plan, after which a search has ended.
 _MOST_KNOWN = 100

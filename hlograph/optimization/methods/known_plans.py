@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.methods.protocol import COLD, Listed, Method
-from hlograph.plans import Numerics, Plan
+from hlograph.plans import Numerics, Plan, Program
 from hlograph.plans.flags import CONVOLUTIONS, DOTS, REDUCTIONS, FlagValue
 from hlograph.plans.knobs import share_of
-from hlograph.programs import Program
 from hlograph.reading.hlo_text import read_instructions
 
 _STEPS = (("xla-simplify",), ("algsimp", "cse", "dce"), ("while-loop-invariant-code-motion",))

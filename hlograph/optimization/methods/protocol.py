@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from hlograph.measuring.trial import PlanMeasurement
-from hlograph.plans import Numerics, Plan
-from hlograph.programs import Program
+from hlograph.plans import Numerics, Plan, Program
 
 HELPS = 1.03
 """Ratio of a plan that helps; below it, plans are within the noise of a screening."""

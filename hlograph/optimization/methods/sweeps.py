@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hlograph.errors import WorkerLostError
 from hlograph.isolation import Remote, WorkerLimits
 from hlograph.measuring.compiled import kinds_of
-from hlograph.programs import Program
+from hlograph.plans import Program
 from hlograph.reading.hlo_text import InstructionText, read_instructions
 from hlograph.transforms.sweeping import PREPARATION, greedy_sweeps, sweep
 

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.beside_torch.measuring import Row
 from benchmarks.beside_torch.report import csv_text, markdown, write
-from hlograph.timing.bootstrap import Interval
+from hlograph.execution.bootstrap import Interval
 
 MADE_WITH = {
     "versions": {"jaxlib": "0.10.2", "torch": "2.13.0"},

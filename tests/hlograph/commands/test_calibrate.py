@@ -5,7 +5,7 @@ from itertools import islice
 
 import pytest
 
-from hlograph.kernel_times import current_rates
+from hlograph.execution.rates import current_rates
 from hlograph.storage.machine import machine
 
 pytest.importorskip("jax")

@@ -13,11 +13,11 @@ import pytest
 
 from hlograph import Module, Plan
 from hlograph.commands.interrupts import handled_interrupts, noted_interrupts
+from hlograph.execution.measured import Measured
 from hlograph.measuring.trial import Job
 from hlograph.optimization import Report
 from hlograph.optimization.cache import CacheKey, Store
-from hlograph.programs import Program
-from hlograph.timing.measured import Measured
+from hlograph.plans import Program
 from tests.tiny_module import TINY
 
 BUDGET = ("--budget", "0.1", "--methods", "passes", "--store", "store")

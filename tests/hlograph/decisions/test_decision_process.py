@@ -10,10 +10,10 @@ from hlograph import HloError, Module, UnknownNameError, corpus
 from hlograph.decisions.decision_process import DecisionProcess
 from hlograph.decisions.offers import offer_kinds
 from hlograph.errors import PlanError
+from hlograph.plans import Program
 from hlograph.plans.knobs import Point
 from hlograph.plans.versions import STEPS
 from hlograph.profiling.kernel_seconds import RatedKernels
-from hlograph.programs import Program
 from hlograph.transforms.rules import rules
 
 LOOP = """HloModule loop

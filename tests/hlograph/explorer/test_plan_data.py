@@ -14,9 +14,8 @@ from hlograph.explorer.plan_bench import PlanBench
 from hlograph.explorer.plan_data import measure_all, measure_decision, plan_data, report_of
 from hlograph.explorer.plan_requests import Refused, TimelineRequest, TurnsRequest
 from hlograph.measuring.trial import Job
-from hlograph.plans import Measured, Plan
+from hlograph.plans import Measured, Plan, Program
 from hlograph.plans.placement import Placement
-from hlograph.programs import Program
 
 NARROW = Plan(flags={"xla_cpu_prefer_vector_width": 128}, steps=("cse",), method="by hand")
 X = np.linspace(0, 1, 64 * 64, dtype=np.float32).reshape(64, 64)

@@ -15,8 +15,7 @@ from hlograph.explorer.pages import Contents
 from hlograph.explorer.site import write_site
 from hlograph.explorer.speed_page import PlanQueries, speed_page
 from hlograph.measuring.trial import Job
-from hlograph.plans import Plan
-from hlograph.programs import Program
+from hlograph.plans import Plan, Program
 from tests.hlograph.explorer.serving import served
 
 if TYPE_CHECKING:

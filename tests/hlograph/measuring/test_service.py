@@ -17,8 +17,7 @@ from hlograph.errors import (
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import Effort, Job, MeasurementRequest
 from hlograph.measuring.worker import DEFAULT, UNCHANGED
-from hlograph.plans import Plan
-from hlograph.programs import Program
+from hlograph.plans import Plan, Program
 
 X = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
 LONG_ROWS = np.random.default_rng(0).standard_normal((4, 4096), np.float32)

@@ -5,11 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from hlograph.execution.runs import Run
 from hlograph.measuring.samples import Samples
 from hlograph.measuring.verification import Verifier
-from hlograph.plans import compile_program
-from hlograph.programs import Program
-from hlograph.timing.runs import Run
+from hlograph.plans import Program, compile_program
 
 X = np.linspace(-2, 2, 96, dtype=np.float32).reshape(8, 12)
 

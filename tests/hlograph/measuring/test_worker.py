@@ -5,13 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from hlograph.execution.load import Reading
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.measuring import worker as worker_module
 from hlograph.measuring.trial import Effort, Job, MeasurementRequest
 from hlograph.measuring.worker import MeasuringWorker
-from hlograph.plans import Plan
-from hlograph.programs import Program
-from hlograph.timing.load import Reading
+from hlograph.plans import Plan, Program
 
 X = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
 SHORT = Effort(pairs=4, block_seconds=0.0, max_seconds=60, thorough=True, least=3)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlograph.measuring.trial import Job
-from hlograph.programs import Program
+from hlograph.plans import Program
 
 X = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
 HERE = "tests.hlograph.optimization.proposals"

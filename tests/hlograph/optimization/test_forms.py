@@ -6,9 +6,8 @@ import pytest
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.methods.forms import Forms
 from hlograph.optimization.methods.sweeps import RuleScope, Sweeps
-from hlograph.plans import Measured, Plan
+from hlograph.plans import Measured, Plan, Program
 from hlograph.plans.transforming import transformed
-from hlograph.programs import Program
 
 SORT = "sort-by-integer-keys"
 PREFIX = "sort-prefix-as-top-k"

@@ -11,10 +11,9 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import hlograph
 from hlograph.errors import HloError
+from hlograph.execution.runs import Run
 from hlograph.optimization.of_function import inputs_of
-from hlograph.plans import Measured, Plan, PlanError, PlanRefusedError, compile_program
-from hlograph.programs import Program
-from hlograph.timing.runs import Run
+from hlograph.plans import Measured, Plan, PlanError, PlanRefusedError, Program, compile_program
 
 X = jnp.arange(12.0).reshape(3, 4)
 NARROW = Plan(flags={"xla_cpu_prefer_vector_width": 128})

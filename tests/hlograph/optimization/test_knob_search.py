@@ -11,9 +11,8 @@ from hlograph.measuring.trial import PlanMeasurement
 from hlograph.measuring.worker import UNCHANGED
 from hlograph.optimization.methods.knob_search import KnobSearch, PointSpeed
 from hlograph.optimization.program_space import ProgramSpace
-from hlograph.plans import Measured, Plan
+from hlograph.plans import Measured, Plan, Program
 from hlograph.plans.knobs import Point
-from hlograph.programs import Program
 
 WIDTH, SIZE = "flags xla_cpu_prefer_vector_width", "flags xla_cpu_optimize_for_size"
 LOOPS = "flags xla_cpu_small_while_loop_byte_threshold"

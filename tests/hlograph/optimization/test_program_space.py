@@ -14,11 +14,10 @@ from hlograph.decisions.decision_process import DecisionProcess
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import Job, MeasurementRequest
 from hlograph.optimization.program_space import ProgramSpace
-from hlograph.plans import Plan, compile_program
+from hlograph.plans import Plan, Program, compile_program
 from hlograph.plans.knobs import Point, Recipe
 from hlograph.profiling.kernel_modules import kernel_modules
 from hlograph.profiling.optimized_module import OptimizedModule
-from hlograph.programs import Program
 
 RNG = np.random.default_rng(0)
 X, W = (RNG.standard_normal((96, 96)).astype(np.float32) for _ in range(2))

@@ -16,8 +16,7 @@ from hlograph.optimization import Store
 from hlograph.optimization import cache as optimization_cache
 from hlograph.optimization.cache import CacheKey, Measurements
 from hlograph.optimization.optimizing import fitting, stored_plan
-from hlograph.plans import Measured, Plan
-from hlograph.programs import Program
+from hlograph.plans import Measured, Plan, Program
 from hlograph.storage.machine import machine
 from tests.hlograph.optimization.small_job import HERE, X, small_function, small_job
 

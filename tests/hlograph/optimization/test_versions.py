@@ -10,9 +10,8 @@ import pytest
 from hlograph.measuring.trial import Job
 from hlograph.optimization import Store
 from hlograph.optimization.cache import EARLIER_VERSION, plans_of_earlier_version
-from hlograph.plans import Plan
+from hlograph.plans import Plan, Program
 from hlograph.plans.transforming import apply_steps
-from hlograph.programs import Program
 
 FLAG = {"xla_cpu_prefer_vector_width": 512}
 

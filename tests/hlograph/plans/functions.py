@@ -8,10 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlograph.plans import Placement, Plan, compile_lowered
+from hlograph.plans import Placement, Plan, Program, compile_lowered
 from hlograph.plans.compiling import optimized_module
 from hlograph.plans.jaxlib_modules import fingerprint
-from hlograph.programs import Program
 
 _NUMBERS = np.random.default_rng(7)
 

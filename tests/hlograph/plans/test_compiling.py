@@ -14,13 +14,13 @@ from hlograph.plans import (
     Plan,
     PlanError,
     PlanRefusedError,
+    Program,
     compile_lowered,
     compile_program,
 )
 from hlograph.plans.compiling import optimized_module
 from hlograph.plans.jaxlib_modules import fingerprint
 from hlograph.plans.placing.listing import placements_of
-from hlograph.programs import Program
 from tests.hlograph.plans import functions as f
 
 CASES: list[tuple[Any, tuple[Any, ...]]] = [

@@ -25,7 +25,7 @@ from hlograph.plans import Placement, Plan, compile_lowered
 from hlograph.plans.compiling import optimized_module
 from hlograph.plans.jaxlib_modules import fingerprint
 from hlograph.plans.placing.listing import placements_of
-from hlograph.programs import Program
+from hlograph.plans import Program
 jax.config.update("jax_compilation_cache_dir", sys.argv[1])
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from hlograph.plans import Placement, Plan, compile_lowered
+from hlograph.plans import Placement, Plan, Program, compile_lowered
 from hlograph.plans.compiling import optimized_module
 from hlograph.plans.jaxlib_modules import fingerprint, text_of
 from hlograph.plans.placing import place
 from hlograph.plans.placing.places import PlacementDecision, decided_in, place_all
-from hlograph.programs import Program
 from hlograph.reading.hlo_editing import ModuleText
 from tests.hlograph.plans import functions as f
 

@@ -6,12 +6,11 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from hlograph.plans import Placement, Plan, PlanError, compile_lowered
+from hlograph.plans import Placement, Plan, PlanError, Program, compile_lowered
 from hlograph.plans.compiling import optimized_module
 from hlograph.plans.jaxlib_modules import fingerprint, proto_of, text_of
 from hlograph.plans.placing import place
 from hlograph.plans.placing.listing import placements_of
-from hlograph.programs import Program
 from hlograph.reading.hlo_editing import ModuleText
 from tests.hlograph.plans import functions as f
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hlograph.kernel_times import features
+from hlograph.execution.rates import features
 from hlograph.profiling.calibrating import CalibrationSample, calibrate, errors_by_kind, fit
 
 pytest.importorskip("jax")

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.plans import Plan, compile_program
+from hlograph.execution.runs import Run
+from hlograph.plans import Plan, Program, compile_program
 from hlograph.profiling.kernel_modules import kernel_modules
 from hlograph.profiling.kernels import measure
 from hlograph.profiling.kinds import OUTSIDE
 from hlograph.profiling.optimized_module import OptimizedModule
-from hlograph.programs import Program
-from hlograph.timing.runs import Run
 from tests.hlograph.profiling.programs import LOOP
 
 X, W = (np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32) for _ in range(2))

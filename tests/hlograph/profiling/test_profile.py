@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from hlograph.errors import HloError
-from hlograph.plans import Plan
+from hlograph.plans import Plan, Program
 from hlograph.profiling import Peaks, profile_executable, profile_program
-from hlograph.programs import Program
 from tests.hlograph.profiling.programs import LOOP_TRIPS, branch, halve, multiply, normal, scan
 
 

@@ -21,8 +21,8 @@ from experiments.policies.shipped import checkpoint_location
 from hlograph import corpus
 from hlograph.corpus import plan_times
 from hlograph.errors import HloError
+from hlograph.plans import Program
 from hlograph.plans.knobs import Point
-from hlograph.programs import Program
 from tests.hlograph.own_machine import own_lock
 
 __all__ = ["own_lock"]

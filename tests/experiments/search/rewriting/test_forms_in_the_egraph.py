@@ -29,7 +29,7 @@ from experiments.search.rewriting.egraph.terms import Terms
 from experiments.search.rewriting.methods import METHODS
 from experiments.search.rewriting.space import RewriteSpace
 from hlograph import Module
-from hlograph.programs import Program
+from hlograph.plans import Program
 
 pytest.importorskip("egglog", reason="it comes with hlograph[paper]")
 

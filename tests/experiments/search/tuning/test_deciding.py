@@ -17,9 +17,8 @@ from hlograph.decisions.decision_process import DecisionProcess
 from hlograph.errors import WorkerLostError
 from hlograph.isolation import Quarantine
 from hlograph.measuring.trial import PlanMeasurement
-from hlograph.plans import Plan
+from hlograph.plans import Plan, Program
 from hlograph.plans.knobs import Point
-from hlograph.programs import Program
 from models.ppo import PPO
 from tests.envs.conftest import NETWORK
 from tests.experiments.tiny_run import tiny_rewrite_config

@@ -5,8 +5,8 @@ import pytest
 from experiments.search.tuning.following import Follower, decisions_by, followed
 from hlograph import corpus
 from hlograph.decisions.decision_process import DecisionProcess
+from hlograph.plans import Program
 from hlograph.plans.knobs import Point, Recipe
-from hlograph.programs import Program
 
 RULE = "rule sort-prefix-as-top-k"
 WIDE = "flags xla_cpu_prefer_vector_width = 512"

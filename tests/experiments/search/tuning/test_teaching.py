@@ -12,8 +12,7 @@ from experiments.tune.results import RaceResult
 from experiments.tune.teach import main
 from hlograph import corpus
 from hlograph.decisions.decision_process import DecisionProcess
-from hlograph.plans import Plan
-from hlograph.programs import Program
+from hlograph.plans import Plan, Program
 from tests.hlograph.own_machine import own_lock
 
 __all__ = ["own_lock"]

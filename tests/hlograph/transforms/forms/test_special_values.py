@@ -13,8 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hlograph.plans import Plan, compile_lowered
-from hlograph.programs import Program
+from hlograph.plans import Plan, Program, compile_lowered
 
 
 def _rewritten(rule: str, function: Callable[..., Any], *arguments: Any) -> np.ndarray:

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from hlograph.timing.load import LoadMeter, Reading, on_one_cpu
+from hlograph.execution.load import LoadMeter, Reading, on_one_cpu
 
 MS = 1_000_000
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hlograph.timing.bootstrap import Interval
-from hlograph.timing.load import LOADED
-from hlograph.timing.turns import Turns
+from hlograph.execution.bootstrap import Interval
+from hlograph.execution.load import LOADED
+from hlograph.execution.turns import Turns
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,9 @@ class Measured:
         high: Upper end.
         control: Same ratio of the default and the default compiled again.
         pairs: Number of pairs.
-        load: Share that other programs took of the CPU time of the runs (``hlograph.timing.load``),
-            the median over the pairs. On a busy machine, times are without this share.
+        load: Share that other programs took of the CPU time of the runs
+            (``hlograph.execution.load``), the median over the pairs. On a busy machine, times are
+            without this share.
         one_cpu: True if both ran on one CPU, as the machine was busy.
     """
 

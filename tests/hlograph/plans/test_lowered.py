@@ -9,8 +9,7 @@ from jax.experimental.layout import Format, Layout
 
 import hlograph
 from hlograph.errors import ProgramError
-from hlograph.plans import Plan
-from hlograph.programs import Program
+from hlograph.plans import Plan, Program
 from tests.hlograph.plans import functions as f
 
 X = f.array(3, 4)

@@ -7,8 +7,14 @@ import pytest
 
 import hlograph
 from hlograph.errors import DamagedFileError
-from hlograph.kernel_times import Rates, current_rates, default_rates, features, store_rates
-from hlograph.kernel_times.rates import rates_file
+from hlograph.execution.rates import (
+    Rates,
+    current_rates,
+    default_rates,
+    features,
+    rates_file,
+    store_rates,
+)
 from hlograph.storage.machine import machine
 
 

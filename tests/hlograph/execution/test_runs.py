@@ -2,9 +2,8 @@ import jax
 import numpy as np
 import pytest
 
-from hlograph.plans import Plan, compile_program
-from hlograph.programs import Program
-from hlograph.timing.runs import Run
+from hlograph.execution.runs import Run
+from hlograph.plans import Plan, Program, compile_program
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 

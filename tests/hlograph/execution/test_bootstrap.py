@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from hlograph.timing.bootstrap import Interval, bootstrap_interval
+from hlograph.execution.bootstrap import Interval, bootstrap_interval
 
 
 def test_bootstrap_interval():

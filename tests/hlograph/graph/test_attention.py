@@ -5,8 +5,8 @@ from math import erf
 import numpy as np
 import pytest
 
-from hlograph.kernels import attention
-from hlograph.kernels.attention import AttentionInput
+from hlograph.graph import attention
+from hlograph.graph.attention import AttentionInput
 
 SLOPE = 0.2
 

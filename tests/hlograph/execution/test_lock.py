@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from hlograph.timing import lock
+from hlograph.execution import lock
 
 ROOT = Path(__file__).parents[3]
 _HOLD = (
     "import tempfile; tempfile.tempdir = {folder!r}\n"
-    "from hlograph.timing import lock\n"
+    "from hlograph.execution import lock\n"
     "with lock.{kind}():\n"
     "    print('held', flush=True)\n"
     "    input()\n"

@@ -7,13 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from hlograph.execution.load import Reading
+from hlograph.execution.measured import Measured
+from hlograph.execution.runs import Run
+from hlograph.execution.turns import Turns, in_turns, without_collector
 from hlograph.measuring.worker import hopeless
-from hlograph.plans import compile_program
-from hlograph.programs import Program
-from hlograph.timing.load import Reading
-from hlograph.timing.measured import Measured
-from hlograph.timing.runs import Run
-from hlograph.timing.turns import Turns, in_turns, without_collector
+from hlograph.plans import Program, compile_program
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 

@@ -53,7 +53,7 @@ def check_lowered(lowered: Any) -> None:
         ProgramError: It is for another platform or for several devices, calls back into Python,
             changes a ``jax.Ref``, has compiler options, or asks for layouts of its arguments.
     """
-    # Attributes of jax 0.10, which tests/hlograph/programs hold.
+    # Attributes of jax 0.10, which tests/hlograph/plans hold.
     lowering = lowered._lowering
     arguments = lowering.compile_args
     if tuple(lowering._platforms) != ("cpu",):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hlograph.kernels import weighted_sums
-from hlograph.kernels.weighted_sums import WeightedEntries
+from hlograph.graph import weighted_sums
+from hlograph.graph.weighted_sums import WeightedEntries
 
 
 def _entries(sums: int = 7, rows: int = 30, count: int = 50) -> WeightedEntries:

@@ -2,7 +2,7 @@
 
 A machine is faster at one moment than at the next. What takes turns meets the same moments, so the
 ratio of two times within a turn holds where the times themselves do not. Load is another matter
-(``hlograph.timing.load``): turns under load are made again, or corrected.
+(``hlograph.execution.load``): turns under load are made again, or corrected.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hlograph.timing.load import LOADED, Reading
+from hlograph.execution.load import LOADED, Reading
 
 Block = Callable[[int], float]
 """Function that makes so many calls, and returns the seconds of one of them.

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hlograph.kernels.refinement import Refinement, distinct
+from hlograph.graph.refinement import Refinement, distinct
 
 LABELS = 3
 

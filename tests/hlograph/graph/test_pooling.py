@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hlograph.kernels import pooling
-from hlograph.kernels.pooling import PoolingShape
+from hlograph.graph import pooling
+from hlograph.graph.pooling import PoolingShape
 
 SHAPE = PoolingShape(heads=3, width=8, kinds=16, limit=10.0)
 COLUMNS = 24 + 16 + 8

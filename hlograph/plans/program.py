@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from hlograph.errors import HloParseError, ProgramError
 from hlograph.execution.equivalence.arrays import Signature, signature_of
 from hlograph.module import Module
-from hlograph.programs import mlir_modules
-from hlograph.programs.lowered import check_lowered, check_settings
+from hlograph.plans import mlir_modules
+from hlograph.plans.lowered import check_lowered, check_settings
 from hlograph.reading.sources import is_lowered
 from hlograph.reading.stablehlo import from_lowered, from_stablehlo
 

@@ -8,7 +8,7 @@ import pytest
 import hlograph
 from hlograph import corpus
 from hlograph._native import native
-from hlograph.kernel_times import features
+from hlograph.execution.rates import features
 
 SCALAR_SUM = """
 sum {

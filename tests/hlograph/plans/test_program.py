@@ -10,10 +10,9 @@ import jax.numpy as jnp
 import pytest
 
 from hlograph import HloError, Module, parse
-from hlograph.plans import compile_program
-from hlograph.programs import Program
-from hlograph.programs import program as programs
-from hlograph.programs.program import ProgramError
+from hlograph.plans import Program, compile_program
+from hlograph.plans import program as programs
+from hlograph.plans.program import ProgramError
 from tests.hlograph.plans import functions as f
 from tests.tiny_module import TINY
 

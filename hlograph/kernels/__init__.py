@@ -1,1 +1,0 @@
-"""Numeric kernels on arrays, without XLA."""
