@@ -16,7 +16,7 @@ from benchmarks.progress import tracked
 from benchmarks.results import Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import described, names_near
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import policy_kind
 from hlograph.execution.bootstrap import Interval
 from models.encoder import Encoder, StateStore
 

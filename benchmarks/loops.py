@@ -16,7 +16,7 @@ import torch
 
 from benchmarks.settings import Settings
 from experiments.policies.config import GNNTrainConfig, PolicyName
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import policy_kind
 from experiments.train.presets import GNN_PRESETS
 from experiments.workers.pools import PRELOADED
 from experiments.workers.task_runner import Iteration as Collection

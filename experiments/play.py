@@ -25,11 +25,9 @@ from pathlib import Path
 
 from experiments.evaluate.evaluation import Outcome
 from experiments.policies.checkpoint import load_policy
-from experiments.policies.greedy import STOP_ABOVE
 from experiments.policies.kind import EnvRequest, PolicyKind
+from experiments.policies.player import STOP_ABOVE, Episodes, play_samples
 from experiments.policies.shipped import checkpoint_location
-from experiments.workers.lockstep import Lockstep
-from experiments.workers.playing import play_samples
 from hlograph.decisions.benchmarks import NamedModule
 from hlograph.execution import lock
 from hlograph.isolation import FlightRecorder, Quarantine, Remote, WorkerLimits
@@ -130,8 +128,8 @@ def _best(
     """Returns the best of several episodes; the module is not changed."""
     benchmarks = [NamedModule(_NAME, lambda: module)]
     request = EnvRequest(benchmarks, Quarantine(), FlightRecorder(), learns=False)
-    envs = Lockstep(kind, [kind.env_maker(request)()])
-    return play_samples(envs, network, _NAME, samples, seed, stop_above, seconds)
+    episodes = Episodes(kind, network, kind.env_maker(request))
+    return play_samples(episodes, _NAME, samples, seed, stop_above, seconds)
 
 
 def policy(checkpoint: str, program: Program, numerics: Numerics) -> Method:

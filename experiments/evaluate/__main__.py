@@ -205,7 +205,7 @@ def _benchmarks(config: EvaluateConfig, checkpoint: "Checkpoint") -> tuple[list[
 def table(study: "Study") -> str:
     """Returns the text that `evaluate` prints: op counts, means, checks, and costs."""
     from experiments.evaluate.results import Result, table_text
-    from experiments.policies.kinds import KINDS, kind_class
+    from experiments.policies.kind import KINDS, kind_class
 
     (trial,) = study.trials
     kinds = map(kind_class, KINDS)

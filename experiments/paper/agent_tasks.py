@@ -9,7 +9,7 @@ from typing import Any, cast
 from experiments.evaluate.evaluation import Outcome
 from experiments.paper.agents import AgentTraining, Learned, MakeEnv
 from experiments.policies.config import OpCountTrainConfig
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import policy_kind
 from experiments.workers.worker import RolloutWorker, Task
 from hlograph.errors import HloError
 from hlograph.storage.checked_file import read_checked_json, write_checked_json

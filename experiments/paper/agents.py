@@ -20,9 +20,8 @@ from gymnasium.wrappers import TransformObservation, TransformReward
 from envs import PassOrderingEnv
 from experiments.evaluate.evaluation import Outcome
 from experiments.paper.agent_settings import AgentName, AgentSettings
-from experiments.policies.greedy import likeliest
-from experiments.policies.kind import least_state
-from experiments.policies.played_episode import PlayedEpisode
+from experiments.policies.kind import PlayedEpisode, least_state
+from experiments.policies.player import likeliest
 from experiments.workers.collecting import Deck
 from models.config import LOG_COUNT_SCALE
 

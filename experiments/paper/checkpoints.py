@@ -85,7 +85,7 @@ def labelled(given: Sequence[str]) -> "dict[str, tuple[str, Checkpoint]]":
         OSError: One cannot be read.
     """
     from experiments.policies.checkpoint import Checkpoint
-    from experiments.policies.kinds import kind_class
+    from experiments.policies.kind import kind_class
 
     found: dict[str, tuple[str, Checkpoint]] = {}
     for name in given or tuple(one_of_each(kinds=ORDERING)):

@@ -20,7 +20,7 @@ from experiments.evaluate.study import Study, Trial
 from experiments.paper.settings import Settings
 from experiments.policies.config import GNNTrainConfig, PolicyName
 from experiments.policies.config_json import to_json
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import policy_kind
 from experiments.train.final_tables import Splits
 from experiments.train.loop import Training
 from experiments.workers.pools import pool_of

@@ -17,8 +17,7 @@ import torch
 
 from experiments.policies.config import PolicyName, TrainConfig, config_class
 from experiments.policies.config_json import from_json, to_json
-from experiments.policies.kind import PolicyKind
-from experiments.policies.kinds import kind_class, policy_kind
+from experiments.policies.kind import PolicyKind, kind_class, policy_kind
 from hlograph.errors import DamagedFileError
 from hlograph.isolation import Quarantine
 from hlograph.storage.checked_file import read_checked, write_checked

@@ -1,6 +1,5 @@
 """Plays a policy for the explorer: one episode, with what the policy saw and preferred."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -12,11 +11,9 @@ import torch
 
 from envs.decision_env import DecisionEnv
 from experiments.policies.checkpoint import Checkpoint, policy_of, training_cost
-from experiments.policies.evaluator import PolicyEvaluator
-from experiments.policies.greedy import greedy_action
-from experiments.policies.kind import EnvRequest, PolicyKind
+from experiments.policies.kind import STOP, EnvRequest, PolicyInput, PolicyKind
+from experiments.policies.player import Episodes, Evaluation
 from experiments.policies.shipped import checkpoint_location
-from experiments.policies.states import STOP, PolicyInput
 from hlograph.decisions.benchmarks import NamedModule
 from hlograph.errors import HloError
 from hlograph.explorer.player import Attention, Move
@@ -44,58 +41,47 @@ class ExploredPolicy:
     def __init__(self, kind: PolicyKind, policy: ActorCritic, about: str) -> None:
         self.label, self.about = kind.label, about
         self._kind, self._policy = kind, policy
-        self._evaluate = PolicyEvaluator(policy)
-        self._env = lru_cache(1)(self._new_env)  # what is known of a program lasts
+        self._episodes = lru_cache(1)(self._new_episodes)  # what is known of a program lasts
 
     def start(self, program: Module) -> Module:
         """Returns the module in which episodes on a program begin."""
-        env = self._env(program)
+        (env,) = self._episodes(program).envs
         env.reset(options={"benchmark": _BENCHMARK})
         return _module_of(env)
 
     def play(self, program: Module, first: Sequence[int], limit: int) -> Iterator[Move]:
         """Plays an episode; see ``PlayablePolicy.play``."""
-        env = self._env(program)
-        observation, info = env.reset(seed=0, options={"benchmark": _BENCHMARK})
-        taken: dict[str, set[int]] = defaultdict(set)
-        ended = False
-        for number in range(limit):
-            if ended:
+        episodes = self._episodes(program)
+        (env,) = episodes.envs
+        episodes.begin({0: _BENCHMARK})
+        choose = _FirstActions(episodes, first)
+        for _ in range(limit):
+            if not episodes.running:
                 break
-            state = self._kind.encode(observation, info)
-            choices = self._kind.offered(env.unwrapped)
-            log_probs, value = self._scores(state)
-            preferred = greedy_action(self._kind, state, log_probs, taken[state.key])
-            action = first[number] if number < len(first) else preferred
-            self._check(state, action, number)
-            taken[state.key].add(action)
-            observation, reward, terminated, truncated, info = env.step(np.int64(action))
-            ended = terminated or truncated
-            probabilities = np.where(state.mask, log_probs.exp().numpy(), 0.0)
+            state = episodes.running[0]
+            actions = self._kind.offered(cast(DecisionEnv, env.unwrapped))
+            with _one_thread():
+                seen, (action,), after = episodes.step(choose)
+                attention = self._attention(state)
+            probabilities = np.where(state.mask, seen.log_probs[0].exp().numpy(), 0.0)
             yield Move(
-                choices=choices,
+                choices=actions,
                 probabilities=probabilities.astype(np.float32),
                 allowed=state.mask,
-                value=value / self._kind.ppo.reward_scale,
+                value=float(seen.value[0]) / self._kind.ppo.reward_scale,
                 stops=self._kind.outputs[-1] == STOP,
-                preferred=preferred,
+                preferred=choose.preferred,
                 action=action,
-                attention=self._attention(state),
-                step=_step(info, choices[action].name, env),
-                reward=float(reward),
-                ending="stop" if terminated else "horizon" if truncated else "",
+                attention=attention,
+                step=_step(after[0].info, actions[action].name, env),
+                reward=after[0].reward,
+                ending="stop" if after[0].terminated else "horizon" if after[0].truncated else "",
             )
 
-    def _new_env(self, program: Module) -> Any:
+    def _new_episodes(self, program: Module) -> Episodes:
         benchmark = NamedModule(_BENCHMARK, lambda: program)
         request = EnvRequest([benchmark], Quarantine(), FlightRecorder(), fresh=True, learns=False)
-        return self._kind.env_maker(request)()
-
-    def _scores(self, state: PolicyInput) -> tuple[torch.Tensor, float]:
-        """Returns the log-probabilities of the actions, float32 [A], and the value."""
-        with _one_thread():
-            found = self._evaluate([state])
-        return found.log_probs[0], float(found.value[0])
+        return Episodes(self._kind, self._policy, self._kind.env_maker(request))
 
     def _attention(self, state: PolicyInput) -> Attention | None:
         encoder, graph = self._policy.encoder, state.item
@@ -103,16 +89,34 @@ class ExploredPolicy:
             encoder, graph = encoder.graph, cast(GraphAndCandidates, graph).graph
         if not isinstance(encoder, GATEncoder):
             return None
-        with _one_thread():
-            found = attention_weights(encoder, graph)
+        found = attention_weights(encoder, graph)
         return None if found is None else Attention(*found)
 
-    def _check(self, state: PolicyInput, action: int, number: int) -> None:
-        if not 0 <= action < len(state.mask) or not state.mask[action]:
+
+class _FirstActions:
+    """Chooses given actions first, and then those that the policy prefers."""
+
+    def __init__(self, episodes: Episodes, first: Sequence[int]) -> None:
+        self._episodes, self._first, self._steps = episodes, first, 0
+        self.preferred = 0
+        """Action that the policy preferred in the last step."""
+
+    def __call__(self, _: Sequence[int], seen: Evaluation) -> list[int]:
+        """Returns the next action.
+
+        Raises:
+            HloError: It is not allowed.
+        """
+        self.preferred = action = self._episodes.greedy(0, seen.log_probs[0])
+        if self._steps < len(self._first):
+            action = self._first[self._steps]
+        mask, self._steps = seen.mask[0], self._steps + 1
+        if not 0 <= action < len(mask) or not mask[action]:
             raise HloError(
-                f"expected an action that is allowed in step {number + 1}, got {action}: "
+                f"expected an action that is allowed in step {self._steps}, got {action}: "
                 "it changes nothing there, or there is no such action"
             )
+        return [action]
 
 
 def load_player(name: str) -> ExploredPolicy:

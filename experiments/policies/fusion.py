@@ -12,9 +12,14 @@ from envs.pass_decisions import PassDecisionsEnv
 from experiments.evaluate.evaluation import Outcome, speedup
 from experiments.policies.candidates import pointer_policy
 from experiments.policies.config import FusionTrainConfig
-from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, last_state
-from experiments.policies.played_episode import PlayedEpisode
-from experiments.policies.states import PolicyInput
+from experiments.policies.kind import (
+    EnvRequest,
+    MakeEnv,
+    PlayedEpisode,
+    PolicyInput,
+    PolicyKind,
+    last_state,
+)
 from hlograph.decisions.fusion import FUSION_PASSES
 from hlograph.decisions.process import Action
 from hlograph.graph.features import NODE_FEATURES

@@ -1,20 +1,20 @@
-"""The interface of a kind of policy."""
+"""Kinds of policy: what they play and see, how their results count, and all of them by name."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pkgutil import resolve_name
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import gymnasium
+import numpy as np
 import torch
 
 from envs.decision_env import DecisionEnv
 from experiments.evaluate.evaluation import Outcome, speedup
 from experiments.evaluate.metrics import geometric_mean
-from experiments.policies.config import PolicyName, Sampling, TrainConfig
-from experiments.policies.played_episode import PlayedEpisode
-from experiments.policies.states import PolicyInput
+from experiments.policies.config import PolicyName, Sampling, TrainConfig, config_class
 from hlograph.decisions.benchmarks import NamedModule
 from hlograph.decisions.process import Action
 from hlograph.errors import PassError, RewriteError
@@ -26,6 +26,68 @@ from models.config import CloningConfig, PPOConfig
 Observation = Literal["graph", "op_counts"]
 MakeEnv = Callable[[], gymnasium.Env[Any, Any]]
 C = TypeVar("C", bound=TrainConfig)
+STOP = "stop"
+"""Name of the action that ends an episode."""
+KINDS: dict[PolicyName, str] = {
+    "gnn": "experiments.policies.pass_ordering:GNNKind",
+    "op_counts": "experiments.policies.pass_ordering:OpCountKind",
+    "rewrites": "experiments.policies.rewriting:RewritingKind",
+    "fusion": "experiments.policies.fusion:FusionKind",
+    "tuning": "experiments.policies.tuning:TuningKind",
+    "tuning_counts": "experiments.policies.tuning:TuningCountsKind",
+}
+"""Class of each kind, as module and name."""
+
+
+@dataclass(frozen=True)
+class PolicyInput:
+    """One state of one environment, as a policy sees it."""
+
+    key: str
+    """Identity of the state: equal keys have equal items."""
+    item: Any
+    """Input of the encoder: the graph's arrays, with candidates or without, or op counts, float32
+    [num_opcodes]."""
+    context: np.ndarray
+    """float32 [context_width]: input of the heads beside the encoder's vector."""
+    mask: np.ndarray
+    """bool [A]: False for actions that are not available here."""
+
+
+@dataclass
+class PlayedEpisode:
+    """One episode while it is played.
+
+    Args:
+        benchmark: Name of the benchmark.
+        sizes: Size of the module at the start; later also after each step that changed it.
+    """
+
+    benchmark: str
+    sizes: list[int]
+    """Instructions (or kernels) at the start, and after each step that changed the module."""
+    steps: list[str] = field(default_factory=list)
+    """Names of the steps that changed the module."""
+    calls: int = 0
+    """Number of all steps."""
+    run_time: float | None = None
+    """Run time of the last state, if it was measured."""
+    reward: float = 0.0
+    """Sum of the rewards."""
+    idle: int = 0
+    """Number of steps since the module was the smallest so far."""
+
+    def record(self, info: Mapping[str, Any], reward: float = 0.0) -> None:
+        """Adds one step, from its info and reward."""
+        self.run_time = info.get("run_time")
+        self.reward += reward
+        if info["step_name"] in (None, STOP):
+            return
+        self.calls += 1
+        self.idle = 0 if info["size"] < min(self.sizes) else self.idle + 1
+        if info["changed"]:
+            self.steps.append(info["step_name"])
+            self.sizes.append(info["size"])
 
 
 @dataclass(frozen=True)
@@ -190,3 +252,23 @@ def last_state(episode: PlayedEpisode, reward: float | None = None) -> Outcome:
         episode.run_time,
         reward,
     )
+
+
+def kind_class(name: PolicyName) -> type[PolicyKind]:
+    """Returns the class of the kind of this name."""
+    return resolve_name(KINDS[name])
+
+
+def policy_kind(name: PolicyName, config: TrainConfig) -> PolicyKind:
+    """Returns the kind of this name, with the settings of a run.
+
+    Raises:
+        TypeError: The settings are of another program.
+        UnknownNameError: The settings name a rule that does not exist.
+    """
+    expected = config_class(name)
+    if not isinstance(config, expected):
+        raise TypeError(
+            f"settings of {name} are in a {expected.__name__}, got {type(config).__name__}"
+        )
+    return kind_class(name)(config)

@@ -17,8 +17,7 @@ from experiments.policies.config import (
     PassTrainConfig,
     Sampling,
 )
-from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind
-from experiments.policies.states import STOP, PolicyInput
+from experiments.policies.kind import STOP, EnvRequest, MakeEnv, PolicyInput, PolicyKind
 from hlograph.decisions.known_no_ops import KnownNoOps
 from hlograph.decisions.memory import KNOWN_STEPS, KnownSteps
 from hlograph.graph import vocabulary

@@ -13,9 +13,15 @@ from envs.rewrite import RewriteEnv
 from experiments.evaluate.evaluation import Outcome
 from experiments.policies.candidates import pointer_policy
 from experiments.policies.config import RewriteTrainConfig
-from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, last_state
-from experiments.policies.played_episode import PlayedEpisode
-from experiments.policies.states import STOP, PolicyInput
+from experiments.policies.kind import (
+    STOP,
+    EnvRequest,
+    MakeEnv,
+    PlayedEpisode,
+    PolicyInput,
+    PolicyKind,
+    last_state,
+)
 from hlograph.decisions.process import ActionTable
 from hlograph.decisions.rewrites import feature_names
 from models.actor_critic import ActorCritic

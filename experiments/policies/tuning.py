@@ -16,14 +16,15 @@ from experiments.evaluate.evaluation import Outcome
 from experiments.policies.candidates import pointer_policy
 from experiments.policies.config import Times, TuningTrainConfig
 from experiments.policies.kind import (
+    STOP,
     EnvRequest,
     MakeEnv,
+    PlayedEpisode,
+    PolicyInput,
     PolicyKind,
     last_state,
     least_state,
 )
-from experiments.policies.played_episode import PlayedEpisode
-from experiments.policies.states import STOP, PolicyInput
 from hlograph.decisions.offers import offer_kinds
 from hlograph.decisions.plans import OFFER_FEATURES, ROLES, kind_numbers
 from hlograph.graph.vocabulary import OPCODES

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from envs.rewards import LogDrop, OpCountDrop, resolve_reward
 from experiments.policies.checkpoint import Checkpoint, policy_of
 from experiments.policies.config import PassTrainConfig, PolicyName, TrainConfig
-from experiments.policies.greedy import likeliest
-from experiments.policies.kind import PolicyKind
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import PolicyKind, policy_kind
+from experiments.policies.player import likeliest
 from experiments.search.node_view import NodeView
 from experiments.search.space import PassNode, PassSpace
 from experiments.workers.task_runner import parameters_of

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from envs.observations import OBSERVATIONS, Observation, ObservationKind
 from envs.rewards import ModuleState, cost_changes
+from experiments.policies.kind import PolicyInput
 from experiments.policies.pass_ordering import state_of
-from experiments.policies.states import PolicyInput
 from experiments.search.space import PassNode, PassSpace
 from hlograph.transforms.registry import passes
 

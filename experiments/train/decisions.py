@@ -6,26 +6,22 @@ and is shown what is left to decide in the states that it leads to (DAgger: Ross
 2011, "A Reduction of Imitation Learning and Structured Prediction to No-Regret Online Learning").
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
 from envs.tuning import TuningEnv
 from experiments.evaluate import best_decisions
 from experiments.policies.config import PolicyName
-from experiments.policies.evaluator import PolicyEvaluator
-from experiments.policies.greedy import greedy_action
 from experiments.policies.kind import PolicyKind
-from experiments.policies.states import PolicyInput
+from experiments.policies.player import Episodes
 from experiments.train.recorded_steps import RecordedSteps, Teacher, record, returns_of
 from experiments.workers.task_runner import TaskRunner, parameters_of
 from experiments.workers.worker import Parameters, RolloutWorker, Task
 from models.actor_critic import ActorCritic
-
-Choose = Callable[[PolicyInput, Sequence[int]], int]
-"""Function that chooses an action in a state, given those that the record has left there."""
 
 
 def recorded_decisions(benchmarks: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -49,17 +45,17 @@ class ShowDecisions(Task):
 
     def do(self, worker: RolloutWorker) -> RecordedSteps:
         """Plays one episode on each benchmark."""
+        plays = self.parameters is not None
         if self.parameters is None:
             kind = worker.kind(self.kind)
-            policy, choose = kind.make_policy(), _first_left(kind)
+            policy = kind.make_policy()
         else:
             kind, policy = worker.policy(self.kind, self.parameters)
-            choose = _GreedyChoice(kind, policy)
         recorded = RecordedSteps(policy.encoder.store())
-        env = worker.env_maker(kind, list(self.decisions), self.quarantine)()
-        for episode, (benchmark, decisions) in enumerate(self.decisions.items()):
-            _show(kind, cast(TuningEnv, env), choose, benchmark, decisions, recorded, episode)
-        env.close()
+        make_env = worker.env_maker(kind, list(self.decisions), self.quarantine)
+        with closing(Episodes(kind, policy, make_env)) as episodes:
+            for number, (benchmark, decisions) in enumerate(self.decisions.items()):
+                _show(episodes, plays, benchmark, decisions, recorded, number)
         return recorded
 
 
@@ -82,44 +78,40 @@ def show(
     return record(runner, decisions, lambda some: ShowDecisions(kind.name, some, parameters), what)
 
 
-def _first_left(kind: PolicyKind) -> Choose:
-    stop = len(kind.outputs) - 1
-    return lambda state, left: left[0] if left else stop
-
-
-class _GreedyChoice:
-    """Chooses what a policy prefers, as a greedy episode does."""
-
-    def __init__(self, kind: PolicyKind, policy: ActorCritic) -> None:
-        self._kind, self._evaluate = kind, PolicyEvaluator(policy)
-
-    def __call__(self, state: PolicyInput, left: Sequence[int]) -> int:
-        """Returns the likeliest action."""
-        return greedy_action(self._kind, state, self._evaluate([state]).log_probs[0])
-
-
 def _show(
-    kind: PolicyKind,
-    env: TuningEnv,
-    choose: Choose,
+    episodes: Episodes,
+    plays: bool,
     benchmark: str,
     decisions: Sequence[str],
     recorded: RecordedSteps,
     episode: int,
 ) -> None:
-    """Plays one episode, and records each state once with all actions that are right in it."""
-    observation, info = env.reset(seed=0, options={"benchmark": benchmark})
-    stop, seen, done = len(kind.outputs) - 1, set[str](), False
-    while not done:
-        state, left = kind.encode(observation, info), _left(env, decisions)
-        if state.key in seen:  # a greedy policy goes round in a circle
+    """Plays one episode, and records each state once with all actions that are right in it.
+
+    Args:
+        episodes: The environment.
+        plays: True if the policy chooses the actions; otherwise the recorded ones are followed.
+        benchmark: Name of the benchmark.
+        decisions: Those recorded.
+        recorded: Takes the states.
+        episode: Number of the episode.
+    """
+    kind, env = episodes.kind, cast(TuningEnv, episodes.envs[0])
+    stop, seen_before = len(kind.outputs) - 1, set[str]()
+    episodes.begin({0: benchmark})
+    while episodes.running:
+        state, actions = episodes.running[0], _left(env, decisions) or [stop]
+        if state.key in seen_before:  # a greedy policy goes round in a circle
             return
-        seen.add(state.key)
+        seen_before.add(state.key)
         returned = _returned(kind, env, decisions, stop)
-        recorded.add_rows([(state, action, returned) for action in left or (stop,)], episode)
-        action = choose(state, left)
-        observation, _, terminated, truncated, info = _step(env, action)
-        done = terminated or truncated
+        recorded.add_rows([(state, action, returned) for action in actions], episode)
+        action = actions[0]
+        episodes.step(
+            lambda _, seen, action=action: [
+                episodes.greedy(0, seen.log_probs[0]) if plays else action
+            ]
+        )
 
 
 def _left(env: TuningEnv, decisions: Sequence[str]) -> list[int]:
@@ -134,15 +126,10 @@ def _returned(kind: PolicyKind, env: TuningEnv, decisions: Sequence[str], stop: 
     ahead, rewards, done = env.fork(), list[float](), False
     while not done:
         left = _left(ahead, decisions)
-        _, reward, terminated, truncated, _ = _step(ahead, left[0] if left else stop)
-        rewards.append(reward)
+        _, reward, terminated, truncated, _ = ahead.step(np.int64(left[0] if left else stop))
+        rewards.append(float(reward))
         done = terminated or truncated
     return returns_of(rewards, kind.ppo)[0]
-
-
-def _step(env: TuningEnv, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-    observation, reward, terminated, truncated, info = env.step(np.int64(action))
-    return observation, float(reward), terminated, truncated, info
 
 
 DECISIONS = Teacher("decisions of measured plans", recorded_decisions, show, show)

@@ -8,9 +8,8 @@ import numpy as np
 from envs.rewards import Reward, resolve_reward
 from experiments.evaluate import best_known
 from experiments.policies.config import PolicyName
-from experiments.policies.kind import PolicyKind
+from experiments.policies.kind import PolicyInput, PolicyKind
 from experiments.policies.pass_ordering import PassOrderingKind
-from experiments.policies.states import PolicyInput
 from experiments.search.node_view import NodeView
 from experiments.search.space import PassNode
 from experiments.search.worker_space import worker_space

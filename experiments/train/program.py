@@ -120,7 +120,7 @@ def _train_and_compare(
 ) -> None:
     """Trains every policy of the run, then evaluates, checks, shows and saves."""
     # These import torch, the engine and the environments: seconds that --help does not have.
-    from experiments.policies.kinds import policy_kind
+    from experiments.policies.kind import policy_kind
     from experiments.train.final_tables import Hooks
     from experiments.train.log import write_text
     from experiments.train.loop import Training

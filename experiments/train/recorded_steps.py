@@ -8,9 +8,8 @@ import numpy as np
 import torch
 
 from envs.rewards import needs_costs, resolve_reward
-from experiments.policies.kind import PolicyKind
+from experiments.policies.kind import PolicyInput, PolicyKind
 from experiments.policies.pass_ordering import PassOrderingKind
-from experiments.policies.states import PolicyInput
 from experiments.search.node_view import NodeView
 from experiments.search.space import PassSpace
 from experiments.workers.task_runner import TaskRunner

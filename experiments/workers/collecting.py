@@ -7,11 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from experiments.policies.evaluator import PolicyEvaluator
-from experiments.policies.states import STOP, PolicyInput
-from experiments.workers.lockstep import Lockstep, Transition
-from experiments.workers.stopwatch import Stopwatch
-from models.actor_critic import ActorCritic, sample
+from experiments.policies.kind import STOP
+from experiments.policies.player import Episodes, Transition
+from models.actor_critic import sample
 from models.rollout import Rollout
 
 
@@ -84,12 +82,7 @@ class Deck:
 
 
 def collect(
-    envs: Lockstep,
-    policy: ActorCritic,
-    deck: Deck,
-    generator: torch.Generator,
-    steps: int,
-    clock: Stopwatch,
+    episodes: Episodes, deck: Deck, generator: torch.Generator, steps: int
 ) -> tuple[Rollout, RolloutStats]:
     """Plays a policy and records the experience that PPO learns from.
 
@@ -98,15 +91,12 @@ def collect(
     and the generator only, so that a resumed run repeats it exactly.
 
     Args:
-        envs: Environments in lockstep.
-        policy: The policy to play.
+        episodes: Environments, and the policy to play.
         deck: Deals the benchmark of each episode.
         generator: Draws the actions.
         steps: Steps of each environment.
-        clock: Adds up the seconds of `pass`, `featurisation` (the rest of stepping) and
-            `inference`.
     """
-    iteration = _Iteration(envs, policy, deck, clock)
+    iteration = _Iteration(episodes, deck)
     for step in range(steps):
         iteration.step(generator, last=step == steps - 1)
     return iteration.rollout(), iteration.stats
@@ -115,66 +105,50 @@ def collect(
 class _Iteration:
     """One iteration while it is collected, one row for each step."""
 
-    def __init__(
-        self,
-        envs: Lockstep,
-        policy: ActorCritic,
-        deck: Deck,
-        clock: Stopwatch,
-    ) -> None:
-        self._envs, self._deck, self._clock = envs, deck, clock
-        self._evaluate = PolicyEvaluator(policy)
+    def __init__(self, episodes: Episodes, deck: Deck) -> None:
+        self._episodes, self._deck = episodes, deck
         self._rows: list[dict[str, Tensor]] = []
-        self._states: dict[int, PolicyInput] = {}
-        self._episodes: dict[int, TrainingEpisode] = {}
+        self._records: dict[int, TrainingEpisode] = {}
         self.stats = RolloutStats()
-        self._begin_episodes(range(len(envs)))
+        self._begin(range(len(episodes)))
 
     def step(self, generator: torch.Generator, last: bool) -> None:
         """Takes one action in each environment; `last` is True if no step follows."""
-        row, log_probs = self._judge(self._states.values())
-        row["action"] = sample(log_probs, generator)
-        row["log_prob"] = log_probs.gather(1, row["action"].unsqueeze(1)).squeeze(1)
-        with self._clock.section("featurisation"):
-            after = self._envs.step(dict(enumerate(row["action"].tolist())))
-        self._note_pass_time(after.values())
-        row["reward"] = torch.tensor([t.reward for t in after.values()])
-        row["terminated"] = torch.tensor([t.terminated for t in after.values()])
-        row["truncated"] = torch.tensor([t.truncated for t in after.values()])
+        seen, actions, after = self._episodes.step(
+            lambda _, seen: sample(seen.log_probs, generator).tolist()
+        )
+        action = torch.tensor(actions)
+        transitions = after.values()
+        row = {
+            "state": torch.tensor(seen.numbers),
+            "context": seen.context,
+            "mask": seen.mask,
+            "value": seen.value,
+            "action": action,
+            "log_prob": seen.log_probs.gather(1, action.unsqueeze(1)).squeeze(1),
+            "reward": torch.tensor([t.reward for t in transitions]),
+            "terminated": torch.tensor([t.terminated for t in transitions]),
+            "truncated": torch.tensor([t.truncated for t in transitions]),
+        }
         self._fill_next_values(row, after, last)
         self._rows.append(row)
-        self._states = {n: t.state for n, t in after.items()}
-        for n, transition in after.items():
-            self._note(n, transition)
-        ended = [n for n, t in after.items() if t.terminated or t.truncated]
+        for number, transition in after.items():
+            self._note(number, transition)
+        ended = [number for number, transition in after.items() if transition.ended]
         if ended and not last:
-            self._begin_episodes(ended)
+            self._begin(ended)
 
     def rollout(self) -> Rollout:
         """Returns the experience."""
-        table = self._evaluate.table
+        table = self._episodes.table
         columns = {name: torch.stack([row[name] for row in self._rows]) for name in self._rows[0]}
         return Rollout(states=table.states, keys=table.keys, **columns)
 
-    def _begin_episodes(self, numbers: Iterable[int]) -> None:
-        benchmarks = {n: self._deck.deal() for n in numbers}
-        with self._clock.section("featurisation"):
-            begun = self._envs.reset(benchmarks)
-        for n, (state, info) in begun.items():
-            self._states[n] = state
-            self._episodes[n] = TrainingEpisode(benchmarks[n], info["size"], info["size"], n)
-
-    def _judge(self, states: Iterable[PolicyInput]) -> tuple[dict[str, Tensor], Tensor]:
-        """Returns state, context, mask and value of a row, and log-probabilities [N, A]."""
-        with self._clock.section("inference"):
-            found = self._evaluate(list(states))
-        row = {
-            "state": torch.tensor(found.numbers),
-            "context": found.context,
-            "mask": found.mask,
-            "value": found.value,
-        }
-        return row, found.log_probs
+    def _begin(self, numbers: Iterable[int]) -> None:
+        benchmarks = {number: self._deck.deal() for number in numbers}
+        for number, info in self._episodes.begin(benchmarks).items():
+            size = info["size"]
+            self._records[number] = TrainingEpisode(benchmarks[number], size, size, number)
 
     def _fill_next_values(
         self, row: dict[str, Tensor], after: Mapping[int, Transition], last: bool
@@ -189,20 +163,13 @@ class _Iteration:
             ended = previous["terminated"] | previous["truncated"]
             previous["next_value"] = torch.where(ended, previous["next_value"], row["value"])
         row["next_value"] = torch.zeros(len(after))
-        left = [n for n, t in after.items() if t.truncated or (last and not t.terminated)]
-        if left:
-            judged, _ = self._judge(after[n].state for n in left)
-            row["next_value"][left] = judged["value"]
-
-    def _note_pass_time(self, after: Iterable[Transition]) -> None:
-        """Moves the time of the passes from the section of stepping to their own."""
-        seconds = sum(t.info["step_time"] for t in after)
-        self._clock.add("pass", seconds)
-        self._clock.add("featurisation", -seconds)
+        cut = [n for n, t in after.items() if t.truncated or (last and not t.terminated)]
+        if cut:
+            row["next_value"][cut] = self._episodes.evaluate([after[n].state for n in cut]).value
 
     def _note(self, number: int, transition: Transition) -> None:
         """Adds one step of one environment to the statistics."""
-        info, episode = transition.info, self._episodes[number]
+        info, episode = transition.info, self._records[number]
         episode.reward += transition.reward
         episode.op_count = info["size"]
         episode.steps += 1
@@ -211,6 +178,6 @@ class _Iteration:
                 episode.changes.append(info["step_name"])
             self.stats.unchanged += not info["changed"]
             self.stats.errors += info["error"] is not None
-        if transition.terminated or transition.truncated:
+        if transition.ended:
             episode.last = len(self._rows) - 1
             self.stats.episodes.append(episode)

@@ -10,8 +10,8 @@ from experiments.evaluate.evaluation import Outcome
 from experiments.evaluate.study import Trial
 from experiments.policies.checkpoint import Checkpoint, policy_of
 from experiments.policies.config import PassTrainConfig, Workers
-from experiments.policies.greedy import STOP_ABOVE
 from experiments.policies.kind import PolicyKind
+from experiments.policies.player import STOP_ABOVE
 from experiments.workers.pools import pool_of
 from experiments.workers.references import all_references
 from experiments.workers.task_runner import TaskRunner, parameters_of

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 import torch
@@ -11,11 +12,8 @@ from envs.run_times import RUN_TIMES, Start
 from experiments.evaluate.benchmarks import REFERENCES, Reference, load, measured
 from experiments.evaluate.evaluation import Check, Outcome
 from experiments.policies.config import PolicyName
-from experiments.policies.greedy import STOP_ABOVE
+from experiments.policies.player import STOP_ABOVE, Episodes, play_greedily, play_samples
 from experiments.workers.collecting import Deck, RolloutStats, collect
-from experiments.workers.lockstep import lockstep
-from experiments.workers.playing import play_greedily, play_samples
-from experiments.workers.stopwatch import Stopwatch
 from experiments.workers.worker import Parameters, RolloutWorker, Task
 from hlograph.decisions.benchmarks import NamedModule
 from hlograph.module import take_step
@@ -49,18 +47,12 @@ class Collect(Task):
     def do(self, worker: RolloutWorker) -> Collected:
         """Collects one horizon of each environment."""
         kind, policy = worker.policy(self.kind, self.parameters)
-        clock = Stopwatch()
         make_env = worker.env_maker(kind, self.benchmarks, self.quarantine)
-        with lockstep(kind, make_env, self.num_envs) as envs:
-            rollout, stats = collect(
-                envs,
-                policy,
-                Deck(self.benchmarks, self.deck_seed, self.player, self.players),
-                torch.Generator().manual_seed(self.action_seed),
-                steps=worker.config.horizon,
-                clock=clock,
-            )
-        return Collected(rollout, stats, clock.seconds)
+        deck = Deck(self.benchmarks, self.deck_seed, self.player, self.players)
+        generator = torch.Generator().manual_seed(self.action_seed)
+        with closing(Episodes(kind, policy, make_env, self.num_envs)) as episodes:
+            rollout, stats = collect(episodes, deck, generator, worker.config.horizon)
+        return Collected(rollout, stats, dict(episodes.seconds))
 
 
 @dataclass(frozen=True)
@@ -77,8 +69,8 @@ class Play(Task):
         """Plays them side by side."""
         kind, policy = worker.policy(self.kind, self.parameters, self.actions)
         make_env = worker.env_maker(kind, self.benchmarks, self.quarantine, learns=False)
-        with lockstep(kind, make_env, len(self.benchmarks)) as envs:
-            return play_greedily(envs, policy, self.benchmarks)
+        with closing(Episodes(kind, policy, make_env, len(self.benchmarks))) as episodes:
+            return play_greedily(episodes, self.benchmarks)
 
 
 @dataclass(frozen=True)
@@ -91,7 +83,7 @@ class PlaySamples(Task):
     samples: int
     seed: int
     stop_above: float = STOP_ABOVE
-    """See ``experiments.policies.greedy.likeliest``."""
+    """See ``experiments.policies.player.likeliest``."""
     seconds: float | None = None
     """Wall time after which no further step is taken; None is no limit."""
     before: tuple[str, ...] = ()
@@ -111,10 +103,10 @@ class PlaySamples(Task):
         # Knowledge of earlier plays in this worker would shorten the time, by an unknown amount.
         make_env = worker.env_maker(kind, [benchmark], self.quarantine, fresh=True, learns=False)
         num_envs = min(self.samples, worker.config.envs_per_task)
-        with lockstep(kind, make_env, num_envs) as envs:
+        with closing(Episodes(kind, policy, make_env, num_envs)) as episodes:
             begun = time.perf_counter()
             how = (self.samples, self.seed, self.stop_above, self.seconds)
-            outcome = play_samples(envs, policy, self.benchmark, *how)
+            outcome = play_samples(episodes, self.benchmark, *how)
             seconds = time.perf_counter() - begun
         return replace(outcome, start=size, passes=(*self.before, *outcome.passes)), seconds
 

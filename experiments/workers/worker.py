@@ -14,8 +14,7 @@ import torch
 
 from experiments.evaluate.evaluation import Checker
 from experiments.policies.config import PolicyName, TrainConfig
-from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, policy_kind
 from experiments.workers.startup import prepare_worker
 from hlograph.decisions.benchmarks import MODULES, NamedModule, resolve_benchmarks
 from hlograph.isolation import FlightRecorder, Quarantine

@@ -59,7 +59,6 @@ def test_what_is_carried():
         "play",
         "policies",
         "search",
-        "workers",
     }
     assert len(rest) < 40
 

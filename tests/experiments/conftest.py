@@ -11,8 +11,7 @@ import pytest
 import torch
 
 from experiments.policies.config import GNNTrainConfig
-from experiments.policies.kind import PolicyKind
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import PolicyKind, policy_kind
 from experiments.policies.pass_ordering import context_width
 from experiments.train.program import train
 from models.actor_critic import ActorCritic

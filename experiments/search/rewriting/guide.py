@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.policies.config import RewriteTrainConfig
-from experiments.policies.evaluator import PolicyEvaluator
-from experiments.policies.greedy import likeliest
+from experiments.policies.kind import PolicyInput
+from experiments.policies.player import PolicyEvaluator, likeliest
 from experiments.policies.rewriting import RewritingKind
-from experiments.policies.states import PolicyInput
 from experiments.search.guide import TrainedPolicy
 from experiments.search.rewriting.space import RewriteNode, RewriteSpace
 from hlograph.decisions.process import ActionTable

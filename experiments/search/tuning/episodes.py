@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from envs.tuning import TuningEnv
 from experiments.policies.checkpoint import load_policy
+from experiments.policies.player import Episodes, play_drawn, play_greedily
 from experiments.policies.tuning import DecisionsKind, predictor
-from experiments.workers.lockstep import Lockstep
-from experiments.workers.playing import play_drawn, play_greedily
 from hlograph.decisions.benchmarks import NamedModule
 from hlograph.decisions.decision_process import DecisionProcess
 from hlograph.errors import HloError
@@ -83,7 +82,7 @@ class PlayedPolicy:
             costs=kind.costs,
             process=self._process,
         )
-        self._name, self._envs = program.name, Lockstep(kind, [env])
+        self._name, self._env, self._kind = program.name, env, kind
 
     def decided(self, episode: int) -> Decided:
         """Returns what an episode decided.
@@ -100,10 +99,11 @@ class PlayedPolicy:
             self._limit = max(self._seconds, _FIRST_STATES * (time.process_time() - begun))
         # A search may keep an episode waiting while it measures.
         limit = {"seconds": self._limit, "clock": time.process_time}
+        episodes = Episodes(self._kind, self._policy, lambda: self._env)
         if episode == 0:
-            (found,) = play_greedily(self._envs, self._policy, [self._name], **limit)
+            (found,) = play_greedily(episodes, [self._name], **limit)
         else:
-            found = play_drawn(self._envs, self._policy, self._name, episode, **limit)
+            found = play_drawn(episodes, self._name, episode, **limit)
         return Decided.of(self._process, self._process.follow(found.passes))
 
 

@@ -12,10 +12,9 @@ from experiments.evaluate.study import Study
 from experiments.paper import figure3, generalisation, win
 from experiments.policies.checkpoint import Best, Checkpoint, policy_of
 from experiments.policies.config import GNNTrainConfig, OpCountTrainConfig
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import policy_kind
+from experiments.policies.player import Episodes, play_greedily, play_samples
 from experiments.policies.shipped import available, checkpoint_location, file_name
-from experiments.workers.lockstep import lockstep
-from experiments.workers.playing import play_greedily, play_samples
 from experiments.workers.task_runner import parameters_of
 from experiments.workers.tasks import Play, PlaySamples
 from experiments.workers.worker import RolloutWorker
@@ -135,12 +134,12 @@ def test_results_are_the_states_with_the_least_op_count(
     with torch.no_grad():
         for parameter in countdown_policy.parameters():
             parameter.zero_()  # every action is as likely
-    with lockstep(countdown_kind, make_countdown(8), 2) as envs:
-        (greedy,) = play_greedily(envs, countdown_policy, ["5"])
-        best = play_samples(envs, countdown_policy, "5", 9, seed=0)
-        again = play_samples(envs, countdown_policy, "5", 9, seed=0)
-        others = {play_samples(envs, countdown_policy, "5", 2, seed=n).calls for n in range(8)}
-        first = play_samples(envs, countdown_policy, "5", 1, seed=0)
+    episodes = Episodes(countdown_kind, countdown_policy, make_countdown(8), 2)
+    (greedy,) = play_greedily(episodes, ["5"])
+    best = play_samples(episodes, "5", 9, seed=0)
+    again = play_samples(episodes, "5", 9, seed=0)
+    others = {play_samples(episodes, "5", 2, seed=n).calls for n in range(8)}
+    first = play_samples(episodes, "5", 1, seed=0)
     assert best == again
     assert len(others) > 1
     assert best.start == 5

@@ -18,7 +18,7 @@ from experiments.paper.agents import (
     play,
     training_env,
 )
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import policy_kind
 from experiments.workers.collecting import Deck
 from experiments.workers.worker import RolloutWorker
 from hlograph import corpus

@@ -11,7 +11,7 @@ from experiments.paper.search import PRESETS, idle_cores, run
 from experiments.paper.search_trials import competitors_of
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.config import OpCountTrainConfig
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import policy_kind
 from experiments.workers.task_runner import TaskRunner
 from hlograph.errors import HloError, UnknownNameError
 from hlograph.isolation import Quarantine

@@ -13,7 +13,7 @@ import torch
 from experiments.evaluate.benchmarks import load
 from experiments.policies.checkpoint import Checkpoint, load_policy
 from experiments.policies.explored import load_player
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import policy_kind
 from experiments.policies.shipped import available, checkpoint_location, one_of_each
 from experiments.train.program import train
 from experiments.workers.task_runner import parameters_of

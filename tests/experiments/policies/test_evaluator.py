@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from experiments.policies.evaluator import PolicyEvaluator
-from experiments.policies.states import PolicyInput
+from experiments.policies.kind import PolicyInput
+from experiments.policies.player import PolicyEvaluator
 from models.actor_critic import ActorCritic
 from models.config import HeadsConfig, OpCountConfig
 from models.op_count_mlp import OpCountEncoder

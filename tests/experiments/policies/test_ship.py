@@ -9,7 +9,7 @@ import hlograph
 from experiments.policies import ship, shipped
 from experiments.policies.checkpoint import Best, Checkpoint, load_policy
 from experiments.policies.config import GNNTrainConfig
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import policy_kind
 from hlograph.isolation import Quarantine
 from models.ppo import PPO
 

@@ -8,7 +8,7 @@ import pytest
 import hlograph
 from experiments.evaluate.benchmarks import load
 from experiments.policies.config import OpCountTrainConfig
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import policy_kind
 from experiments.search.budget import Budget
 from experiments.search.guide import TrainedPolicy
 from experiments.search.space import PassSpace

@@ -9,7 +9,7 @@ import torch
 import hlograph
 from envs import PassOrderingEnv
 from experiments.policies.config import GNNTrainConfig
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import policy_kind
 from experiments.policies.pass_ordering import encode
 from experiments.search.budget import Budget
 from experiments.search.continuation import continuation, needed

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from envs import TuningEnv
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import policy_kind
 from experiments.train.decisions import ShowDecisions
 from experiments.workers.task_runner import parameters_of
 from experiments.workers.worker import RolloutWorker

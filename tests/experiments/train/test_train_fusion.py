@@ -9,10 +9,10 @@ from envs import PassDecisionsEnv
 from experiments.policies.checkpoint import Checkpoint, load_policy
 from experiments.policies.config import FusionTrainConfig
 from experiments.policies.fusion import DECISION_FEATURES, FusionActions
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import policy_kind
+from experiments.policies.player import Episodes
 from experiments.train.presets import FUSION_PRESETS
 from experiments.train.program import train
-from experiments.workers.lockstep import Lockstep
 from hlograph import Module
 from hlograph.storage.checked_file import read_checked_json
 from models.config import CandidateConfig
@@ -116,12 +116,13 @@ def test_a_policy_judges_states_with_and_without_a_decision():
     config = tiny_fusion_config()
     kind = policy_kind("fusion", config)
     policy, module = kind.new_policy(), Module.from_text(DIAMOND)
-    envs = Lockstep(kind, [FusionActions(PassDecisionsEnv(module)) for _ in range(2)])
-    name = envs.envs[0].unwrapped.benchmarks[0]  # pyright: ignore[reportAttributeAccessIssue]
-    states = [state for state, _ in envs.reset({0: name, 1: name}).values()]
-    while not (after := envs.step({1: 1})[1]).terminated:
+    episodes = Episodes(kind, policy, lambda: FusionActions(PassDecisionsEnv(module)))
+    name = episodes.envs[0].unwrapped.benchmarks[0]  # pyright: ignore[reportAttributeAccessIssue]
+    episodes.begin({0: name})
+    first = episodes.running[0]
+    while not (after := episodes.step(lambda *_: [1]).after[0]).terminated:
         pass
-    vectors = policy.encoder.encode_items([states[0].item, after.state.item])
+    vectors = policy.encoder.encode_items([first.item, after.state.item])
     assert vectors.shape == (2, policy.encoder.width)
     assert vectors[1, -config.candidates.width :].abs().max() == 0
 

@@ -8,7 +8,7 @@ import torch
 from experiments.evaluate.__main__ import EvaluateConfig, evaluate, table
 from experiments.evaluate.benchmarks import load
 from experiments.policies.checkpoint import Checkpoint, load_policy
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import policy_kind
 from experiments.search.guide import TrainedPolicy
 from experiments.search.methods import check_guided
 from experiments.train.program import train

@@ -10,7 +10,7 @@ from envs import TuningEnv
 from experiments.evaluate.evaluation import Measure, Outcome
 from experiments.policies.checkpoint import Checkpoint, load_policy
 from experiments.policies.config import TuningTrainConfig
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import policy_kind
 from experiments.policies.tuning import COSTS, TuningCountsKind
 from experiments.train.presets import TUNING_PRESETS
 from experiments.train.program import train

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from experiments.policies.player import Episodes
 from experiments.workers.collecting import Deck, RolloutStats, collect
-from experiments.workers.lockstep import lockstep
-from experiments.workers.stopwatch import Stopwatch
 from models.op_count_mlp import CountVectors
 from models.rollout import Rollout, merged
 
@@ -18,15 +17,9 @@ def play(make_countdown, countdown_policy, countdown_kind):
     """A function that collects from countdown environments of horizon 6."""
 
     def run(num_envs: int = 5, steps: int = 6, seed: int = 0, horizon: int = 6):
-        with lockstep(countdown_kind, make_countdown(horizon), num_envs) as envs:
-            return collect(
-                envs,
-                countdown_policy,
-                Deck(["3", "8", "20"], seed),
-                torch.Generator().manual_seed(seed),
-                steps=steps,
-                clock=Stopwatch(),
-            )
+        episodes = Episodes(countdown_kind, countdown_policy, make_countdown(horizon), num_envs)
+        deck, generator = Deck(["3", "8", "20"], seed), torch.Generator().manual_seed(seed)
+        return collect(episodes, deck, generator, steps)
 
     return run
 
@@ -147,10 +140,10 @@ def test_players_share_a_deck(players):
     assert dealt == [alone.deal() for _ in range(6)]
 
 
-def test_an_episode_knows_nothing_of_earlier_ones(make_countdown, countdown_kind):
-    with lockstep(countdown_kind, make_countdown(6), 1) as envs:
-        envs.reset({0: "3"})
-        tried = envs.step({0: 1})[0].state.mask
-        fresh, _ = envs.reset({0: "3"})[0]
+def test_an_episode_knows_nothing_of_earlier_ones(make_countdown, countdown_kind, countdown_policy):
+    episodes = Episodes(countdown_kind, countdown_policy, make_countdown(6))
+    episodes.begin({0: "3"})
+    tried = episodes.step(lambda *_: [1]).after[0].state.mask
+    episodes.begin({0: "3"})
     assert tried.tolist() == [True, False, True]
-    assert fresh.mask.tolist() == [True, True, True]
+    assert episodes.running[0].mask.tolist() == [True, True, True]

@@ -7,9 +7,9 @@ import torch
 
 from envs import Shaped
 from envs.rewards import LogDrop
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import policy_kind
 from experiments.policies.pass_ordering import COST_WIDTH, context_width
-from experiments.workers.lockstep import lockstep
+from experiments.policies.player import Episodes
 from experiments.workers.worker import RolloutWorker
 from hlograph import passes
 from hlograph.isolation import FlightRecorder, Quarantine
@@ -39,15 +39,15 @@ def test_contexts_have_the_width_that_policies_expect(value_costs, tmp_path):
     kind = policy_kind("op_counts", config)
     worker = RolloutWorker(config, FlightRecorder())
     (name, *_) = config.benchmarks
-    with lockstep(kind, worker.env_maker(kind, [name], Quarantine()), 1) as envs:
-        envs.reset({0: name})
-        after = envs.step({0: passes["algsimp"].index})[0]
+    policy = kind.new_policy()
+    episodes = Episodes(kind, policy, worker.env_maker(kind, [name], Quarantine()))
+    episodes.begin({0: name})
+    after = episodes.step(lambda *_: [passes["algsimp"].index]).after[0]
     assert len(after.state.context) == context_width(len(kind.outputs)) + COST_WIDTH * value_costs
     assert ("flops" in after.info) == value_costs
     if value_costs:
         costs = torch.tensor(after.info["cost_changes"])
         assert torch.equal(torch.from_numpy(after.state.context[-COST_WIDTH:]), costs)
-    policy = kind.new_policy()
     encoded = policy.encoder.encode_items([after.state.item])
     context, mask = (torch.from_numpy(x)[None] for x in (after.state.context, after.state.mask))
     log_probs, value = policy(encoded, context, mask)

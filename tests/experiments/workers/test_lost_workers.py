@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from experiments.policies.checkpoint import Checkpoint
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import policy_kind
 from experiments.train.program import FAILED, train
 from experiments.workers.pools import pool_of
 from experiments.workers.run_events import EVENTS

@@ -8,8 +8,7 @@ import torch
 from experiments.evaluate.evaluation import Outcome
 from experiments.policies.config import GNNTrainConfig
 from experiments.policies.pass_ordering import OpCountKind
-from experiments.workers.lockstep import lockstep
-from experiments.workers.playing import play_drawn, play_greedily, play_samples
+from experiments.policies.player import Episodes, play_drawn, play_greedily, play_samples
 
 
 @pytest.fixture
@@ -25,8 +24,7 @@ def counting_down(countdown_policy):
 @pytest.fixture
 def play(countdown_kind):
     def play(make_env, policy, benchmarks, kind=countdown_kind):
-        with lockstep(kind, make_env, len(benchmarks)) as envs:
-            return play_greedily(envs, policy, benchmarks)
+        return play_greedily(Episodes(kind, policy, make_env, len(benchmarks)), benchmarks)
 
     return play
 
@@ -77,15 +75,15 @@ def test_an_episode_that_comes_back_takes_another_action(play, counting_down):
 
 
 def test_time_that_is_up_keeps_the_best_state(make_countdown, counting_down, countdown_kind):
-    with lockstep(countdown_kind, make_countdown(12), 2) as envs:
-        at_once = play_samples(envs, counting_down, "9", 4, seed=0, seconds=0.0)
-        in_time = play_samples(envs, counting_down, "9", 4, seed=0, seconds=1e9)
+    two = Episodes(countdown_kind, counting_down, make_countdown(12), 2)
+    at_once = play_samples(two, "9", 4, seed=0, seconds=0.0)
+    in_time = play_samples(two, "9", 4, seed=0, seconds=1e9)
     assert at_once == Outcome("9", 9, 9, (), calls=0, out_of_time=True)
     assert not in_time.out_of_time
     assert in_time.op_count < 9
-    with lockstep(countdown_kind, make_countdown(12), 1) as envs:
-        (greedy,) = play_greedily(envs, counting_down, ["9"], seconds=0.0)
-        drawn = play_drawn(envs, counting_down, "9", seed=1, seconds=0.0)
+    alone = Episodes(countdown_kind, counting_down, make_countdown(12))
+    (greedy,) = play_greedily(alone, ["9"], seconds=0.0)
+    drawn = play_drawn(alone, "9", seed=1, seconds=0.0)
     assert greedy == drawn == Outcome("9", 9, 9, (), calls=0)
 
 

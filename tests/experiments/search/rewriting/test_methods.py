@@ -12,7 +12,7 @@ from experiments.paper.report.chapters import chapters
 from experiments.paper.rewriting import PRESETS, run
 from experiments.paper.rewriting_trials import SEEN, competitors_of, seen_in_training
 from experiments.policies.checkpoint import Checkpoint
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import policy_kind
 from experiments.search.budget import Budget, BudgetSpentError
 from experiments.search.guide import TrainedPolicy
 from experiments.search.rewriting.guide import ActionProbabilities, RewriteGuide

@@ -7,7 +7,7 @@ import pytest
 from experiments.policies import shipped
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.checkpoint_files import CheckpointFiles
-from experiments.policies.kinds import policy_kind
+from experiments.policies.kind import policy_kind
 from experiments.search.tuning import deciding
 from experiments.search.tuning.deciding import OP_COUNTS, POLICY, DecidingMethod, Decisions
 from experiments.search.tuning.episodes import Decided, PlayedPolicy, descended

@@ -1,0 +1,398 @@
+"""Plays a policy: chooses actions in environments that step together, and keeps the results.
+
+All that plays a policy is a use of ``Episodes``: experience to learn from, greedy episodes and the
+best of several, the explorer's episodes, and the states in which a policy is corrected.
+"""
+
+import math
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from experiments.evaluate.evaluation import Outcome
+from experiments.policies.kind import MakeEnv, PlayedEpisode, PolicyInput, PolicyKind
+from models.actor_critic import ActorCritic, sample
+from models.rollout import StateTable
+
+STOP_ABOVE = 0.5
+"""Probability of stopping above which a greedy episode ends."""
+Clock = Callable[[], float]
+"""Function that returns seconds, such as ``time.monotonic``."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Outputs of a policy in N states, with what it saw there; all on the CPU."""
+
+    numbers: list[int]
+    """Numbers of the states in the evaluator's table."""
+    context: Tensor
+    """float32 [N, C]"""
+    mask: Tensor
+    """bool [N, A]"""
+    log_probs: Tensor
+    """float32 [N, A]: log-probabilities of the actions."""
+    value: Tensor
+    """float32 [N]: expected return in scaled reward."""
+
+
+class PolicyEvaluator:
+    """Evaluates a policy whose parameters do not change.
+
+    Args:
+        policy: The policy, on any device.
+    """
+
+    def __init__(self, policy: ActorCritic) -> None:
+        self.table = StateTable(policy)
+        """States that were evaluated, and their vectors."""
+        self._policy = policy
+        self._device = next(policy.parameters()).device
+
+    @torch.no_grad()
+    def __call__(self, states: Sequence[PolicyInput]) -> Evaluation:
+        """Returns the policy's outputs in states. Those not seen before are encoded together."""
+        numbers = self.table.numbers([s.key for s in states], [s.item for s in states])
+        context = torch.from_numpy(np.stack([s.context for s in states]))
+        mask = torch.from_numpy(np.stack([s.mask for s in states]))
+        log_probs, value = self._policy(
+            self.table.vectors(numbers), context.to(self._device), mask.to(self._device)
+        )
+        return Evaluation(numbers, context, mask, log_probs.cpu(), value.cpu())
+
+
+def likeliest(log_probs: Tensor, stop_above: float = STOP_ABOVE) -> Tensor:
+    """Returns the action of a policy that does not draw: int64 [B].
+
+    Whether to stop is decided first, and then which pass to call. An episode ends where stopping
+    is more likely than not: that it is likelier than each of ninety passes alone says little.
+
+    Args:
+        log_probs: float32 [B, A]; the last action is to stop.
+        stop_above: Probability of stopping above which it is chosen.
+    """
+    stops = log_probs[:, -1] > math.log(stop_above)
+    return torch.where(stops, log_probs.shape[1] - 1, log_probs[:, :-1].argmax(1))
+
+
+def greedy_action(
+    log_probs: Tensor,
+    mask: np.ndarray,
+    taken: Collection[int] = (),
+    stop_above: float = STOP_ABOVE,
+) -> int:
+    """Returns the likeliest action of those that were not taken in this state before.
+
+    Args:
+        log_probs: float32 [A]; the last action is to stop.
+        mask: bool [A], False for actions that are not available.
+        taken: Actions that are not taken again; where no other is left, the episode stops.
+        stop_above: See ``likeliest``.
+    """
+    if taken:
+        fresh = torch.tensor([bool(m) and a not in taken for a, m in enumerate(mask)])
+        if not fresh[:-1].any():
+            return len(log_probs) - 1
+        fresh[-1] = True
+        log_probs = log_probs.where(fresh, -math.inf)
+    return int(likeliest(log_probs[None], stop_above))
+
+
+@dataclass(frozen=True)
+class Transition:
+    """Result of one step of one environment."""
+
+    state: PolicyInput
+    """State after the step, before any reset."""
+    reward: float
+    terminated: bool
+    truncated: bool
+    info: dict[str, Any]
+
+    @property
+    def ended(self) -> bool:
+        """True if the episode ended with the step."""
+        return self.terminated or self.truncated
+
+
+class Turn(NamedTuple):
+    """One step of each running episode.
+
+    Attributes:
+        seen: Outputs of the policy before it, a row for each episode, by ascending number.
+        actions: Actions that were taken, in the same order.
+        after: What followed, by number of the episode.
+    """
+
+    seen: Evaluation
+    actions: list[int]
+    after: dict[int, Transition]
+
+
+Choose = Callable[[Sequence[int], Evaluation], Sequence[int]]
+"""Function that chooses an action in each running episode, given the numbers of the episodes and
+the outputs of the policy, a row for each."""
+
+
+class Episodes:
+    """Episodes of a policy, one in each of some environments, which step together.
+
+    One call of the policy serves all, and each distinct state is encoded once.
+
+    Args:
+        kind: Kind of the policy, which encodes the states.
+        policy: The policy.
+        make_env: Makes environments of this kind.
+        num_envs: Number of environments.
+    """
+
+    def __init__(
+        self, kind: PolicyKind, policy: ActorCritic, make_env: MakeEnv, num_envs: int = 1
+    ) -> None:
+        self.kind, self.envs = kind, [make_env() for _ in range(num_envs)]
+        self._evaluator = PolicyEvaluator(policy)
+        self.table = self._evaluator.table
+        """States that were evaluated."""
+        self.running: dict[int, PolicyInput] = {}
+        """State of each episode that goes on, by number of its environment."""
+        self.seconds = defaultdict[str, float](float)
+        """Seconds so far of ``pass``, ``featurisation`` (the rest of steps) and ``inference``."""
+        self._taken: dict[int, defaultdict[str, set[int]]] = {}
+
+    def __len__(self) -> int:
+        return len(self.envs)
+
+    def begin(self, benchmarks: Mapping[int, str]) -> dict[int, dict[str, Any]]:
+        """Starts episodes that know of no pass without effect.
+
+        A policy is evaluated on modules on which no pass was tried before, so it has to learn on
+        such modules too. With the knowledge of earlier episodes most useless passes would be
+        masked in training, and the policy would never pay for choosing them.
+
+        Args:
+            benchmarks: Benchmark by number of environment; the other episodes go on.
+
+        Returns:
+            First info, by number of environment.
+        """
+        infos = {}
+        with self._timed("featurisation"):
+            for number in sorted(benchmarks):
+                # A seed makes the environment forget known no-ops. It has no other effect here,
+                # since the benchmark is given.
+                observation, infos[number] = self.envs[number].reset(
+                    seed=0, options={"benchmark": benchmarks[number]}
+                )
+                self.running[number] = self.kind.encode(observation, infos[number])
+                self._taken[number] = defaultdict(set)
+        return infos
+
+    def step(self, choose: Choose) -> Turn:
+        """Takes an action in each running episode; those that end run no longer.
+
+        Args:
+            choose: Chooses the actions.
+        """
+        numbers = sorted(self.running)
+        states = [self.running[number] for number in numbers]
+        seen = self.evaluate(states)
+        actions = [int(action) for action in choose(numbers, seen)]
+        after: dict[int, Transition] = {}
+        with self._timed("featurisation"):
+            for number, state, action in zip(numbers, states, actions, strict=True):
+                self._taken[number][state.key].add(action)
+                after[number] = self._step(number, action)
+        passes = sum(transition.info.get("step_time", 0.0) for transition in after.values())
+        self.seconds["pass"] += passes
+        self.seconds["featurisation"] -= passes
+        return Turn(seen, actions, after)
+
+    def evaluate(self, states: Sequence[PolicyInput]) -> Evaluation:
+        """Returns the outputs of the policy in states."""
+        with self._timed("inference"):
+            return self._evaluator(states)
+
+    def greedy(self, number: int, log_probs: Tensor, stop_above: float = STOP_ABOVE) -> int:
+        """Returns the likeliest action of an episode; see ``greedy_action``.
+
+        If the kind of policy avoids repeats, it is none that the episode took in this state before.
+
+        Args:
+            number: Number of the episode, which runs.
+            log_probs: float32 [A], in its state.
+            stop_above: See ``likeliest``.
+        """
+        state = self.running[number]
+        taken = self._taken[number][state.key] if self.kind.avoids_repeats else ()
+        return greedy_action(log_probs, state.mask, taken, stop_above)
+
+    def _step(self, number: int, action: int) -> Transition:
+        observation, reward, terminated, truncated, info = self.envs[number].step(action)
+        state = self.kind.encode(observation, info)
+        if terminated or truncated:
+            del self.running[number]
+        else:
+            self.running[number] = state
+        return Transition(state, float(reward), terminated, truncated, info)
+
+    @contextmanager
+    def _timed(self, section: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[section] += time.perf_counter() - start
+
+    def close(self) -> None:
+        """Closes the environments."""
+        for env in self.envs:
+            env.close()
+
+
+def play_greedily(
+    episodes: Episodes,
+    benchmarks: Sequence[str],
+    stop_above: float = STOP_ABOVE,
+    seconds: float | None = None,
+    clock: Clock = time.monotonic,
+) -> list[Outcome]:
+    """Plays one greedy episode in each environment, and returns the results.
+
+    Args:
+        episodes: As many environments as benchmarks.
+        benchmarks: Names of the benchmarks.
+        stop_above: Probability of stopping above which an episode ends. A lower one makes
+            episodes shorter.
+        seconds: Time after which no further step is taken; None is no limit.
+        clock: Clock of that time.
+    """
+    deadline = _deadline(seconds, clock)
+    return _played(episodes, benchmarks, [None] * len(benchmarks), stop_above, deadline, clock)[0]
+
+
+def play_samples(
+    episodes: Episodes,
+    benchmark: str,
+    samples: int,
+    seed: int,
+    stop_above: float = STOP_ABOVE,
+    seconds: float | None = None,
+) -> Outcome:
+    """Plays several episodes on one benchmark and keeps the state with the least op count.
+
+    The first episode is greedy and the others draw their actions, so more samples are never
+    worse.
+
+    Args:
+        episodes: Environments, of which as many are used at a time as there are samples.
+        benchmark: Name of the benchmark.
+        samples: Number of episodes.
+        seed: Seed of the draws, which also depend on the benchmark and the episode's number.
+        stop_above: Probability of stopping above which the greedy episode ends.
+        seconds: Wall time after which no further step is taken; None is no limit.
+
+    Returns:
+        Of the states with the least op count the one with the fewest passes. Its calls are
+        those of all episodes together; ``out_of_time`` is True if the limit ended them.
+    """
+    deadline = _deadline(seconds, time.monotonic)
+    outcomes: list[Outcome] = []
+    out_of_time = False
+    for begin in range(0, samples, len(episodes)):
+        numbers = range(begin, min(begin + len(episodes), samples))
+        draws = [_draws(seed, benchmark, number) if number else None for number in numbers]
+        found, out_of_time = _played(
+            episodes, [benchmark] * len(draws), draws, stop_above, deadline, time.monotonic
+        )
+        outcomes += found
+        if out_of_time:
+            break
+    best = min(outcomes, key=lambda outcome: (outcome.op_count, len(outcome.passes)))
+    calls = sum(outcome.calls for outcome in outcomes)
+    return replace(best, calls=calls, out_of_time=out_of_time)
+
+
+def play_drawn(
+    episodes: Episodes,
+    benchmark: str,
+    seed: int,
+    seconds: float | None = None,
+    clock: Clock = time.monotonic,
+) -> Outcome:
+    """Plays an episode on one benchmark that draws its actions.
+
+    Args:
+        episodes: Environments, of which one is used.
+        benchmark: Name of the benchmark.
+        seed: Seed of the draws, which also depend on the benchmark.
+        seconds: Time after which no further step is taken; None is no limit.
+        clock: Clock of that time.
+    """
+    draws = [_draws(seed, benchmark, 0)]
+    deadline = _deadline(seconds, clock)
+    ((outcome,), _) = _played(episodes, [benchmark], draws, STOP_ABOVE, deadline, clock)
+    return outcome
+
+
+def _played(
+    episodes: Episodes,
+    benchmarks: Sequence[str],
+    draws: Sequence[torch.Generator | None],
+    stop_above: float,
+    deadline: float,
+    clock: Clock,
+) -> tuple[list[Outcome], bool]:
+    """Plays one episode in each of the first environments.
+
+    Args:
+        episodes: The environments.
+        benchmarks: Benchmark of each episode.
+        draws: Generator that draws the actions of each; None for a greedy episode.
+        stop_above: See ``likeliest``.
+        deadline: Time of the clock after which no further step is taken.
+        clock: The clock.
+
+    Returns:
+        The results, and whether the deadline ended them.
+    """
+
+    def choose(numbers: Sequence[int], seen: Evaluation) -> list[int]:
+        actions = []
+        for row, number in enumerate(numbers):
+            generator = draws[number]
+            if generator is None:
+                actions.append(episodes.greedy(number, seen.log_probs[row], stop_above))
+            else:
+                actions.append(int(sample(seen.log_probs[row : row + 1], generator)))
+        return actions
+
+    kind = episodes.kind
+    episodes.running.clear()
+    infos = episodes.begin(dict(enumerate(benchmarks)))
+    played = [PlayedEpisode(b, [infos[n]["size"]]) for n, b in enumerate(benchmarks)]
+    out_of_time = False
+    while episodes.running:
+        out_of_time = clock() > deadline
+        if out_of_time:
+            break
+        for number, after in episodes.step(choose).after.items():
+            played[number].record(after.info, after.reward)
+            if kind.patience is not None and played[number].idle >= kind.patience:
+                episodes.running.pop(number, None)
+    return [kind.outcome(episode) for episode in played], out_of_time
+
+
+def _deadline(seconds: float | None, clock: Clock) -> float:
+    return math.inf if seconds is None else clock() + seconds
+
+
+def _draws(seed: int, benchmark: str, number: int) -> torch.Generator:
+    state = np.random.SeedSequence([seed, number, *benchmark.encode()]).generate_state(1)
+    return torch.Generator().manual_seed(int(state[0]))
