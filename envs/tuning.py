@@ -12,9 +12,8 @@ from envs.rewards import Reward, resolve_reward, timed_states
 from envs.settings import EnvSettings, isolation, shown
 from envs.validation import Validation
 from hlograph.decisions.benchmarks import BenchmarkSource
-from hlograph.decisions.decision_process import DecisionProcess
-from hlograph.decisions.offers import Offer
-from hlograph.decisions.plans import OFFER_FEATURES, LivePlan, PlanProcess, PlanState
+from hlograph.decisions.plan_states import PlanAction, PlanStates
+from hlograph.decisions.plans import PLAN_FEATURES, LivePlan, PlanProcess, PlanState
 from hlograph.execution.equivalence import Limits, NotComparableError
 from hlograph.plans import Numerics, Plan
 from hlograph.profiling.kernel_seconds import PredictTime
@@ -44,7 +43,7 @@ class TuningEnv(DecisionEnv[PlanState]):
     ``graph``            Typed graph of the optimized module, as in ``PassOrderingEnv``.
     ``op_counts``        Its instructions by opcode, float32 ``[len(OPCODES)]``.
     ``action_mask``      int8 ``[max_offers + 1]``.
-    ``candidates``       float32 ``[max_offers, len(OFFER_FEATURES)]``; 0 in the rows without an
+    ``candidates``       float32 ``[max_offers, len(PLAN_FEATURES)]``; 0 in the rows without an
                          offer. See ``hlograph.decisions.plans``.
     ``candidate_links``  int64 ``[L, 3]``: offer, node of the graph that it is about, and 0.
     ===================  ==========================================================================
@@ -84,8 +83,8 @@ class TuningEnv(DecisionEnv[PlanState]):
         predict: Predicts the time of a plan from its kernels; see
             ``hlograph.profiling.kernel_seconds``. None takes rates of work.
         max_offers: Largest number of decisions that are offered in one state.
-        kinds: Kinds of decisions that are offered, of ``hlograph.decisions.offers.offer_kinds()``,
-            in the order of their numbers; None is all.
+        kinds: Kinds of actions, of ``hlograph.decisions.plan_states.action_kinds()``, in the order
+            of their numbers; None is all.
         reward: A name of ``envs.rewards.REWARDS`` or a callable.
         horizon: Number of steps after which an episode is truncated.
         process: The process of the only benchmark, which goes on to be used by the caller; None
@@ -94,7 +93,7 @@ class TuningEnv(DecisionEnv[PlanState]):
 
     Raises:
         ValueError: A number is out of range, or the reward needs measured times.
-        UnknownNameError: There is no such kind of decisions.
+        UnknownNameError: There is no such kind of actions.
     """
 
     def __init__(
@@ -107,18 +106,18 @@ class TuningEnv(DecisionEnv[PlanState]):
         kinds: Sequence[str] | str | None = None,
         reward: str | Reward = "log-drop",
         horizon: int = 24,
-        process: DecisionProcess | None = None,
+        process: PlanStates | None = None,
         **settings: Unpack[EnvSettings],
     ) -> None:
         if timed_states(resolve_reward(reward)) != "none":
             raise ValueError(f"expected a reward without measured times, got {reward!r}")
         plans = PlanProcess(numerics, predict, kinds, max_offers, process, **isolation(settings))
         super().__init__(plans, benchmarks, reward=reward, horizon=horizon, **shown(settings))
-        self._observation = ActionsObservation(max_offers, len(OFFER_FEATURES))
+        self._observation = ActionsObservation(max_offers, len(PLAN_FEATURES))
         self.observation_space = self._observation.space
 
     @property
-    def offers(self) -> tuple[Offer, ...]:
+    def offers(self) -> tuple[PlanAction, ...]:
         """The decisions that are offered now, by action number."""
         return tuple(self._current.player.state.offered)
 
@@ -148,4 +147,4 @@ class TuningEnv(DecisionEnv[PlanState]):
 
     def _extra_info(self, episode: Episode[PlanState]) -> dict[str, Any]:
         state = episode.player.state
-        return {"point": state.tuning.point.to_json(), "num_offers": len(state.found)}
+        return {"point": state.at.point.to_json(), "num_offers": len(state.possible)}

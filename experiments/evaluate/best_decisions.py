@@ -20,8 +20,8 @@ class BestDecisions:
     Attributes:
         benchmark: Name of the program in the corpus.
         fingerprint: Fingerprint of its module at the time of the measurement.
-        decisions: Names of the decisions, as ``hlograph.decisions.offers`` has them; none where
-            jaxlib's default was the fastest.
+        decisions: Names of actions of ``hlograph.decisions.plan_states``; none where jaxlib's
+            default was the fastest.
         ratio: jaxlib's default / plan, in the slower of two fresh processes; 1 for the default.
         low: Lower end of its 95 % interval.
         high: Upper end of the interval.

@@ -25,8 +25,8 @@ from experiments.policies.kind import (
     last_state,
     least_state,
 )
-from hlograph.decisions.offers import offer_kinds
-from hlograph.decisions.plans import OFFER_FEATURES, ROLES, kind_numbers
+from hlograph.decisions.plan_states import action_kinds
+from hlograph.decisions.plans import PLAN_FEATURES, ROLES, kind_numbers
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.module import Module
 from hlograph.profiling.kernel_seconds import PredictTime, RatedKernels
@@ -40,7 +40,7 @@ COSTS = ("flops", "transcendentals", "bytes_accessed")
 """Numbers of XLA's cost analysis that ``TuningCountsKind`` sees beside op counts."""
 
 _CONTEXT_WIDTH = 3
-_PLACES = OFFER_FEATURES.index("log_places")
+_PLACES = PLAN_FEATURES.index("log_places")
 
 
 @cache
@@ -68,7 +68,7 @@ class DecisionsKind(PolicyKind[TuningTrainConfig]):
     @staticmethod
     def existing_actions() -> Collection[str]:
         """Returns the names of all kinds of decisions."""
-        return offer_kinds()
+        return action_kinds()
 
     @property
     def ppo(self) -> PPOConfig:
@@ -95,7 +95,7 @@ class DecisionsKind(PolicyKind[TuningTrainConfig]):
         Args:
             observation: Observation of ``TuningEnv``.
             info: Its info.
-            offered: Features of the offers, float32 ``[offers, len(OFFER_FEATURES)]``.
+            offered: Features of the offers, float32 ``[offers, len(PLAN_FEATURES)]``.
         """
 
     def encode(self, observation: Any, info: Mapping[str, Any]) -> PolicyInput:
@@ -144,7 +144,7 @@ class TuningKind(DecisionsKind):
         return pointer_policy(
             self.config,
             self.config.max_offers,
-            OFFER_FEATURES,
+            PLAN_FEATURES,
             _CONTEXT_WIDTH,
             len(self.action_names),
             ROLES,
@@ -174,7 +174,7 @@ class TuningCountsKind(DecisionsKind):
             config.candidates,
             slots=config.max_offers,
             rules=len(self.action_names),
-            features=len(OFFER_FEATURES),
+            features=len(PLAN_FEATURES),
         )
         return PointerActorCritic(encoder, _CONTEXT_WIDTH, config.heads, config.candidates)
 

@@ -144,8 +144,7 @@ def _taught(
         HloError: The program cannot be measured, or a plan cannot be read.
     """
     from experiments.evaluate.best_decisions import BestDecisions
-    from experiments.search.tuning.following import decisions_by
-    from experiments.search.tuning.teaching import taught
+    from experiments.search.tuning.teaching import decisions_by, taught
     from hlograph.measuring.trial import Job
     from hlograph.plans import Program
     from hlograph.storage.machine import machine

@@ -10,8 +10,7 @@ from experiments.evaluate.evaluation import Outcome
 from experiments.policies.config import TuningTrainConfig
 from experiments.policies.tuning import predictor
 from experiments.workers.worker import RolloutWorker, Task
-from hlograph.decisions.decision_process import DecisionProcess
-from hlograph.decisions.offers import PREDICTED
+from hlograph.decisions.plan_states import PREDICTED, PlanStates
 from hlograph.errors import HloError
 from hlograph.measuring.trial import Effort, Job, MeasurementRequest
 from hlograph.measuring.worker import MeasuringWorker
@@ -36,15 +35,13 @@ class PredictTimes(Task):
         assert isinstance(config, TuningTrainConfig)
         worker.recorder.begin(f"predicting {self.benchmark}".encode(), config.check_seconds)
         try:
-            process = DecisionProcess(
-                Program.of(load(self.benchmark)), predict=predictor(config.times)
-            )
+            process = PlanStates(Program.of(load(self.benchmark)), predict=predictor(config.times))
             default = process.state(Point())
             found = {DEFAULT: default.time.seconds, RULES: default.time.seconds}
-            for offer in default.offers:
-                if offer.value == PREDICTED and not offer.knob:
+            for action in default.actions:
+                if action.value == PREDICTED and not action.knob:
                     with suppress(HloError):  # together they may save too little
-                        point = process.after(Point(), offer)
+                        point = process.after(Point(), action)
                         found[RULES] = process.state(point).time.seconds
         except HloError as error:
             return str(error)
@@ -122,5 +119,5 @@ def decided(outcome: Outcome, config: TuningTrainConfig) -> Plan:
         HloError: A decision is not offered any more.
     """
     program = Program.of(load(outcome.benchmark))
-    process = DecisionProcess(program, predict=predictor(config.times))
+    process = PlanStates(program, predict=predictor(config.times))
     return process.plan(process.follow(outcome.passes))

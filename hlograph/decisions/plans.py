@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlograph.decisions.benchmarks import NamedModule
-from hlograph.decisions.decision_process import DecisionProcess, TuningState
-from hlograph.decisions.offers import Offer, offer_kinds
+from hlograph.decisions.plan_states import PlanAction, PlanStates, PointState, action_kinds
 from hlograph.decisions.process import (
     Action,
     ActionTable,
@@ -32,57 +31,55 @@ from hlograph.plans import Numerics, Plan, Program
 from hlograph.plans.knobs import Point
 from hlograph.profiling.kernel_seconds import PredictTime
 
-OFFER_FEATURES: tuple[str, ...] = ("kind", "share", "log_places", "saved")
-"""Features of an offer. ``kind`` is the number of its kind in ``kind_numbers``; ``share`` is the
+PLAN_FEATURES: tuple[str, ...] = ("kind", "share", "log_places", "saved")
+"""Features of an action. ``kind`` is the number of its kind in ``kind_numbers``; ``share`` is the
 share of the predicted time that it is about; places are log2(1 + x) / 4; ``saved`` is the predicted
 log ratio of rules, from -4 to 4."""
 
 ROLES: tuple[str, ...] = ("touched",)
-"""Role of a node in an offer: the decision is about it."""
+"""Role of a node in an action, which is about it."""
 
 _MOST_SAVED = 4.0
-
-
 _KEPT = 64  # programs with their states
 
 
 class PlanState(State):
-    """State of a program that is compiled with some decisions.
+    """State of a program that is compiled as a point says.
 
     Attributes:
-        tuning: The program with the decisions so far.
-        found: The decisions that can be taken.
-        offered: Those of them that are offered, by action number.
+        at: The program at its point.
+        possible: The actions of the kinds that the process has.
+        offered: Those of them that have a number, in its order.
     """
 
-    __slots__ = ("found", "offered", "tuning")
+    __slots__ = ("at", "offered", "possible")
 
     def __init__(
         self,
-        tuning: TuningState,
+        at: PointState,
         kinds: Mapping[str, int],
         limit: int,
         parent: PlanState | None = None,
         action: str = "",
     ) -> None:
-        super().__init__(tuning.module.snapshot(), parent, action)
-        self.tuning = tuning
-        self.found = [offer for offer in tuning.offers if offer.kind in kinds]
-        self.offered: list[Offer] = chosen(self.found, limit)
+        super().__init__(at.module.snapshot(), parent, action)
+        self.at = at
+        self.possible = [each for each in at.actions if each.kind in kinds]
+        self.offered = chosen(self.possible, limit)
 
 
 class LivePlan(LiveModule[PlanState]):
-    """Optimized module of one player, and the program that it tunes.
+    """Optimized module of one player, and the states of its program.
 
     Attributes:
-        program: The program, with its states.
+        program: The states of the program.
     """
 
-    program: DecisionProcess
+    program: PlanStates
 
     def plan(self) -> Plan:
-        """Returns the plan of the decisions so far, for ``hlograph.optimize``."""
-        return self.program.plan(self.state.tuning.point)
+        """Returns the plan of the actions so far, for ``hlograph.optimize``."""
+        return self.program.plan(self.state.at.point)
 
 
 class PlanProcess(Process[PlanState]):
@@ -94,16 +91,15 @@ class PlanProcess(Process[PlanState]):
     Args:
         numerics: Class of the results: ``"exact"``, ``"close"`` or ``"fast"``.
         predict: Predicts the time of a plan from its kernels; None takes rates of work.
-        kinds: Kinds of decisions, of ``hlograph.decisions.offers.offer_kinds()``, in the order of
-            their numbers; None is all.
+        kinds: Kinds of actions, of ``action_kinds()``, in the order of their numbers; None is all.
         limit: Largest number of actions of a state, without stopping.
-        program: The only program, which goes on to be used by the caller; None makes one for each
-            benchmark, from its HLO.
-        quarantine: States and decisions that are not to be tried.
-        recorder: Records each decision before it is tried; None outside of worker processes.
+        program: The states of the only program, which the caller goes on to use; None makes them
+            for each benchmark, from its HLO.
+        quarantine: States and actions that are not to be tried.
+        recorder: Records each action before it is tried; None outside of worker processes.
 
     Raises:
-        UnknownNameError: There is no such kind of decisions.
+        UnknownNameError: There is no such kind of actions.
         ValueError: There is no room for an action.
     """
 
@@ -113,13 +109,13 @@ class PlanProcess(Process[PlanState]):
         predict: PredictTime | None = None,
         kinds: Sequence[str] | str | None = None,
         limit: int = 96,
-        program: DecisionProcess | None = None,
+        program: PlanStates | None = None,
         quarantine: Quarantine | None = None,
         recorder: FlightRecorder | None = None,
     ) -> None:
         super().__init__(quarantine, recorder)
         if limit < 1:
-            raise ValueError(f"expected room for at least 1 offer, got {limit}")
+            raise ValueError(f"expected room for at least 1 action, got {limit}")
         self.kinds, self.limit, self.num_actions = kind_numbers(kinds), limit, limit + 1
         self._numerics: Numerics = numerics
         self._predict, self._program = predict, program
@@ -128,25 +124,25 @@ class PlanProcess(Process[PlanState]):
         """Returns a new live module of a program as jaxlib optimizes it by default."""
         with noted(self.recorder, "the default", "", benchmark.name, ()):
             program = self._program or _program(benchmark, self._numerics, self._predict)
-            tuning = program.state(Point())
-        start = ProgramStart(benchmark.name, tuning.module, tuning.module)
-        player = LivePlan(self, start, PlanState(tuning, self.kinds, self.limit))
+            at = program.state(Point())
+        start = ProgramStart(benchmark.name, at.module, at.module)
+        player = LivePlan(self, start, PlanState(at, self.kinds, self.limit))
         player.program = program
         return player
 
     def names(self, state: PlanState) -> Sequence[str]:
-        """Returns the names of the decisions, such as ``rule gather-after-dot``."""
-        return [offer.name for offer in state.offered]
+        """Returns the names of the actions, such as ``rule gather-after-dot``."""
+        return [each.name for each in state.offered]
 
     def actions(self, state: PlanState) -> list[Action]:
-        """Returns the decisions, with the instructions that they are about."""
+        """Returns the actions, with the instructions that they are about."""
         return [
             Action(
-                offer.name,
-                {"touched": offer.touched},
-                {"share of time": offer.share, "places": offer.places, "saved": offer.saved},
+                each.name,
+                {"touched": each.touched},
+                {"share of time": each.share, "places": each.places, "saved": each.saved},
             )
-            for offer in state.offered
+            for each in state.offered
         ]
 
     def mask(self, player: LiveModule[PlanState]) -> NDArray[np.int8]:
@@ -156,23 +152,23 @@ class PlanProcess(Process[PlanState]):
         return mask
 
     def take(self, player: LiveModule[PlanState], name: str) -> Step[PlanState]:
-        """Takes the decision of that name, also one that is left out for want of a number.
+        """Takes the action of that name, also one that is left out for want of a number.
 
         Raises:
             UnknownNameError: The state does not have it.
         """
-        by_name = {offer.name: offer for offer in player.state.found}
+        by_name = {each.name: each for each in player.state.possible}
         if name not in by_name:
             raise UnknownNameError.of("action", name, by_name)
-        return self._decide(player, by_name[name])
+        return self._take(player, by_name[name])
 
     def size(self, state: PlanState) -> int:
         """Returns the predicted nanoseconds of a run, at least 1."""
-        return max(round(1e9 * state.tuning.time.seconds), 1)
+        return max(round(1e9 * state.at.time.seconds), 1)
 
     def seconds(self, player: LiveModule[PlanState]) -> float:
         """Returns the predicted seconds of a run."""
-        return player.state.tuning.time.seconds
+        return player.state.at.time.seconds
 
     def table(self, player: LiveModule[PlanState]) -> ActionTable:
         """Returns the actions in arrays, with the nodes in the roles ``ROLES``."""
@@ -181,110 +177,97 @@ class PlanProcess(Process[PlanState]):
         return ActionTable(graph_features(graph), rows, links(offered, graph))
 
     def _after(self, player: LiveModule[PlanState], action: int) -> Step[PlanState]:
-        return self._decide(player, player.state.offered[action])
+        return self._take(player, player.state.offered[action])
 
-    def _decide(self, player: LiveModule[PlanState], offer: Offer) -> Step[PlanState]:
+    def _take(self, player: LiveModule[PlanState], action: PlanAction) -> Step[PlanState]:
         assert isinstance(player, LivePlan)
-        before, begin = player.state, time.perf_counter()
-        if offer.name in self.quarantine.passes_at(before.fingerprint):
-            return Step(before, offer.name, error="it ended a process before")
+        before, begin, name = player.state, time.perf_counter(), action.name
+        if name in self.quarantine.passes_at(before.fingerprint):
+            return Step(before, name, error="it ended a process before")
         try:
-            with self.noted(offer.name, player):
-                point = player.program.after(before.tuning.point, offer)
-                tuning = player.program.state(point)
+            with self.noted(name, player):
+                at = player.program.state(player.program.after(before.at.point, action))
         except HloError as error:
             seconds = time.perf_counter() - begin
-            return Step(before, offer.name, seconds=seconds, error=str(error)[:1000])
-        after = PlanState(tuning, self.kinds, self.limit, before, offer.name)
-        player.replace(after, tuning.module.clone())
-        return Step(after, offer.name, changed=True, seconds=time.perf_counter() - begin)
+            return Step(before, name, seconds=seconds, error=str(error)[:1000])
+        after = PlanState(at, self.kinds, self.limit, before, name)
+        player.replace(after, at.module.clone())
+        return Step(after, name, changed=True, seconds=time.perf_counter() - begin)
 
 
 @lru_cache(maxsize=_KEPT)
-def _program(
-    benchmark: NamedModule, numerics: Numerics, predict: PredictTime | None
-) -> DecisionProcess:
+def _program(benchmark: NamedModule, numerics: Numerics, predict: PredictTime | None) -> PlanStates:
     # Episodes share the states of a program, which take long to make.
-    return DecisionProcess(Program.of(benchmark.load()), numerics, predict)
+    return PlanStates(Program.of(benchmark.load()), numerics, predict)
 
 
 def kind_numbers(kinds: Sequence[str] | str | None = None) -> dict[str, int]:
-    """Returns the numbers of kinds of offers.
+    """Returns the numbers of kinds of actions.
 
     Args:
-        kinds: Names of the kinds, in the order of their numbers, or one; None is ``offer_kinds()``.
+        kinds: Names of the kinds, in the order of their numbers, or one; None is all.
 
     Raises:
-        UnknownNameError: A name is not in ``offer_kinds()``.
+        UnknownNameError: A name is not in ``action_kinds()``.
     """
-    known = offer_kinds()
-    several = known if kinds is None else [kinds] if isinstance(kinds, str) else kinds
+    every = action_kinds()
+    several = every if kinds is None else [kinds] if isinstance(kinds, str) else kinds
     for kind in several:
-        if kind not in known:
-            raise UnknownNameError.of("kind of decision", kind, known)
+        if kind not in every:
+            raise UnknownNameError.of("kind of action", kind, every)
     return {kind: number for number, kind in enumerate(several)}
 
 
-def chosen(found: Sequence[Offer], limit: int) -> list[Offer]:
-    """Returns the offers about the most of the time, where there are more than actions.
+def chosen(actions: Sequence[PlanAction], limit: int) -> list[PlanAction]:
+    """Returns at most ``limit`` actions of a state in their order, those about most of the time.
 
     Rules and flags come first: there are few of them, and they are about the whole program.
-
-    Args:
-        found: All offers of a state.
-        limit: Largest number of offers to return.
-
-    Returns:
-        The chosen offers, in the order in which they were found.
     """
-    if len(found) <= limit:
-        return list(found)
 
-    def worth(place: int) -> tuple[bool, float]:
-        offer = found[place]
-        return bool(offer.knob) and not offer.knob.startswith("flags "), -offer.share
+    def worth(number: int) -> tuple[bool, float]:
+        action = actions[number]
+        return bool(action.knob) and not action.knob.startswith("flags "), -action.share
 
-    return [found[place] for place in sorted(sorted(range(len(found)), key=worth)[:limit])]
+    if len(actions) <= limit:
+        return list(actions)
+    return [actions[number] for number in sorted(sorted(range(len(actions)), key=worth)[:limit])]
 
 
-def features(offered: Sequence[Offer], numbers: Mapping[str, int]) -> NDArray[np.float32]:
-    """Returns features of offers.
+def features(actions: Sequence[PlanAction], numbers: Mapping[str, int]) -> NDArray[np.float32]:
+    """Returns features of actions, float32 ``[len(actions), len(PLAN_FEATURES)]``.
 
     Args:
-        offered: The offers.
+        actions: The actions.
         numbers: Numbers of their kinds.
-
-    Returns:
-        float32 ``[len(offered), len(OFFER_FEATURES)]``.
     """
     rows = [
-        (numbers[one.kind], one.share, math.log2(1 + one.places) / 4, _log_ratio(one.saved))
-        for one in offered
+        (numbers[each.kind], each.share, math.log2(1 + each.places) / 4, _log_ratio(each.saved))
+        for each in actions
     ]
-    return np.array(rows, np.float32).reshape(-1, len(OFFER_FEATURES))
+    return np.array(rows, np.float32).reshape(-1, len(PLAN_FEATURES))
 
 
 def _log_ratio(saved: float) -> float:
     """Returns the logarithm of the time before over that after, of a share that is saved."""
-    left = max(1.0 - saved, math.exp(-_MOST_SAVED))
-    return max(-math.log(left), -_MOST_SAVED)
+    rest = max(1.0 - saved, math.exp(-_MOST_SAVED))
+    return max(-math.log(rest), -_MOST_SAVED)
 
 
-def links(offered: Sequence[Offer], graph: HloGraph) -> NDArray[np.int64]:
-    """Returns the nodes that offers are about.
+def links(actions: Sequence[PlanAction], graph: HloGraph) -> NDArray[np.int64]:
+    """Returns the nodes that actions are about.
 
     Args:
-        offered: The offers.
+        actions: The actions.
         graph: Graph of the optimized module, whose instructions have names.
 
     Returns:
-        int64 ``[L, 3]``: offer, node, and index of the role in ``ROLES``.
+        int64 ``[L, 3]``: action, node, and index of the role in ``ROLES``.
     """
     node_of = {name: node for node, name in enumerate(graph.names()[: -graph.num_computations])}
-    found = [
+    rows = [
         (number, node_of[name], 0)
-        for number, offer in enumerate(offered)
-        for name in offer.touched
-        if name in node_of  # an earlier decision may have taken it away
+        for number, action in enumerate(actions)
+        for name in action.touched
+        if name in node_of  # an earlier action may have taken it away
     ]
-    return np.array(found, dtype=np.int64).reshape(-1, 3)
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)

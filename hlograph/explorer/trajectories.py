@@ -144,20 +144,18 @@ def _take(start: Module, names: tuple[str, ...]) -> Iterator[StepRun]:
 
 def _decide(program: Module, names: tuple[str, ...]) -> Iterator[StepRun]:
     """Takes decisions of tuning."""
-    from hlograph.decisions.decision_process import DecisionProcess
-    from hlograph.decisions.offers import Offer
+    from hlograph.decisions.plan_states import PlanAction, PlanStates
     from hlograph.plans import Program
     from hlograph.plans.knobs import Point
 
-    process, point = DecisionProcess(Program.of(program)), Point()
+    process, point = PlanStates(Program.of(program)), Point()
     state = process.state(point)
     for name in names:
-        knob, _, value = ("", "", name[5:]) if name.startswith("rule ") else name.partition(" = ")
         begin, error = time.perf_counter(), ""
         before = state.module.fingerprint()
         try:
-            # What is offered depends on predicted times; what a decision does, does not.
-            point = process.after(point, Offer("", 0.0, 0, 0.0, (), knob, value))
+            # What is possible depends on predicted times; what an action does, does not.
+            point = process.after(point, PlanAction.named(name))
             state = process.state(point)
         except HloError as failure:
             error = str(failure)
@@ -183,11 +181,11 @@ def _before_fusion(program: Module) -> Module:
 
 
 def _optimized(program: Module) -> Module:
-    from hlograph.decisions.decision_process import DecisionProcess
+    from hlograph.decisions.plan_states import PlanStates
     from hlograph.plans import Program
     from hlograph.plans.knobs import Point
 
-    return DecisionProcess(Program.of(program)).state(Point()).module
+    return PlanStates(Program.of(program)).state(Point()).module
 
 
 _WAYS: tuple[tuple[Callable[[Module], Module], Replay], ...] = (

@@ -9,8 +9,8 @@ import pytest
 
 from envs import TuningEnv
 from hlograph import Module, UnknownNameError, corpus
-from hlograph.decisions.offers import offer_kinds
-from hlograph.decisions.plans import OFFER_FEATURES, chosen
+from hlograph.decisions.plan_states import action_kinds
+from hlograph.decisions.plans import PLAN_FEATURES, chosen
 from hlograph.isolation import Quarantine
 from hlograph.measuring.compiled import FinalModule
 from hlograph.plans import Plan, Program, compile_program
@@ -72,8 +72,8 @@ def test_observations_link_offers_to_the_nodes_that_they_are_about(env):
     touched = {names[node] for number, node, _ in links if number == library}
     assert touched == set(env.offers[library].touched)
     assert len(touched) == 2  # equal dots are decided together
-    row = dict(zip(OFFER_FEATURES, observation["candidates"][library], strict=True))
-    assert offer_kinds()[int(row["kind"])] == "library none"
+    row = dict(zip(PLAN_FEATURES, observation["candidates"][library], strict=True))
+    assert action_kinds()[int(row["kind"])] == "library none"
     assert row["log_places"] == pytest.approx(np.log2(3) / 4)
     assert 0 < row["share"] <= 1
     assert row["saved"] == 0
@@ -134,16 +134,16 @@ def test_only_the_kinds_that_are_asked_for_are_offered():
     every = TuningEnv(SORTED)
     every.reset()
     kinds = ("partitions 2", "rule predicted", "rule gather-after-dot")
-    assert set(kinds) < set(offer_kinds())
+    assert set(kinds) < set(action_kinds())
     some = TuningEnv(SORTED, kinds=kinds)
     observation, info = some.reset()
     assert [offer.name for offer in some.offers] == [
         offer.name for offer in every.offers if offer.kind in kinds
     ]
-    numbers = observation["candidates"][: len(some.offers), OFFER_FEATURES.index("kind")]
+    numbers = observation["candidates"][: len(some.offers), PLAN_FEATURES.index("kind")]
     assert [kinds[int(number)] for number in numbers] == [offer.kind for offer in some.offers]
     assert 0 < info["num_offers"] == len(some.offers) < len(every.offers)
-    with pytest.raises(UnknownNameError, match="kind of decision"):
+    with pytest.raises(UnknownNameError, match="kind of action"):
         TuningEnv(SORTED, kinds=("rule of-another-version",))
 
 
@@ -172,7 +172,7 @@ def test_what_ended_a_process_is_not_tried_again(env):
 
 
 def test_wrong_arguments():
-    with pytest.raises(ValueError, match="at least 1 offer"):
+    with pytest.raises(ValueError, match="at least 1 action"):
         TuningEnv(SORTED, max_offers=0)
     with pytest.raises(ValueError, match="without measured times"):
         TuningEnv(SORTED, reward="final-run-time")

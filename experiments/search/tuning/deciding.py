@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from experiments.policies.shipped import checkpoint_location
-from hlograph.decisions.decision_process import DecisionProcess
+from hlograph.decisions.plan_states import PlanStates
 from hlograph.errors import HloError, WorkerLostError
 from hlograph.execution import lock
 from hlograph.isolation import Remote, WorkerLimits
@@ -201,7 +201,7 @@ class _Decider:
                 limits = checkpoint, seconds, lock.compiling
                 self._decide = PlayedPolicy(program, numerics, *limits).decided
             else:
-                process = DecisionProcess(program, numerics, predictor("learned"), lock.compiling)
+                process = PlanStates(program, numerics, predictor("learned"), lock.compiling)
                 self._decide = lambda _: Decided.of(process, descended(process))
 
     def decided(self, episode: int) -> Decided:

@@ -10,7 +10,7 @@ from experiments.policies.checkpoint import load_policy
 from experiments.policies.player import Episodes, play_drawn, play_greedily
 from experiments.policies.tuning import DecisionsKind, predictor
 from hlograph.decisions.benchmarks import NamedModule
-from hlograph.decisions.decision_process import DecisionProcess
+from hlograph.decisions.plan_states import PlanStates
 from hlograph.errors import HloError
 from hlograph.plans import Numerics, Plan, Program
 from hlograph.plans.knobs import Point
@@ -35,7 +35,7 @@ class Decided(NamedTuple):
     plan: Plan
 
     @classmethod
-    def of(cls, process: DecisionProcess, point: Point) -> "Decided":
+    def of(cls, process: PlanStates, point: Point) -> "Decided":
         """Returns the decisions of a point with their plan."""
         return cls(point, process.plan(point))
 
@@ -50,7 +50,7 @@ class PlayedPolicy:
         seconds: Time of the processor in an episode after which no further decision is taken,
             because the best state mostly comes early; longer if the first state alone takes long.
             None is no limit.
-        computing: See ``DecisionProcess``.
+        computing: See ``PlanStates``.
 
     Raises:
         HloError: The file holds no policy that decides how programs are compiled.
@@ -71,7 +71,7 @@ class PlayedPolicy:
             raise HloError(f"expected a policy over plans in {checkpoint}, got {kind.name}")
         config, predict = kind.config, predictor(kind.config.times)
         module = program.module()
-        self._process = DecisionProcess(program, numerics, predict, computing)
+        self._process = PlanStates(program, numerics, predict, computing)
         env = TuningEnv(
             [NamedModule(program.name, lambda: module)],
             numerics=numerics,
@@ -107,23 +107,23 @@ class PlayedPolicy:
         return Decided.of(self._process, self._process.follow(found.passes))
 
 
-def descended(process: DecisionProcess) -> Point:
+def descended(process: PlanStates) -> Point:
     """Returns the point where no decision is predicted to save time.
 
-    Each step takes the decision that is predicted to save most, of all that are offered.
+    Each step takes the action that is predicted to save most.
     """
     point = Point()
     while True:
         state = process.state(point)
         best, seconds = point, (1 - _PRICE) * state.time.seconds
-        for offer in state.offers:
+        for action in state.actions:
             try:
-                after = process.after(point, offer)
-                found = process.state(after).time.seconds
+                after = process.after(point, action)
+                predicted = process.state(after).time.seconds
             except HloError:
                 continue
-            if found < seconds:
-                best, seconds = after, found
+            if predicted < seconds:
+                best, seconds = after, predicted
         if best == point:
             return point
         point = best

@@ -7,7 +7,7 @@ import pytest
 from experiments.evaluate import best_decisions
 from experiments.evaluate.best_decisions import BestDecisions
 from hlograph import corpus
-from hlograph.decisions.offers import offer_kinds
+from hlograph.decisions.plan_states import action_kinds
 from hlograph.errors import DamagedFileError
 
 FAST = BestDecisions(
@@ -68,7 +68,7 @@ def test_the_project_s_decisions_are_about_its_train_split():
     train = {one.name: one.fingerprint for one in corpus.load("speed", "train")}
     assert len(known) > 80
     assert all(train[name] == one.fingerprint for name, one in known.items())
-    kinds = set(offer_kinds())
+    kinds = set(action_kinds())
     for one in known.values():
         assert bool(one.decisions) == (one.ratio > 1)
         assert one.low <= one.ratio <= one.high

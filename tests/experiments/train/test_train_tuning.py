@@ -18,7 +18,7 @@ from experiments.train.time_table import table_text
 from experiments.workers.tuning_tasks import MeasuredPlan, MeasurePlan, PredictTimes
 from experiments.workers.worker import make_rollout_worker
 from hlograph import Module
-from hlograph.decisions.plans import OFFER_FEATURES
+from hlograph.decisions.plans import PLAN_FEATURES
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.isolation import FlightRecorder
 from hlograph.plans import Plan
@@ -153,7 +153,7 @@ def test_states_hold_the_offers_and_tell_flags_apart():
     env = TuningEnv(Module.from_text(NETWORK), max_offers=config.max_offers)
     start = kind.encode(*env.reset())
     number = len(env.offers)
-    assert start.item.features.shape == (number, len(OFFER_FEATURES))
+    assert start.item.features.shape == (number, len(PLAN_FEATURES))
     assert start.mask.sum() == number + 1
     flag = next(n for n, offer in enumerate(env.offers) if "vector_width" in offer.name)
     observation, *_, info = env.step(flag)

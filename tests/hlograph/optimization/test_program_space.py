@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hlograph import HloError
-from hlograph.decisions.decision_process import DecisionProcess
+from hlograph.decisions.plan_states import PlanStates
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import Job, MeasurementRequest
 from hlograph.optimization.program_space import ProgramSpace
@@ -59,7 +59,7 @@ def test_knobs_of_a_program(space):
 
 
 def test_the_kernels_of_a_state_are_those_that_are_compiled(program, space):
-    library, process = named(space, "kernel", "library none"), DecisionProcess(program)
+    library, process = named(space, "kernel", "library none"), PlanStates(program)
     points = [Point(), Point.of({library.name: "library none"})]
     kernels = [
         {one.text for one in kernel_modules(OptimizedModule.from_proto(module.to_proto()))}

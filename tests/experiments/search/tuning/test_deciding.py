@@ -13,7 +13,7 @@ from experiments.search.tuning.deciding import OP_COUNTS, POLICY, DecidingMethod
 from experiments.search.tuning.episodes import Decided, PlayedPolicy, descended
 from experiments.tune.races import TuningRace
 from hlograph import HloError, Module, corpus
-from hlograph.decisions.decision_process import DecisionProcess
+from hlograph.decisions.plan_states import PlanStates
 from hlograph.errors import WorkerLostError
 from hlograph.isolation import Quarantine
 from hlograph.measuring.trial import PlanMeasurement
@@ -76,7 +76,7 @@ def test_decisions_in_a_process_are_those_of_the_same_episodes(program, checkpoi
         points = [one.point for _ in range(2) if (one := decisions.following()) is not None]
     finally:
         decisions.close()
-    process = DecisionProcess(program)
+    process = PlanStates(program)
     played = PlayedPolicy(program, "close", checkpoint)
     digests = {played.decided(number).plan.digest for number in range(16)}
     assert points
@@ -99,12 +99,12 @@ def test_a_policy_of_another_kind_is_refused(program, tmp_path):
 
 
 def test_descent_ends_where_no_decision_saves_time(program):
-    process = DecisionProcess(program)
+    process = PlanStates(program)
     start, end = process.state(Point()), process.state(descended(process))
     assert end.time.seconds < start.time.seconds / 5
-    for offer in end.offers:
+    for action in end.actions:
         try:
-            after = process.state(process.after(end.point, offer))
+            after = process.state(process.after(end.point, action))
         except HloError:
             continue
         assert after.time.seconds >= 0.998 * end.time.seconds

@@ -1,4 +1,4 @@
-"""The fewest decisions that are as fast as a plan are found, and recorded."""
+"""Decisions are followed as far as they apply; the fewest that are as fast as a plan are found."""
 
 import math
 
@@ -7,17 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.evaluate import best_decisions
-from experiments.search.tuning.teaching import fewest
+from experiments.search.tuning.teaching import Follower, decisions_by, fewest, followed
 from experiments.tune.results import RaceResult
 from experiments.tune.teach import main
 from hlograph import corpus
-from hlograph.decisions.decision_process import DecisionProcess
+from hlograph.decisions.plan_states import PlanStates
 from hlograph.plans import Plan, Program
+from hlograph.plans.knobs import Point, Recipe
 from tests.hlograph.own_machine import own_lock
 
 __all__ = ["own_lock"]
 
 RULE = "rule sort-prefix-as-top-k"
+WIDE = "flags xla_cpu_prefer_vector_width = 512"
+NARROW = "flags xla_cpu_prefer_vector_width = 128"
 SMALL = "flags xla_cpu_optimize_for_size = true"
 
 
@@ -47,7 +50,7 @@ def run(tmp_path):
 
     def made(name, decisions, plans):
         subject = corpus.benchmark(name)
-        process = DecisionProcess(Program.of(subject.load()))
+        process = PlanStates(Program.of(subject.load()))
         plan = process.plan(process.follow(decisions)) if decisions else Plan()
         method = "found" if decisions else ""
         result = RaceResult("joint", 0, name, subject.family, method=method, plans=plans, plan=plan)
@@ -77,3 +80,49 @@ def test_decisions_of_a_found_plan_are_recorded(run, tmp_path, own_lock, capsys)
 def test_a_folder_without_results_is_refused(tmp_path, capsys):
     assert main([str(tmp_path), "--no-plan-times"]) == 2
     assert "expected plans of other programs of the train split" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def program():
+    return Program.of(corpus.benchmark("selection/last-sorted/b16-n8192").load())
+
+
+def test_what_does_not_apply_is_left_out(program):
+    process = PlanStates(program)
+    found = followed(process, (RULE, RULE, "rule gather-after-dot", WIDE, "no such decision"))
+    assert found.decisions == (RULE, WIDE)
+    assert found.plan.flags == {"xla_cpu_prefer_vector_width": 512}
+    assert found.plan == process.plan(process.follow((RULE, WIDE)))
+
+
+def test_a_later_value_of_a_knob_holds(program):
+    found = followed(PlanStates(program), (WIDE, NARROW))
+    assert found.decisions == (WIDE, NARROW)
+    assert found.plan.flags == {"xla_cpu_prefer_vector_width": 128}
+
+
+def test_a_worker_follows_in_the_same_way(program):
+    follower = Follower(program)
+    try:
+        assert follower.follow((RULE, WIDE)) == followed(PlanStates(program), (RULE, WIDE))
+        assert follower.follow(()).plan.is_empty
+    finally:
+        follower.close()
+
+
+def test_a_recipe_is_said_as_decisions_in_several_ways():
+    values = {
+        "kernel k": "library none",
+        "flags f": "true",
+        "fusion u": "unfuse",
+        "layout l": "swapped",
+    }
+    recipe = Recipe(("call-inliner", "a", "b"), Point.of(values))
+    late = ("layout l = swapped", "flags f = true", "fusion u = unfuse", "kernel k = library none")
+    assert decisions_by(recipe, ["a", "b", "c"]) == [
+        ("rule a", "rule b", *late),
+        ("rule predicted", *late),
+        ("rule predicted", "rule a", "rule b", *late),
+    ]
+    assert decisions_by(recipe, []) == [late]
+    assert decisions_by(Recipe(), ["a"]) == [()]

@@ -1,4 +1,4 @@
-"""Decisions about a program, one by one: what is offered, what follows, and what it is worth."""
+"""Decisions about a program, one by one: what is possible, what follows, and what it is worth."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from hlograph import HloError, Module, UnknownNameError, corpus
-from hlograph.decisions.decision_process import DecisionProcess
-from hlograph.decisions.offers import offer_kinds
+from hlograph.decisions.plan_states import PlanStates, action_kinds
 from hlograph.errors import PlanError
 from hlograph.plans import Program
 from hlograph.plans.knobs import Point
@@ -44,7 +43,7 @@ ENTRY main {
 
 @pytest.fixture(scope="module")
 def process():
-    return DecisionProcess(Program.of(Module.from_text(LOOP)))
+    return PlanStates(Program.of(Module.from_text(LOOP)))
 
 
 def test_states_are_made_in_the_context_that_is_given():
@@ -55,47 +54,47 @@ def test_states_are_made_in_the_context_that_is_given():
         entered.append(len(entered))
         yield
 
-    process = DecisionProcess(Program.of(Module.from_text(LOOP)), computing=computing)
+    process = PlanStates(Program.of(Module.from_text(LOOP)), computing=computing)
     state = process.state(Point())
-    process.state(process.after(Point(), state.offers[0]))
+    process.state(process.after(Point(), state.actions[0]))
     process.state(Point())  # which is known
     assert entered == [0, 1]
 
 
-def test_offers_of_a_loop(process):
+def test_actions_on_a_loop(process):
     state = process.state(Point())
-    offered = {offer.name: offer for offer in state.offers}
-    assert len(offered) == len(state.offers)
-    assert {offer.kind for offer in state.offers} <= set(offer_kinds())
-    unrolled = offered["rule unroll-loop:4"]
+    actions = {action.name: action for action in state.actions}
+    assert len(actions) == len(state.actions)
+    assert {action.kind for action in state.actions} <= set(action_kinds())
+    unrolled = actions["rule unroll-loop:4"]
     assert unrolled.places == 1
     # What rules are about is found again in the optimized module.
     names = state.module.graph().names()
     assert set(unrolled.touched) <= set(names)
-    one = next(offer for offer in state.offers if offer.kind == "one-kernel")
+    one = next(action for action in state.actions if action.kind == "one-kernel")
     assert set(one.touched) <= set(unrolled.touched)
-    small = next(offer for offer in state.offers if "small_while_loop" in offer.name)
+    small = next(action for action in state.actions if "small_while_loop" in action.name)
     assert one.share == small.share == pytest.approx(1, abs=0.01)
-    assert not any("dot" in offer.kind for offer in state.offers)
+    assert not any("dot" in action.kind for action in state.actions)
 
 
 def test_a_decision_leads_to_a_point_and_its_plan(process):
-    offered = {offer.name: offer for offer in process.state(Point()).offers}
-    unrolled = process.after(Point(), offered["rule unroll-loop:4"])
+    actions = {action.name: action for action in process.state(Point()).actions}
+    unrolled = process.after(Point(), actions["rule unroll-loop:4"])
     assert set(unrolled.values) == {STEPS}
     assert process.plan(unrolled).steps[-1].startswith("unroll-loop:4(")
-    wide = offered["flags xla_cpu_prefer_vector_width = 512"]
+    wide = actions["flags xla_cpu_prefer_vector_width = 512"]
     both = process.after(unrolled, wide)
     assert process.plan(both).flags == {"xla_cpu_prefer_vector_width": 512}
     assert process.plan(both).steps == process.plan(unrolled).steps
     assert process.follow(["rule unroll-loop:4", wide.name]) == both
-    with pytest.raises(UnknownNameError, match="no decision is called"):
+    with pytest.raises(UnknownNameError, match="no action is called"):
         process.follow(["rule gather-after-dot"])
 
 
 def test_a_loop_of_one_kernel_is_predicted_to_be_faster(process):
     state = process.state(Point())
-    one = next(offer for offer in state.offers if offer.kind.startswith("one-kernel"))
+    one = next(action for action in state.actions if action.kind.startswith("one-kernel"))
     after = process.state(process.after(Point(), one))
     assert after.time.seconds < state.time.seconds
     assert after.time.seconds == pytest.approx(1e-5 + sum(after.time.kernels))
@@ -104,23 +103,23 @@ def test_a_loop_of_one_kernel_is_predicted_to_be_faster(process):
 def test_decisions_that_cannot_be_taken(process):
     with pytest.raises(PlanError, match="xla_no_such_flag"):
         process.state(Point.of({"flags xla_no_such_flag": "true"}))
-    offer = next(o for o in process.state(Point()).offers if o.name == "rule unroll-loop:4")
+    action = next(o for o in process.state(Point()).actions if o.name == "rule unroll-loop:4")
     with pytest.raises(HloError, match="rule unroll-loop:4 applies nowhere"):
-        process.after(process.after(Point(), offer), offer)
+        process.after(process.after(Point(), action), action)
 
 
-def test_all_rules_that_are_predicted_to_save_time_are_one_offer():
+def test_all_rules_that_are_predicted_to_save_time_are_one_action():
     name = "selection/last-sorted/b16-n8192"
-    process = DecisionProcess(Program.of(corpus.benchmark(name).load()))
+    process = PlanStates(Program.of(corpus.benchmark(name).load()))
     state = process.state(Point())
-    offer = next(offer for offer in state.offers if offer.name == "rule predicted")
-    assert offer.saved > 0.5
-    after = process.state(process.after(Point(), offer))
+    action = next(action for action in state.actions if action.name == "rule predicted")
+    assert action.saved > 0.5
+    after = process.state(process.after(Point(), action))
     assert after.time.seconds < state.time.seconds / 5
 
 
-def test_kinds_of_offers_have_fixed_numbers():
-    kinds = offer_kinds()
+def test_kinds_of_actions_have_fixed_numbers():
+    kinds = action_kinds()
     assert len(set(kinds)) == len(kinds)
     assert kinds[0] == "other"
     assert [kind for kind in kinds if kind.startswith("rule ")] == [
@@ -131,7 +130,7 @@ def test_kinds_of_offers_have_fixed_numbers():
 
 def test_a_kernel_is_rated_once_and_takes_time_however_small():
     rated = RatedKernels()
-    process = DecisionProcess(Program.of(Module.from_text(LOOP)), predict=rated)
+    process = PlanStates(Program.of(Module.from_text(LOOP)), predict=rated)
     time = process.state(Point()).time
     assert all(seconds >= 1e-7 for seconds in time.kernels)
     before = dict(rated._known)
