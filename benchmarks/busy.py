@@ -72,11 +72,13 @@ def _plans() -> tuple[Program, dict[str, Plan]]:
     (case,) = (case for case in chosen(("depthwise-as-products",)) if case.name == _CASE)
     program, rule = planned(case)
     module = optimized_module(program, rule)
-    threads = [one for one in placements_of(module) if one.decision == "partitions"]
+    threads = [
+        placement for placement in placements_of(module) if placement.decision == "partitions"
+    ]
     fusions = dict.fromkeys(placement.instruction for placement in threads)
-    single = tuple(Placement(fusion, "partitions", "1") for fusion in fusions)
-    one = replace(rule, placements=single, placed=fingerprint(module))
-    return program, {_DEFAULT: Plan(), _RULE: rule, _ONE: one}
+    alone = tuple(Placement(fusion, "partitions", "1") for fusion in fusions)
+    single_threaded = replace(rule, placements=alone, placed=fingerprint(module))
+    return program, {_DEFAULT: Plan(), _RULE: rule, _ONE: single_threaded}
 
 
 def _figures(turns: Turns, names: list[str], column: str) -> Iterator[Figure]:
@@ -87,8 +89,8 @@ def _figures(turns: Turns, names: list[str], column: str) -> Iterator[Figure]:
             yield Figure.of(f"{name}{label}", column, figure, "ms")
         for number in (1, 2):
             ratios = (times[:, 0] / times[:, number]).tolist()
-            what = f"{names[0]} / {names[number]}{label}"
-            yield Figure.of(what, column, Interval.of_median(ratios), "x")
+            row = f"{names[0]} / {names[number]}{label}"
+            yield Figure.of(row, column, Interval.of_median(ratios), "x")
     for number, name in enumerate(names):
         yield Figure.of(f"load, {name}", column, float(np.median(turns.load[:, number])), "")
 

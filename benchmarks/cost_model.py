@@ -7,10 +7,9 @@ from functools import cache
 
 import torch
 
-from benchmarks.progress import tracked
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
-from benchmarks.timing import Call, interleaved
+from benchmarks.timing import Call, interleaved, tracked
 from experiments.cost_model.kernel_inputs import kernel_inputs
 from experiments.cost_model.predictor import SHIPPED, Predictor
 from hlograph import corpus
@@ -54,12 +53,10 @@ def _figures(size: int, settings: Settings) -> Iterator[Figure]:
         ),
         _KNOWN: Call(lambda _: known(kernels, {})),
     }
-    found = interleaved(calls, settings.rounds, settings.budget)
+    timings = interleaved(calls, settings.rounds, settings.budget, column=f"{size:,}")
     for name in calls:
-        aim = _QUICK if name == _KNOWN and size <= 1_000 else None
-        yield Figure.of(name, f"{size:,}", found.of(name, 1e3), "ms", aim)
-    share = found.ratio(_LIST, _COMPILE)
-    yield Figure.of(f"{_LIST} / {_COMPILE}", f"{size:,}", share, "x")
+        yield timings.ms(name, name, _QUICK if name == _KNOWN and size <= 1_000 else None)
+    yield timings.times(f"{_LIST} / {_COMPILE}", _LIST, _COMPILE)
 
 
 @cache

@@ -15,11 +15,10 @@ from torch.nn.utils import parameters_to_vector
 
 from benchmarks.encoder import synchronize
 from benchmarks.loops import Loop, config_of
-from benchmarks.progress import tracked
 from benchmarks.results import Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import learning_subjects, names_near
-from benchmarks.timing import Call, interleaved
+from benchmarks.timing import Call, interleaved, tracked
 from models.actor_critic import ActorCritic
 from models.config import PPOConfig
 from models.ppo import PPO
@@ -47,21 +46,20 @@ def _figures(
 
     devices = dict.fromkeys((_CPU, settings.device))
     calls = {d: Call(partial(update, rollout=rollout), partial(learner, d)) for d in devices}
-    timings = interleaved(calls, settings.rounds, settings.budget)
+    timings = interleaved(calls, settings.rounds, settings.budget, column=column)
     for device in devices:
         yield Figure.of(f"update on {device}", column, timings.of(device), "s")
-    ratio = timings.ratio(settings.device, over=_CPU)
-    yield Figure.of(f"{settings.device} over {_CPU}", column, ratio, "x")
+    yield timings.times(f"{settings.device} over {_CPU}", settings.device, _CPU)
     before = parameters(learner(_CPU))
     after = [parameters(update(learner(device), rollout)) for device in (_CPU, settings.device)]
     step, apart = after[0] - before, after[1] - after[0]
     again = parameters(update(learner(settings.device), rollout))
-    for what, value in {
+    for row, value in {
         "largest difference of a parameter": apart.abs().max(),
         "difference / update, norms": apart.norm() / step.norm(),
         "largest difference when repeated": (again - after[1]).abs().max(),
     }.items():
-        yield Figure.of(what, column, 1e6 * float(value), "1e-6")
+        yield Figure.of(row, column, 1e6 * float(value), "1e-6")
 
 
 def update(learner: PPO, rollout: Rollout) -> PPO:

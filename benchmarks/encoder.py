@@ -5,17 +5,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
 
 from benchmarks.loops import Loop, config_of
-from benchmarks.progress import tracked
 from benchmarks.results import Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import described, names_near
+from benchmarks.timing import Call, interleaved, tracked
 from experiments.policies.kind import policy_kind
 from hlograph.execution.bootstrap import Interval
 from models.encoder import Encoder, StateStore
@@ -45,10 +44,11 @@ def measure(settings: Settings) -> Iterator[Figure]:
     encoder = policy_kind("gnn", config).new_policy().encoder
     for size in tracked(settings.learning_sizes):
         recorded = record(size, settings)
-        for what, run in _runs(encoder, recorded).items():
-            seconds = seconds_of(run, device, settings.rounds)
-            states = sum(len(batch) for batch in recorded.batches)
-            label, column = f"{what} on {settings.device}", f"{size:,}"
+        timings = interleaved(_calls(encoder, recorded, device), settings.rounds)
+        states = sum(len(batch) for batch in recorded.batches)
+        for row in timings.seconds:
+            seconds = timings.of(row)
+            label, column = f"{row} on {settings.device}", f"{size:,}"
             yield Figure.of(label, column, _rate(recorded.nodes, seconds), "nodes/s")
             yield Figure.of(f"{label}: states", column, _rate(states, seconds), "states/s")
 
@@ -72,33 +72,22 @@ def record(size: int, settings: Settings) -> Recorded:
     return Recorded(states, batches, sum(nodes for _, nodes in groups))
 
 
-def _runs(encoder: Encoder, recorded: Recorded) -> dict[str, Callable[[], None]]:
-    """Returns functions that run forward, and forward and backward, over all batches."""
+def _calls(encoder: Encoder, recorded: Recorded, device: torch.device) -> dict[str, Call]:
+    """Returns calls that run forward, and forward and backward, over all batches."""
 
     @torch.no_grad()
-    def forward() -> None:
+    def forward(_: object) -> None:
         for batch in recorded.batches:
             encoder(recorded.states, batch)
+        synchronize(device)
 
-    def both() -> None:
+    def both(_: object) -> None:
         for batch in recorded.batches:
             encoder.zero_grad()
             encoder(recorded.states, batch).sum().backward()
-
-    return {"forward": forward, "forward and backward": both}
-
-
-def seconds_of(run: Callable[[], object], device: torch.device, repeats: int) -> Interval:
-    """Times a function on a device, after one untimed run; waits for the device each time."""
-    times = []
-    for number in range(repeats + 1):
         synchronize(device)
-        start = time.perf_counter()
-        run()
-        synchronize(device)
-        if number:
-            times.append(time.perf_counter() - start)
-    return Interval.quartiles(times)
+
+    return {"forward": Call(forward), "forward and backward": Call(both)}
 
 
 def synchronize(device: torch.device) -> None:

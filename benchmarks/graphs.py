@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import hlograph
-from benchmarks.progress import tracked
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
-from benchmarks.subjects import Subject, subject
-from benchmarks.timing import Call, Timings, interleaved
+from benchmarks.subjects import Subject, described_by_size, subject
+from benchmarks.timing import Call, interleaved, tracked
 from hlograph.module import Module
 
 TITLE = "Parsing and graphs"
@@ -21,17 +20,13 @@ PROGRAML_MS = 10.7
 def measure(settings: Settings) -> Iterator[Figure]:
     """Measures parsing, graphs and conversions, size by size."""
     for size in tracked(settings.sizes):
-        of = subject(size)
-        found = interleaved(_calls(of), settings.rounds, settings.budget)
-        yield from _ratios(of, found)
-        yield from _times(of, found)
+        yield from _figures(subject(size), settings)
     yield from _programl(settings)
 
 
 def subjects(settings: Settings) -> dict[str, str]:
     """Describes the columns."""
-    of = [subject(size) for size in (*settings.sizes, PROGRAML_NODES)]
-    return {one.column: one.description for one in of}
+    return described_by_size((*settings.sizes, PROGRAML_NODES))
 
 
 def _calls(of: Subject) -> dict[str, Call]:
@@ -61,27 +56,21 @@ def _calls(of: Subject) -> dict[str, Call]:
     }
 
 
-def _ratios(of: Subject, found: Timings) -> Iterator[Figure]:
-    column = of.column
+def _figures(of: Subject, settings: Settings) -> Iterator[Figure]:
+    timings = interleaved(_calls(of), settings.rounds, settings.budget, column=of.column)
     aim = Aim(1.15) if of.size >= 1_000 else None
-    yield Figure.of("parse / XLA's parser", column, found.ratio("parse", "xla"), "x", aim)
-    yield Figure.of("parse / jaxlib's parser", column, found.ratio("parse", "jaxlib"), "x")
-
-
-def _times(of: Subject, found: Timings) -> Iterator[Figure]:
-    def figure(what: str, name: str, aim: Aim | None = None) -> Figure:
-        return Figure.of(what, of.column, found.of(name, 1e3), "ms", aim)
-
-    yield figure("XLA's parser", "xla")
-    yield figure("parse", "parse")
-    yield figure("module.graph()", "graph")
+    yield timings.times("parse / XLA's parser", "parse", "xla", aim)
+    yield timings.times("parse / jaxlib's parser", "parse", "jaxlib")
+    yield timings.ms("XLA's parser", "xla")
+    yield timings.ms("parse", "parse")
+    yield timings.ms("module.graph()", "graph")
     limits = {1_000: Aim(0.3), 8_000: Aim(2.0)}
-    yield figure("graph observation", "observation", limits.get(of.size))
-    yield figure("graph observation of an unknown module", "first observation")
-    yield figure("graph.to_pyg()", "to_pyg", Aim(1.0) if of.size == 8_000 else None)
-    yield figure("graph.to_networkx()", "to_networkx")
-    yield figure("first fingerprint", "fingerprint")
-    yield figure("clone of a changed module", "clone")
+    yield timings.ms("graph observation", "observation", limits.get(of.size))
+    yield timings.ms("graph observation of an unknown module", "first observation")
+    yield timings.ms("graph.to_pyg()", "to_pyg", Aim(1.0) if of.size == 8_000 else None)
+    yield timings.ms("graph.to_networkx()", "to_networkx")
+    yield timings.ms("first fingerprint", "fingerprint")
+    yield timings.ms("clone of a changed module", "clone")
 
 
 def _programl(settings: Settings) -> Iterator[Figure]:
@@ -91,8 +80,8 @@ def _programl(settings: Settings) -> Iterator[Figure]:
         "parse": Call(lambda _: hlograph.parse(of.text)),
         "graph": Call(lambda _: of.module.graph()),
     }
-    found = interleaved(calls, settings.rounds, settings.budget)
-    for what, name in (("parse", "parse"), ("module.graph()", "graph")):
-        ratio = PROGRAML_MS / found.of(name, 1e3).value
-        yield Figure.of(what, of.column, found.of(name, 1e3), "ms")
-        yield Figure.of(f"ProGraML's published {PROGRAML_MS} ms / {what}", of.column, ratio, "x")
+    timings = interleaved(calls, settings.rounds, settings.budget, column=of.column)
+    for row, name in (("parse", "parse"), ("module.graph()", "graph")):
+        ratio = PROGRAML_MS / timings.of(name, 1e3).value
+        yield timings.ms(row, name)
+        yield Figure.of(f"ProGraML's published {PROGRAML_MS} ms / {row}", of.column, ratio, "x")

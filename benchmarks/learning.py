@@ -6,19 +6,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import product
 
-from benchmarks.labels import (
+from benchmarks.loops import Loop, Timed
+from benchmarks.results import (
     LEARNERS,
     SECTIONS,
+    Aim,
+    Figure,
     PassPolicy,
     section_label,
     workers_label,
 )
-from benchmarks.loops import Loop, Timed
-from benchmarks.progress import tracked
-from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.subjects import learning_subjects, names_near
-from benchmarks.timing import over_fewest
+from benchmarks.timing import over_fewest, tracked
 from experiments.policies.config import PolicyName
 from hlograph.execution.bootstrap import Interval
 
@@ -64,15 +64,17 @@ def iterations(loops: list[Loop], rounds: int) -> dict[int, list[Timed]]:
 
 def _figures(kind: PassPolicy, size: int, timed: dict[int, list[Timed]]) -> Iterator[Figure]:
     label, column = LEARNERS[kind], f"{size:,}"
-    speeds = {count: [t.frames_per_second for t in found] for count, found in timed.items()}
-    for count, found in speeds.items():
+    speeds = {count: [t.frames_per_second for t in each] for count, each in timed.items()}
+    for count, speed in speeds.items():
         aim = _AIMS.get(size) if kind == "gnn" and count == max(timed) else None
         yield Figure.of(
-            workers_label(label, count), column, Interval.quartiles(found), "frames/s", aim
+            workers_label(label, count), column, Interval.quartiles(speed), "frames/s", aim
         )
-    for count, one, ratio in over_fewest(speeds):
-        yield Figure.of(f"{label}, {count} over {one}", column, ratio, "x")
-    for count, found in timed.items():
+    for count, fewest, ratio in over_fewest(speeds):
+        yield Figure.of(f"{label}, {count} over {fewest}", column, ratio, "x")
+    for count, iterations_of in timed.items():
         for section in SECTIONS:
-            each = Interval.quartiles(1e3 * t.sections.get(section, 0.0) / t.frames for t in found)
+            each = Interval.quartiles(
+                1e3 * t.sections.get(section, 0.0) / t.frames for t in iterations_of
+            )
             yield Figure.of(section_label(label, count, section), column, each, "ms/frame")

@@ -19,31 +19,31 @@ _PACKAGES = ("jax", "jaxlib", "protobuf", "networkx", "matplotlib")
 
 def made_with(settings: Settings) -> dict[str, Any]:
     """Returns machine, versions, commit, command, date and settings, as JSON."""
-    found = machine()
-    found["device"] = _device(settings.device)
-    found["settings"] = _plain(asdict(settings))
-    return found
+    made = machine()
+    made["device"] = _device(settings.device)
+    made["settings"] = _plain(asdict(settings))
+    return made
 
 
 def machine() -> dict[str, Any]:
     """Returns machine, versions, commit, command and date, as JSON."""
-    found = provenance()
-    found["versions"] |= _versions()
-    found["processor"] = _processor()
-    found["cpus"] = len(os.sched_getaffinity(0))
-    found["memory_gib"] = round(psutil.virtual_memory().total / 2**30)
-    found["load"] = round(os.getloadavg()[0], 2)
-    return found
+    made = provenance()
+    made["versions"] |= _versions()
+    made["processor"] = _processor()
+    made["cpus"] = len(os.sched_getaffinity(0))
+    made["memory_gib"] = round(psutil.virtual_memory().total / 2**30)
+    made["load"] = round(os.getloadavg()[0], 2)
+    return made
 
 
 def _versions() -> dict[str, str]:
-    found = {}
+    made = {}
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            made[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return made
 
 
 def _processor() -> str:

@@ -1,4 +1,10 @@
-"""Measures peak memory against the size of the module."""
+"""Measures peak memory against the size of the module.
+
+    python -m benchmarks.memory INSTRUCTIONS
+
+The program parses, graphs and steps one synthetic module, and prints the peaks. Each size has a
+process of its own: memory that was freed before would hide what is taken now.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +16,19 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.labels import BYTES, EXPONENT
-from benchmarks.progress import tracked
-from benchmarks.results import Aim, Figure
+import hlograph
+from benchmarks.results import BYTES, EXPONENT, Aim, Figure
 from benchmarks.settings import Settings
+from benchmarks.subjects import chain
 from benchmarks.timing import exponent as fitted
+from benchmarks.timing import tracked
+from envs import PassOrderingEnv
 from hlograph.errors import HloError
 from hlograph.execution.bootstrap import Interval
+from hlograph.module import Module
+
+_STATUS = Path("/proc/self/status")
+_PEAK, _NOW = "VmHWM", "VmRSS"
 
 TITLE = "Peak memory"
 LINEAR = Aim(1.1)
@@ -37,9 +49,9 @@ def measure(settings: Settings) -> Iterator[Figure]:
     for size in tracked(sizes):
         runs = [peaks_of(size) for _ in range(max(1, settings.rounds // 4))]
         for name, label in _LABELS.items():
-            found = Interval.quartiles(run[name] for run in runs)
-            medians.setdefault(label, []).append(found.value)
-            yield Figure.of(label, f"{size:,}", found, "MiB")
+            peak = Interval.quartiles(run[name] for run in runs)
+            medians.setdefault(label, []).append(peak.value)
+            yield Figure.of(label, f"{size:,}", peak, "MiB")
         per_instruction = Interval.quartiles(run["steps"] * 2**20 / size for run in runs)
         yield Figure.of(BYTES, f"{size:,}", per_instruction, "B")
     # Below 10,000 instructions it is pages and arenas that are counted, not instructions.
@@ -75,9 +87,50 @@ def peaks_of(size: int) -> dict[str, float]:
             f"a module of {size:,} instructions may take {needed >> 20:,} MiB, there are "
             f"{available >> 20:,}; lower --growth-limit"
         )
-    command = [sys.executable, "-m", "benchmarks.peak_memory", str(size)]
+    command = [sys.executable, "-m", "benchmarks.memory", str(size)]
     root = Path(__file__).parent.parent
     done = subprocess.run(command, capture_output=True, text=True, cwd=root)
     if done.returncode:
-        raise HloError(f"benchmarks.peak_memory {size} failed: {done.stderr[-2000:]}")
+        raise HloError(f"benchmarks.memory {size} failed: {done.stderr[-2000:]}")
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def _status(line: str) -> float:
+    """Returns the MiB in one line of the process's status."""
+    for text in _STATUS.read_text(encoding="ascii").splitlines():
+        name, _, value = text.partition(":")
+        if name == line:
+            return int(value.split()[0]) / 1024
+    raise HloError(f"expected a line {line} in {_STATUS}; this needs Linux")
+
+
+def peaks(instructions: int) -> dict[str, float]:
+    """Returns peak MiB beyond those of the process before it has a module.
+
+    Returns:
+        `parse`: highest by the time that the module is there; `graph`: that its graph is there,
+        too; `steps`: that an environment has stepped on it.
+    """
+    _step(Module.from_text(chain(100)))  # loads all that is loaded on first use
+    text = chain(instructions)
+    before = _status(_NOW)
+    highest = {}
+    module = Module.from_text(text)
+    highest["parse"] = _status(_PEAK) - before
+    graph = module.graph()
+    highest["graph"] = _status(_PEAK) - before
+    _step(module)
+    highest["steps"] = _status(_PEAK) - before
+    assert graph.num_nodes >= instructions
+    return highest
+
+
+def _step(module: Module) -> None:
+    env = PassOrderingEnv(module, observation="graph", costs=False)
+    env.reset(seed=0)
+    for name in ("dce", "algsimp", "cse", "tuple-simplifier"):
+        env.step(hlograph.passes.names.index(name))
+
+
+if __name__ == "__main__":
+    print(json.dumps(peaks(int(sys.argv[1]))))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from benchmarks.labels import LEARNERS, SECTIONS, section_label
-from benchmarks.results import GroupResult, Results
+from benchmarks.results import LEARNERS, SECTIONS, GroupResult, Results, section_label
 from hlograph.storage.atomic_write import write_atomically
 
 _WORKERS = range(1, 257)  # numbers of workers that are looked for

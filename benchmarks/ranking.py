@@ -55,7 +55,7 @@ class RankingConfig:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The predicted and the measured seconds of one program."""
+    """The predicted and the measured seconds of a program."""
 
     name: str
     group: str
@@ -109,9 +109,9 @@ def read_times(path: Path) -> dict[str, float]:
 def program_pairs(times: dict[str, float], rates: Rates, splits: Iterable[Split]) -> list[Pair]:
     """Returns the pairs of the programs of the speed set, in seconds."""
     return [
-        Pair(one.name, one.name.partition("/")[0], rates.predict(one.work), one.seconds)
+        Pair(point.name, point.name.partition("/")[0], rates.predict(point.work), point.seconds)
         for split in splits
-        for one in _points(times, split)
+        for point in _points(times, split)
     ]
 
 
@@ -125,10 +125,10 @@ def _points(times: dict[str, float], split: Split) -> list[CalibrationSample]:
 
     return [
         CalibrationSample(
-            "program", one.name, tuple(native().work(one.load()._native)), times[one.name]
+            "program", of.name, tuple(native().work(of.load()._native)), times[of.name]
         )
-        for one in corpus.load("speed", split=split)
-        if one.name in times
+        for of in corpus.load("speed", split=split)
+        if of.name in times
     ]
 
 

@@ -1,4 +1,7 @@
-"""Holds measured figures and their aims, and keeps them in a file."""
+"""Holds measured figures and their aims, names their rows, and keeps them in a file.
+
+Nothing here imports torch or the engine: pages are written without either.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,27 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from hlograph.errors import DamagedFileError
 from hlograph.execution.bootstrap import Interval
 from hlograph.storage.atomic_write import write_text_atomically
 
-FORMAT = 1
+FORMAT = 2
+
+
+EXPONENT = "exponent"
+"""Column of the exponents fitted over all sizes."""
+BYTES = "bytes an instruction"
+"""Row of the peak memory per instruction."""
+
+PassPolicy = Literal["gnn", "op_counts"]
+"""Policies that are measured here: those that order passes."""
+LEARNERS: dict[PassPolicy, str] = {"gnn": "GNN", "op_counts": "op counts"}
+"""Name of each policy in tables."""
+SECTIONS = ("pass", "featurisation", "inference", "other collecting", "update")
+"""Parts of an iteration's time. Featurisation is all of stepping but the pass; other
+collecting is what the workers' clocks do not see: sending, joining, waiting for the last."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +52,7 @@ class Aim:
 class Figure:
     """One measured number, at a row and a column of its group's table."""
 
-    what: str
+    row: str
     """The row, such as "env step / pass alone, op counts"."""
     column: str
     """The column, usually the size of the module asked for, such as "1,000"."""
@@ -51,12 +68,12 @@ class Figure:
 
     @classmethod
     def of(
-        cls, what: str, column: str, found: Interval | float, unit: str, aim: Aim | None = None
+        cls, row: str, column: str, repeats: Interval | float, unit: str, aim: Aim | None = None
     ) -> Figure:
         """Makes a figure from repeats, or from one number."""
-        if not isinstance(found, Interval):
-            found = Interval(found, found, found)
-        return cls(what, column, found.value, unit, found.low, found.high, aim)
+        if not isinstance(repeats, Interval):
+            repeats = Interval(repeats, repeats, repeats)
+        return cls(row, column, repeats.value, unit, repeats.low, repeats.high, aim)
 
     @property
     def missed(self) -> bool:
@@ -77,13 +94,23 @@ class GroupResult:
     made_with: Mapping[str, Any] = field(default_factory=dict)
     """Machine, versions, commit, settings, date."""
 
-    def named(self, what: str) -> dict[str, Figure]:
+    def named(self, row: str) -> dict[str, Figure]:
         """Returns one row, by column."""
-        return {figure.column: figure for figure in self.figures if figure.what == what}
+        return {figure.column: figure for figure in self.figures if figure.row == row}
 
 
 Results = dict[str, GroupResult]
 """Results by the name of the group."""
+
+
+def workers_label(label: str, workers: int) -> str:
+    """Returns the name of the row of a policy with a number of workers."""
+    return f"{label}, {workers} worker{'s' if workers > 1 else ''}"
+
+
+def section_label(label: str, workers: int, section: str) -> str:
+    """Returns the name of the row with the time of a section."""
+    return f"{workers_label(label, workers)}: {section}"
 
 
 def save(results: Results, path: Path) -> None:

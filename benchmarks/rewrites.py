@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
-from benchmarks.progress import tracked
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
-from benchmarks.subjects import Subject, subject
-from benchmarks.timing import Call, interleaved
+from benchmarks.subjects import Subject, described_by_size, subject
+from benchmarks.timing import Call, Timings, beside, interleaved, tracked, within
 from envs import RewriteEnv
-from hlograph.execution.bootstrap import Interval
-from hlograph.execution.turns import without_collector
 from hlograph.module import Module
 from hlograph.transforms.rewriting import Rewrite, find_rewrites
 from hlograph.transforms.sweeping import sweep
@@ -35,7 +32,7 @@ def measure(settings: Settings) -> Iterator[Figure]:
 
 def subjects(settings: Settings) -> dict[str, str]:
     """Describes the columns."""
-    return {subject(size).column: subject(size).description for size in settings.rewrite_sizes}
+    return described_by_size(settings.rewrite_sizes)
 
 
 class Rewritten:
@@ -75,20 +72,19 @@ def seconds_of_steps(module: Module, seed: int) -> tuple[float, float]:
     env.reset(seed=seed)
     rng = np.random.default_rng(seed)
     alone = module.clone()
-    seconds, done = {True: 0.0, False: 0.0}, 0
+
+    def rewritten(place: str) -> None:
+        alone.apply(place)
+        alone.rewrites()
+
+    seconds, done = np.zeros(2), 0
     while done < STEPS and env.candidates:
         action = int(rng.integers(len(env.candidates)))
         place = env.candidates[action].place
-        for with_env in (done % 2 == 0, done % 2 == 1):
-            start = time.perf_counter()
-            if with_env:
-                env.step(action)
-            else:
-                alone.apply(place)
-                alone.rewrites()
-            seconds[with_env] += time.perf_counter() - start
+        seconds += beside(partial(env.step, action), partial(rewritten, place), done)
         done += 1
-    return seconds[True] / max(1, done), seconds[False] / max(1, done)
+    with_env, without = (seconds / max(1, done)).tolist()
+    return with_env, without
 
 
 def _listings(of: Subject, settings: Settings, aim: Aim | None) -> Iterator[Figure]:
@@ -112,14 +108,8 @@ def _listings(of: Subject, settings: Settings, aim: Aim | None) -> Iterator[Figu
         "sweep": Call(lambda ready: ready.sweep(_RULE[0]), prepare=listed.clone),
         "one by one": Call(lambda ready: sweep(ready, _RULE[0]), prepare=listed.clone),
     }
-    found = interleaved(calls, settings.rounds, settings.budget)
-
-    def ms(what: str, name: str, aim: Aim | None = None) -> Figure:
-        return Figure.of(what, of.column, found.of(name, 1e3), "ms", aim)
-
-    def ratio(what: str, name: str, over: str) -> Figure:
-        return Figure.of(what, of.column, found.ratio(name, over), "x")
-
+    timings = interleaved(calls, settings.rounds, settings.budget, column=of.column)
+    ms, ratio = timings.ms, timings.times
     yield ms("clone of the module", "clone")
     yield ms("listing of the rule algebraic", "rule", aim)
     yield ratio("listing with a clone for each rewrite / with shared copies", "alone", "rule")
@@ -134,22 +124,11 @@ def _listings(of: Subject, settings: Settings, aim: Aim | None) -> Iterator[Figu
 
 def _steps(of: Subject, settings: Settings) -> Iterator[Figure]:
     seconds_of_steps(of.module, settings.seed)
-    found: list[tuple[float, float]] = []
-    with without_collector():
-        start = time.perf_counter()
-        for number in range(settings.rounds):
-            if number >= 2 and time.perf_counter() - start > settings.budget:
-                break
-            found.append(seconds_of_steps(of.module, settings.seed + 1 + number))
-    yield Figure.of(
-        "env step with a listing",
-        of.column,
-        Interval.quartiles(1e3 * env for env, _ in found),
-        "ms",
-    )
-    yield Figure.of(
-        "env step / apply a rewrite and list",
-        of.column,
-        Interval.quartiles(env / alone for env, alone in found),
-        "x",
-    )
+    pairs = [
+        seconds_of_steps(of.module, settings.seed + 1 + number)
+        for number in within(settings.budget, settings.rounds)
+    ]
+    env, alone = map(list, zip(*pairs, strict=True))
+    timings = Timings({"env": env, "alone": alone}, of.column)
+    yield timings.ms("env step with a listing", "env")
+    yield timings.times("env step / apply a rewrite and list", "env", "alone")

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import tyro
 
 import hlograph
-from benchmarks.progress import tracked
+from benchmarks.timing import tracked
 from hlograph import corpus
 from hlograph.corpus import Benchmark
 from hlograph.storage.atomic_write import write_text_atomically
@@ -60,8 +60,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__,
     )
     chosen = [rule.name for rule in hlograph.rules.for_time if _selected(rule.name, config.rules)]
-    programs = [one for one in corpus.load("speed") if _selected(one.name, config.benchmarks)]
-    rows = [row for one in tracked(programs, "program") for row in _rows(one, chosen)]
+    programs = [
+        program for program in corpus.load("speed") if _selected(program.name, config.benchmarks)
+    ]
+    rows = [row for program in tracked(programs, "program") for row in _rows(program, chosen)]
     rows.sort(key=lambda row: (chosen.index(row.rule), row.program))
     print(_table(rows, chosen))
     if config.out:

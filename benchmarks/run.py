@@ -123,7 +123,7 @@ def _shown(figures: Iterable[Figure], bar: tqdm) -> Iterator[Figure]:
 
     for figure in figures:
         # Without a terminal, each refresh would be a line of the log.
-        text = f"{figure.what} at {figure.column}: {number(figure.value)}"
+        text = f"{figure.row} at {figure.column}: {number(figure.value)}"
         bar.set_postfix_str(text, refresh=sys.stderr.isatty())
         yield figure
 

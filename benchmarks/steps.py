@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 import hlograph
-from benchmarks.jaxlib_compile import compiles_of
-from benchmarks.progress import tracked
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
-from benchmarks.subjects import Subject, subject
-from benchmarks.timing import Call, interleaved
+from benchmarks.subjects import Subject, described_by_size, subject
+from benchmarks.timing import Call, beside, interleaved, tracked, within
 from envs import PassOrderingEnv
 from envs.observations import ObservationKind
 from hlograph.errors import PassError
 from hlograph.execution.bootstrap import Interval
-from hlograph.execution.turns import without_collector
 from hlograph.module import Module
 
 TITLE = "Steps of the environment"
+_HOOK = "stop-before-codegen"
 STEPS = 30
 _LABELS: dict[ObservationKind, str] = {"op_counts": "op counts", "graph": "graph"}
 _MORE_OF_SMALL = 10  # times as many episodes, for their few microseconds vary the most
@@ -50,7 +50,7 @@ def measure(settings: Settings) -> Iterator[Figure]:
 
 def subjects(settings: Settings) -> dict[str, str]:
     """Describes the columns."""
-    return {subject(size).column: subject(size).description for size in settings.sizes}
+    return described_by_size(settings.sizes)
 
 
 def random_episode(module: Module, observation: ObservationKind, seed: int) -> Episode:
@@ -63,20 +63,14 @@ def random_episode(module: Module, observation: ObservationKind, seed: int) -> E
     env.reset(seed=seed)
     rng = np.random.default_rng(seed)
     alone = module.clone()
-    seconds = {True: 0.0, False: 0.0}
+    seconds = np.zeros(2)
     for step in range(STEPS):
         actions = np.flatnonzero(env.action_masks()[:-1])
         if not len(actions):
             break
         action = int(rng.choice(actions))
-        for with_env in (step % 2 == 0, step % 2 == 1):
-            start = time.perf_counter()
-            if with_env:
-                env.step(action)
-            else:
-                run_alone(alone, action)
-            seconds[with_env] += time.perf_counter() - start
-    return Episode(seconds[True] / STEPS, seconds[False] / STEPS)
+        seconds += beside(partial(env.step, action), partial(run_alone, alone, action), step)
+    return Episode(*(seconds / STEPS).tolist())
 
 
 def run_alone(module: Module, action: int) -> None:
@@ -91,15 +85,12 @@ def _steps(of: Subject, settings: Settings) -> Iterator[Figure]:
     episodes: dict[ObservationKind, list[Episode]] = {kind: [] for kind in _LABELS}
     compiles: list[float] = []
     rounds = settings.rounds * (_MORE_OF_SMALL if of.size < 1_000 else 1)
-    with compiles_of(of.module) as compile_once, without_collector():
+    with compiles_of(of.module) as compile_once:
         compile_once()
         random_episode(of.module, "graph", settings.seed)
-        start = time.perf_counter()
-        for number in range(rounds):
-            if number >= 2 and time.perf_counter() - start > settings.budget:
-                break
-            for kind, found in episodes.items():
-                found.append(random_episode(of.module, kind, settings.seed + number))
+        for number in within(settings.budget, rounds):
+            for kind, played in episodes.items():
+                played.append(random_episode(of.module, kind, settings.seed + number))
             if number < _COMPILES:
                 begin = time.perf_counter()
                 compile_once()
@@ -111,8 +102,8 @@ def _steps(of: Subject, settings: Settings) -> Iterator[Figure]:
 def _step_figures(
     of: Subject, label: str, episodes: list[Episode], compiles: list[float]
 ) -> Iterator[Figure]:
-    def figure(what: str, values: Iterator[float], unit: str, aim: Aim | None = None) -> Figure:
-        return Figure.of(f"{what}, {label}", of.column, Interval.quartiles(values), unit, aim)
+    def figure(row: str, values: Iterator[float], unit: str, aim: Aim | None = None) -> Figure:
+        return Figure.of(f"{row}, {label}", of.column, Interval.quartiles(values), unit, aim)
 
     counts = label == _LABELS["op_counts"]
     ratio_aim = Aim(1.2) if counts and of.size >= 1_000 else None
@@ -153,11 +144,50 @@ def _around_steps(of: Subject, settings: Settings) -> Iterator[Figure]:
         ),
         "alone": Call(replay_alone),
     }
-    found = interleaved(calls, settings.rounds, settings.budget)
+    timings = interleaved(calls, settings.rounds, settings.budget, column=of.column)
     for name in ("reset", "fork"):
-        yield Figure.of(f"{name}, graph", of.column, found.of(name, 1e3), "ms")
-        yield Figure.of(f"XLA's parser / {name}", of.column, found.ratio("parse", name), "x")
-    yield Figure.of(f"replay of {STEPS} steps, graph", of.column, found.of("replay", 1e3), "ms")
-    yield Figure.of(
-        "replay / the passes alone, graph", of.column, found.ratio("replay", "alone"), "x"
+        yield timings.ms(f"{name}, graph", name)
+        yield timings.times(f"XLA's parser / {name}", "parse", name)
+    yield timings.ms(f"replay of {STEPS} steps, graph", "replay")
+    yield timings.times("replay / the passes alone, graph", "replay", "alone")
+
+
+class StopBeforeCodegenError(Exception):
+    """Raised inside a compile to end it."""
+
+
+@contextmanager
+def compiles_of(module: Module) -> Iterator[Callable[[], None]]:
+    """Yields a function that compiles a module with jaxlib, up to code generation.
+
+    All of XLA:CPU's passes run, those on the way to code generation, too.
+    """
+    import jax
+    from jax.extend import xla
+    from jaxlib import _jax, xla_client  # pyright: ignore[reportAttributeAccessIssue]
+
+    stablehlo = _jax.mlir.xla_computation_to_mlir_module(
+        xla_client.XlaComputation(module.to_proto())
     )
+    devices = xla_client.DeviceList(tuple(jax.local_devices()[:1]))
+    client = jax.local_devices()[0].client
+
+    def compile_once() -> None:
+        try:
+            client.compile_and_load(stablehlo, devices, xla_client.CompileOptions())
+        except Exception as error:
+            if StopBeforeCodegenError.__name__ not in str(error):
+                raise
+        else:
+            raise RuntimeError("the compile was not stopped before code generation")
+
+    stage = xla.PipelineStage.PRE_SCHEDULER
+    xla.register_hlo_module_transformation(_stop, name=_HOOK, stage=stage, platforms="cpu")
+    try:
+        yield compile_once
+    finally:
+        xla.clear_hlo_module_transformation(name=_HOOK, stage=stage, platforms="cpu")
+
+
+def _stop(_: bytes) -> None:
+    raise StopBeforeCodegenError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -53,6 +54,11 @@ def subject(size: int) -> Subject:
     """Returns the module for a size."""
     nearest = min(corpus.load(), key=lambda benchmark: _distance(benchmark, size))
     return Subject(size, nearest if _distance(nearest, size) <= math.log(NEAR) else None)
+
+
+def described_by_size(sizes: Iterable[int]) -> dict[str, str]:
+    """Describes the modules of sizes, by column."""
+    return {subject(size).column: subject(size).description for size in sizes}
 
 
 def names_near(size: int, count: int) -> list[str]:

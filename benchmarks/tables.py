@@ -32,12 +32,12 @@ def rows_of(result: GroupResult) -> tuple[list[str], list[list[str]]]:
     columns = list(dict.fromkeys(figure.column for figure in result.figures))
     rows: dict[str, dict[str, Figure]] = {}
     for figure in result.figures:
-        rows.setdefault(figure.what, {})[figure.column] = figure
+        rows.setdefault(figure.row, {})[figure.column] = figure
     aimed = any(figure.aim for figure in result.figures)
     text = []
-    for what, figures in rows.items():
+    for name, figures in rows.items():
         units = dict.fromkeys(figure.unit for figure in figures.values() if figure.unit)
-        row = [what, ", ".join(units)]
+        row = [name, ", ".join(units)]
         row += [_cell(figures.get(column)) for column in columns]
         text.append(row + [_aims(figures)] * aimed)
     return ["", "unit", *columns, *[_AIM] * aimed], text
@@ -73,7 +73,7 @@ def markdown(result: GroupResult) -> str:
 def missed(results: Results) -> str:
     """Returns a table in Markdown of all aims that were not reached."""
     rows = [
-        [result.title, figure.what, figure.column, number(figure.value), str(figure.aim)]
+        [result.title, figure.row, figure.column, number(figure.value), str(figure.aim)]
         for result in results.values()
         for figure in result.figures
         if figure.missed
@@ -97,8 +97,8 @@ def write_page(results: Results, page: Path) -> None:
         mark = f"<!-- begin: {name} -->"
         pattern = re.compile(re.escape(mark) + ".*?" + re.escape("<!-- end -->"), re.DOTALL)
         whole = f"{mark}\n{part}\n<!-- end -->"
-        text, found = pattern.subn(lambda _, whole=whole: whole, text)
-        if not found:
+        text, count = pattern.subn(lambda _, whole=whole: whole, text)
+        if not count:
             raise HloError(f"expected {mark} and <!-- end --> in {page}, found none: add them")
     write_text_atomically(page, text)
 

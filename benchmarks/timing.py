@@ -1,18 +1,21 @@
-"""Times calls in turns (`hlograph.execution.turns`), and compares them round by round."""
+"""Times calls in turns (`hlograph.execution.turns`), compares them, and shows how far it is."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from tqdm import tqdm
 
+from benchmarks.results import Aim, Figure
 from hlograph.execution.bootstrap import Interval
-from hlograph.execution.turns import Block, in_turns
+from hlograph.execution.turns import Block, in_turns, without_collector
 
 Clock = Callable[[], float]
+Item = TypeVar("Item")
 
 
 def over_fewest(
@@ -55,9 +58,10 @@ class Call:
 
 @dataclass(frozen=True)
 class Timings:
-    """Seconds of calls, by name and round."""
+    """Seconds of calls, by name and round, and the column of their figures."""
 
     seconds: Mapping[str, Sequence[float]]
+    column: str = ""
 
     def of(self, name: str, scale: float = 1.0) -> Interval:
         """Returns the seconds of one call, times `scale`."""
@@ -67,12 +71,21 @@ class Timings:
         """Returns the ratio of two calls' times, round by round."""
         return Interval.quartiles(_quotients(self.seconds[name], self.seconds[over]))
 
+    def ms(self, row: str, name: str, aim: Aim | None = None) -> Figure:
+        """Returns the figure of one call's milliseconds."""
+        return Figure.of(row, self.column, self.of(name, 1e3), "ms", aim)
+
+    def times(self, row: str, name: str, over: str, aim: Aim | None = None) -> Figure:
+        """Returns the figure of the ratio of two calls' times."""
+        return Figure.of(row, self.column, self.ratio(name, over), "x", aim)
+
 
 def interleaved(
     calls: Mapping[str, Call],
     rounds: int,
     budget: float = float("inf"),
     clock: Clock = time.perf_counter,
+    column: str = "",
 ) -> Timings:
     """Times calls in turns, after one untimed turn of each.
 
@@ -83,6 +96,7 @@ def interleaved(
         rounds: Rounds at most.
         budget: Seconds after which no round begins; there are at least two.
         clock: Tells seconds.
+        column: Column of the figures.
 
     Raises:
         ValueError: No round was asked for.
@@ -99,7 +113,30 @@ def interleaved(
         least=min(rounds, 2),
         clock=clock,
     )
-    return Timings(dict(zip(calls, turns.seconds.T.tolist(), strict=True)))
+    return Timings(dict(zip(calls, turns.seconds.T.tolist(), strict=True)), column)
+
+
+def within(budget: float, rounds: int) -> Iterator[int]:
+    """Counts rounds, at least two and until so many seconds have passed, without the collector."""
+    with without_collector():
+        begun = time.perf_counter()
+        for number in range(rounds):
+            if number >= 2 and time.perf_counter() - begun > budget:
+                break
+            yield number
+
+
+def beside(step: Callable[[], object], alone: Callable[[], object], number: int) -> list[float]:
+    """Returns the seconds of a step, and of the same without what is around it.
+
+    Steps of odd numbers have the second before the first.
+    """
+    seconds = [0.0, 0.0]
+    for which in (number % 2, 1 - number % 2):
+        start = time.perf_counter()
+        (step, alone)[which]()
+        seconds[which] = time.perf_counter() - start
+    return seconds
 
 
 def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
@@ -117,3 +154,13 @@ def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
 
 def _quotients(values: Sequence[float], over: Sequence[float]) -> list[float]:
     return [a / b for a, b in zip(values, over, strict=True)]
+
+
+def tracked(items: Sequence[Item], unit: str = "size") -> Iterable[Item]:
+    """Iterates over the parts of a group, behind a bar that appears after ten seconds.
+
+    Args:
+        items: Parts of the group, such as the sizes of modules.
+        unit: Name of a part.
+    """
+    return tqdm(items, unit=unit, delay=10.0, leave=False, disable=None, dynamic_ncols=True)

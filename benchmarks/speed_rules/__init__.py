@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.progress import tracked
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
+from benchmarks.timing import tracked
 from hlograph.execution.bootstrap import Interval
 
 TITLE = "Rules for time"

@@ -16,7 +16,7 @@ SETTINGS = replace(PRESETS["quick"], learning_sizes=(100,), modules=1, rounds=1)
 
 @pytest.mark.slow
 def test_the_same_device_learns_the_same_and_its_parameters_move():
-    figures = {f.what: f.value for f in devices.measure(SETTINGS)}
+    figures = {f.row: f.value for f in devices.measure(SETTINGS)}
     assert figures["update on cpu"] > 0
     assert figures["cpu over cpu"] == 1
     assert figures["largest difference of a parameter"] == 0

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.labels import SECTIONS
 from benchmarks.loops import Loop, Timed, config_of
+from benchmarks.results import SECTIONS
 from benchmarks.settings import PRESETS
 from benchmarks.subjects import names_near
 

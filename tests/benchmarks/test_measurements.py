@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import hlograph
-from benchmarks.jaxlib_compile import compiles_of
 from benchmarks.rewrites import Rewritten, seconds_of_steps
-from benchmarks.steps import random_episode, run_alone
+from benchmarks.steps import compiles_of, random_episode, run_alone
 from benchmarks.subjects import NEAR, chain, names_near, subject
 from hlograph import corpus
 from hlograph.errors import HloError, PassError

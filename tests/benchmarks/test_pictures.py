@@ -1,8 +1,7 @@
 """Tests that the picture shows the results, and is the same each time."""
 
-from benchmarks.labels import LEARNERS, SECTIONS, section_label, workers_label
 from benchmarks.pictures import draw
-from benchmarks.results import Figure, GroupResult
+from benchmarks.results import LEARNERS, SECTIONS, Figure, GroupResult, section_label, workers_label
 
 
 def learning(sizes=("300", "1,000")):

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import graphs, loops, steps
-from benchmarks.labels import BYTES
-from benchmarks.results import Figure, load, save
+from benchmarks.results import BYTES, Figure, load, save
 from benchmarks.run import FAILED, INTERRUPTED, main, parse, run
 from benchmarks.settings import GROUPS, PRESETS
 from benchmarks.tables import write_page
@@ -90,7 +89,7 @@ def test_every_group_measures_on_a_tiny_budget(group, short_rollouts, tmp_path, 
     assert all(figure.low <= figure.value <= figure.high for figure in result.figures)
     columns = {figure.column for figure in result.figures}
     assert result.subjects.keys() <= columns | {"all", "581"}
-    assert result.figures[0].what.split()[0] in capsys.readouterr().out
+    assert result.figures[0].row.split()[0] in capsys.readouterr().out
 
 
 def _figure(settings):

@@ -61,8 +61,7 @@ PROGRAMS: dict[str, Program] = {
         bare=False,
     ),
     "benchmarks.compare_with_xla": Program(reason=_NOT_OURS, parses=False),
-    "benchmarks.corpus": Program(reason="it reads the whole corpus", parses=False),
-    "benchmarks.peak_memory": Program(reason="a worker of benchmarks.memory", parses=False),
+    "benchmarks.memory": Program(reason="a worker of benchmarks.run", parses=False),
     "benchmarks.ranking": Program(reason="it reads times of the machine they were taken on"),
     "benchmarks.rule_places": Program(
         _flags("--out OUT/places.csv"), part=_flags("--benchmarks sorting/bitonic/*"), quick=True

@@ -93,7 +93,7 @@ def test_budget_is_in_flags_of_the_program(name: str, reader_folder: Path):
         ("hlograph corpus lists", "refuses"),
         ("python -m hlograph.graph.dot", "PROGRAMS"),
         ("python -m experiments.train", "no program"),
-        ("python -m benchmarks.corpus --kills 10", "no flags"),
+        ("python -m benchmarks.compare_with_xla --kills 10", "no flags"),
         ("python -m pytest tests/test_readme.py", "no tests/test_readme.py"),
         ("make tests", "not"),
         ("pip install 'hlograph[rays]'", "no extra 'rays'"),
