@@ -13,66 +13,96 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from pkgutil import resolve_name
+from typing import Any, NamedTuple
 
 import tyro
 
 from experiments.evaluate.run_folder import RunFolderError, run_folder
+from experiments.paper.settings import (
+    FIGURE3,
+    GENERALISATION,
+    REWRITING,
+    RUNTIME,
+    SEARCH,
+    WIN,
+)
+from experiments.paper.training_settings import ABLATIONS, FIGURE2, FIGURE4
 from experiments.policies.config_json import to_json
 from experiments.train.program import FAILED, INTERRUPTED, REFUSED
 from experiments.workers.startup import prepare_process
 from hlograph.errors import DamagedFileError, HloError
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
 
-if TYPE_CHECKING:
-    from experiments.evaluate.study import Study
+
+class Experiment(NamedTuple):
+    """An experiment of the command line."""
+
+    about: str
+    """Its line in --help; the docstring of its settings describes it."""
+    presets: Mapping[str, Any]
+    """Settings by preset; frozen dataclasses with the fields preset, seeds and out."""
+    run: str
+    """Function that runs it, as module:name. Of the settings and a folder (for checkpoints, events,
+    partial results and records of lost workers) it makes the study, which the caller saves. It
+    raises HloError, ValueError if settings do not fit each other, or OSError."""
+
 
 EXPERIMENTS = {
-    "figure2": "agents on GPT-2's graphs: DQN, A2C, TRPO, PPO, and PPO with a GNN",
-    "figure3": "GNN and op counts against XLA's order, benchmark by benchmark",
-    "figure4": "plain PPO, shaped rewards, a value function that sees costs; both encoders",
-    "runtime": "modules before and after, compiled by XLA:CPU and run in turn (section 5.1.2)",
-    "search": "random, greedy, beam, evolutionary and guided search at equal budgets",
-    "ablations": "parts of the graph and of the encoder, left out one at a time",
-    "generalisation": "families seen and unseen, and modules larger than any trained on",
-    "rewriting": "single rewrites instead of passes: searches, equality saturation, a policy",
-    "win": "the best policies against the aims, and random search in the same time",
+    "figure2": Experiment(
+        "agents on GPT-2's graphs: DQN, A2C, TRPO, PPO, and PPO with a GNN",
+        FIGURE2,
+        "experiments.paper.training:figure2",
+    ),
+    "figure3": Experiment(
+        "GNN and op counts against XLA's order, benchmark by benchmark",
+        FIGURE3,
+        "experiments.paper.checkpoints:figure3",
+    ),
+    "figure4": Experiment(
+        "plain PPO, shaped rewards, a value function that sees costs; both encoders",
+        FIGURE4,
+        "experiments.paper.training:figure4",
+    ),
+    "runtime": Experiment(
+        "modules before and after, compiled by XLA:CPU and run in turn (section 5.1.2)",
+        RUNTIME,
+        "experiments.paper.runtime:run",
+    ),
+    "search": Experiment(
+        "random, greedy, beam, evolutionary and guided search at equal budgets",
+        SEARCH,
+        "experiments.paper.search:run",
+    ),
+    "ablations": Experiment(
+        "parts of the graph and of the encoder, left out one at a time",
+        ABLATIONS,
+        "experiments.paper.training:ablations",
+    ),
+    "generalisation": Experiment(
+        "families seen and unseen, and modules larger than any trained on",
+        GENERALISATION,
+        "experiments.paper.checkpoints:generalisation",
+    ),
+    "rewriting": Experiment(
+        "single rewrites instead of passes: searches, equality saturation, a policy",
+        REWRITING,
+        "experiments.paper.rewriting:run",
+    ),
+    "win": Experiment(
+        "the best policies against the aims, and random search in the same time",
+        WIN,
+        "experiments.paper.checkpoints:win",
+    ),
 }
-"""Descriptions of the experiments, by the name of their module in this package."""
 CONFIG = "experiment.json"
 _KIND, _VERSION = "experiment settings", 1
 
 
-class Experiment(Protocol):
-    """Module of an experiment; its docstring describes it on the command line."""
-
-    PRESETS: Mapping[str, Any]
-    """Settings by preset; frozen dataclasses with the fields preset, seeds and out."""
-
-    def run(self, config: Any, folder: Path) -> "Study":
-        """Runs the experiment.
-
-        Args:
-            config: Settings.
-            folder: Folder for checkpoints, events, partial results and records of lost workers.
-
-        Returns:
-            The study. The caller saves it.
-
-        Raises:
-            HloError: A library is not installed, a checkpoint does not exist or is damaged, or a
-                benchmark cannot be read.
-            ValueError: A setting does not fit the others, such as a checkpoint of another kind.
-            OSError: A file cannot be read or written.
-        """
-        ...
-
-
-def parse(arguments: Sequence[str]) -> tuple[str, Experiment, Any]:
-    """Returns name, module and settings of the experiment that a command line names."""
-    lines = "\n".join(f"  {name:15} {what}" for name, what in EXPERIMENTS.items())
+def parse(arguments: Sequence[str]) -> tuple[str, Any]:
+    """Returns name and settings of the experiment that a command line names."""
+    lines = "\n".join(f"  {name:15} {entry.about}" for name, entry in EXPERIMENTS.items())
     parser = argparse.ArgumentParser(
         "python -m experiments.paper",
         description=(__doc__ or "").strip(),
@@ -82,21 +112,15 @@ def parse(arguments: Sequence[str]) -> tuple[str, Experiment, Any]:
     )
     parser.add_argument("figure", metavar="FIGURE", choices=list(EXPERIMENTS), help="see below")
     name = parser.parse_args(arguments[:1]).figure
-    experiment = cast(Experiment, import_module(f"experiments.paper.{name}"))
+    presets = EXPERIMENTS[name].presets
     prog = f"python -m experiments.paper {name}"
     first = argparse.ArgumentParser(prog, add_help=False, allow_abbrev=False)
-    first.add_argument("--preset", choices=list(experiment.PRESETS))
+    first.add_argument("--preset", choices=list(presets))
     given, _ = first.parse_known_args(arguments[1:])
-    default = experiment.PRESETS[given.preset or next(iter(experiment.PRESETS))]
+    default = presets[given.preset or next(iter(presets))]
     # Each experiment has a class of its own, so the type of its settings is not known here.
-    config: Any = tyro.cli(
-        type(default),
-        default=default,
-        args=arguments[1:],
-        prog=prog,
-        description=cast(Any, experiment).__doc__,
-    )
-    return name, experiment, config
+    config: Any = tyro.cli(type(default), default=default, args=arguments[1:], prog=prog)
+    return name, config
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -109,7 +133,7 @@ def main(arguments: Sequence[str]) -> int:
         from experiments.paper.report import program
 
         return program.main(arguments[1:])
-    name, experiment, config = parse(arguments)
+    name, config = parse(arguments)
     time = datetime.now().strftime("%Y%m%d-%H%M%S")
     folder = config.out or Path("runs") / f"paper-{name}-{config.preset}-{time}"
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -117,7 +141,7 @@ def main(arguments: Sequence[str]) -> int:
         with run_folder(folder):
             _keep(replace(config, out=folder), folder)
             prepare_process("cpu")
-            experiment.run(config, folder).save(folder)
+            resolve_name(EXPERIMENTS[name].run)(config, folder).save(folder)
     except RunFolderError as error:
         print(f"--out: {error}", file=sys.stderr)
         return REFUSED

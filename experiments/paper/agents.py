@@ -1,15 +1,18 @@
-"""Environments, play and greedy actions of agents of other libraries; imports none of these.
+"""Agents of other libraries: their environments, their play, and the task that trains one.
 
 The agents see op counts alone, ln(1 + count) scaled as for this project's own op-count policy, and
 neither the action mask nor the passes tried in the episode. This is the paper's setting. A greedy
 agent without memory that chooses a pass without effect repeats it until the horizon. Only
 "maskable-ppo" learns with the mask. So that this weakness does not hide what the others learned,
-each of them is also played with the mask.
+each of them is also played with the mask. The libraries are imported by ``third_party`` alone.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -19,13 +22,19 @@ from gymnasium.wrappers import TransformObservation, TransformReward
 
 from envs import PassOrderingEnv
 from experiments.evaluate.evaluation import Outcome
-from experiments.paper.agent_settings import AgentName, AgentSettings
-from experiments.policies.kind import PlayedEpisode, least_state
+from experiments.paper.training_settings import AgentName, AgentSettings
+from experiments.policies.config import OpCountTrainConfig
+from experiments.policies.kind import PlayedEpisode, least_state, policy_kind
 from experiments.policies.player import likeliest
 from experiments.workers.collecting import Deck
+from experiments.workers.worker import RolloutWorker, Task
+from hlograph.errors import HloError
+from hlograph.storage.checked_file import read_checked_json, write_checked_json
+from hlograph.storage.event_files import tensorboard_without_tensorflow
 from models.config import LOG_COUNT_SCALE
 
 _MAX_LOG_COUNT = 20.0 * LOG_COUNT_SCALE
+_KIND, _VERSION = "trained agent", 2
 
 MakeEnv = Callable[[], PassOrderingEnv]
 Scores = Callable[[np.ndarray], np.ndarray]
@@ -125,10 +134,10 @@ def greedy(scores: np.ndarray, mask: np.ndarray, *, draws: bool) -> int:
         mask: [A], 0 where an action is left out.
         draws: True if scores are log-probabilities.
     """
-    left = np.where(mask, scores, -np.inf).astype(np.float32)
+    allowed = np.where(mask, scores, -np.inf).astype(np.float32)
     if not draws:
-        return int(left.argmax())
-    return int(likeliest(torch.log_softmax(torch.from_numpy(left), 0)[None]))
+        return int(allowed.argmax())
+    return int(likeliest(torch.log_softmax(torch.from_numpy(allowed), 0)[None]))
 
 
 def _episode(
@@ -145,3 +154,61 @@ def _episode(
         played.record(info)
     env.close()
     return least_state(played)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainAgent(Task):
+    """Trains an agent and plays it while it learns."""
+
+    training: AgentTraining
+    path: Path
+    """File that the result is kept in; an agent whose file exists is not trained again."""
+
+    def do(self, worker: RolloutWorker) -> dict[str, Learned]:
+        """Returns the outcomes by the name shown in tables; trains the agent if necessary."""
+        if self.path.exists():
+            return _read(self.path)
+        tensorboard_without_tensorflow()
+        # By its name, since it imports the libraries, which may not be installed.
+        train_agent = resolve_name("experiments.paper.third_party:train_agent")
+        config, plan = worker.config, self.training
+        assert isinstance(config, OpCountTrainConfig)
+        kind = policy_kind("op_counts", config)
+        # No environment is without a benchmark, even if none is to be played in it.
+        learned: dict[str, Learned] = train_agent(
+            plan,
+            config,
+            *(
+                cast(MakeEnv, worker.env_maker(kind, names, self.quarantine))
+                for names in (plan.benchmarks, plan.validation or plan.held_out, plan.held_out)
+            ),
+        )
+        content = {label: asdict(agent) for label, agent in learned.items()}
+        write_checked_json(self.path, _KIND, _VERSION, {"learned": content})
+        return learned
+
+
+def _read(path: Path) -> dict[str, Learned]:
+    return {
+        label: Learned(
+            [(steps, [_outcome(o) for o in outcomes]) for steps, outcomes in agent["curve"]],
+            [_outcome(o) for o in agent["outcomes"]],
+        )
+        for label, agent in read_checked_json(path, _KIND, _VERSION)["learned"].items()
+    }
+
+
+def _outcome(content: Mapping[str, Any]) -> Outcome:
+    fields: dict[str, Any] = {**content, "passes": tuple(content["passes"])}
+    return Outcome(**fields)
+
+
+def require_libraries() -> None:
+    """Checks that the agents' libraries are installed.
+
+    Raises:
+        HloError: One is not installed.
+    """
+    missing = [name for name in ("stable_baselines3", "sb3_contrib") if find_spec(name) is None]
+    if missing:
+        raise HloError(f"{' and '.join(missing)} not installed: pip install 'hlograph[paper]'")

@@ -1,50 +1,137 @@
-"""Code shared by experiments that play the policies of checkpoints."""
+"""Studies that play the policies of checkpoints: figure 3, generalisation, and the aims."""
 
-import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from experiments.paper.settings import ExperimentConfig
+from tqdm import tqdm
+
+from experiments.evaluate.benchmarks import Reference, held_out_benchmarks, spread_over_families
+from experiments.evaluate.best_known import known_of
+from experiments.evaluate.study import Study, Trial
+from experiments.paper.settings import (
+    CheckpointsConfig,
+    Figure3Config,
+    GeneralisationConfig,
+    WinConfig,
+    same_time,
+)
+from experiments.paper.trials import PlannedTrial, run_trial
+from experiments.policies.checkpoint import Checkpoint, training_cost
 from experiments.policies.config_json import to_json
+from experiments.policies.kind import kind_class
 from experiments.policies.shipped import ORDERING, available, checkpoint_location, one_of_each
+from experiments.search.task import Search
+from experiments.workers.player import Player, player
+from hlograph import corpus
 from hlograph.errors import HloError
-
-if TYPE_CHECKING:
-    from experiments.evaluate.benchmarks import Reference
-    from experiments.evaluate.study import Study, Trial
-    from experiments.policies.checkpoint import Checkpoint
-    from experiments.workers.player import Player
-
-    Play = Callable[[Player, str, Sequence[str], int], Iterable[Trial]]
 
 Groups = dict[str, list[str]]
 """Names of benchmarks, by the name of the group."""
+Play = Callable[[Player, str, Sequence[str], int], Iterable[Trial]]
+"""Function that makes the trials of one checkpoint on one group, given its player, the group's
+name, the benchmarks, and a seed."""
+
+LARGER = "larger than trained on"
+"""Group of modules of the split train beyond every checkpoint's limit."""
+HUGE_OPS = 10_000
+HUGE = f"more than {HUGE_OPS:,} instructions"
+"""Group of modules of the test splits that are much larger than any in training."""
+_TESTS = ("test-seen", "test-unseen")
+_WIN_NOTES = (
+    "Results of several episodes count the pass calls and seconds of all of them.",
+    "Random search has on each benchmark the wall time of the GNN with the same seed, its encoding "
+    "included; both begin with nothing known of the benchmark. No budget includes the GNN's "
+    "training.",
+)
 
 
-@dataclass(frozen=True)
-class CheckpointsConfig(ExperimentConfig):
-    """Settings of experiments that play checkpoints."""
-
-    seeds: tuple[int, ...] = (0,)
-    """Seeds of the episodes after the first, where several are played, one for each checkpoint in
-    turn; the trials' seeds are those of the trainings."""
-    checkpoints: tuple[str, ...] = ()
-    """Policies, one checkpoint for each kind and seed of training: paths, URLs or names; none are
-    those that come with the project."""
-    samples: int = 1
-    """Episodes on each benchmark, of which the best is kept; one is greedy."""
-    op_limit: int = 3_000
-    """Benchmarks with more instructions are left out."""
-    count: int | None = 36
-    """Number of benchmarks of each group, evenly over families; None is all."""
-    checks: int = 2
-    """Random inputs on which each result is compared with its original."""
+def figure3(config: Figure3Config, folder: Path) -> Study:
+    """Plays the checkpoints on held-out benchmarks of each set."""
+    play = partial(_greedily_or_best, config.samples)
+    return play_checkpoints("figure3", config, opened(config), _sets(config), folder, play)
 
 
-def opened(config: CheckpointsConfig) -> "list[Checkpoint]":
+def win(config: WinConfig, folder: Path) -> Study:
+    """Plays the checkpoints on held-out benchmarks, and runs random search in their time."""
+    play = partial(_beside_random, config)
+    checkpoints = opened(config)
+    return play_checkpoints("win", config, checkpoints, _sets(config), folder, play, _WIN_NOTES)
+
+
+def _sets(config: Figure3Config) -> Groups:
+    """Returns the held-out benchmarks of each set."""
+    return {
+        f"{name} test-unseen": held_out_benchmarks(config.op_limit, config.count, name)
+        for name in config.corpus_sets
+    }
+
+
+def generalisation(config: GeneralisationConfig, folder: Path) -> Study:
+    """Plays the checkpoints on benchmarks seen, unseen, and larger than any in training."""
+    checkpoints = opened(config)
+    groups: Groups = {
+        split: held_out_benchmarks(config.op_limit, config.count, config.corpus_set, split)
+        for split in _TESTS
+    }
+    limit = max(checkpoint.config["train_op_limit"] for checkpoint in checkpoints)
+    train = corpus.load(config.corpus_set, "train", max_op_count=config.op_limit)
+    groups[LARGER] = spread_over_families([b for b in train if b.op_count > limit], config.count)
+    groups[HUGE] = huge(config)
+    number = len(groups[HUGE]) or "none"
+    note = f"{HUGE}: the test splits have {number} of at most {config.huge_limit:,}."
+    play = partial(_greedily_or_best, config.samples)
+    return play_checkpoints("generalisation", config, checkpoints, groups, folder, play, [note])
+
+
+def huge(config: GeneralisationConfig) -> list[str]:
+    """Returns modules of the test splits with more than ``HUGE_OPS`` instructions."""
+    tests = [
+        benchmark
+        for split in _TESTS
+        for benchmark in corpus.load(config.corpus_set, split, max_op_count=config.huge_limit)
+    ]
+    return spread_over_families([b for b in tests if b.op_count > HUGE_OPS], config.count)
+
+
+def _greedily_or_best(
+    samples: int, play: Player, group: str, names: Sequence[str], seed: int
+) -> Iterator[Trial]:
+    """Plays a greedy episode on each benchmark, or keeps the best of several."""
+    print(f"{play.method(samples)}: {len(names)} benchmarks of {group}")
+    yield play.trial(group, names, samples, seed)
+
+
+def _beside_random(
+    config: WinConfig, play: Player, group: str, names: Sequence[str], seed: int
+) -> Iterator[Trial]:
+    """Yields the trials of one checkpoint on a group; after a GNN's, those of random search."""
+    yield play.trial(group, names, stop_above=config.stop_above)
+    for count in dict.fromkeys((1, config.samples)):
+        for trial in _greedily_or_best(count, play, group, names, seed):
+            yield trial
+            if play.checkpoint.kind == "gnn":
+                yield _random_search(play, trial)
+
+
+def _random_search(play: Player, like: Trial) -> Trial:
+    """Runs random search on the same benchmarks in the same time, with as many workers."""
+    tasks = {
+        outcome.benchmark: Search(
+            benchmark=outcome.benchmark,
+            method="random",
+            seed=like.seed,
+            calls=None,
+            seconds=seconds,
+        )
+        for outcome, seconds in zip(like.outcomes, like.seconds, strict=True)
+    }
+    plan = PlannedTrial(like.group, same_time(like.method), like.seed, tasks)
+    return run_trial(play.runner, plan)
+
+
+def opened(config: CheckpointsConfig) -> list[Checkpoint]:
     """Returns the checkpoints that an experiment plays.
 
     Raises:
@@ -53,28 +140,23 @@ def opened(config: CheckpointsConfig) -> "list[Checkpoint]":
             tell apart.
         OSError: One cannot be read.
     """
-    from experiments.policies.checkpoint import Checkpoint
-
     given = config.checkpoints or tuple(available(kinds=ORDERING))
     if not given:
         raise HloError("no checkpoints come with this checkout: name some with --checkpoints")
-    found: dict[tuple[str, int], tuple[str, Checkpoint]] = {}
+    named: dict[tuple[str, int], tuple[str, Checkpoint]] = {}
     for name in given:
         checkpoint = Checkpoint.load(checkpoint_location(name))
         key = checkpoint.kind, checkpoint.config["seed"]
-        if key in found:
+        if key in named:
             raise ValueError(
-                f"expected one checkpoint for each kind and seed of training; {found[key][0]} and "
+                f"expected one checkpoint for each kind and seed of training; {named[key][0]} and "
                 f"{name} are both of {key[0]} with seed {key[1]}"
             )
-        found[key] = name, checkpoint
-    return [checkpoint for _, checkpoint in found.values()]
+        named[key] = name, checkpoint
+    return [checkpoint for _, checkpoint in named.values()]
 
 
-_TRAINING_SEED = re.compile(r" \(training seed \d+\)")
-
-
-def labelled(given: Sequence[str]) -> "dict[str, tuple[str, Checkpoint]]":
+def labelled(given: Sequence[str]) -> dict[str, tuple[str, Checkpoint]]:
     """Returns checkpoints as given, by a name for tables that no two of them share.
 
     Args:
@@ -84,49 +166,27 @@ def labelled(given: Sequence[str]) -> "dict[str, tuple[str, Checkpoint]]":
         HloError: There is no such checkpoint, or it is damaged.
         OSError: One cannot be read.
     """
-    from experiments.policies.checkpoint import Checkpoint
-    from experiments.policies.kind import kind_class
-
-    found: dict[str, tuple[str, Checkpoint]] = {}
+    by_label: dict[str, tuple[str, Checkpoint]] = {}
     for name in given or tuple(one_of_each(kinds=ORDERING)):
         checkpoint = Checkpoint.load(checkpoint_location(name))
         kind, seed = kind_class(checkpoint.kind).label, checkpoint.config["seed"]
         label, number = kind, 1
-        while label in found:
+        while label in by_label:
             suffix = f", #{number}" if number > 1 else ""
             label, number = f"{kind} (training seed {seed}{suffix})", number + 1
-        found[label] = name, checkpoint
-    return found
-
-
-def without_training_seed(name: str) -> str:
-    """Returns a name of ``labelled``, or of a method with it, without the seed of the training."""
-    return _TRAINING_SEED.sub("", name)
-
-
-def play_greedily_or_best(samples: int) -> "Play":
-    """Returns a function that plays a checkpoint on a group.
-
-    Args:
-        samples: Episodes on each benchmark, of which the best is kept; one is greedy.
-    """
-
-    def play(player: "Player", group: str, names: Sequence[str], seed: int) -> "Iterable[Trial]":
-        print(f"{player.method(samples)}: {len(names)} benchmarks of {group}")
-        yield player.trial(group, names, samples, seed)
-
-    return play
+        by_label[label] = name, checkpoint
+    return by_label
 
 
 def play_checkpoints(
     name: str,
     config: CheckpointsConfig,
-    checkpoints: "Sequence[Checkpoint]",
+    checkpoints: Sequence[Checkpoint],
     groups: Groups,
     folder: Path,
-    play: "Play",
+    play: Play,
     notes: Sequence[str] = (),
-) -> "Study":
+) -> Study:
     """Plays each checkpoint on each group of benchmarks.
 
     Args:
@@ -135,21 +195,13 @@ def play_checkpoints(
         checkpoints: The policies.
         groups: The benchmarks.
         folder: Folder for the records of lost workers.
-        play: Makes the trials of one checkpoint on one group, given its player, the group's name,
-            the benchmarks, and a seed.
+        play: Makes the trials of one checkpoint on one group.
         notes: Notes for the reader.
     """
-    from tqdm import tqdm
-
-    from experiments.evaluate.best_known import known_of
-    from experiments.evaluate.study import Study
-    from experiments.policies.checkpoint import training_cost
-    from experiments.workers.player import player
-
     references: dict[str, Reference] = {}
     trials: list[Trial] = []
-    left: Groups = {}
-    told = [*notes, *map(training_cost, checkpoints)]
+    remaining: Groups = {}
+    all_notes = [*notes, *map(training_cost, checkpoints)]
     wanted = list(dict.fromkeys(n for names in groups.values() for n in names))
     total = len(checkpoints) * len(groups)
     with tqdm(total=total, unit="group", desc=name, disable=None) as bar:
@@ -158,10 +210,16 @@ def play_checkpoints(
             with player(checkpoint, folder, config.checks, *pool) as playing:
                 if checkpoint is checkpoints[0]:
                     references, left_out = playing.references(wanted)
-                    left = {g: [n for n in names if n in references] for g, names in groups.items()}
-                    told += left_out
-                    told += [f"{group}: no benchmark is left." for group in left if not left[group]]
-                for group, names in left.items():
+                    remaining = {
+                        g: [n for n in names if n in references] for g, names in groups.items()
+                    }
+                    all_notes += left_out
+                    all_notes += [
+                        f"{group}: no benchmark is left."
+                        for group in remaining
+                        if not remaining[group]
+                    ]
+                for group, names in remaining.items():
                     if names:
                         trials += play(playing, group, names, seed)
                     bar.update()
@@ -172,5 +230,5 @@ def play_checkpoints(
         references=references,
         trials=trials,
         best_known=known_of(references),
-        notes=told,
+        notes=all_notes,
     )

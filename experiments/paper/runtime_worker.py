@@ -5,7 +5,7 @@ benchmark is measured again without it.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -14,6 +14,7 @@ import numpy as np
 from experiments.evaluate.benchmarks import load
 from experiments.evaluate.evaluation import Check, Checker, Outcome, after_pipeline
 from experiments.paper.paired_timing import CONTROL, Pair, Side
+from experiments.paper.settings import TimedConfig
 from hlograph import HloError, Module
 from hlograph.errors import WorkerLostError
 from hlograph.execution.bootstrap import Interval
@@ -57,6 +58,31 @@ class TimeBenchmark:
     step_seconds: float
     """Time limit of one check, and of one compilation with its runs."""
     limits: Limits
+
+    @classmethod
+    def of(
+        cls,
+        config: TimedConfig,
+        benchmark: str,
+        outcomes: Mapping[str, Outcome | None],
+        seeds: Sequence[int],
+        samples: int,
+        step_seconds: float,
+        limits: Limits,
+    ) -> "TimeBenchmark":
+        """Returns the task for the outcomes by method, with an experiment's settings."""
+        return cls(
+            benchmark,
+            [MethodToTime(method, outcome) for method, outcome in outcomes.items()],
+            seeds,
+            config.compilations,
+            config.repetitions,
+            samples,
+            config.sample_seconds,
+            config.pair_seconds,
+            step_seconds,
+            limits,
+        )
 
 
 @dataclass(frozen=True)

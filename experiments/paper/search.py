@@ -1,79 +1,38 @@
-"""Searches at equal budgets: the same number of pass calls, or of seconds, for each method.
+"""Searches at equal budgets: each method with each seed, on each group, within each budget."""
 
-Random, greedy, beam and evolutionary search, local search from XLA's own orders, and searches that
-follow a trained policy, on families that no policy was trained on.
-"""
-
+import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-from experiments.paper.settings import ExperimentConfig
-from experiments.policies.config_json import to_json
-from hlograph.corpus.shipped import CorpusSet, Split
+from experiments.evaluate.benchmarks import held_out_benchmarks
+from experiments.evaluate.study import STUDY, Study, Trial
+from experiments.paper.checkpoints import labelled
+from experiments.paper.settings import SearchComparisonConfig
+from experiments.paper.trials import (
+    Cell,
+    Competitor,
+    begun_study,
+    planned_trials,
+    run_trials,
+    timed_out,
+)
+from experiments.policies.config import OpCountTrainConfig
+from experiments.policies.shipped import checkpoint_location
+from experiments.search.guide import TrainedPolicy
+from experiments.search.methods import SEEDLESS, check_guided
+from experiments.search.task import Search
 from hlograph.errors import HloError
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
-
-if TYPE_CHECKING:
-    from experiments.evaluate.study import Study
-    from experiments.paper.search_trials import Competitor
+from hlograph.storage.locations import read_bytes
 
 BEGUN = "searches.json"
 """File in the run's folder with its policies and its number of workers."""
 _KIND, _VERSION = "searches", 1
-
-
-@dataclass(frozen=True)
-class SearchComparisonConfig(ExperimentConfig):
-    """Settings of the comparison of searches."""
-
-    seeds: tuple[int, ...] = (0, 1, 2)
-    """Each method that draws at random searches each benchmark once with each seed; a method that
-    draws nothing, or only breaks ties, searches once, with the first seed."""
-    methods: tuple[str, ...] = ("random", "greedy", "beam-4", "evolution", "local")
-    """Searches without a policy."""
-    guided: tuple[str, ...] = ("policy-greedy", "policy", "policy-beam", "mcts")
-    """Searches with a policy, each with every checkpoint; policy-greedy is its one greedy episode,
-    whatever the budget."""
-    checkpoints: tuple[str, ...] = ()
-    """Policies: paths, URLs or names; none are those that come with the project, if there are
-    any."""
-    corpus_sets: tuple[CorpusSet, ...] = ("gpt2-train", "diverse")
-    """Sets of the corpus, each a group of benchmarks for each budget."""
-    split: Split = "test-unseen"
-    """Split that benchmarks are from. Settings of searches are chosen on validation."""
-    op_limit: int = 2_000
-    """Benchmarks with more instructions are left out."""
-    count: int | None = 6
-    """Number of benchmarks of each set, evenly over families; None is all."""
-    calls: tuple[int, ...] = (1_000,)
-    """Budgets of pass calls for each benchmark."""
-    seconds: tuple[float, ...] = (3.0,)
-    """Budgets of wall time for each benchmark."""
-    limit_seconds: float = 600.0
-    """Time limit of a search with a budget of pass calls on one benchmark; the best state that it
-    has found until then counts, and the study names it."""
-    checks: int = 2
-    """Random inputs on which each result is compared with its original."""
-    num_workers: int | None = None
-    """Searches side by side; None is one for each core that is idle when the run begins. A run that
-    is continued keeps the number."""
-
-
-PRESETS = {
-    "quick": SearchComparisonConfig(checkpoints=("gnn", "op-counts"), count=4),
-    "full": SearchComparisonConfig(
-        preset="full",
-        op_limit=8_000,
-        count=40,
-        calls=(1_000, 10_000),
-        seconds=(3.0, 30.0),
-        limit_seconds=3_600.0,
-    ),
-}
-
+_EPISODE = "policy-greedy"  # the method that plays one episode, whatever the budget
 _NOTES = (
     "No method calls a pass twice in a state: all search in a table of states. A pass that a "
     "policy's own environment knows to change nothing is free there too.",
@@ -87,52 +46,165 @@ _NOTES = (
 )
 
 
-def run(config: SearchComparisonConfig, folder: Path) -> "Study":
-    """Searches all benchmarks by all methods within each budget; see ``Experiment.run``."""
-    from experiments.evaluate.best_known import known_of
-    from experiments.evaluate.study import Study
-    from experiments.paper.search_trials import (
-        SearchBudget,
-        competitors_of,
-        ended_early,
-        planned_trials,
-        training_costs,
-    )
-    from experiments.paper.trials import run_trials, timed_out
-    from experiments.policies.config import OpCountTrainConfig
-    from experiments.workers.pools import pool_of
-    from experiments.workers.references import all_references
-    from experiments.workers.task_runner import TaskRunner
+class GuidingPolicy(NamedTuple):
+    """A policy that guides searches."""
 
-    competitors = competitors_of(config.methods, config.guided, config.checkpoints)
-    workers = _workers(config, folder, competitors)
+    policy: TrainedPolicy
+    steps: int
+    """Pass calls that it was trained on."""
+    digest: str
+    """SHA-256 of the checkpoint's file."""
+
+
+@dataclass(frozen=True)
+class SearchBudget:
+    """Budget of a search on each benchmark: pass calls or seconds."""
+
+    calls: int | None = None
+    seconds: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.seconds:g} s" if self.calls is None else f"{self.calls:,} calls"
+
+    def of(self, group: str) -> str:
+        """Returns the name of the group of trials on some benchmarks with this budget."""
+        return f"{group}, {self}"
+
+    def left_over(self, trial: Trial, limit: float) -> int:
+        """Returns how many searches of a trial ended before the budget and the time limit."""
+        seconds = limit if self.seconds is None else self.seconds
+        return sum(
+            spent < seconds and (self.calls is None or outcome.calls < self.calls)
+            for outcome, spent in zip(trial.outcomes, trial.seconds, strict=True)
+        )
+
+
+def run(config: SearchComparisonConfig, folder: Path) -> Study:
+    """Searches all benchmarks by all methods within each budget."""
+    policies = policies_of(config)
+    competitors = competitors_of(config, policies)
+    workers = _workers(config, folder, {label: p.digest for label, p in policies.items()})
     settings = OpCountTrainConfig(
         workers=config.workers, num_workers=workers, samples=config.checks
     )
-    groups, limit = _groups(config), config.limit_seconds
-    timed = [SearchBudget(seconds=seconds) for seconds in config.seconds]
-    budgets = [*(SearchBudget(calls=calls) for calls in config.calls), *timed]
-    with pool_of(settings) as pool:
-        runner = TaskRunner(settings, pool, folder)
-        names = list(dict.fromkeys(name for group in groups.values() for name in group))
-        references, left_out = all_references(runner, names)
-        if not references:
-            raise HloError("no benchmark is left: " + "; ".join(left_out))
-        left = {g: [n for n in names if n in references] for g, names in groups.items()}
-        known = known_of(references)
-        side_by_side = f"{workers} searches ran side by side on {os.cpu_count()} cores."
-        notes = [*_NOTES, side_by_side, *training_costs(competitors), *left_out]
-        study = Study("search", config.preset, to_json(config), references, [], known, {}, notes)
-        planned = planned_trials(competitors, config.seeds, left, budgets, limit)
-        study = run_trials(runner, study, planned, folder)
-    early = ended_early(study.trials, competitors, list(left), budgets, limit)
-    besides = [budget.of(group) for budget in timed for group in left]
-    return replace(study, notes=[*notes, *early, *timed_out(study.trials, limit, besides)])
+    groups = {
+        f"{name} {config.split}": held_out_benchmarks(
+            config.op_limit, config.count, name, config.split
+        )
+        for name in config.corpus_sets
+    }
+    notes = [*_NOTES, f"{workers} searches ran side by side on {os.cpu_count()} cores."]
+    notes += [f"{label} was trained on {p.steps:,} pass calls." for label, p in policies.items()]
+    everything = list(dict.fromkeys(name for names in groups.values() for name in names))
+    with begun_study("search", config, settings, folder, everything, notes) as (runner, study):
+        cells = [
+            Cell(budget.of(group), [n for n in names if n in study.references], budget)
+            for group, names in groups.items()
+            for budget in _budgets(config)
+        ]
+        study = run_trials(runner, study, planned_trials(cells, competitors), folder)
+    limit = config.limit_seconds
+    early = ended_early(study.trials, competitors, cells, limit)
+    besides = [cell.group for cell in cells if cell.aim.seconds is not None]
+    return replace(study, notes=[*study.notes, *early, *timed_out(study.trials, limit, besides)])
 
 
-def _workers(
-    config: SearchComparisonConfig, folder: Path, competitors: "Sequence[Competitor]"
-) -> int:
+def _budgets(config: SearchComparisonConfig) -> list[SearchBudget]:
+    budgets = [SearchBudget(calls=calls) for calls in config.calls]
+    return [*budgets, *(SearchBudget(seconds=seconds) for seconds in config.seconds)]
+
+
+def policies_of(config: SearchComparisonConfig) -> dict[str, GuidingPolicy]:
+    """Returns the policies that guide searches, by their names in tables.
+
+    Raises:
+        HloError: There is no such checkpoint, or it is damaged.
+        ValueError: None of its actions exists any more.
+        OSError: It cannot be read.
+    """
+    if not config.guided:
+        return {}
+    policies = {}
+    for label, (given, checkpoint) in labelled(config.checkpoints).items():
+        digest = hashlib.sha256(read_bytes(checkpoint_location(given))).hexdigest()
+        policies[label] = GuidingPolicy(TrainedPolicy.of(checkpoint), checkpoint.steps, digest)
+    return policies
+
+
+def competitors_of(
+    config: SearchComparisonConfig, policies: Mapping[str, GuidingPolicy]
+) -> list[Competitor]:
+    """Returns all methods, those with a policy once for each policy.
+
+    Raises:
+        ValueError: A policy cannot guide a method.
+    """
+
+    def competitor(name: str, method: str, policy: TrainedPolicy | None) -> Competitor:
+        return Competitor(
+            name,
+            # A method whose seed changes nothing searches with the first alone.
+            config.seeds[:1] if method in SEEDLESS else config.seeds,
+            partial(_task, method, policy, config.limit_seconds),
+            _budgets(config),
+            # An episode is one point, not a curve that others' budgets are compared with.
+            keeps_curves=method != _EPISODE,
+        )
+
+    competitors = [competitor(method, method, None) for method in config.methods]
+    for label, guiding in policies.items():
+        for method in config.guided:
+            check_guided(method, guiding.policy)
+            competitors.append(competitor(f"{label} {method}", method, guiding.policy))
+    return competitors
+
+
+def _task(
+    method: str,
+    policy: TrainedPolicy | None,
+    limit: float,
+    benchmark: str,
+    budget: SearchBudget,
+    seed: int,
+) -> Search:
+    return Search(
+        benchmark=benchmark,
+        method=method,
+        seed=seed,
+        calls=budget.calls,
+        seconds=limit if budget.seconds is None else budget.seconds,
+        policy=policy,
+    )
+
+
+def ended_early(
+    trials: Sequence[Trial], competitors: Sequence[Competitor], cells: Sequence[Cell], limit: float
+) -> list[str]:
+    """Returns notes on searches that had nothing left to try before their budget was spent.
+
+    Args:
+        trials: All trials.
+        competitors: The methods.
+        cells: Groups of benchmarks, each with its budget.
+        limit: Time limit of a search on one benchmark, in seconds.
+    """
+    notes = []
+    for cell in cells:
+        shares = []
+        # An episode is no search: it ends when the policy stops.
+        for name in (c.name for c in competitors if c.keeps_curves):
+            own = [t for t in trials if (t.method, t.group) == (name, cell.group)]
+            early = sum(cell.aim.left_over(trial, limit) for trial in own)
+            if early:
+                shares.append(f"{name} {early} of {sum(len(t.outcomes) for t in own)}")
+        if shares:
+            notes.append(
+                f"Searches of {cell.group} that ended before their budget: {'; '.join(shares)}."
+            )
+    return notes
+
+
+def _workers(config: SearchComparisonConfig, folder: Path, policies: dict[str, str]) -> int:
     """Returns the number of searches side by side; a run that is continued keeps it.
 
     Searches share the machine's cores, so budgets in seconds are worth less with more of them.
@@ -140,9 +212,6 @@ def _workers(
     Raises:
         HloError: The folder has searches with other policies, or of unknown policies.
     """
-    from experiments.evaluate.study import STUDY
-
-    policies = {c.label: c.digest for c in competitors if c.label}
     try:
         begun = read_checked_json(folder / BEGUN, _KIND, _VERSION)
     except FileNotFoundError:
@@ -160,18 +229,6 @@ def _workers(
             "not to be mixed with these"
         )
     return int(begun["workers"])
-
-
-def _groups(config: SearchComparisonConfig) -> dict[str, list[str]]:
-    """Returns the names of benchmarks by set."""
-    from experiments.evaluate.benchmarks import held_out_benchmarks
-
-    return {
-        f"{name} {config.split}": held_out_benchmarks(
-            config.op_limit, config.count, name, config.split
-        )
-        for name in config.corpus_sets
-    }
 
 
 def idle_cores() -> int:

@@ -16,7 +16,6 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.vec_env import DummyVecEnv
 from torch import nn
 
-from experiments.paper.agent_settings import LABELS, MASKED, AgentName, AgentSettings
 from experiments.paper.agents import (
     AgentTraining,
     Learned,
@@ -25,6 +24,7 @@ from experiments.paper.agents import (
     play,
     training_env,
 )
+from experiments.paper.training_settings import LABELS, MASKED, AgentName, AgentSettings
 from experiments.policies.config import OpCountTrainConfig
 from experiments.workers.collecting import Deck
 

@@ -1,17 +1,28 @@
-"""Trials of searches, in a study that is saved as it grows and can be continued."""
+"""Trials of searches, in a study that is saved as it grows and can be continued.
 
-from collections.abc import Collection, Mapping, Sequence
+A comparison of searches has competitors, and cells: groups of benchmarks with a budget or an
+objective. Each competitor has a trial in each cell with each of its seeds.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
+from experiments.evaluate.best_known import known_of
 from experiments.evaluate.evaluation import Check, Outcome
 from experiments.evaluate.study import STUDY, Study, Trial, trial_key
+from experiments.paper.settings import ExperimentConfig
+from experiments.policies.config import TrainConfig
+from experiments.policies.config_json import to_json
+from experiments.workers.pools import pool_of
+from experiments.workers.references import all_references
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import Task
-from hlograph.errors import WorkerLostError
+from hlograph.errors import HloError, WorkerLostError
 
 _TRIES = 3  # of a task that loses its worker through no fault of its own
 
@@ -36,6 +47,96 @@ class PlannedTrial:
     def key(self) -> str:
         """Key of the trial; see ``Trial.key``."""
         return trial_key(self.group, self.method, self.seed)
+
+
+class Cell(NamedTuple):
+    """Benchmarks with what a search of them is to do: its budget or its objective."""
+
+    group: str
+    """Name of the group of trials in tables."""
+    benchmarks: Sequence[str]
+    aim: Any
+    """Budget or objective."""
+
+
+@dataclass(frozen=True)
+class Competitor:
+    """A method of a comparison of searches."""
+
+    name: str
+    """Name shown in tables."""
+    seeds: Sequence[int]
+    task: Callable[[str, Any, int], Task]
+    """Makes the task for a benchmark, the aim of a cell, and a seed."""
+    aims: Sequence[Any]
+    """Aims that it can have."""
+    keeps_curves: bool = True
+    """See ``PlannedTrial.keeps_curves``."""
+
+
+def planned_trials(
+    cells: Sequence[Cell],
+    competitors: Sequence[Competitor],
+    starts: Mapping[str, int] | None = None,
+) -> list[PlannedTrial]:
+    """Plans the trials, cell by cell.
+
+    Args:
+        cells: The cells; those without benchmarks have no trials.
+        competitors: The methods.
+        starts: See ``PlannedTrial.starts``.
+    """
+    return [
+        PlannedTrial(
+            cell.group,
+            competitor.name,
+            seed,
+            {name: competitor.task(name, cell.aim, seed) for name in cell.benchmarks},
+            competitor.keeps_curves,
+            starts,
+        )
+        for cell in cells
+        if cell.benchmarks
+        for competitor in competitors
+        if cell.aim in competitor.aims
+        for seed in competitor.seeds
+    ]
+
+
+@contextmanager
+def begun_study(
+    name: str,
+    config: ExperimentConfig,
+    settings: TrainConfig,
+    folder: Path,
+    benchmarks: Sequence[str],
+    notes: Sequence[str],
+) -> Iterator[tuple[TaskRunner, Study]]:
+    """Yields what runs tasks, and a study without trials.
+
+    Args:
+        name: Name of the study.
+        config: Settings of the experiment.
+        settings: Settings of the workers.
+        folder: Folder for the records of lost workers.
+        benchmarks: Names of the benchmarks, of which the references are measured. Those that
+            cannot be read are named in the study's notes.
+        notes: Notes for the reader.
+
+    Raises:
+        HloError: None of the benchmarks can be read.
+    """
+    with pool_of(settings) as pool:
+        runner = TaskRunner(settings, pool, folder)
+        references, left_out = all_references(runner, benchmarks)
+        if not references:
+            raise HloError("no benchmark is left: " + "; ".join(left_out))
+        known = known_of(references)
+        told = [*notes, *left_out]
+        yield (
+            runner,
+            Study(name, config.preset, to_json(config), references, [], known, {}, told),
+        )
 
 
 def run_trials(

@@ -8,7 +8,7 @@ from experiments.evaluate.metrics import geometric_mean
 from experiments.evaluate.study import Study
 from experiments.paper.report.comparison import BETTER, Comparison, Measure
 from experiments.paper.report.section import Cell, Number, Table, over_seeds, share_over_seeds
-from experiments.paper.win import same_time
+from experiments.paper.settings import same_time
 
 Values = Callable[[Comparison, str], Sequence[float]]
 """Function that returns the judged values of a method: one for each seed, or one for all."""

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from experiments.evaluate.study import Study
-from experiments.paper.checkpoints import without_training_seed
 from experiments.paper.report import (
     ablations,
     figure2,
@@ -20,6 +19,7 @@ from experiments.paper.report import (
     win,
 )
 from experiments.paper.report.section import Chapter, Section, Summary
+from experiments.paper.settings import without_training_seed
 
 
 @dataclass(frozen=True)

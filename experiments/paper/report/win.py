@@ -10,7 +10,7 @@ from experiments.paper.report.methods import ratio_bars, tables
 from experiments.paper.report.search import equal_budgets
 from experiments.paper.report.section import Cell, Section, Summary, Table, over_seeds
 from experiments.paper.report.summary import TO_BETTER, best, ratio_to
-from experiments.paper.win import same_time
+from experiments.paper.settings import same_time
 
 
 def sections(study: Study) -> list[Section]:

@@ -9,7 +9,15 @@ from experiments.evaluate import __main__ as evaluate_program
 from experiments.evaluate.__main__ import EvaluateConfig, evaluate, main, table
 from experiments.evaluate.chosen_benchmarks import Part, chosen
 from experiments.evaluate.study import Study
-from experiments.paper import figure3, generalisation, win
+from experiments.paper.checkpoints import LARGER, figure3, generalisation, huge, win
+from experiments.paper.settings import (
+    FIGURE3,
+    GENERALISATION,
+    WIN,
+    Figure3Config,
+    GeneralisationConfig,
+    WinConfig,
+)
 from experiments.policies.checkpoint import Best, Checkpoint, policy_of
 from experiments.policies.config import GNNTrainConfig, OpCountTrainConfig
 from experiments.policies.kind import policy_kind
@@ -291,7 +299,7 @@ def _with_seed(checkpoint, seed, path):
 
 
 def test_figure3_plays_each_checkpoint_on_each_set(checkpoint, tmp_path):
-    config = figure3.Figure3Config(
+    config = Figure3Config(
         checkpoints=(str(checkpoint), _with_seed(checkpoint, 8, tmp_path / "other")),
         op_limit=300,
         count=1,
@@ -299,7 +307,7 @@ def test_figure3_plays_each_checkpoint_on_each_set(checkpoint, tmp_path):
         corpus_sets=("gpt2-train", "diverse"),
         workers="in-process",
     )
-    study = figure3.run(config, tmp_path)
+    study = figure3(config, tmp_path)
     assert study.name == "figure3"
     assert study.groups() == ["diverse test-unseen"]
     assert [trial.seed for trial in study.trials] == [7, 8]
@@ -313,17 +321,18 @@ def test_figure3_plays_each_checkpoint_on_each_set(checkpoint, tmp_path):
     ]
 
 
-@pytest.mark.parametrize("experiment", [figure3, generalisation, win])
-def test_two_checkpoints_of_one_kind_and_seed_are_refused(experiment, checkpoint, tmp_path):
+@pytest.mark.parametrize(
+    ("run", "presets"), [(figure3, FIGURE3), (generalisation, GENERALISATION), (win, WIN)]
+)
+def test_two_checkpoints_of_one_kind_and_seed_are_refused(run, presets, checkpoint, tmp_path):
     same = _with_seed(checkpoint, 7, tmp_path / "same")
-    preset = experiment.PRESETS["quick"]
-    config = replace(preset, checkpoints=(str(checkpoint), same), op_limit=100, count=1)
+    config = replace(presets["quick"], checkpoints=(str(checkpoint), same), op_limit=100, count=1)
     with pytest.raises(ValueError, match="are both of op_counts with seed 7"):
-        experiment.run(config, tmp_path)
+        run(config, tmp_path)
 
 
 def test_generalisation_has_modules_beyond_those_trained_on(checkpoint, tmp_path):
-    config = generalisation.GeneralisationConfig(
+    config = GeneralisationConfig(
         checkpoints=(str(checkpoint),),
         op_limit=120,
         huge_limit=10_001,
@@ -331,13 +340,13 @@ def test_generalisation_has_modules_beyond_those_trained_on(checkpoint, tmp_path
         checks=0,
         workers="in-process",
     )
-    study = generalisation.run(config, tmp_path)
-    (larger,) = study.of("op counts", generalisation.LARGER)
+    study = generalisation(config, tmp_path)
+    (larger,) = study.of("op counts", LARGER)
     assert larger.outcomes
     assert all(60 < o.start <= 120 for o in larger.outcomes)
     splits = {b.name: b.split for b in corpus.load()}
     assert {splits[o.benchmark] for o in larger.outcomes} == {"train"}
-    assert study.groups() == ["test-seen", "test-unseen", generalisation.LARGER]
+    assert study.groups() == ["test-seen", "test-unseen", LARGER]
     assert any(
         note == "more than 10,000 instructions: the test splits have none of at most 10,001."
         for note in study.notes
@@ -345,7 +354,7 @@ def test_generalisation_has_modules_beyond_those_trained_on(checkpoint, tmp_path
 
 
 def test_huge_modules_are_of_the_test_splits():
-    found = generalisation.huge(generalisation.PRESETS["full"])
+    found = huge(GENERALISATION["full"])
     known = {b.name: b for b in corpus.load()}
     assert found
     assert all(known[name].op_count > 10_000 for name in found)
@@ -359,7 +368,7 @@ def test_win_gives_random_search_the_time_of_the_gnn(checkpoint, tmp_path):
     ppo = PPO(kind.new_policy(), kind.ppo)
     gnn = tmp_path / "gnn.checkpoint"
     Checkpoint.take(kind, ppo, 3, 128, None, Quarantine(), None).save(gnn)
-    config = win.WinConfig(
+    config = WinConfig(
         checkpoints=(str(gnn), str(checkpoint)),
         op_limit=150,
         count=2,
@@ -368,7 +377,7 @@ def test_win_gives_random_search_the_time_of_the_gnn(checkpoint, tmp_path):
         corpus_sets=("diverse",),
         workers="in-process",
     )
-    study = win.run(config, tmp_path)
+    study = win(config, tmp_path)
     group = "diverse test-unseen"
     policies = ["GNN", "GNN, best of 3", "op counts", "op counts, best of 3"]
     searches = ["random search, time of GNN", "random search, time of GNN, best of 3"]

@@ -8,16 +8,16 @@ import pytest
 
 from envs import PassOrderingEnv
 from experiments.evaluate.evaluation import Checker
-from experiments.paper.agent_settings import AGENTS, AgentSettings
-from experiments.paper.agent_tasks import TrainAgent
 from experiments.paper.agents import (
     AgentTraining,
     DealtEpisodes,
+    TrainAgent,
     greedy,
     log_counts,
     play,
     training_env,
 )
+from experiments.paper.training_settings import AGENTS, AgentSettings
 from experiments.policies.kind import policy_kind
 from experiments.workers.collecting import Deck
 from experiments.workers.worker import RolloutWorker

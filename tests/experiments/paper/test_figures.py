@@ -7,8 +7,23 @@ import pytest
 from experiments.evaluate.benchmarks import ALL_REFERENCES, REFERENCES, recorded
 from experiments.evaluate.evaluation import count_ratios
 from experiments.evaluate.study import STUDY, Study
-from experiments.paper import ablations, figure2, figure4
-from experiments.paper.agent_settings import LABELS, AgentSettings
+from experiments.paper.training import (
+    OP_COUNTS,
+    OURS,
+    REWARDS,
+    ablations,
+    figure2,
+    figure4,
+    learning_note,
+)
+from experiments.paper.training_settings import (
+    ABLATIONS,
+    FIGURE2,
+    FIGURE4,
+    LABELS,
+    AblationsConfig,
+    AgentSettings,
+)
 from experiments.policies.checkpoint import Checkpoint
 from experiments.workers.player import player
 from hlograph import corpus
@@ -61,32 +76,28 @@ def _validation_ratios(study, folder, kind):
 def test_figure2(tmp_path):
     tensorboard_without_tensorflow()
     config = replace(
-        figure2.PRESETS["quick"],
+        FIGURE2["quick"],
         **SMALL,
         agents=("dqn", "maskable-ppo"),
         agent=AgentSettings(width=16, dqn_learning_starts=8),
     )
-    study = figure2.run(config, tmp_path)
+    study = figure2(config, tmp_path)
     third_party = ["DQN (op counts)", "DQN (op counts), masked in play", LABELS["maskable-ppo"]]
     _check(study, [*third_party, "PPO (op counts)", "PPO (GNN)"], tmp_path)
     # The curve's last point is the last policy on validation.
-    for kind, method in figure2.OURS.items():
+    for kind, method in OURS.items():
         (trial,) = study.of(method, "corpus test-unseen")
         expected = _validation_ratios(study, tmp_path, kind)
         assert trial.training[-1][1] == pytest.approx(expected, rel=1e-5)
     # A run that was cut short begins with what is there, and ends with the same.
-    again = figure2.run(config, tmp_path)
+    again = figure2(config, tmp_path)
     assert again.trials == study.trials
 
 
 def test_figure4(tmp_path):
     tensorboard_without_tensorflow()
-    study = figure4.run(replace(figure4.PRESETS["quick"], **SMALL), tmp_path)
-    methods = [
-        f"{what} ({encoder})"
-        for what in figure4.LABELS.values()
-        for encoder in ("op counts", "GNN")
-    ]
+    study = figure4(replace(FIGURE4["quick"], **SMALL), tmp_path)
+    methods = [f"{what} ({encoder})" for what in REWARDS for encoder in ("op counts", "GNN")]
     _check(study, methods, tmp_path)
 
 
@@ -94,13 +105,13 @@ def test_ablations(tmp_path):
     tensorboard_without_tensorflow()
     variants = ("without edges", "GIN")
     small = SMALL | {"total_steps": 0, "cloning_epochs": 1, "variants": variants}
-    study = ablations.run(replace(ablations.PRESETS["quick"], **small), tmp_path)
-    assert study.methods("corpus test-unseen") == [ablations.OP_COUNTS, *variants]
+    study = ablations(replace(ABLATIONS["quick"], **small), tmp_path)
+    assert study.methods("corpus test-unseen") == [OP_COUNTS, *variants]
     for trial in study.trials:
         assert [check.problem for check in trial.checks] == [None] * 2
         assert [steps for steps, _ in trial.training] == [0]
     assert "learned from no pass calls of their own" in study.notes[0]
-    more = ablations.AblationsConfig(total_steps=100, num_envs=4, horizon=6, cloning_epochs=0)
-    assert "then learned from 120 pass calls of their own" in ablations.learning_note(more)
+    more = AblationsConfig(total_steps=100, num_envs=4, horizon=6, cloning_epochs=0)
+    assert "then learned from 120 pass calls of their own" in learning_note(more)
     with pytest.raises(ValueError, match="no variants \\['no such'\\]"):
-        ablations.run(replace(ablations.PRESETS["quick"], variants=("no such",)), tmp_path)
+        ablations(replace(ABLATIONS["quick"], variants=("no such",)), tmp_path)

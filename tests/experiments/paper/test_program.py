@@ -4,14 +4,13 @@ import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from experiments.evaluate.study import Study
-from experiments.paper import figure2, figure4
+from experiments.paper import training
 from experiments.paper.__main__ import EXPERIMENTS, main, parse
-from experiments.paper.settings import PAPER_PPO, Settings
+from experiments.paper.training_settings import PAPER_PPO, TrainingStudyConfig
 from models.config import PPOConfig
 
 
@@ -28,17 +27,17 @@ def test_help_lists_the_experiments_without_loading_torch():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root
     )
     shown = " ".join(done.stdout.split())
-    for name, what in EXPERIMENTS.items():
-        assert f"{name} {what}" in shown
+    for name, experiment in EXPERIMENTS.items():
+        assert f"{name} {experiment.about}" in shown
     assert done.stderr.strip() == "[]"
 
 
-@pytest.mark.parametrize("module", [figure2, figure4])
-def test_flags_override_presets(module):
-    name = module.__name__.rpartition(".")[2]
-    assert parse([name])[2] == module.PRESETS["quick"]
-    _, _, config = parse([name, "--preset", "full", "--seeds", "4", "5", "--gat-ppo.clip", "0.1"])
-    full = module.PRESETS["full"]
+@pytest.mark.parametrize("name", ["figure2", "figure4"])
+def test_flags_override_presets(name):
+    presets = EXPERIMENTS[name].presets
+    assert parse([name]) == (name, presets["quick"])
+    _, config = parse([name, "--preset", "full", "--seeds", "4", "5", "--gat-ppo.clip", "0.1"])
+    full = presets["full"]
     expected = replace(full, seeds=(4, 5), gat_ppo=replace(full.gat_ppo, clip=0.1))
     assert config == expected
     assert len(full.seeds) >= 3
@@ -52,8 +51,8 @@ def test_an_unknown_experiment_is_refused_with_the_valid_ones(capsys):
 
 
 def test_the_papers_hyper_parameters():
-    for module in (figure2, figure4):
-        config = module.PRESETS["paper"]
+    for name in ("figure2", "figure4"):
+        config = EXPERIMENTS[name].presets["paper"]
         for ppo in (config.op_counts_ppo, config.gat_ppo):
             assert (ppo.gae_lambda, ppo.clip, ppo.entropy_weight) == (0.95, 0.2, 0.0)
     assert replace(PAPER_PPO, entropy_weight=PPOConfig().entropy_weight) == PPOConfig()
@@ -61,7 +60,7 @@ def test_the_papers_hyper_parameters():
 
 @pytest.mark.parametrize(("asked", "done"), [(1, 640), (640, 640), (641, 1280)])
 def test_all_agents_take_whole_iterations(asked, done):
-    settings = Settings(total_steps=asked, num_envs=16, horizon=40)
+    settings = TrainingStudyConfig(total_steps=asked, num_envs=16, horizon=40)
     training = settings.training(0, Path("x"))
     assert settings.steps == training.total_steps == done
     # What searches have found before was paid for by other calls.
@@ -79,15 +78,15 @@ class _Config:
 @pytest.fixture
 def counting(monkeypatch):
     """An experiment that notes with which settings it is run."""
-    module = ModuleType("experiments.paper.figure2", "Counts.")
     runs = []
 
     def run(config, folder):
         runs.append(config)
         return Study("figure2", config.preset, {"size": config.size}, {}, [])
 
-    module.PRESETS, module.run = {"quick": _Config()}, run
-    monkeypatch.setitem(sys.modules, module.__name__, module)
+    counting = EXPERIMENTS["figure2"]._replace(presets={"quick": _Config()})
+    monkeypatch.setitem(EXPERIMENTS, "figure2", counting)
+    monkeypatch.setattr(training, "figure2", run)
     return runs
 
 
@@ -101,11 +100,13 @@ def test_a_study_is_saved_and_not_continued_with_other_settings(counting, tmp_pa
     assert [config.size for config in counting] == [3, 3]
 
 
-def test_settings_that_an_experiment_refuses_are_told_in_a_line(counting, tmp_path, capsys):
+def test_settings_that_an_experiment_refuses_are_told_in_a_line(
+    counting, tmp_path, monkeypatch, capsys
+):
     def run(config, folder):
         raise ValueError("no variants ['x']")
 
-    sys.modules["experiments.paper.figure2"].run = run
+    monkeypatch.setattr(training, "figure2", run)
     assert main(["figure2", "--out", str(tmp_path / "run")]) == 2
     err = capsys.readouterr().err
     assert "no variants ['x']" in err

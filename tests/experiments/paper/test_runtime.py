@@ -15,7 +15,7 @@ from experiments.evaluate.evaluation import Outcome
 from experiments.evaluate.study import STUDY, Study
 from experiments.paper import runtime_worker
 from experiments.paper.paired_timing import CONTROL, Pair, Side, summaries, summary, table
-from experiments.paper.runtime import BEST_KNOWN, PRESETS, run
+from experiments.paper.runtime import run
 from experiments.paper.runtime_worker import (
     MethodTiming,
     MethodToTime,
@@ -23,6 +23,7 @@ from experiments.paper.runtime_worker import (
     make_worker,
     measure,
 )
+from experiments.paper.settings import BEST_KNOWN, RUNTIME
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.config import PolicyName
 from experiments.policies.config_json import to_json
@@ -35,7 +36,7 @@ from tests.experiments.tiny_run import tiny_config
 
 BENCHMARK = "hypernetwork/d1/forward"
 TINY = replace(
-    PRESETS["quick"],
+    RUNTIME["quick"],
     op_limit=100,
     compilations=1,
     repetitions=4,

@@ -7,8 +7,8 @@ import pytest
 from experiments.evaluate.study import Study
 from experiments.paper import search
 from experiments.paper.report.search import sections
-from experiments.paper.search import PRESETS, idle_cores, run
-from experiments.paper.search_trials import competitors_of
+from experiments.paper.search import competitors_of, idle_cores, policies_of, run
+from experiments.paper.settings import SEARCH
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.config import OpCountTrainConfig
 from experiments.policies.kind import policy_kind
@@ -18,7 +18,7 @@ from hlograph.isolation import Quarantine
 from models.ppo import PPO
 
 _TINY = replace(
-    PRESETS["quick"],
+    SEARCH["quick"],
     seeds=(0, 1),
     methods=("random", "local"),
     guided=(),
@@ -128,11 +128,13 @@ def test_searches_by_other_checkpoints_are_not_mixed(tmp_path, checkpoint):
 
 def test_policies_that_look_alike_have_names_of_their_own(tmp_path):
     paths = [str(_save(tmp_path / str(number))) for number in range(3)]
-    names = [c.name for c in competitors_of((), ("mcts",), paths)]
+    config = replace(_TINY, methods=(), guided=("mcts",), checkpoints=tuple(paths))
+    names = [c.name for c in competitors_of(config, policies_of(config))]
     assert len(set(names)) == 3
     shaped = str(_save(tmp_path / "shaped", reward="shaped"))
+    config = replace(_TINY, guided=("mcts", "policy-beam"), checkpoints=(shaped,))
     with pytest.raises(ValueError, match="predict no op count"):
-        competitors_of((), ("mcts", "policy-beam"), [shaped])
+        competitors_of(config, policies_of(config))
 
 
 def test_as_many_calls_find_the_same_again(tmp_path):

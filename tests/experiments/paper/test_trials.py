@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from experiments.evaluate.study import STUDY, Study
-from experiments.paper.rewriting import PRESETS, run
-from experiments.paper.rewriting_trials import competitors_of
-from experiments.paper.search import PRESETS as SEARCH_PRESETS
+from experiments.paper.rewriting import competitors_of, run
+from experiments.paper.settings import REWRITING, SEARCH
 from experiments.paper.trials import PlannedTrial, run_trials
 from experiments.search.rewriting.task import RewriteSearch
 from experiments.workers.pools import pool_of
@@ -17,7 +16,7 @@ from tests.experiments.tiny_run import tiny_rewrite_config
 
 BENCHMARK, OTHER = "vgg/keras-hub-r1x1x2/forward-b2", "hypernetwork/d1/forward"
 LIMITED = replace(
-    PRESETS["quick"],
+    REWRITING["quick"],
     seeds=(0,),
     benchmarks=(BENCHMARK,),
     other_benchmarks=(),
@@ -49,13 +48,13 @@ def test_a_search_at_its_time_limit_keeps_its_best_state_and_is_named(tmp_path):
 
 @pytest.mark.parametrize("preset", ["quick", "full"])
 def test_every_search_has_a_time_limit_below_that_of_its_worker(preset):
-    config = replace(PRESETS[preset], guided=())
+    config = replace(REWRITING[preset], guided=())
     for competitor in competitors_of(config)[0]:
         task = competitor.task(BENCHMARK, "op-count", 0)
         if isinstance(task, RewriteSearch):
             assert task.seconds is not None
             assert task.seconds <= config.limit_seconds
-    assert SEARCH_PRESETS[preset].limit_seconds > 0
+    assert SEARCH[preset].limit_seconds > 0
 
 
 def test_a_search_that_hangs_counts_as_the_unchanged_benchmark(tmp_path):

@@ -7,7 +7,6 @@ from functools import cache
 import pytest
 
 from experiments.evaluate.study import Trial
-from experiments.paper import win as win_experiment
 from experiments.paper.paired_timing import Pair, Side
 from experiments.paper.report import (
     aims,
@@ -20,6 +19,7 @@ from experiments.paper.report.chapters import KINDS, chapters
 from experiments.paper.report.comparison import BETTER, Comparison
 from experiments.paper.report.figure2 import learning_curves
 from experiments.paper.report.section import Chapter
+from experiments.paper.settings import same_time
 from tests.experiments.paper.report.known_study import GROUP, known_study, outcome
 
 
@@ -180,18 +180,18 @@ def test_the_aim_of_the_worst_benchmark_is_about_all_seeds():
 def test_the_aims_to_be_ahead_of_others():
     trials = [
         *_trials("GNN", (40, 42)),
-        *_trials(win_experiment.same_time("GNN"), (41, 42)),
+        *_trials(same_time("GNN"), (41, 42)),
         *_trials("op counts", (43, 50)),
     ]
     rows = _aims(trials)
     random, apart = "random search in the same time / method", "least seed - op counts' greatest"
     assert rows["GNN"][random].value == pytest.approx((41 / 40 + 42 / 42) / 2)
     assert rows["GNN"][apart].value == pytest.approx(50 / 42 - 50 / 43)
-    for other in ("op counts", win_experiment.same_time("GNN")):
+    for other in ("op counts", same_time("GNN")):
         assert rows[other][random] is rows[other][apart] is None
     # One seed has no spread; as good as random search is not ahead of it.
     assert _aims([trial for trial in trials if trial.seed == 0])["GNN"][apart] is None
-    equal = [*_trials("GNN", (40,)), *_trials(win_experiment.same_time("GNN"), (40,))]
+    equal = [*_trials("GNN", (40,)), *_trials(same_time("GNN"), (40,))]
     assert _aims(equal)["GNN"][random].text.endswith("✗")
 
 

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from experiments.paper.checkpoints import labelled, without_training_seed
+from experiments.paper.checkpoints import labelled
 from experiments.paper.report.chapters import together
+from experiments.paper.settings import without_training_seed
 from tests.experiments.paper.report.known_study import GROUP, known_study
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from experiments.evaluate.study import Study
 from experiments.paper.report.chapters import chapters
-from experiments.paper.rewriting import PRESETS, run
-from experiments.paper.rewriting_trials import SEEN, competitors_of, seen_in_training
+from experiments.paper.rewriting import SEEN, competitors_of, run, seen_in_training
+from experiments.paper.settings import REWRITING
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.kind import policy_kind
 from experiments.search.budget import Budget, BudgetSpentError
@@ -189,7 +189,7 @@ def test_the_study_holds_checked_results_of_every_method(tmp_path, policy):
     checkpoint = tmp_path / "policy.checkpoint"
     _save(policy, checkpoint)
     config = replace(
-        PRESETS["quick"],
+        REWRITING["quick"],
         benchmarks=(BENCHMARK,),
         other_benchmarks=("hypernetwork/d1/forward",),
         methods=("random", "greedy"),
@@ -244,9 +244,9 @@ def test_two_policies_of_one_seed_are_refused(tmp_path, policy):
     for path in paths:
         _save(policy, path)
     with pytest.raises(ValueError, match="other seeds of training"):
-        competitors_of(replace(PRESETS["quick"], checkpoints=tuple(map(str, paths))))
+        competitors_of(replace(REWRITING["quick"], checkpoints=tuple(map(str, paths))))
 
 
 def test_unknown_methods_are_refused():
     with pytest.raises(ValueError, match=r"--methods: expected some of random, .*; got none"):
-        competitors_of(replace(PRESETS["quick"], methods=("none", "random")))
+        competitors_of(replace(REWRITING["quick"], methods=("none", "random")))

@@ -1,4 +1,4 @@
-"""Results of the experiment on run times: kept while it runs, and written as a study."""
+"""Timings that are kept while an experiment runs, and as a study holds them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -7,11 +7,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from experiments.evaluate.benchmarks import recorded
 from experiments.evaluate.evaluation import Check, Outcome
-from experiments.evaluate.study import Study, Trial
 from experiments.paper.paired_timing import CONTROL, Pair, Side, summaries
-from experiments.paper.runtime_settings import BEST_KNOWN, RuntimeConfig
 from experiments.paper.runtime_worker import (
     MakeWorker,
     MethodTiming,
@@ -19,7 +16,6 @@ from experiments.paper.runtime_worker import (
     measure,
     timing_pool,
 )
-from experiments.policies.config_json import to_json
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
 
 _KIND, _VERSION = "run times", 1
@@ -78,29 +74,7 @@ def _result(content: Mapping[str, Any]) -> MethodTiming:
 
 def pairs_of(results: Mapping[str, Sequence[MethodTiming]]) -> list[Pair]:
     """Returns all pairs, benchmark by benchmark."""
-    return [r.pair for found in results.values() for r in found if r.pair is not None]
-
-
-def study(
-    config: RuntimeConfig, results: Mapping[str, Sequence[MethodTiming]], notes: Sequence[str] = ()
-) -> Study:
-    """Returns the study of some results.
-
-    Args:
-        config: Settings of the experiment.
-        results: Results of all its benchmarks.
-        notes: Further notes for the reader.
-    """
-    measured = measurements(results)
-    return Study(
-        name="runtime",
-        preset=config.preset,
-        settings=to_json(config),
-        references=recorded(list(results)),
-        trials=_trials(config, results),
-        measurements=measured,
-        notes=[*_notes(config, results, measured["left_out"]), *notes],
-    )
+    return [r.pair for of_name in results.values() for r in of_name if r.pair is not None]
 
 
 def measurements(results: Mapping[str, Sequence[MethodTiming]]) -> dict[str, Any]:
@@ -119,51 +93,8 @@ def measurements(results: Mapping[str, Sequence[MethodTiming]]) -> dict[str, Any
         "summaries": {method: asdict(s) for method, s in summaries(pairs).items()},
         "control": CONTROL,
         "left_out": {
-            name: {r.method: r.problem for r in found if r.problem}
-            for name, found in results.items()
-            if any(r.problem for r in found)
+            name: {r.method: r.problem for r in of_name if r.problem}
+            for name, of_name in results.items()
+            if any(r.problem for r in of_name)
         },
     }
-
-
-def _trials(config: RuntimeConfig, results: Mapping[str, Sequence[MethodTiming]]) -> list[Trial]:
-    everything = [r for found in results.values() for r in found]
-    group = f"{config.corpus_set or 'all'} {config.split}"
-    trials = []
-    for method in dict.fromkeys(r.method for r in everything):
-        found = [(r.outcome, r.check) for r in everything if r.method == method]
-        both = [(o, c) for o, c in found if o is not None and c is not None]
-        if both:
-            outcomes, checks = zip(*both, strict=True)
-            trials.append(Trial(method, 0, group, outcomes, checks))
-    return trials
-
-
-def _notes(
-    config: RuntimeConfig,
-    results: Mapping[str, Sequence[MethodTiming]],
-    left_out: Mapping[str, Mapping[str, str | None]],
-) -> list[str]:
-    gone = [name for name, why in left_out.items() if CONTROL in why]
-    notes = [
-        f"Of {len(results)} benchmarks {len(results) - len(gone)} were executed. Each was compiled "
-        "by XLA:CPU with its default flags, after all passes of its own; ratios are time before / "
-        "time after, so above 1 is faster.",
-        f"The method {CONTROL} compares each module with itself, compiled a second time: its "
-        "ratios show the noise. An interval covers the variation from run to run, but not from one "
-        "compilation to the next (where code and data lie), so the control's counts of faster and "
-        "slower benchmarks are the number of false alarms.",
-        f"Compile times are medians of {config.compilations} compilations of each of the two "
-        f"modules, in turn; those of {CONTROL} show the noise, too.",
-    ]
-    methods = {result.method for found in results.values() for result in found}
-    if config.best_known and BEST_KNOWN not in methods:
-        notes.append(f"{BEST_KNOWN} is not shown: none of these benchmarks has one.")
-    for name, why in left_out.items():
-        if CONTROL in why:
-            notes.append(f"{name} was not executed: {why[CONTROL]}")
-        else:
-            notes += [
-                f"{name} after {method} was not timed: {text}" for method, text in why.items()
-            ]
-    return notes
