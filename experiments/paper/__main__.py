@@ -130,9 +130,9 @@ def main(arguments: Sequence[str]) -> int:
         Exit status.
     """
     if arguments[:1] == ["report"]:
-        from experiments.paper.report import program
+        from experiments.paper.report import chapters
 
-        return program.main(arguments[1:])
+        return chapters.main(arguments[1:])
     name, config = parse(arguments)
     time = datetime.now().strftime("%Y%m%d-%H%M%S")
     folder = config.out or Path("runs") / f"paper-{name}-{config.preset}-{time}"

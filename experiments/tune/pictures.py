@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.evaluate.metrics import geometric_mean
-from experiments.paper.report.style import colours, dashes, svg
+from experiments.paper.report.pictures import colours, dashes, svg
 from experiments.tune.page import interval_of
 from experiments.tune.results import CurvePoint, RaceResult
 from experiments.tune.scores import Scores, best_at

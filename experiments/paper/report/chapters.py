@@ -1,25 +1,30 @@
-"""Chooses the figures, tables and summary of each kind of study."""
+"""Writes tables and figures of studies as Markdown: an index, and a page for each study.
+
+    python -m experiments.paper report runs/paper-figure2-full-* runs/paper-search-full-*
+    python -m experiments.paper report docs/results/studies --out docs/results
+
+Reads the study.json (or study.json.gz) of each run, or those in the folders below it, and nothing
+else. A page is called after the folder of its study.
+"""
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
 
-from experiments.evaluate.study import Study
-from experiments.paper.report import (
-    ablations,
-    figure2,
-    figure3,
-    generalisation,
-    methods,
-    rewriting,
-    runtime,
-    search,
-    summary,
-    win,
-)
-from experiments.paper.report.section import Chapter, Section, Summary
+import tyro
+
+from experiments.evaluate.study import STUDY, Study
+from experiments.paper.report import aims, figures, methods, rewriting, runtime, search, summary
+from experiments.paper.report.document import Chapter, Section, Summary, index, page, picture_file
 from experiments.paper.settings import without_training_seed
+from hlograph.errors import DamagedFileError
+from hlograph.storage.atomic_write import write_bytes_atomically, write_text_atomically
+
+INDEX = "README.md"
 
 
 @dataclass(frozen=True)
@@ -39,19 +44,19 @@ KINDS = {
         "Figure 2: agents",
         "Which agent leaves the fewest instructions in GPT-2's training graphs after learning from "
         "the same number of pass calls?",
-        figure2.sections,
+        figures.agents,
     ),
     "figure3": Kind(
         "Figure 3: against the default, benchmark by benchmark",
         "On how many benchmarks of families that training never saw do the policies leave no more "
         "instructions than XLA's own orders of passes?",
-        figure3.sections,
+        figures.by_benchmark_sections,
     ),
     "figure4": Kind(
         "Figure 4: shaped rewards, and costs for the value function",
         "Does PPO learn better orders of passes if flops and transcendentals shape its rewards, or "
         "if its value function sees them?",
-        ablations.reward_sections,
+        figures.rewards,
     ),
     "runtime": Kind(
         "Run time before and after",
@@ -70,13 +75,13 @@ KINDS = {
     "ablations": Kind(
         "Ablations",
         "Which parts of the graph and of its encoder does a policy need?",
-        ablations.sections,
+        figures.ablations,
     ),
     "generalisation": Kind(
         "Generalisation",
         "How good are the policies on families that they never saw, and on modules larger than any "
         "in training?",
-        generalisation.sections,
+        figures.generalisation,
     ),
     "rewriting": Kind(
         "Single rewrites",
@@ -88,8 +93,8 @@ KINDS = {
     "win": Kind(
         "The aims",
         "How far are the policies from their aims on families that they never saw?",
-        win.sections,
-        win.summary,
+        aims.sections,
+        aims.summary,
     ),
     "evaluation": Kind(
         "Evaluation of a checkpoint",
@@ -167,3 +172,75 @@ def together(study: Study) -> Study:
         trials.append(replace(trial, method=method, seed=numbers[trial.group, method]))
         numbers[trial.group, method] += 1
     return replace(study, trials=trials)
+
+
+@dataclass(frozen=True)
+class ReportConfig:
+    """Settings of `report`."""
+
+    runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """Folders of studies, or study.json files."""
+    out: Path = Path("docs/results")
+    """Folder for README.md, the pages and their figures."""
+
+
+def find(runs: Sequence[Path]) -> list[Path]:
+    """Returns the files of all studies, each once.
+
+    Args:
+        runs: Files, or folders with studies at any depth.
+
+    Raises:
+        FileNotFoundError: There is no study in one of the folders.
+    """
+    found: dict[Path, None] = {}
+    for run in runs:
+        files = (
+            [run] if run.is_file() else sorted(p for p in run.rglob(f"{STUDY}*") if _is_study(p))
+        )
+        if not files:
+            raise FileNotFoundError(f"there is no {STUDY} in {run} or below it")
+        found |= dict.fromkeys(path.resolve() for path in files)
+    return list(found)
+
+
+def _is_study(path: Path) -> bool:
+    return path.name in (STUDY, f"{STUDY}.gz")
+
+
+def write(studies: Sequence[tuple[str, Study]], out: Path) -> None:
+    """Writes the report.
+
+    Args:
+        studies: Studies, each with the name of its folder.
+        out: Folder for the files.
+
+    Raises:
+        OSError: A file cannot be written.
+    """
+    shown = chapters(studies)
+    for chapter in shown:
+        for section in chapter.sections:
+            if section.picture:
+                path = out / picture_file(chapter, section.picture)
+                write_bytes_atomically(path, section.picture.png)
+        write_text_atomically(out / f"{chapter.key}.md", page(chapter, INDEX))
+    write_text_atomically(out / INDEX, index(shown))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Reads the studies and writes the report.
+
+    Returns:
+        Exit status.
+    """
+    prog = "python -m experiments.paper report"
+    config = tyro.cli(ReportConfig, args=arguments, prog=prog, description=__doc__)
+    try:
+        paths = find(config.runs)
+        write([(path.parent.name, Study.load(path)) for path in paths], config.out)
+    except (DamagedFileError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{len(paths)} studies: {config.out / INDEX}")
+    return 0

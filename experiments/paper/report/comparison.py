@@ -14,14 +14,13 @@ from experiments.evaluate.metrics import (
     Reduction,
     better_of,
     geometric_mean,
-    ratios,
     reduction_ratio,
     share,
     share_within,
     worst,
 )
 from experiments.evaluate.study import Study, Trial
-from experiments.paper.report.section import Section
+from experiments.paper.report.document import Section
 
 BETTER = "the better of both"
 """Reference that is on each benchmark the better pipeline in ``REFERENCES``."""
@@ -68,11 +67,13 @@ class Comparison:
         """Returns a measure of each trial of a method."""
         return [measure(trial) for trial in self.study.of(method, self.group)]
 
+    def by_method(self, measure: Measure) -> dict[str, list[float]]:
+        """Returns a measure of each trial, by method."""
+        return {method: self.over_seeds(method, measure) for method in self.methods}
+
     def ratios(self, trial: Trial, against: str) -> dict[str, float]:
         """Returns reference / method of each benchmark that has the reference, by name."""
-        found = self._known(trial, against)
-        values = ratios([r for _, r in found], [o.op_count for o, _ in found])
-        return {o.benchmark: value for (o, _), value in zip(found, values, strict=True)}
+        return {o.benchmark: r / o.op_count for o, r in self._with_reference(trial, against)}
 
     def count_ratio(self, against: str) -> Measure:
         """Returns the measure of the count ratio to a reference."""
@@ -94,19 +95,19 @@ class Comparison:
         """Returns the measure of the share of benchmarks near the best known."""
 
         def measure(trial: Trial) -> float:
-            found = self._known(trial, BEST_KNOWN)
-            return share_within([r for _, r in found], [o.op_count for o, _ in found], tolerance)
+            pairs = self._with_reference(trial, BEST_KNOWN)
+            return share_within([r for _, r in pairs], [o.op_count for o, _ in pairs], tolerance)
 
         return measure
 
     def reduction(self, trial: Trial, against: str) -> Reduction:
         """Returns the paper's reduction ratio and the benchmarks without one."""
-        found = self._known(trial, against)
+        pairs = self._with_reference(trial, against)
         return reduction_ratio(
-            [o.benchmark for o, _ in found],
-            [o.start for o, _ in found],
-            [r for _, r in found],
-            [o.op_count for o, _ in found],
+            [o.benchmark for o, _ in pairs],
+            [o.start for o, _ in pairs],
+            [r for _, r in pairs],
+            [o.op_count for o, _ in pairs],
         )
 
     def reduction_ratio(self, against: str) -> Measure:
@@ -128,7 +129,7 @@ class Comparison:
 
         return measure
 
-    def _known(self, trial: Trial, against: str) -> list[tuple[Outcome, int]]:
+    def _with_reference(self, trial: Trial, against: str) -> list[tuple[Outcome, int]]:
         """Returns outcomes with their reference, where there is one."""
         pairs = [(o, self.reference(o.benchmark, against)) for o in trial.counted()]
         return [(o, r) for o, r in pairs if r is not None]

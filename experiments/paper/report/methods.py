@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
 from experiments.evaluate.study import Trial
-from experiments.paper.report.bars import seed_bars
 from experiments.paper.report.comparison import (
     BEST_KNOWN,
     BETTER,
@@ -16,31 +15,24 @@ from experiments.paper.report.comparison import (
     median_milliseconds,
     median_passes,
 )
-from experiments.paper.report.section import (
+from experiments.paper.report.document import (
     Cell,
+    Column,
     Picture,
     Section,
     Table,
     mean_over_seeds,
+    of_columns,
     over_seeds,
     plain,
     share_over_seeds,
 )
+from experiments.paper.report.pictures import seed_bars
 
-Column = tuple[str, Callable[[str], Cell]]
-"""Heading of a column, and the function that returns the cell of a method."""
 VERDICTS = ("equal", "close", "not comparable", "not compared")
 OVER_SEEDS = "Means over seeds, in brackets the least and the greatest."
 """Text above a table of measures."""
 _CHOSEN = "xla-simplify"  # whose costs stand beside a method's
-
-
-def of_columns(first: str, names: Sequence[str], columns: Sequence[Column]) -> Table:
-    """Returns a table with a row for each name, without columns that are empty."""
-    cells = [(heading, [value(name) for name in names]) for heading, value in columns]
-    kept = [(h, column) for h, column in cells if any(cell is not None for cell in column)]
-    rows = [[name, *(column[n] for _, column in kept)] for n, name in enumerate(names)]
-    return Table((first, *(heading for heading, _ in kept)), rows)
 
 
 def measures_table(comparison: Comparison) -> Table:
@@ -79,12 +71,11 @@ def checks_table(comparison: Comparison) -> Table | None:
     for method in comparison.methods:
         trials = comparison.study.of(method, comparison.group)
         checks = [check for trial in trials for check in trial.checks]
-        if not checks:
-            continue
         good = [check for check in checks if not check.problem]
         verdicts = Counter(check.verdict for check in good)
-        found: list[Cell] = [verdicts[verdict] for verdict in VERDICTS]
-        rows.append([method, len(checks), len(good), *found, len(checks) - len(good)])
+        counts = [len(checks), len(good), *map(verdicts.__getitem__, VERDICTS)]
+        if checks:
+            rows.append([method, *counts, len(checks) - len(good)])
     headings = ("method", "checked", "verified", *VERDICTS, "failed, not counted")
     return Table(headings, rows) if rows else None
 
@@ -229,10 +220,7 @@ def ratio_bars(
         title: Name of the measure.
     """
     measure = measure or comparison.count_ratio
-    panels = {
-        f"to {against}": {m: comparison.over_seeds(m, measure(against)) for m in comparison.methods}
-        for against in comparison.against()
-    }
+    panels = {f"to {a}": comparison.by_method(measure(a)) for a in comparison.against()}
     alt = f"{title} of each method to each reference on {comparison.group}"
     return seed_bars(f"{name}-{comparison.number}", alt, panels)
 

@@ -5,20 +5,22 @@ from collections.abc import Mapping, Sequence
 from experiments.evaluate.metrics import geometric_mean
 from experiments.evaluate.study import Study, Trial
 from experiments.paper.report import runtime
-from experiments.paper.report.bars import seed_bars
 from experiments.paper.report.comparison import Comparison, median_calls
-from experiments.paper.report.methods import Column, details, of_columns
-from experiments.paper.report.section import (
+from experiments.paper.report.document import (
     TO,
     Cell,
+    Column,
     Picture,
     Section,
     Summary,
     Table,
     interval,
     mean_over_seeds,
+    of_columns,
     over_seeds,
 )
+from experiments.paper.report.methods import details
+from experiments.paper.report.pictures import seed_bars
 from experiments.paper.report.summary import Measured, best, ratio_to
 from hlograph.execution.bootstrap import bootstrap_interval
 
@@ -114,14 +116,10 @@ def _control(comparison: Comparison, pairs: Sequence[runtime.Pair]) -> list[str]
 
 def _bars(comparison: Comparison, pairs: Sequence[runtime.Pair]) -> Picture:
     c = comparison
-    panels = {
-        f"op count, to {against}": {m: c.over_seeds(m, c.count_ratio(against)) for m in c.methods}
-        for against in c.against()
-        if against == _SIMPLIFY
-    }
-    panels["estimated cost"] = {
-        m: c.over_seeds(m, lambda trial: _estimate(c, trial)) for m in c.methods
-    }
+    panels = {}
+    if _SIMPLIFY in c.against():
+        panels[f"op count, to {_SIMPLIFY}"] = c.by_method(c.count_ratio(_SIMPLIFY))
+    panels["estimated cost"] = c.by_method(lambda trial: _estimate(c, trial))
     times = {m: _medians(c, pairs, m) for m in c.methods}
     panels["run time"] = {m: [geometric_mean(found)] for m, found in times.items() if found}
     alt = f"Op counts, estimated cost and run time by method on {c.group}, before / after"

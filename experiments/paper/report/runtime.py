@@ -1,24 +1,26 @@
 """Run times of modules before and after, measured in turn (section 5.1.2 of the paper)."""
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from experiments.evaluate.metrics import geometric_mean
 from experiments.evaluate.study import Study
-from experiments.paper.paired_timing import Pair, Side, summaries
-from experiments.paper.report.methods import common_sections
-from experiments.paper.report.section import (
+from experiments.paper.paired_timing import Pair, Side, SpeedupSummary, summaries
+from experiments.paper.report.document import (
     Cell,
+    Column,
     Picture,
     Section,
     Summary,
     Table,
     interval,
+    of_columns,
     plain,
     ratio,
 )
-from experiments.paper.report.style import colours, picture
+from experiments.paper.report.methods import common_sections
+from experiments.paper.report.pictures import colours, picture
 from experiments.paper.report.summary import checks
 
 if TYPE_CHECKING:
@@ -74,36 +76,25 @@ def summary(study: Study) -> Summary:
 
 def summary_table(pairs: Sequence[Pair]) -> Table:
     """Returns a row for each method: statistics over the benchmarks' medians."""
-    columns = (
-        _MEAN,
-        "arithmetic mean",
-        "standard deviation",
-        "median",
-        "least",
-        "greatest",
-        "faster (interval above 1)",
-        "slower (interval below 1)",
-        "kernels before / after",
-        "compile time before / after",
-    )
-    rows: list[list[Cell]] = [
-        [
-            method,
-            s.benchmarks,
-            interval(s.geometric_mean, (s.low, s.high)),
-            ratio(s.mean),
-            None if s.sd is None else ratio(s.sd),
-            ratio(statistics.median(p.median for p in pairs if p.method == method)),
-            ratio(s.min),
-            ratio(s.max),
-            s.faster,
-            s.slower,
-            ratio(s.kernels),
-            ratio(s.compile),
-        ]
-        for method, s in summaries(pairs).items()
+    by_method = summaries(pairs)
+
+    def of(value: Callable[[SpeedupSummary], Cell]) -> Callable[[str], Cell]:
+        return lambda method: value(by_method[method])
+
+    columns: list[Column] = [
+        ("benchmarks", of(lambda s: s.benchmarks)),
+        (_MEAN, of(lambda s: interval(s.geometric_mean, (s.low, s.high)))),
+        ("arithmetic mean", of(lambda s: ratio(s.mean))),
+        ("standard deviation", of(lambda s: None if s.sd is None else ratio(s.sd))),
+        ("median", lambda m: ratio(statistics.median(p.median for p in pairs if p.method == m))),
+        ("least", of(lambda s: ratio(s.min))),
+        ("greatest", of(lambda s: ratio(s.max))),
+        ("faster (interval above 1)", of(lambda s: s.faster)),
+        ("slower (interval below 1)", of(lambda s: s.slower)),
+        ("kernels before / after", of(lambda s: ratio(s.kernels))),
+        ("compile time before / after", of(lambda s: ratio(s.compile))),
     ]
-    return Table(("method", "benchmarks", *columns), rows)
+    return of_columns("method", list(by_method), columns)
 
 
 def benchmark_table(pairs: Sequence[Pair]) -> Table:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from experiments.evaluate.benchmarks import REFERENCES
 from experiments.evaluate.study import Study
 from experiments.paper.report.comparison import BETTER, Comparison, median_calls
-from experiments.paper.report.section import (
+from experiments.paper.report.document import (
     Cell,
     Number,
     Summary,
@@ -42,9 +42,7 @@ def of_counts(study: Study) -> Summary:
     if found.table is None or len(study.groups()) > 1:
         return found
     comparison, leader = Comparison(study, study.groups()[0]), found.table.rows[0][1]
-    seeds = {
-        m: comparison.over_seeds(m, comparison.count_ratio(BETTER)) for m in comparison.methods
-    }
+    seeds = comparison.by_method(comparison.count_ratio(BETTER))
     least = min(seeds.pop(str(leader)))
     overlaps = sum(max(values) >= least for values in seeds.values())
     first, *others = found.sentences

@@ -11,15 +11,15 @@ from experiments.paper.report.comparison import (
     median_calls,
     median_milliseconds,
 )
-from experiments.paper.report.methods import (
-    notes,
-)
-from experiments.paper.report.section import (
+from experiments.paper.report.document import (
     TO,
     Number,
     mean_over_seeds,
     over_seeds,
     share_over_seeds,
+)
+from experiments.paper.report.methods import (
+    notes,
 )
 from tests.experiments.paper.report.known_study import GROUP, known_study
 

@@ -8,17 +8,11 @@ import pytest
 
 from experiments.evaluate.study import Trial
 from experiments.paper.paired_timing import Pair, Side
-from experiments.paper.report import (
-    aims,
-    generalisation,
-    runtime,
-    search,
-    win,
-)
+from experiments.paper.report import aims, figures, runtime, search
 from experiments.paper.report.chapters import KINDS, chapters
 from experiments.paper.report.comparison import BETTER, Comparison
-from experiments.paper.report.figure2 import learning_curves
-from experiments.paper.report.section import Chapter
+from experiments.paper.report.document import Chapter
+from experiments.paper.report.figures import learning_curves
 from experiments.paper.settings import same_time
 from tests.experiments.paper.report.known_study import GROUP, known_study, outcome
 
@@ -79,7 +73,7 @@ def test_learning_curves(comparison):
 
 
 def test_size_classes():
-    assert [generalisation.size_class(n) for n in (1000, 1001, 3000, 10_000, 10_001)] == [
+    assert [figures.size_class(n) for n in (1000, 1001, 3000, 10_000, 10_001)] == [
         "up to 1,000",
         "1,000 to 3,000",
         "1,000 to 3,000",
@@ -94,7 +88,7 @@ def test_trials_by_size_join_groups_seed_by_seed():
         for group, name in (("test-seen", "a/b/c"), ("test-unseen", "d/e/f"))
         for seed in (0, 1)
     ]
-    sized = generalisation.by_size(known_study(trials=trials))
+    sized = figures.by_size(known_study(trials=trials))
     assert sized.groups() == ["up to 1,000"]
     assert [[o.op_count for o in t.outcomes] for t in sized.trials] == [[90, 90], [91, 91]]
 
@@ -198,7 +192,7 @@ def test_the_aims_to_be_ahead_of_others():
 def test_spreads():
     methods = {"x": (40, 42), "y": (41, 60), "z": (70, 80), "one": (10,)}
     trials = [trial for name, counts in methods.items() for trial in _trials(name, counts)]
-    table = win.spreads(Comparison(known_study(trials=trials), GROUP))
+    table = aims.spreads(Comparison(known_study(trials=trials), GROUP))
     assert table
     assert [(row[0], row[1], row[4]) for row in table.rows] == [
         ("x", "y", "overlap"),

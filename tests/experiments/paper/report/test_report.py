@@ -5,9 +5,8 @@ import re
 
 import pytest
 
-from experiments.paper.report.markdown import index, page
-from experiments.paper.report.program import find, main
-from experiments.paper.report.section import (
+from experiments.paper.report.chapters import find, main
+from experiments.paper.report.document import (
     NOTHING,
     Chapter,
     Number,
@@ -15,6 +14,8 @@ from experiments.paper.report.section import (
     Section,
     Summary,
     Table,
+    index,
+    page,
 )
 from tests.experiments.paper.report.known_study import known_study
 
