@@ -92,22 +92,10 @@ class IsolatedParser:
             f"{sys.executable} to start and to load hlograph"
         )
 
-    def start(self) -> None:
-        """Starts the server, if it does not run."""
-        with self._lock:
-            if self._server is not None and self._server.poll() is not None:
-                self._stop()
-            self._connection()
-
     def stop(self) -> None:
         """Ends the server; the next call starts another one."""
         with self._lock:
             self._stop()
-
-    def _adopt(self) -> None:
-        """Takes the server over from the process that this one was forked from."""
-        self._owner = os.getpid()
-        self._lock = threading.Lock()
 
     def _ask(self, header: bytes, data: bytes) -> tuple[bytes, bytes]:
         requests, responses = self._connection()
@@ -168,16 +156,6 @@ def _forget_other_threads() -> None:
 
 
 os.register_at_fork(after_in_child=_forget_other_threads)
-
-
-def use_parser(parser: IsolatedParser) -> None:
-    """Makes this process use a server that was started before it was forked.
-
-    The two processes share its pipes: the other one must not use it meanwhile.
-    """
-    global _parser
-    parser._adopt()
-    _parser = parser
 
 
 def parse_isolated(form: SourceForm, data: bytes) -> bytes:

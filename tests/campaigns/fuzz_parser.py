@@ -2,26 +2,30 @@
 
     python -m tests.campaigns.fuzz_parser --inputs 100000 --seed 0
 
-Inputs are parsed in forked processes, some hundreds in each, so that an input which ends its
-process ends nothing else. An input that ends its process, takes too long or raises another
-exception is saved. The report says if it ended a fresh process. Ctrl-C ends the
-campaign early, with its report. The exit status is 1 if there are such inputs.
+Inputs are parsed in worker processes, so that an input which ends its process ends nothing else. An
+input that ends its process, takes too long or raises another exception is saved. The report says if
+it ended a fresh process. Ctrl-C ends the campaign early, with its report. The exit status is 1 if
+there are such inputs.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import tyro
 from tqdm import tqdm
 
+import hlograph
+from hlograph.isolation import WorkerLimits, WorkerPool
 from hlograph.storage.atomic_write import write_bytes_atomically
 from tests.campaigns.framework.tasks import INTERRUPTED, progress
 from tests.campaigns.parsing.inputs import KINDS, Inputs
-from tests.campaigns.parsing.trials import InputLimits, Outcome, Trials
+from tests.campaigns.parsing.trials import Outcome, make_worker, outcomes_of
 
 _GIB = 1 << 30
 
@@ -58,20 +62,20 @@ class ParserReport:
 
     def add(self, outcome: Outcome) -> None:
         """Counts one input."""
-        self.counts[outcome.kind, outcome.what] += 1
+        self.counts[outcome.kind, outcome.verdict] += 1
         self.memory = max(self.memory, outcome.memory)
         self.slowest = max(self.slowest, outcome.seconds)
         if not outcome.is_good:
             self.failures.append(
-                f"input {outcome.number} ({outcome.kind}): {outcome.what}: {outcome.detail}"
+                f"input {outcome.number} ({outcome.kind}): {outcome.verdict}: {outcome.detail}"
             )
 
     def text(self) -> str:
         """Returns a table by kind and outcome, totals and the failures."""
-        outcomes = sorted({what for _, what in self.counts})
+        outcomes = sorted({verdict for _, verdict in self.counts})
         rows: list[tuple[object, ...]] = [("kind", "inputs", *outcomes)]
         for kind in KINDS:
-            counts = [self.counts[kind, what] for what in outcomes]
+            counts = [self.counts[kind, verdict] for verdict in outcomes]
             rows.append((kind, sum(counts), *counts))
         rows.append(("all", *(sum(column) for column in list(zip(*rows[1:], strict=True))[1:])))
         lines = ["  ".join(f"{cell:>14}" for cell in row) for row in rows]
@@ -82,17 +86,19 @@ class ParserReport:
         return "\n".join(lines + self.failures)
 
 
-def main(config: ParserFuzzConfig) -> int:
-    """Runs a campaign and returns the exit status."""
-    inputs, report = Inputs(config.seed), ParserReport()
-    limits = InputLimits(config.seconds, int(config.memory_gib * _GIB))
-    trials = Trials(inputs, limits, config.workers)
+def main(config: ParserFuzzConfig, parse: Callable[[bytes], object] = hlograph.parse) -> int:
+    """Runs a campaign of a parser and returns the exit status."""
+    inputs, report, status = Inputs(config.seed), ParserReport(), 0
+    memory = int(config.memory_gib * _GIB)
     numbers = range(config.first, config.first + config.inputs)
-    status = 0
-    tqdm.monitor_interval = 0  # its thread would not survive the forks
-    with progress(len(numbers), "input") as bar:
+    worker = partial(make_worker, inputs, parse, memory)
+    limits = WorkerLimits(config.seconds, memory=memory)
+    with (
+        WorkerPool(worker, config.workers, limits) as pool,
+        progress(len(numbers), "input") as bar,
+    ):
         try:
-            for outcome in trials.run(numbers):
+            for outcome in outcomes_of(numbers, inputs, pool):
                 report.add(outcome)
                 bar.update()
                 if not outcome.is_good:
@@ -105,7 +111,7 @@ def main(config: ParserFuzzConfig) -> int:
 
 
 def _save(config: ParserFuzzConfig, outcome: Outcome, data: bytes) -> None:
-    path = config.out / f"{config.seed}-{outcome.number}-{outcome.what}.{outcome.kind}"
+    path = config.out / f"{config.seed}-{outcome.number}-{outcome.verdict}.{outcome.kind}"
     write_bytes_atomically(path, data)
     tqdm.write(f"{path}: {outcome.detail}")
 

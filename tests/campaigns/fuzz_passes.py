@@ -23,11 +23,15 @@ from hlograph.isolation import WorkerLimits, WorkerPool
 from hlograph.isolation.worker_process import MakeWorker
 from tests.campaigns.framework.module_sets import select
 from tests.campaigns.framework.tasks import INTERRUPTED, TaskQueue, progress
-from tests.campaigns.passes.plan import Plan
-from tests.campaigns.passes.records import Finding, Kind, Visit, VisitResult
-from tests.campaigns.passes.replay import replay_in_fresh_interpreter
-from tests.campaigns.passes.report import CampaignResult, report_text
-from tests.campaigns.passes.walks import Visitor
+from tests.campaigns.passes.records import (
+    CampaignResult,
+    Finding,
+    Kind,
+    Visit,
+    VisitResult,
+    report_text,
+)
+from tests.campaigns.passes.walks import Plan, Visitor, replay_in_fresh_interpreter
 
 FINDINGS = 1
 """Exit status of a campaign with findings."""
@@ -137,8 +141,8 @@ class Campaign:
 def _finding_of(lost: WorkerLostError, visit: Visit) -> Finding:
     """Returns the finding that the loss of a worker is, at the call that it had noted."""
     note = (lost.note or b"").decode("utf-8", "replace")
-    benchmark, what, passes = [*note.split("\n"), "", ""][:3]
-    text = f"{lost}, in {what or 'no noted call'}\n{lost.output}".strip()
+    benchmark, call, passes = [*note.split("\n"), "", ""][:3]
+    text = f"{lost}, in {call or 'no noted call'}\n{lost.output}".strip()
     return Finding(lost_kind(lost), benchmark or visit.benchmark, tuple(passes.split()), text)
 
 

@@ -5,36 +5,39 @@ from __future__ import annotations
 import os
 import signal
 import time
+from functools import partial
 from random import Random
 
 import pytest
 
 from hlograph import HloParseError, Module
+from hlograph.isolation import WorkerLimits, WorkerPool
 from tests.campaigns import fuzz_parser
 from tests.campaigns.framework.tasks import INTERRUPTED
-from tests.campaigns.parsing import trials as parser_trials
 from tests.campaigns.parsing.inputs import KINDS, Input, Inputs
-from tests.campaigns.parsing.protobuf_wire import decode, encode
+from tests.campaigns.parsing.proto_mutations import decode, encode
 from tests.campaigns.parsing.text_mutations import TEXT_MUTATIONS
-from tests.campaigns.parsing.trials import InputLimits, Trials
+from tests.campaigns.parsing.trials import Outcome, make_worker, outcomes_of
 from tests.hlograph import samples
 
 WHILE = samples.WHILE.encode()
-_BEHAVIOURS = {
-    b"graph": lambda: None,
-    b"error": lambda: _raise(HloParseError("no")),
-    b"other": lambda: _raise(KeyError("what")),
-    b"crash": lambda: _die(),
-    b"hang": lambda: time.sleep(60),
-}
 
 
-def _die() -> None:
+def behave(data: bytes) -> None:
+    """Parses as the data says."""
+    match data:
+        case b"error":
+            raise HloParseError("no")
+        case b"other":
+            raise KeyError("key")
+        case b"crash":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case b"hang":
+            time.sleep(60)
+
+
+def die(data: bytes) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _raise(error: Exception) -> None:
-    raise error
 
 
 @pytest.fixture(scope="module")
@@ -42,12 +45,13 @@ def inputs() -> Inputs:
     return Inputs(seed=3)
 
 
-def test_every_kind_of_outcome_is_seen(monkeypatch):
-    monkeypatch.setattr(parser_trials.hlograph, "parse", lambda data: _BEHAVIOURS[data]())
+def test_every_kind_of_outcome_is_seen():
     order = [b"graph", b"error", b"crash", b"graph", b"other", b"hang", b"error"]
     made = [Input("text", data) for data in order]
-    outcomes = sorted(Trials(made, InputLimits(1.0, 1 << 32), workers=2).run(range(len(made))))
-    assert [outcome.what for outcome in outcomes] == [
+    worker = partial(make_worker, made, behave, 1 << 36)
+    with WorkerPool(worker, 2, WorkerLimits(seconds=1.0)) as pool:
+        outcomes = sorted(outcomes_of(range(len(made)), made, pool))
+    assert [outcome.verdict for outcome in outcomes] == [
         "graph",
         "HloParseError",
         "died",
@@ -56,25 +60,27 @@ def test_every_kind_of_outcome_is_seen(monkeypatch):
         "timed out",
         "HloParseError",
     ]
-    assert outcomes[2].detail == "SIGKILL, after 2 others"
+    assert "SIGKILL" in outcomes[2].detail
+    assert "after 2 others" in outcomes[2].detail
     assert "KeyError" in outcomes[4].detail
 
 
-def test_a_failure_is_saved_and_ends_in_status_1(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(parser_trials.hlograph, "parse", lambda data: _die())
+def test_a_failure_is_saved_and_ends_in_status_1(tmp_path, capsys):
     config = fuzz_parser.ParserFuzzConfig(inputs=1, seed=3, first=5, out=tmp_path)
-    assert fuzz_parser.main(config) == 1
+    assert fuzz_parser.main(config, die) == 1
     (saved,) = tmp_path.iterdir()
     assert saved.read_bytes() == Inputs(3)[5].data
-    assert "died: SIGKILL, in a fresh process" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "SIGKILL" in printed
+    assert "in a fresh process" in printed
 
 
 def test_ctrl_c_still_reports(monkeypatch, tmp_path, capsys):
-    def run(self, numbers):
-        yield parser_trials.Outcome(numbers[0], "text", "graph")
+    def outcomes_of(numbers, inputs, pool):
+        yield Outcome(numbers[0], "text", "graph")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Trials, "run", run)
+    monkeypatch.setattr(fuzz_parser, "outcomes_of", outcomes_of)
     config = fuzz_parser.ParserFuzzConfig(inputs=10, out=tmp_path)
     assert fuzz_parser.main(config) == INTERRUPTED
     assert "1 of 10 inputs" in capsys.readouterr().out

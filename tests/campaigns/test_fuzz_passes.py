@@ -15,7 +15,6 @@ from hlograph.isolation import FlightRecorder
 from tests.campaigns.fuzz_passes import FINDINGS, Campaign, PassFuzzConfig, fuzz
 from tests.campaigns.passes.checks import CheckedModule
 from tests.campaigns.passes.heap import growth_per_visit, leak_per_call
-from tests.campaigns.passes.plan import Plan
 from tests.campaigns.passes.records import (
     Finding,
     FindingError,
@@ -23,10 +22,9 @@ from tests.campaigns.passes.records import (
     Visit,
     VisitResult,
     WalkRecord,
+    grouped,
 )
-from tests.campaigns.passes.replay import replay_in_fresh_interpreter
-from tests.campaigns.passes.report import grouped
-from tests.campaigns.passes.walks import Visitor, longest_walk
+from tests.campaigns.passes.walks import Plan, Visitor, longest_walk, replay_in_fresh_interpreter
 from tests.tiny_module import TINY
 
 BENCHMARK = "stencil/diffusion-x4-y2/forward"

@@ -10,15 +10,16 @@ import pytest
 import hlograph
 from hlograph import Module, UnknownNameError
 from hlograph.transforms.rules import Rule
-from tests.campaigns.rule_fixed_points import main, run
-from tests.campaigns.rules.comparison import (
+from tests.campaigns.rule_fixed_points import (
     FixedPointsConfig,
     compare,
+    main,
     pass_of,
     rewrite_to_fixed_point,
+    run,
     run_to_fixed_point,
+    write_report,
 )
-from tests.campaigns.rules.report import write_report
 from tests.hlograph import rare_modules
 from tests.hlograph.transforms.small_programs import small_programs
 
@@ -54,48 +55,50 @@ def test_all_rules_of_xla_have_their_pass_but_those_of_fusion():
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_a_rule_until_none_is_left_is_its_pass_at_its_fixed_point(rule: Rule, programs):
     for module in programs:
-        found = compare(module, rule)
-        if found is None:
+        comparison = compare(module, rule)
+        if comparison is None:
             continue
-        if rule.name == "reshape-mover" and not found.ended:
+        if rule.name == "reshape-mover" and not comparison.ended:
             continue  # it moves transposes for ever
-        assert found.ended
-        assert found.by_rule <= found.by_pass or rule.name in (*CLEARING, *OTHER_PROGRAMS)
+        assert comparison.ended
+        assert comparison.by_rule <= comparison.by_pass or rule.name in (*CLEARING, *OTHER_PROGRAMS)
         if rule.name not in OTHER_PROGRAMS:
-            assert found.same
-        if found.same:
-            assert found.cleared_by_rule == found.cleared_by_pass
+            assert comparison.same
+        if comparison.same:
+            assert comparison.cleared_by_rule == comparison.cleared_by_pass
         else:
-            assert found.equivalence in ("equal", "close", "not comparable")
+            assert comparison.equivalence in ("equal", "close", "not comparable")
 
 
 def test_simplified_one_by_one_only_the_computations_of_sums_are_more(programs):
     rule = hlograph.rules["algebraic"]
     differences = []
     for module in programs:
-        one = module.clone()
-        one.run("dynamic-index-splitter")  # as algsimp does
-        other = one.clone()
-        rewrite_to_fixed_point(one, rule, 5_000)
+        rewritten = module.clone()
+        rewritten.run("dynamic-index-splitter")  # as algsimp does
+        other = rewritten.clone()
+        rewrite_to_fixed_point(rewritten, rule, 5_000)
         run_to_fixed_point(other, hlograph.passes["algsimp"])
-        for result in (one, other):
+        for result in (rewritten, other):
             result.run("dce")
-        assert one.op_count - 3 * _sums(one) == other.op_count - 3 * _sums(other), module.name
-        differences.append(one.op_count - other.op_count)
+        assert rewritten.op_count - 3 * _sums(rewritten) == other.op_count - 3 * _sums(other), (
+            module.name
+        )
+        differences.append(rewritten.op_count - other.op_count)
     assert max(differences) > 0
 
 
 def test_constants_folded_one_by_one_differ_only_by_those_that_several_callers_pass(programs):
     rule = hlograph.rules["constant_folding"]
-    found = [compare(module, rule) for module in programs]
-    same = [one.same for one in found if one is not None]
+    comparisons = [compare(module, rule) for module in programs]
+    same = [each.same for each in comparisons if each is not None]
     assert sum(same) >= 0.7 * len(same)
     inlined = []
     for module in programs:
         module = module.clone()
         module.run("call-inliner")
         inlined.append(compare(module, rule))
-    assert all(one is None or one.same for one in inlined)
+    assert all(each is None or each.same for each in inlined)
 
 
 @pytest.mark.parametrize("name", rare_modules.ALL)
@@ -103,21 +106,21 @@ def test_rules_of_operations_that_the_corpus_lacks(name: str):
     module = Module.from_text(rare_modules.ALL[name])
     for rule in RULES:
         try:
-            found = compare(module, rule)
+            comparison = compare(module, rule)
         except hlograph.PassError:
             continue  # the pass refuses the module, as test_pass_regressions.py has it
-        if found is None or (rule.name == "reshape-mover" and not found.ended):
+        if comparison is None or (rule.name == "reshape-mover" and not comparison.ended):
             continue
-        more = found.cleared_by_rule - found.cleared_by_pass
+        more = comparison.cleared_by_rule - comparison.cleared_by_pass
         assert more == OTHER_RARE.get((name, rule.name), 0), rule.name
-        assert found.same == (more == 0), rule.name
-        assert found.equivalence in ("", "equal")
+        assert comparison.same == (more == 0), rule.name
+        assert comparison.equivalence in ("", "equal")
 
 
 def test_a_rule_that_is_given_up_says_so():
     module = Module.from_text(rare_modules.ALL["ELEMENTWISE"])
-    found = compare(module, hlograph.rules["algebraic"], max_rewrites=0)
-    assert found is None or not found.ended
+    comparison = compare(module, hlograph.rules["algebraic"], max_rewrites=0)
+    assert comparison is None or not comparison.ended
 
 
 def test_the_program_writes_lines_and_a_table(tmp_path):
@@ -146,14 +149,14 @@ def test_workers_find_the_same(tmp_path):
 
 
 def test_what_did_not_end_and_what_differs_is_reported():
-    found = {
+    comparison = {
         "name": "algebraic", "start": 9, "rewrites": 7, "runs": 1, "ended": True,
         "by_rule": 12, "by_pass": 9, "cleared_by_rule": 12, "cleared_by_pass": 9, "same": False,
         "equivalence": "close",
     }  # fmt: skip
     lost = {"name": "merge", "verdict": "crashed", "reason": "SIGABRT"}
-    endless = found | {"name": "reshape-mover", "ended": False}
-    line = {"benchmark": "a", "op_count": 9, "results": [found, lost, endless]}
+    endless = comparison | {"name": "reshape-mover", "ended": False}
+    line = {"benchmark": "a", "op_count": 9, "results": [comparison, lost, endless]}
     report = write_report([line], ["algebraic", "merge"], [], FixedPointsConfig())
     assert "| `algebraic` | `algsimp` | 1 | 7 | 0 | 0 | 0 |  | 1 (by 3) |" in report
     assert "`reshape-mover` or its pass reached no fixed point on 1 modules" in report

@@ -10,8 +10,7 @@ import pytest
 from hlograph import Module
 from hlograph.isolation import InProcessPool
 from tests.campaigns.framework.module_sets import SMALL, load, select
-from tests.campaigns.framework.pages import Page
-from tests.campaigns.framework.sweep import Sweep, SweepConfig
+from tests.campaigns.framework.sweep import Page, Sweep, SweepConfig
 from tests.campaigns.framework.tasks import INTERRUPTED, TaskQueue, noted
 from tests.hlograph import rare_modules
 

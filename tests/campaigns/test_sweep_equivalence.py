@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from hlograph import UnknownNameError
-from tests.campaigns.equivalence.comparison import EquivalenceConfig
-from tests.campaigns.equivalence.report import write_report
 from tests.campaigns.framework.sweep import Line
-from tests.campaigns.sweep_equivalence import make_sweep
+from tests.campaigns.sweep_equivalence import EquivalenceConfig, make_sweep, write_report
 
 # The smallest module of the corpus with convolutions, and one whose softmax algsimp rounds
 # differently.

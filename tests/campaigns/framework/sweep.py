@@ -1,4 +1,4 @@
-"""Sweeps: a list of named checks on each module, in workers that may be lost."""
+"""Sweeps: a list of named checks on each module, in workers that may be lost, and their reports."""
 
 from __future__ import annotations
 
@@ -15,8 +15,47 @@ from hlograph.isolation import WorkerLimits, make_pool
 from hlograph.isolation.worker_process import MakeWorker
 from hlograph.storage.atomic_write import write_text_atomically
 from tests.campaigns.framework.module_sets import select
-from tests.campaigns.framework.pages import Page
 from tests.campaigns.framework.tasks import INTERRUPTED, TaskQueue, progress
+
+
+def table(headings: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Returns a table in Markdown."""
+    headings = list(headings)
+    lines = [f"| {' | '.join(headings)} |", f"|{'---|' * len(headings)}"]
+    return "\n".join(lines + [f"| {' | '.join(map(str, row))} |" for row in rows])
+
+
+def code_list(names: Iterable[str]) -> str:
+    """Returns names as code, separated by commas."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+class Page:
+    """Markdown page that holds a report between `<!-- begin: NAME -->` and `<!-- end -->`.
+
+    The text around the report is written by hand and stays.
+
+    Args:
+        path: The page. One that does not exist is made and holds the report alone.
+        name: Name of the report in the mark.
+
+    Raises:
+        SystemExit: The page has no such marks.
+    """
+
+    def __init__(self, path: Path, name: str) -> None:
+        begin, end = f"<!-- begin: {name} -->\n", "<!-- end -->"
+        text = path.read_text(encoding="utf-8") if path.exists() else f"{begin}{end}\n"
+        before, begun, rest = text.partition(begin)
+        _, ended, after = rest.partition(end)
+        if not begun or not ended:
+            raise SystemExit(f"expected {begin.strip()} and {end} in {path}: add them")
+        self._path, self._before, self._after = path, before + begin, end + after
+
+    def write(self, report: str) -> None:
+        """Replaces the report in the page."""
+        write_text_atomically(self._path, f"{self._before}\n{report.rstrip()}\n{self._after}")
+
 
 Result = dict[str, Any]
 """Result of one check: its `name`, and what the campaign adds. A check that ended its worker has a
@@ -47,7 +86,7 @@ class SweepConfig:
     time_limit: float = float("inf")
     """Seconds after which no further module is begun."""
     page: Path | None = None
-    """Markdown page that gets the report as well: see `framework/pages.py`."""
+    """Markdown page that gets the report as well: see `Page`."""
 
 
 PLACES = frozenset({"out", "page", "workers", "time_limit", "max_memory"})
@@ -142,10 +181,10 @@ class Sweep:
             for task, answer in queue.run(pool):
                 if isinstance(answer, WorkerLostError):
                     blamed = (answer.note or b"").decode().split(" ")[0]
-                    known = blamed in task.names
+                    is_named = blamed in task.names
                     failure = {"verdict": answer.kind, "reason": str(answer)}
-                    lost[task.benchmark].append({"name": blamed if known else "", **failure})
-                    if known:
+                    lost[task.benchmark].append({"name": blamed if is_named else "", **failure})
+                    if is_named:
                         others = tuple(name for name in task.names if name != blamed)
                         queue.put(replace(task, names=others))
                         continue

@@ -10,10 +10,8 @@ import zstandard
 
 from hlograph import Module
 from tests.campaigns.framework.module_sets import select
-from tests.campaigns.parsing.proto_mutations import mutate_proto
-from tests.campaigns.parsing.protobuf_wire import decode, encode
-from tests.campaigns.parsing.seeds import HLO, STABLEHLO
-from tests.campaigns.parsing.text_mutations import mutate_text
+from tests.campaigns.parsing.proto_mutations import decode, encode, mutate_proto
+from tests.campaigns.parsing.text_mutations import HLO, STABLEHLO, mutate_text
 
 # Percentages. jaxlib parses StableHLO, and decompression has little code of its own.
 _SHARES = {"text": 58, "proto": 37, "compressed": 3, "stablehlo": 2}

@@ -8,10 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from random import Random
 
 from hlograph import OPCODES
-from tests.campaigns.parsing.seeds import HLO
+from tests.campaigns.framework.module_sets import SMALL
+from tests.hlograph import samples
+
+
+def _read(suffix: str) -> list[bytes]:
+    folder = Path(__file__).with_name("seed_corpus")
+    return [path.read_bytes() for path in sorted(folder.glob(f"*{suffix}"))]
+
+
+HLO = _read(".hlo") + [text.encode() for text in (*samples.ALL.values(), *dict(SMALL).values())]
+"""HLO texts, each a module that parses."""
+
+STABLEHLO = _read(".mlir")
+"""StableHLO texts that jaxlib converts."""
+
 
 _TOKEN = re.compile(rb"[A-Za-z_][\w.\-]*|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\s+|\"[^\"\n]*\"|.", re.S)
 _NUMBER = re.compile(rb"\d+")
@@ -156,11 +171,11 @@ def change_numbers(data: bytes, random: Random, others: Sequence[bytes]) -> byte
         numbers = list(_NUMBER.finditer(data))
         if not numbers:
             break
-        found = random.choice(numbers)
+        match = random.choice(numbers)
         new = random.choice(_NUMBERS)
         if random.random() < 0.5:
-            new = b"%d" % (int(found.group()) + random.choice((-2, -1, 1, 2)))
-        data = data[: found.start()] + new + data[found.end() :]
+            new = b"%d" % (int(match.group()) + random.choice((-2, -1, 1, 2)))
+        data = data[: match.start()] + new + data[match.end() :]
     return data
 
 

@@ -1,16 +1,23 @@
-"""Random walks over XLA's passes on one module, with all checks."""
+"""Random walks over XLA's passes on one module: their order, all checks, and repetitions."""
+
+from __future__ import annotations
 
 import os
 import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 
 from hlograph import Module, passes
+from hlograph.corpus import Benchmark
 from hlograph.errors import HloError, PassError
 from hlograph.isolation import FlightRecorder
 from tests.campaigns.framework.module_sets import load
 from tests.campaigns.framework.tasks import noted
 from tests.campaigns.passes.checks import CheckedModule, note_of
 from tests.campaigns.passes.heap import in_use, leak_per_call
-from tests.campaigns.passes.plan import add_seen
 from tests.campaigns.passes.records import (
     Finding,
     FindingError,
@@ -19,6 +26,123 @@ from tests.campaigns.passes.records import (
     VisitResult,
     WalkRecord,
 )
+
+_SECONDS_PER_WALK = 120
+
+
+def replay_in_fresh_interpreter(records: Sequence[WalkRecord]) -> tuple[list[Finding], int]:
+    """Repeats walks in one new interpreter.
+
+    Returns:
+        Findings of walks that ended differently, and the number of repeated walks. A walk that ends
+        the interpreter, raises an exception or takes longer than two minutes is the last finding.
+    """
+    context = get_context("spawn")
+    answers, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_replay, args=(records, theirs), daemon=True)
+    process.start()
+    theirs.close()
+    findings: list[Finding] = []
+    try:
+        for done, record in enumerate(records):
+            why = _failure(process, answers, findings)
+            if why:
+                text = f"a fresh interpreter, at this walk: {why}"
+                return [*findings, Finding("crash", record.benchmark, record.passes, text)], done
+    finally:
+        process.kill()
+        process.join()
+    return findings, len(records)
+
+
+def _failure(process: BaseProcess, answers: Connection, findings: list[Finding]) -> str:
+    """Waits for the next answer, adds its finding, and returns the reason if there is none."""
+    if not answers.poll(_SECONDS_PER_WALK):
+        return "it did not end in time"
+    try:
+        answer = answers.recv()
+    except EOFError:
+        process.join()
+        return f"exit status {process.exitcode}"
+    if isinstance(answer, str):
+        return answer
+    findings += [answer] if answer else []
+    return ""
+
+
+def _replay(records: Sequence[WalkRecord], answers: Connection) -> None:
+    """Repeats walks and sends for each a finding or None, or the text of an exception."""
+    recorder = FlightRecorder()
+    for record in records:
+        try:
+            answers.send(repeat(record, load(record.benchmark), recorder, Tally()))
+        except Exception as error:  # whatever a walk raises is a finding
+            answers.send(repr(error))
+
+
+_RARELY = 1_500  # instructions from which loading takes longer than walking
+_MOST_ROUNDS = 4
+
+
+def add_seen(seen: dict[int, int], other: Mapping[int, int]) -> None:
+    """Adds pairs of pass and opcode set to others; both as in `Visit.seen`."""
+    for opcodes, met in other.items():
+        seen[opcodes] = seen.get(opcodes, 0) | met
+
+
+class Plan:
+    """Endless rounds over the modules.
+
+    A round visits each module once (a large one in every second to fourth round) in its own random
+    order. A visit knows the opcode sets that earlier rounds met in walks from the same module, with
+    all passes that ran on them in walks from any module. The walks therefore depend on the seed
+    alone, not on the number of workers or their speed.
+
+    Args:
+        benchmarks: The modules.
+        seed: Seed of the campaign.
+
+    Attributes:
+        seen: Passes that ran on a module of an opcode set, as in `Visit.seen`.
+    """
+
+    def __init__(self, benchmarks: Sequence[Benchmark], seed: int) -> None:
+        self._benchmarks, self._seed = benchmarks, seed
+        self.seen: dict[int, int] = {}
+        self._met: dict[str, set[int]] = defaultdict(set)
+        self._records: dict[str, tuple[WalkRecord, ...]] = {}
+
+    def round(self, number: int) -> list[Visit]:
+        """Returns the visits of a round; the results of the round before must have been added."""
+        visits = []
+        for index, benchmark in enumerate(self._benchmarks):
+            if (number + index) % _rounds_between(benchmark.op_count) == 0:
+                name = benchmark.name
+                seen = {opcodes: self.seen[opcodes] for opcodes in self._met[name]}
+                replays = self._records.pop(name, ())
+                visits.append(Visit(name, f"{self._seed}/{number}/{name}", seen, replays))
+        random.Random(f"{self._seed}/{number}").shuffle(visits)
+        return visits
+
+    def add_round(self, results: Sequence[tuple[Visit, VisitResult]]) -> list[WalkRecord]:
+        """Adds the results of a round.
+
+        Returns:
+            The first walk of each visit, to be repeated in a fresh interpreter. The second is
+            repeated in the next round.
+        """
+        fresh = []
+        for visit, result in results:
+            add_seen(self.seen, result.seen)
+            self._met[visit.benchmark] |= result.seen.keys()
+            self._records[visit.benchmark] = tuple(result.records[1:2])
+            fresh += result.records[:1]
+        return fresh
+
+
+def _rounds_between(op_count: int) -> int:
+    return max(1, min(_MOST_ROUNDS, op_count // _RARELY))
+
 
 LONGEST_WALK = 50
 _INSTRUCTIONS_OF_A_WALK = 60_000  # steps x instructions: large modules get short walks

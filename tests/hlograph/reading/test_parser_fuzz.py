@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 import hlograph
 from hlograph import HloParseError, Module
 from hlograph._native import native
-from tests.campaigns.parsing.proto_mutations import mutate_proto
-from tests.campaigns.parsing.protobuf_wire import Field, decode, encode
+from tests.campaigns.parsing.proto_mutations import Field, decode, encode, mutate_proto
 from tests.campaigns.parsing.text_mutations import mutate_text
 from tests.hlograph import samples
 
