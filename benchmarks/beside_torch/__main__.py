@@ -70,8 +70,7 @@ def run(settings: Settings) -> list[str]:
     import torch
 
     from benchmarks.beside_torch.catalogue import chosen
-    from benchmarks.beside_torch.measuring import measure, warm_compiler
-    from benchmarks.beside_torch.plans import plan_of
+    from benchmarks.beside_torch.measuring import measure, plan_of, warm_compiler
     from benchmarks.beside_torch.report import markdown, write
     from benchmarks.machine import machine
 

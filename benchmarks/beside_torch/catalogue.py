@@ -4,28 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.beside_torch import (
-    models_language,
-    models_layers,
-    models_operations,
-    models_simulations,
-    models_training,
-    models_vision,
-)
+from benchmarks.beside_torch import models_layers, models_operations
 from benchmarks.beside_torch.model import Model
 from hlograph.errors import UnknownNameError
 
 MODELS: dict[str, Model] = {
-    model.name: model
-    for module in (
-        models_layers,
-        models_vision,
-        models_training,
-        models_language,
-        models_operations,
-        models_simulations,
-    )
-    for model in module.MODELS
+    model.name: model for model in (*models_layers.MODELS, *models_operations.MODELS)
 }
 """Versions in PyTorch by the name of their program."""
 

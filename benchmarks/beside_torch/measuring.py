@@ -9,16 +9,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import torch
 
-from benchmarks.beside_torch.agreement import agreement, arguments_of, eager
 from benchmarks.beside_torch.model import Compiler, Model
-from benchmarks.beside_torch.program import Program
+from benchmarks.beside_torch.program import Program, agreement, arguments_of, eager
 from benchmarks.beside_torch.settings import Settings
-from benchmarks.timing import Call, Timings, interleaved
+from benchmarks.timing import Call, interleaved
+from experiments.tune.races import TuningRace, raced
+from hlograph import corpus
+from hlograph.errors import HloError
 from hlograph.execution.bootstrap import Interval
 from hlograph.plans import Plan
 
@@ -85,14 +87,24 @@ def measure(model: Model, settings: Settings, plan: Plan | None = None) -> Row:
         differences.append(agreement(model, program, outputs))
     calls = {name: _call(run, settings) for name, run in runs.items()}
     timings = interleaved(calls, settings.rounds, settings.budget)
-    row = _row(program, model.name, timings, first_seconds.get(COMPILED), max(differences))
-    if plan is None or PLANNED not in timings.seconds:
-        return row
-    return replace(
-        row,
-        planned_ms=timings.of(PLANNED, 1e3),
-        planned_over_eager=timings.ratio(PLANNED, EAGER),
-        decisions="; ".join(plan.summary()),
+
+    def ms(name: str) -> Interval | None:
+        return timings.of(name, 1e3) if name in runs else None
+
+    return Row(
+        program=model.name,
+        jax_ms=timings.of(JAX, 1e3),
+        eager_ms=timings.of(EAGER, 1e3),
+        compiled_ms=ms(COMPILED),
+        over_eager=timings.ratio(JAX, EAGER),
+        over_compiled=timings.ratio(JAX, COMPILED) if COMPILED in runs else None,
+        jax_compile_s=program.compile_seconds,
+        torch_compile_s=first_seconds.get(COMPILED),
+        difference=max(differences),
+        rounds=len(timings.seconds[JAX]),
+        planned_ms=ms(PLANNED),
+        planned_over_eager=timings.ratio(PLANNED, EAGER) if PLANNED in runs else None,
+        decisions="; ".join(plan.summary()) if plan is not None and PLANNED in runs else "",
     )
 
 
@@ -118,19 +130,22 @@ def _call(run: Callable[[], object], settings: Settings) -> Call:
     return Call(lambda _: run(), rested, max(1, min(number, MOST_CALLS)))
 
 
-def _row(
-    program: Program, name: str, timings: Timings, compiling: float | None, difference: float
-) -> Row:
-    compiled = COMPILED in timings.seconds
-    return Row(
-        program=name,
-        jax_ms=timings.of(JAX, 1e3),
-        eager_ms=timings.of(EAGER, 1e3),
-        compiled_ms=timings.of(COMPILED, 1e3) if compiled else None,
-        over_eager=timings.ratio(JAX, EAGER),
-        over_compiled=timings.ratio(JAX, COMPILED) if compiled else None,
-        jax_compile_s=program.compile_seconds,
-        torch_compile_s=compiling,
-        difference=difference,
-        rounds=len(timings.seconds[JAX]),
-    )
+def plan_of(name: str, settings: Settings) -> Plan:
+    """Returns the plan of a program: of an earlier run, or that of a search now.
+
+    Args:
+        name: Name of the program.
+        settings: Settings of the run.
+
+    Raises:
+        HloError: The search failed.
+    """
+    program = corpus.load("speed")[name]
+    race = TuningRace(program, settings.out.with_suffix(""), settings.search, seed=settings.seed)
+    result = race.result()
+    if result is None:
+        result = raced(race)
+        result.save(race.folder)
+    if result.plan is None:
+        raise HloError(f"no plan of {name}: {result.error}")
+    return result.plan

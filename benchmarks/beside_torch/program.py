@@ -1,28 +1,28 @@
-"""Compiles and runs programs of the set `speed` with jaxlib's defaults."""
+"""Programs of the set `speed` as jaxlib runs them, and their outputs beside PyTorch's."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
+import torch
 from jax.extend import backend, mlir
 from jaxlib import xla_client  # pyright: ignore[reportAttributeAccessIssue]
 from jaxlib.cpu import _lapack
 
+from benchmarks.beside_torch.model import Compiler, Model
 from hlograph import corpus
+from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array, signature_of
+from hlograph.execution.equivalence.difference import difference
 from hlograph.execution.executable import random_inputs
+from hlograph.module import Module
 from hlograph.plans import Plan, compile_program
 from hlograph.plans import Program as LoweredProgram
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hlograph.module import Module
 
 
 class Program:
@@ -71,3 +71,71 @@ class Program:
         for leaf in leaves:
             leaf.block_until_ready()
         return leaves
+
+
+TOLERANCE = 1e-4
+"""Largest difference of an output, relative to its element or to the output's root mean square.
+
+Both libraries compute in float32 and sum in different orders; most outputs differ by 1e-6 or less.
+"""
+
+
+class DisagreementError(HloError):
+    """The version in PyTorch computes something else than the program."""
+
+
+def arguments_of(model: Model, program: Program) -> tuple[Any, ...]:
+    """Returns the arguments of a model's function, from the program's own inputs."""
+    # A copy: PyTorch wants arrays that it could write to.
+    tensors = [torch.from_numpy(np.array(array)) for array in program.inputs]
+    return tuple(model.prepare(*tensors))
+
+
+def agreement(model: Model, program: Program, outputs: Any) -> float:
+    """Returns the largest relative difference of a model's outputs from the program's.
+
+    Args:
+        model: The version in PyTorch.
+        program: The program.
+        outputs: What the model's function returned.
+
+    Raises:
+        DisagreementError: Number, shape, or values of the outputs differ.
+    """
+    expected = program.outputs()
+    arrays = [tensor.detach().numpy() for tensor in model.finish(outputs)]
+    shapes = [array.shape for array in expected]
+    got = [array.shape for array in arrays]
+    if got != shapes:
+        raise DisagreementError(f"{model.name}: expected outputs of shapes {shapes}, got {got}")
+    largest = 0.0
+    specs = program.signature.results
+    for place, (first, second, spec) in enumerate(zip(expected, arrays, specs, strict=True)):
+        apart = difference(first, second.astype(first.dtype), spec.element_type)
+        if apart.misplaced or not apart.relative <= TOLERANCE:
+            raise DisagreementError(
+                f"{model.name}: expected output {place}, {spec}, within {TOLERANCE:g} of the "
+                f"program's, got a relative difference of {apart.relative:.3g} and "
+                f"{apart.misplaced} elements that are not finite or not equal"
+            )
+        largest = max(largest, apart.relative)
+    return largest
+
+
+def checked(model: Model, program: Program, compiler: Compiler) -> tuple[Any, float]:
+    """Makes a model's function, runs it once, and compares its outputs.
+
+    Returns:
+        The function, and the largest relative difference.
+
+    Raises:
+        DisagreementError: The outputs differ.
+    """
+    function = model.build(compiler)
+    outputs = model.call(function, arguments_of(model, program))
+    return function, agreement(model, program, outputs)
+
+
+def eager(function: Any) -> Any:
+    """Returns a function as it is: the compiler of eager mode."""
+    return function

@@ -16,18 +16,17 @@ from benchmarks.tables import markdown_table, number
 from hlograph.execution.bootstrap import Interval
 from hlograph.storage.atomic_write import write_text_atomically
 
-_HEADINGS = (
-    "program",
-    "jax ms",
-    "torch eager ms",
-    "torch.compile ms",
-    "jax / eager",
-    "jax / compile",
-    "compiling: jax s",
-    "torch s",
-)
-
-_PLANNED_HEADINGS = ("with a plan ms", "with a plan / eager")
+_COLUMNS = {
+    "program": "program",
+    "jax ms": "jax_ms",
+    "torch eager ms": "eager_ms",
+    "torch.compile ms": "compiled_ms",
+    "jax / eager": "over_eager",
+    "jax / compile": "over_compiled",
+    "compiling: jax s": "jax_compile_s",
+    "torch s": "torch_compile_s",
+}
+_OF_PLANS = {"with a plan ms": "planned_ms", "with a plan / eager": "planned_over_eager"}
 
 FAR = 1.1
 """Ratio above which a program is clearly slower than in PyTorch."""
@@ -43,10 +42,7 @@ def csv_text(rows: Sequence[Row]) -> str:
     """Returns rows as CSV; a spread has columns for its median and its quartiles."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    spreads = (
-        *("jax_ms", "eager_ms", "compiled_ms", "over_eager", "over_compiled"),
-        *("planned_ms", "planned_over_eager"),
-    )
+    spreads = [field.name for field in fields(Row) if "Interval" in str(field.type)]
     writer.writerow(
         column
         for field in fields(Row)
@@ -71,9 +67,8 @@ def csv_text(rows: Sequence[Row]) -> str:
 def markdown(rows: Sequence[Row], made_with: Mapping[str, Any]) -> str:
     """Returns the table, the geometric means of the ratios, and the conditions."""
     planned = any(row.planned_ms is not None for row in rows)
-    headings = (*_HEADINGS, *(_PLANNED_HEADINGS if planned else ()))
-    cells = [_cells(row) + (_planned_cells(row) if planned else []) for row in rows]
-    table = markdown_table(headings, cells)
+    columns = _COLUMNS | (_OF_PLANS if planned else {})
+    table = markdown_table(columns, ([_cell(row, of) for of in columns.values()] for row in rows))
     return "\n\n".join([table, *_means(rows), conditions(made_with)]) + "\n"
 
 
@@ -89,38 +84,26 @@ def conditions(made_with: Mapping[str, Any]) -> str:
     )
 
 
-def _cells(row: Row) -> list[str]:
-    return [
-        row.program,
-        number(row.jax_ms.value),
-        number(row.eager_ms.value),
-        "" if row.compiled_ms is None else number(row.compiled_ms.value),
-        _ratio(row.over_eager),
-        _ratio(row.over_compiled),
-        number(row.jax_compile_s),
-        "" if row.torch_compile_s is None else number(row.torch_compile_s),
-    ]
-
-
-def _planned_cells(row: Row) -> list[str]:
-    planned = "" if row.planned_ms is None else number(row.planned_ms.value)
-    return [planned, _ratio(row.planned_over_eager)]
-
-
-def _ratio(found: Interval | None) -> str:
-    if found is None:
-        return ""
-    median, low, high = map(number, found)
-    return f"{median} ({low} to {high})"
+def _cell(row: Row, name: str) -> str:
+    """Returns a median of times, a ratio with its quartiles, or a number."""
+    value = getattr(row, name)
+    if value is None or isinstance(value, str):
+        return value or ""
+    if name.endswith("_ms"):
+        return number(value.value)
+    if isinstance(value, Interval):
+        median, low, high = map(number, value)
+        return f"{median} ({low} to {high})"
+    return number(value)
 
 
 def _means(rows: Sequence[Row]) -> Iterator[str]:
     """Yields sentences on the geometric means of the ratios."""
-    for name, found in (
+    for name, of_library in (
         ("eager PyTorch", [row.over_eager for row in rows]),
         ("`torch.compile`", [row.over_compiled for row in rows]),
     ):
-        ratios = [ratio.value for ratio in found if ratio is not None]
+        ratios = [ratio.value for ratio in of_library if ratio is not None]
         if ratios:
             mean = float(np.exp(np.mean(np.log(ratios))))
             slower = sum(ratio > 1 for ratio in ratios)

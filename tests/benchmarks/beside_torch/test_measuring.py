@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.beside_torch.catalogue import MODELS
-from benchmarks.beside_torch.measuring import measure
-from benchmarks.beside_torch.plans import plan_of
+from benchmarks.beside_torch.measuring import measure, plan_of
 from benchmarks.beside_torch.settings import Settings, prepare_process
 from hlograph.errors import HloError
 from hlograph.plans import Plan

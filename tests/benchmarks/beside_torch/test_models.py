@@ -3,16 +3,16 @@
 import pytest
 import torch
 
-from benchmarks.beside_torch.agreement import (
+from benchmarks.beside_torch.catalogue import MODELS, chosen
+from benchmarks.beside_torch.model import Model, repeated, whole
+from benchmarks.beside_torch.program import (
     DisagreementError,
+    Program,
     agreement,
     arguments_of,
     checked,
     eager,
 )
-from benchmarks.beside_torch.catalogue import MODELS, chosen
-from benchmarks.beside_torch.model import Model, repeated, whole
-from benchmarks.beside_torch.program import Program
 from hlograph import corpus
 from hlograph.errors import UnknownNameError
 
