@@ -69,13 +69,13 @@ class CostModelConfig:
 
 
 @dataclass(frozen=True)
-class CandidateConfig:
-    """Shape of the encoder and the scores of a rewriting policy's candidates."""
+class ActionConfig:
+    """Shape of the encoder and the scores of actions that are offered with features."""
 
     width: int = 32
-    """Width of a candidate's vector."""
+    """Width of an action's vector."""
     score_width: int = 64
-    """Width of the hidden layer that combines graph and candidate into a score."""
+    """Width of the hidden layer that combines state and action into a score."""
 
 
 @dataclass(frozen=True)

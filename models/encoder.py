@@ -25,7 +25,7 @@ class StateStore(ABC):
         """Adds states by their observations."""
 
     @abstractmethod
-    def merge(self, other: Any, numbers: Sequence[int]) -> None:
+    def merge(self, other: Any, numbers: Sequence[int]) -> object:
         """Adds states of another store of its kind, by their numbers there."""
 
     @abstractmethod

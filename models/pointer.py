@@ -1,4 +1,4 @@
-"""Defines the policy that points at one of the candidates of a state, or stops."""
+"""Defines the policy that points at one of the actions that a state offers, or stops."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ import torch
 from torch import Tensor, nn
 
 from models.action_axes import RULE_AXES
+from models.action_encoder import ActionEncoder
 from models.actor_critic import ActorCritic, masked_log_probs
-from models.candidate_counts import CandidateCountsEncoder
-from models.candidate_encoder import CandidateEncoder
-from models.config import CandidateConfig, HeadsConfig
+from models.config import ActionConfig, HeadsConfig
 
 
 class PointerActorCritic(ActorCritic):
-    """Policy that scores each candidate by itself and the state, with shared weights.
+    """Policy that scores each action by itself and the state, with shared weights.
 
-    Additive attention of the state over its candidates, whose weights are the policy: pointer
+    Additive attention of the state over its actions, whose weights are the policy: pointer
     networks (Vinyals et al. 2015, arXiv:1506.03134, equation 3). Stopping has a head of its own.
     The value sees the graph or the op counts, not what is offered, for that follows from the graph.
 
     Args:
-        encoder: Encodes states and candidates.
+        encoder: Encodes states and actions.
         context_width: Number of context values of a transition.
         heads: Shape of the value head, and of the one that stops.
         config: Shape of the scores.
@@ -28,17 +27,17 @@ class PointerActorCritic(ActorCritic):
 
     def __init__(
         self,
-        encoder: CandidateEncoder | CandidateCountsEncoder,
+        encoder: ActionEncoder,
         context_width: int,
         heads: HeadsConfig,
-        config: CandidateConfig,
+        config: ActionConfig,
     ) -> None:
         seen = encoder.state_width
         super().__init__(encoder, context_width, 1, heads, seen_width=seen)
         self.action_axes = RULE_AXES
         self._seen, self._slots = seen, encoder.slots
         self.query = nn.Linear(seen + context_width, config.score_width)
-        self.key = nn.Linear(encoder.candidate_width, config.score_width, bias=False)
+        self.key = nn.Linear(encoder.action_width, config.score_width, bias=False)
         self.score = nn.Linear(config.score_width, 1, bias=False)
         # As the other heads: a policy that starts near uniform.
         nn.init.orthogonal_(self.score.weight, 0.01)
@@ -55,7 +54,7 @@ class PointerActorCritic(ActorCritic):
             Log-probabilities, float32 [B, slots + 1], and values, float32 [B].
         """
         features = torch.cat([encoded[:, : self._seen], context], dim=1)
-        candidates = encoded[:, self._seen :].unflatten(1, (self._slots, -1))
-        met = (self.query(features).unsqueeze(1) + self.key(candidates)).tanh()
+        actions = encoded[:, self._seen :].unflatten(1, (self._slots, -1))
+        met = (self.query(features).unsqueeze(1) + self.key(actions)).tanh()
         logits = torch.cat([self.score(met).squeeze(2), self.policy_head(features)], dim=1)
         return masked_log_probs(logits, mask), self.value_head(features).squeeze(1)

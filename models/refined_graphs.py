@@ -108,11 +108,7 @@ class RefinedGraphs(StateStore):
         self._members.append(np.unique(colours, return_counts=True))
         return colours
 
-    def merge(self, other: RefinedGraphs, numbers: Sequence[int]) -> None:
-        """Adds graphs of another store."""
-        self.merge_graphs(other, numbers)
-
-    def merge_graphs(self, other: RefinedGraphs, numbers: Sequence[int]) -> np.ndarray:
+    def merge(self, other: RefinedGraphs, numbers: Sequence[int]) -> np.ndarray:
         """Adds graphs of another store; maps its last colours to those here, int32."""
         known = self.refinement.merge(other.refinement)
         for number in numbers:

@@ -205,12 +205,11 @@ def _benchmarks(config: EvaluateConfig, checkpoint: "Checkpoint") -> tuple[list[
 def table(study: "Study") -> str:
     """Returns the text that `evaluate` prints: op counts, means, checks, and costs."""
     from experiments.evaluate.results import Result, table_text
-    from experiments.policies.kind import KINDS, kind_class
+    from experiments.policies.kind import KINDS
 
     (trial,) = study.trials
-    kinds = map(kind_class, KINDS)
-    played = [kind for kind in kinds if trial.method.startswith(kind.label)]
-    step_noun = max(played, key=lambda kind: len(kind.label)).step_noun
+    played = [kind for kind in KINDS.values() if trial.method.startswith(kind.label)]
+    step_noun = max(played, key=lambda kind: len(kind.label)).kind_class().step_noun
     if study.settings.get("then"):
         step_noun = "steps"
     result = Result.of(

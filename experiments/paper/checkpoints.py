@@ -20,7 +20,7 @@ from experiments.paper.settings import (
 from experiments.paper.trials import PlannedTrial, run_trial
 from experiments.policies.checkpoint import Checkpoint, training_cost
 from experiments.policies.config_json import to_json
-from experiments.policies.kind import kind_class
+from experiments.policies.kind import KINDS
 from experiments.policies.shipped import ORDERING, available, checkpoint_location, one_of_each
 from experiments.search.task import Search
 from experiments.workers.player import Player, player
@@ -169,7 +169,7 @@ def labelled(given: Sequence[str]) -> dict[str, tuple[str, Checkpoint]]:
     by_label: dict[str, tuple[str, Checkpoint]] = {}
     for name in given or tuple(one_of_each(kinds=ORDERING)):
         checkpoint = Checkpoint.load(checkpoint_location(name))
-        kind, seed = kind_class(checkpoint.kind).label, checkpoint.config["seed"]
+        kind, seed = KINDS[checkpoint.kind].label, checkpoint.config["seed"]
         label, number = kind, 1
         while label in by_label:
             suffix = f", #{number}" if number > 1 else ""

@@ -15,9 +15,9 @@ from typing import Any
 
 import torch
 
-from experiments.policies.config import PolicyName, TrainConfig, config_class
+from experiments.policies.config import PolicyName, TrainConfig
 from experiments.policies.config_json import from_json, to_json
-from experiments.policies.kind import PolicyKind, kind_class, policy_kind
+from experiments.policies.kind import KINDS, PolicyKind, policy_kind
 from hlograph.errors import DamagedFileError
 from hlograph.isolation import Quarantine
 from hlograph.storage.checked_file import read_checked, write_checked
@@ -114,7 +114,7 @@ class Checkpoint:
             ValueError: A setting has a value of another type than now, or none of the policy's
                 actions exists any more.
         """
-        cls = config_class(self.kind)
+        cls = KINDS[self.kind].settings
         known = cls.__dataclass_fields__
         return self.continued(from_json(cls, {k: v for k, v in self.config.items() if k in known}))
 
@@ -130,7 +130,7 @@ class Checkpoint:
         Raises:
             ValueError: None of the actions exists any more.
         """
-        kind = kind_class(self.kind)
+        kind = KINDS[self.kind].kind_class()
         gone = set(self.actions).difference(kind.existing_actions())
         names = [name for name in config.actions or self.actions if name not in gone]
         if not names:
@@ -300,10 +300,10 @@ def training_cost(checkpoint: Checkpoint) -> str:
     orders it imitated.
     """
     kept = checkpoint.steps if checkpoint.best is None else checkpoint.best.steps
-    kind = kind_class(checkpoint.kind)
+    kind, label = KINDS[checkpoint.kind].kind_class(), KINDS[checkpoint.kind].label
     imitated = f"imitating {checkpoint.imitated or 0:,} searched {kind.imitates}, "
     return (
-        f"{kind.label}, seed {checkpoint.config['seed']}: trained on {checkpoint.steps:,} "
+        f"{label}, seed {checkpoint.config['seed']}: trained on {checkpoint.steps:,} "
         f"{kind.step_noun}, kept after {kept:,}, {imitated if kind.imitates else ''}"
         f"on modules of at most {checkpoint.config['train_op_limit']:,} instructions."
     )

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, Self
 
 from hlograph.corpus.shipped import CorpusSet
 from models.config import (
-    CandidateConfig,
+    ActionConfig,
     CloningConfig,
     GATConfig,
     HeadsConfig,
@@ -205,7 +205,7 @@ class CandidateTrainConfig(TrainConfig):
 
     gat: GATConfig = field(default_factory=GATConfig)
     """Encoder of the graph."""
-    candidates: CandidateConfig = field(default_factory=CandidateConfig)
+    candidates: ActionConfig = field(default_factory=ActionConfig)
     """Encoder of the candidates, and their scores."""
     ppo: PPOConfig = field(default_factory=PPOConfig)
     """PPO."""
@@ -304,18 +304,3 @@ class TuningTrainConfig(CandidateTrainConfig, ComparedTrainConfig):
     measure_validation: bool = True
     """True if the plans on validation benchmarks are measured, and the policy is kept whose plans
     are fastest. The same seed may then keep another policy. Otherwise predicted times choose."""
-
-
-_CLASSES: Mapping[PolicyName, type[TrainConfig]] = {
-    "gnn": GNNTrainConfig,
-    "op_counts": OpCountTrainConfig,
-    "rewrites": RewriteTrainConfig,
-    "fusion": FusionTrainConfig,
-    "tuning": TuningTrainConfig,
-    "tuning_counts": TuningTrainConfig,
-}
-
-
-def config_class(name: PolicyName) -> type[TrainConfig]:
-    """Returns the class of the settings that a kind of policy needs."""
-    return _CLASSES[name]

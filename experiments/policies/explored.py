@@ -20,10 +20,9 @@ from hlograph.explorer.player import Attention, Move
 from hlograph.explorer.step_runs import StepRun
 from hlograph.isolation import FlightRecorder, Quarantine
 from hlograph.module import Module
+from models.action_encoder import ActionEncoder, StateWithActions
 from models.actor_critic import ActorCritic
 from models.attention_weights import attention_weights
-from models.candidate_encoder import CandidateEncoder
-from models.candidate_graphs import GraphAndCandidates
 from models.gat import GATEncoder
 
 _BENCHMARK = "program"
@@ -85,8 +84,8 @@ class ExploredPolicy:
 
     def _attention(self, state: PolicyInput) -> Attention | None:
         encoder, graph = self._policy.encoder, state.item
-        if isinstance(encoder, CandidateEncoder):
-            encoder, graph = encoder.graph, cast(GraphAndCandidates, graph).graph
+        if isinstance(encoder, ActionEncoder):
+            encoder, graph = encoder.graph, cast(StateWithActions, graph).state
         if not isinstance(encoder, GATEncoder):
             return None
         found = attention_weights(encoder, graph)

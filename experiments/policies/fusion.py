@@ -10,8 +10,7 @@ import numpy as np
 from envs.decision_env import DecisionEnv
 from envs.pass_decisions import PassDecisionsEnv
 from experiments.evaluate.evaluation import Outcome, speedup
-from experiments.policies.candidates import pointer_policy
-from experiments.policies.config import FusionTrainConfig
+from experiments.policies.config import FusionTrainConfig, PolicyName
 from experiments.policies.kind import (
     EnvRequest,
     MakeEnv,
@@ -25,9 +24,7 @@ from hlograph.decisions.process import Action
 from hlograph.graph.features import NODE_FEATURES
 from hlograph.module import Module
 from hlograph.transforms.xla_cpu import before_fusion
-from models.actor_critic import ActorCritic
-from models.candidate_graphs import GraphAndCandidates
-from models.config import PPOConfig
+from models.action_encoder import StateWithActions
 
 ALL_DECISIONS = 1_000_000
 """Horizon that no module reaches, for results: pairs that are left undecided are not fused."""
@@ -42,7 +39,6 @@ DECISION_FEATURES = (
 ``hlograph.graph.features``."""
 _PRODUCER = [NODE_FEATURES.index(name) for name in ("log_bytes", "log_users")]
 _CONSUMER = [NODE_FEATURES.index(name) for name in ("log_bytes", "log_operands")]
-_CONTEXT_WIDTH = 1
 
 
 class FusionActions(gymnasium.ActionWrapper):
@@ -58,32 +54,22 @@ class FusionActions(gymnasium.ActionWrapper):
 
 
 class FusionKind(PolicyKind[FusionTrainConfig]):
-    """Policy for which the pair in question is the only candidate."""
+    """Policy for which to fuse the pair in question is the only action with features."""
 
-    name = "fusion"
-    label = "GNN on fusions"
     step_noun = "decisions"
     table = "kernels"
     outputs = ("apply", "keep")
+    context_width = 1
+    action_features = DECISION_FEATURES
 
-    def __init__(self, config: FusionTrainConfig) -> None:
-        super().__init__(config)
+    def __init__(self, name: PolicyName, config: FusionTrainConfig) -> None:
+        super().__init__(name, config)
         self.action_names = config.passes
 
     @staticmethod
     def existing_actions() -> Collection[str]:
         """Returns the names of the fusion passes."""
         return FUSION_PASSES
-
-    @property
-    def ppo(self) -> PPOConfig:
-        """Settings of PPO."""
-        return self.config.ppo
-
-    def make_policy(self) -> ActorCritic:
-        """Returns a policy with one slot."""
-        kinds = len(self.action_names)
-        return pointer_policy(self.config, 1, DECISION_FEATURES, _CONTEXT_WIDTH, kinds)
 
     def encode(self, observation: Any, info: Mapping[str, Any]) -> PolicyInput:
         """Returns the state for an observation of ``PassDecisionsEnv`` and its info.
@@ -103,7 +89,7 @@ class FusionKind(PolicyKind[FusionTrainConfig]):
         left = np.log(info["kernels"] / max(info["start_kernels"], 1) + 1e-3)
         return PolicyInput(
             key=f"{info['fingerprint']}-{decision}",
-            item=GraphAndCandidates(graph, features, links),
+            item=StateWithActions(graph, features, links),
             context=np.array([left], np.float32),
             mask=mask,
         )
@@ -132,11 +118,10 @@ class FusionKind(PolicyKind[FusionTrainConfig]):
     def env_maker(self, request: EnvRequest) -> MakeEnv:
         """See ``PolicyKind.env_maker``."""
         config = self.config
-        timed = config.reward in ("run-time", "final-run-time")
         env = PassDecisionsEnv(
             request.benchmarks,
             passes=config.passes,
-            reward="final-run-time" if timed and not request.learns else config.reward,
+            reward="final-run-time" if self.timed and not request.learns else config.reward,
             horizon=config.horizon if request.learns else ALL_DECISIONS,
             costs=False,
             quarantine=request.quarantine,

@@ -5,38 +5,44 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pkgutil import resolve_name
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import gymnasium
 import numpy as np
 import torch
 
 from envs.decision_env import DecisionEnv
+from envs.observations import ObservationKind
 from experiments.evaluate.evaluation import Outcome, speedup
 from experiments.evaluate.metrics import geometric_mean
-from experiments.policies.config import PolicyName, Sampling, TrainConfig, config_class
+from experiments.policies.config import (
+    FusionTrainConfig,
+    GNNTrainConfig,
+    OpCountTrainConfig,
+    PolicyName,
+    RewriteTrainConfig,
+    TrainConfig,
+    TuningTrainConfig,
+)
 from hlograph.decisions.benchmarks import NamedModule
 from hlograph.decisions.process import Action
+from hlograph.decisions.rewrites import ROLES
 from hlograph.errors import PassError, RewriteError
+from hlograph.graph.vocabulary import OPCODES
 from hlograph.isolation import FlightRecorder, Quarantine
 from hlograph.module import Module, take_step
+from models.action_encoder import ActionEncoder
 from models.actor_critic import ActorCritic
 from models.config import CloningConfig, PPOConfig
+from models.gat import GATEncoder
+from models.graph_view import GraphSchema
+from models.op_count_mlp import OpCountEncoder
+from models.pointer import PointerActorCritic
 
-Observation = Literal["graph", "op_counts"]
 MakeEnv = Callable[[], gymnasium.Env[Any, Any]]
 C = TypeVar("C", bound=TrainConfig)
 STOP = "stop"
 """Name of the action that ends an episode."""
-KINDS: dict[PolicyName, str] = {
-    "gnn": "experiments.policies.pass_ordering:GNNKind",
-    "op_counts": "experiments.policies.pass_ordering:OpCountKind",
-    "rewrites": "experiments.policies.rewriting:RewritingKind",
-    "fusion": "experiments.policies.fusion:FusionKind",
-    "tuning": "experiments.policies.tuning:TuningKind",
-    "tuning_counts": "experiments.policies.tuning:TuningCountsKind",
-}
-"""Class of each kind, as module and name."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +52,8 @@ class PolicyInput:
     key: str
     """Identity of the state: equal keys have equal items."""
     item: Any
-    """Input of the encoder: the graph's arrays, with candidates or without, or op counts, float32
-    [num_opcodes]."""
+    """Input of the encoder: the graph's arrays or op counts, float32 [num_opcodes]; with actions or
+    without."""
     context: np.ndarray
     """float32 [context_width]: input of the heads beside the encoder's vector."""
     mask: np.ndarray
@@ -109,23 +115,21 @@ class EnvRequest:
 
 
 class PolicyKind(ABC, Generic[C]):
-    """One kind of policy, with the settings of a run.
+    """A kind of policy for one process, with the settings of a run.
 
-    A kind decides which environment is played, how its states are encoded, which network acts,
-    and how results are scored and shown. Trainers and workers know no kind by name.
+    What the policy sees is the graph or op counts, as ``KINDS`` says. What differs from
+    process to process is mostly data; a subclass makes environments and encodes their states.
+    Trainers and workers know no kind by name.
 
     Args:
+        name: Name of the kind.
         config: Settings of the run.
     """
 
-    name: ClassVar[PolicyName]
-    label: ClassVar[str]
-    """Name in tables."""
     step_noun: ClassVar[str] = "pass calls"
     """Plural noun for its steps in texts."""
     action_noun: ClassVar[str] = "passes"
     """Plural noun for what ``action_names`` name, in texts."""
-    observation: ClassVar[Observation] = "graph"
     table: ClassVar[Literal["op counts", "kernels", "times"]] = "op counts"
     """Quantity in the final table; see ``experiments.train.final_tables``."""
     imitates: ClassVar[Literal["orders", "decisions"] | None] = None
@@ -142,23 +146,28 @@ class PolicyKind(ABC, Generic[C]):
     action_names: tuple[str, ...]
     """Names of the passes, rules or kinds of decisions that the policy knows, in the order of its
     parameters. No others are offered to it."""
+    context_width: int
+    """Number of context values of a state."""
+    value_width: int = 0
+    """Number of further ones, which the value head alone sees."""
+    num_counts: int = len(OPCODES)
+    """Length of the counts that a policy without a graph sees."""
+    action_features: Sequence[str] = ()
+    """Names of the columns that describe an action; none where an action is its name alone, and the
+    policy has an output for each."""
+    roles: Sequence[str] = ROLES
+    """Roles in which actions with features touch nodes of the graph."""
 
-    def __init__(self, config: C) -> None:
+    def __init__(self, name: PolicyName, config: C) -> None:
+        self.name: PolicyName = name
         self.config = config
+        self.label = KINDS[name].label
+        self.observation: ObservationKind = KINDS[name].observation
 
     @staticmethod
     @abstractmethod
     def existing_actions() -> Collection[str]:
         """Returns the names of all actions that there are in this version, known or not."""
-
-    @property
-    @abstractmethod
-    def ppo(self) -> PPOConfig:
-        """Settings of PPO."""
-
-    @abstractmethod
-    def make_policy(self) -> ActorCritic:
-        """Returns a policy on the CPU, with parameters drawn from torch's global generator."""
 
     @abstractmethod
     def env_maker(self, request: EnvRequest) -> MakeEnv:
@@ -169,24 +178,39 @@ class PolicyKind(ABC, Generic[C]):
         """Returns the state for the observation and info of a step or reset."""
 
     @property
+    def ppo(self) -> PPOConfig:
+        """Settings of PPO."""
+        return getattr(self.config, "ppo")  # noqa: B009 (not all settings have it)
+
+    @property
     def cloning(self) -> CloningConfig | None:
         """Settings of the imitation before PPO; None if there are no demonstrations."""
-        return None
-
-    @property
-    def sampling(self) -> Sampling:
-        """Frequency of training benchmarks; see ``PassTrainConfig.sampling``."""
-        return "uniform"
-
-    @property
-    def patience(self) -> int | None:
-        """Steps without a smaller module after which a played episode ends; None is no limit."""
-        return None
+        return getattr(self.config, "cloning", None)
 
     @property
     def timed(self) -> bool:
         """True if rewards are measured run times of programs that have to run."""
-        return False
+        return getattr(self.config, "reward", None) in ("run-time", "final-run-time")
+
+    @property
+    def patience(self) -> int | None:
+        """Steps without a smaller module after which a played episode ends; None is no limit."""
+        # Run time is measured where an episode ends by itself.
+        return None if self.timed else getattr(self.config, "patience", None)
+
+    def make_policy(self) -> ActorCritic:
+        """Returns a policy on the CPU, with parameters drawn from torch's global generator."""
+        config: Any = self.config
+        if self.observation == "graph":
+            states = GATEncoder(GraphSchema.of_hlograph(), config.gat)
+        else:
+            states = OpCountEncoder(self.num_counts, config.op_counts)
+        width, outputs = self.context_width, len(self.outputs)
+        if not self.action_features:
+            return ActorCritic(states, width, outputs, config.heads, self.value_width)
+        sizes = (outputs - 1, len(self.action_names), len(self.action_features), len(self.roles))
+        encoder = ActionEncoder(states, config.candidates, *sizes)
+        return PointerActorCritic(encoder, width, config.heads, config.candidates)
 
     def new_policy(self) -> ActorCritic:
         """Returns a policy on the run's device, with parameters drawn by the run's seed."""
@@ -220,8 +244,12 @@ class PolicyKind(ABC, Generic[C]):
         return env.actions()
 
     def outcome(self, episode: PlayedEpisode) -> Outcome:
-        """Returns the result of an episode."""
-        return least_state(episode)
+        """Returns the result of an episode: its least state, or the last one if it was timed.
+
+        Of timed episodes no other state is known to be faster. The settings, too, can ask for it.
+        """
+        last = episode.run_time is not None or getattr(self.config, "result", "least") == "last"
+        return last_state(episode) if last else least_state(episode)
 
     def score(self, outcomes: Sequence[Outcome], ratios: Sequence[float]) -> float:
         """Returns the figure by which validation chooses a policy; higher is better.
@@ -232,6 +260,47 @@ class PolicyKind(ABC, Generic[C]):
         """
         timed = speedup(outcomes)
         return geometric_mean(ratios) if timed is None else timed
+
+
+class KindEntry(NamedTuple):
+    """A kind of policy.
+
+    Attributes:
+        label: Name in tables.
+        observation: What the policy sees.
+        settings: Class of the settings of its training.
+        cls: Subclass of ``PolicyKind``, as module and name. It is imported when it is asked for: a
+            program that orders passes needs nothing of what tunes.
+    """
+
+    label: str
+    observation: ObservationKind
+    settings: type[TrainConfig]
+    cls: str
+
+    def kind_class(self) -> type[PolicyKind]:
+        """Returns the subclass."""
+        return resolve_name(self.cls)
+
+
+_HERE = "experiments.policies"
+KINDS: dict[PolicyName, KindEntry] = {
+    "gnn": KindEntry("GNN", "graph", GNNTrainConfig, f"{_HERE}.pass_ordering:PassOrderingKind"),
+    "op_counts": KindEntry(
+        "op counts", "op_counts", OpCountTrainConfig, f"{_HERE}.pass_ordering:PassOrderingKind"
+    ),
+    "rewrites": KindEntry(
+        "GNN on rewrites", "graph", RewriteTrainConfig, f"{_HERE}.rewriting:RewritingKind"
+    ),
+    "fusion": KindEntry("GNN on fusions", "graph", FusionTrainConfig, f"{_HERE}.fusion:FusionKind"),
+    "tuning": KindEntry(
+        "GNN on decisions", "graph", TuningTrainConfig, f"{_HERE}.tuning:TuningKind"
+    ),
+    "tuning_counts": KindEntry(
+        "op counts on decisions", "op_counts", TuningTrainConfig, f"{_HERE}.tuning:TuningKind"
+    ),
+}
+"""All kinds of policy, by name."""
 
 
 def least_state(episode: PlayedEpisode) -> Outcome:
@@ -254,11 +323,6 @@ def last_state(episode: PlayedEpisode, reward: float | None = None) -> Outcome:
     )
 
 
-def kind_class(name: PolicyName) -> type[PolicyKind]:
-    """Returns the class of the kind of this name."""
-    return resolve_name(KINDS[name])
-
-
 def policy_kind(name: PolicyName, config: TrainConfig) -> PolicyKind:
     """Returns the kind of this name, with the settings of a run.
 
@@ -266,9 +330,9 @@ def policy_kind(name: PolicyName, config: TrainConfig) -> PolicyKind:
         TypeError: The settings are of another program.
         UnknownNameError: The settings name a rule that does not exist.
     """
-    expected = config_class(name)
+    expected = KINDS[name].settings
     if not isinstance(config, expected):
         raise TypeError(
             f"settings of {name} are in a {expected.__name__}, got {type(config).__name__}"
         )
-    return kind_class(name)(config)
+    return KINDS[name].kind_class()(name, config)

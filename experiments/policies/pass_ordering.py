@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,22 +15,15 @@ from experiments.policies.config import (
     GNNTrainConfig,
     OpCountTrainConfig,
     PassTrainConfig,
-    Sampling,
+    PolicyName,
 )
 from experiments.policies.kind import STOP, EnvRequest, MakeEnv, PolicyInput, PolicyKind
 from hlograph.decisions.known_no_ops import KnownNoOps
 from hlograph.decisions.memory import KNOWN_STEPS, KnownSteps
-from hlograph.graph import vocabulary
-from models.actor_critic import ActorCritic
 from models.config import CloningConfig, PPOConfig
-from models.encoder import Encoder
-from models.gat import GATEncoder
-from models.graph_view import GraphSchema
-from models.op_count_mlp import OpCountEncoder
 
 COST_WIDTH = 2
 """Number of context values that only the value head sees: flops and transcendentals."""
-P = TypeVar("P", bound=PassTrainConfig)
 
 
 def context_width(num_actions: int) -> int:
@@ -82,16 +75,18 @@ def encode(observation: Any, info: Mapping[str, Any]) -> PolicyInput:
     )
 
 
-class PassOrderingKind(PolicyKind[P]):
-    """Base of the policies that order passes."""
+class PassOrderingKind(PolicyKind[OpCountTrainConfig]):
+    """Policies that order passes; the one that sees op counts is the paper's agent."""
 
     imitates = "orders"
 
-    def __init__(self, config: P) -> None:
-        super().__init__(config)
+    def __init__(self, name: PolicyName, config: OpCountTrainConfig) -> None:
+        super().__init__(name, config)
         named = tuple(hlograph.passes[name].name for name in config.passes)
         self.action_names = named or hlograph.passes.names
         self.outputs = (*self.action_names, STOP)
+        self.context_width = context_width(len(self.outputs))
+        self.value_width = COST_WIDTH if config.value_costs else 0
         self._known: KnownNoOps | None = None
 
     @staticmethod
@@ -100,14 +95,17 @@ class PassOrderingKind(PolicyKind[P]):
         return hlograph.passes.names
 
     @property
-    def cloning(self) -> CloningConfig:
-        """Settings of the imitation of searched orders."""
-        return self.config.cloning
+    def ppo(self) -> PPOConfig:
+        """Settings of PPO."""
+        if self.name == "gnn" and isinstance(self.config, GNNTrainConfig):
+            return self.config.gat_ppo
+        return self.config.op_counts_ppo
 
     @property
-    def sampling(self) -> Sampling:
-        """See ``PolicyKind.sampling``."""
-        return self.config.sampling
+    def cloning(self) -> CloningConfig:
+        """Settings of the imitation of searched orders."""
+        cloning, corrections = self.config.cloning, self.config.op_counts_corrections
+        return cloning if self.name == "gnn" else replace(cloning, corrections=corrections)
 
     def encode(self, observation: Any, info: Mapping[str, Any]) -> PolicyInput:
         """See ``experiments.policies.pass_ordering.encode``."""
@@ -152,53 +150,6 @@ class PassOrderingKind(PolicyKind[P]):
         if self._known is None:
             self._known = KnownNoOps(_known_no_ops_file(self.config), size)
         return self._known
-
-    def _policy(self, encoder: Encoder) -> ActorCritic:
-        return ActorCritic(
-            encoder,
-            context_width(len(self.outputs)),
-            len(self.outputs),
-            self.config.heads,
-            value_width=COST_WIDTH if self.config.value_costs else 0,
-        )
-
-
-class OpCountKind(PassOrderingKind[OpCountTrainConfig]):
-    """The paper's agent: it sees how many instructions of each opcode there are."""
-
-    name = "op_counts"
-    label = "op counts"
-    observation = "op_counts"
-
-    @property
-    def ppo(self) -> PPOConfig:
-        """Settings of PPO."""
-        return self.config.op_counts_ppo
-
-    @property
-    def cloning(self) -> CloningConfig:
-        """See ``PassOrderingKind.cloning``; the number of corrections is a setting of its own."""
-        return replace(self.config.cloning, corrections=self.config.op_counts_corrections)
-
-    def make_policy(self) -> ActorCritic:
-        """Returns a policy with an MLP as encoder."""
-        return self._policy(OpCountEncoder(len(vocabulary.OPCODES), self.config.op_counts))
-
-
-class GNNKind(PassOrderingKind[GNNTrainConfig]):
-    """Agent that sees the typed graph."""
-
-    name = "gnn"
-    label = "GNN"
-
-    @property
-    def ppo(self) -> PPOConfig:
-        """Settings of PPO."""
-        return self.config.gat_ppo
-
-    def make_policy(self) -> ActorCritic:
-        """Returns a policy with a graph attention network as encoder."""
-        return self._policy(GATEncoder(GraphSchema.of_hlograph(), self.config.gat))
 
 
 def _known_no_ops_file(config: PassTrainConfig) -> Path | None:

@@ -122,7 +122,7 @@ class Transition:
         return self.terminated or self.truncated
 
 
-class Turn(NamedTuple):
+class JointStep(NamedTuple):
     """One step of each running episode.
 
     Attributes:
@@ -194,7 +194,7 @@ class Episodes:
                 self._taken[number] = defaultdict(set)
         return infos
 
-    def step(self, choose: Choose) -> Turn:
+    def step(self, choose: Choose) -> JointStep:
         """Takes an action in each running episode; those that end run no longer.
 
         Args:
@@ -212,7 +212,7 @@ class Episodes:
         passes = sum(transition.info.get("step_time", 0.0) for transition in after.values())
         self.seconds["pass"] += passes
         self.seconds["featurisation"] -= passes
-        return Turn(seen, actions, after)
+        return JointStep(seen, actions, after)
 
     def evaluate(self, states: Sequence[PolicyInput]) -> Evaluation:
         """Returns the outputs of the policy in states."""

@@ -10,42 +10,35 @@ from numpy.typing import NDArray
 
 import hlograph
 from envs.rewrite import RewriteEnv
-from experiments.evaluate.evaluation import Outcome
-from experiments.policies.candidates import pointer_policy
-from experiments.policies.config import RewriteTrainConfig
+from experiments.policies.config import PolicyName, RewriteTrainConfig
 from experiments.policies.kind import (
     STOP,
     EnvRequest,
     MakeEnv,
-    PlayedEpisode,
     PolicyInput,
     PolicyKind,
-    last_state,
 )
 from hlograph.decisions.process import ActionTable
 from hlograph.decisions.rewrites import feature_names
-from models.actor_critic import ActorCritic
-from models.candidate_graphs import GraphAndCandidates
-from models.config import PPOConfig
-
-_CONTEXT_WIDTH = 2
+from models.action_encoder import StateWithActions
 
 
 class RewritingKind(PolicyKind[RewriteTrainConfig]):
     """Policy with a pointer over the rewrites that apply."""
 
-    name = "rewrites"
-    label = "GNN on rewrites"
     step_noun = "rewrites"
     action_noun = "rules"
     avoids_repeats = True
 
-    def __init__(self, config: RewriteTrainConfig) -> None:
-        super().__init__(config)
+    context_width = 2
+
+    def __init__(self, name: PolicyName, config: RewriteTrainConfig) -> None:
+        super().__init__(name, config)
         slots = range(config.max_candidates)
         self.outputs = (*(f"candidate {slot}" for slot in slots), STOP)
         known = [hlograph.rules[name] for name in config.rules] or hlograph.rules.general
         self.action_names = tuple(rule.name for rule in known)
+        self.action_features = feature_names(predict=False, sweeps=config.sweeps)
         self._numbers = np.full(len(hlograph.rules), -1, np.float32)
         self._numbers[[rule.index for rule in known]] = range(len(known))
 
@@ -53,29 +46,6 @@ class RewritingKind(PolicyKind[RewriteTrainConfig]):
     def existing_actions() -> Collection[str]:
         """Returns the names of all rules."""
         return hlograph.rules.names
-
-    @property
-    def ppo(self) -> PPOConfig:
-        """Settings of PPO."""
-        return self.config.ppo
-
-    @property
-    def patience(self) -> int | None:
-        """Steps without a smaller module after which a played episode ends."""
-        # Run time is measured where an episode ends by itself.
-        return None if self.timed else self.config.patience
-
-    @property
-    def timed(self) -> bool:
-        """True if the reward is measured run time."""
-        return self.config.reward in ("run-time", "final-run-time")
-
-    def make_policy(self) -> ActorCritic:
-        """Returns a policy with one slot for each candidate."""
-        config = self.config
-        slots, kinds = config.max_candidates, len(self.action_names)
-        features = feature_names(predict=False, sweeps=config.sweeps)
-        return pointer_policy(config, slots, features, _CONTEXT_WIDTH, kinds)
 
     def encode(self, observation: Any, info: Mapping[str, Any]) -> PolicyInput:
         """Returns the state for an observation of ``RewriteEnv`` and its info."""
@@ -123,14 +93,10 @@ class RewritingKind(PolicyKind[RewriteTrainConfig]):
         context = [np.log(size / start_size), np.log1p(num_applicable) / 7]
         return PolicyInput(
             key=f"{fingerprint}-{order.hexdigest()}",
-            item=GraphAndCandidates(graph, offered, links),
+            item=StateWithActions(graph, offered, links),
             context=np.array(context, np.float32),
             mask=mask,
         )
-
-    def outcome(self, episode: PlayedEpisode) -> Outcome:
-        """Returns the last state if it was timed: no other is known to be faster."""
-        return super().outcome(episode) if episode.run_time is None else last_state(episode)
 
     def env_maker(self, request: EnvRequest) -> MakeEnv:
         """See ``PolicyKind.env_maker``."""

@@ -1,10 +1,9 @@
 """Policies that decide how XLA:CPU compiles a program: one sees the graph, one op counts."""
 
 import hashlib
-from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,34 +11,24 @@ from numpy.typing import NDArray
 from envs.rewards import LogDrop
 from envs.tuning import TuningEnv
 from experiments.cost_model.predictor import SHIPPED, Predictor
-from experiments.evaluate.evaluation import Outcome
-from experiments.policies.candidates import pointer_policy
-from experiments.policies.config import Times, TuningTrainConfig
+from experiments.policies.config import PolicyName, Times, TuningTrainConfig
 from experiments.policies.kind import (
     STOP,
     EnvRequest,
     MakeEnv,
-    PlayedEpisode,
     PolicyInput,
     PolicyKind,
-    last_state,
-    least_state,
 )
 from hlograph.decisions.plan_states import action_kinds
 from hlograph.decisions.plans import PLAN_FEATURES, ROLES, kind_numbers
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.module import Module
 from hlograph.profiling.kernel_seconds import PredictTime, RatedKernels
-from models.actor_critic import ActorCritic
-from models.candidate_counts import CandidateCountsEncoder, CountsAndCandidates
-from models.candidate_graphs import GraphAndCandidates
-from models.config import CloningConfig, PPOConfig
-from models.pointer import PointerActorCritic
+from models.action_encoder import StateWithActions
 
 COSTS = ("flops", "transcendentals", "bytes_accessed")
-"""Numbers of XLA's cost analysis that ``TuningCountsKind`` sees beside op counts."""
+"""Numbers of XLA's cost analysis that a policy without a graph sees beside op counts."""
 
-_CONTEXT_WIDTH = 3
 _PLACES = PLAN_FEATURES.index("log_places")
 
 
@@ -49,54 +38,38 @@ def predictor(times: Times) -> PredictTime:
     return Predictor.load(SHIPPED) if times == "learned" else RatedKernels()
 
 
-class DecisionsKind(PolicyKind[TuningTrainConfig]):
-    """Base of the policies with a pointer over the decisions that are offered."""
+class TuningKind(PolicyKind[TuningTrainConfig]):
+    """Policies over the decisions that are offered.
+
+    One sees the typed graph, and the nodes that each decision is about; the other one op counts and
+    XLA's cost analysis, with the same features of decisions.
+    """
 
     step_noun = "decisions"
     action_noun = "kinds of decisions"
     table = "times"
     imitates = "decisions"
     avoids_repeats = True
-    costs: ClassVar[bool] = False
-    """True if XLA's cost analysis of each state is observed."""
+    context_width = 3
+    num_counts = len(OPCODES) + len(COSTS)
+    action_features = PLAN_FEATURES
+    roles = ROLES
 
-    def __init__(self, config: TuningTrainConfig) -> None:
-        super().__init__(config)
+    def __init__(self, name: PolicyName, config: TuningTrainConfig) -> None:
+        super().__init__(name, config)
         self.outputs = (*(f"offer {slot}" for slot in range(config.max_offers)), STOP)
         self.action_names = tuple(kind_numbers(config.decisions or None))
+        self.costs = self.observation == "op_counts"
+        """True if XLA's cost analysis of each state is observed."""
 
     @staticmethod
     def existing_actions() -> Collection[str]:
         """Returns the names of all kinds of decisions."""
         return action_kinds()
 
-    @property
-    def ppo(self) -> PPOConfig:
-        """Settings of PPO."""
-        return self.config.ppo
-
-    @property
-    def cloning(self) -> CloningConfig:
-        """Settings of the imitation of measured plans."""
-        return self.config.cloning
-
-    def outcome(self, episode: PlayedEpisode) -> Outcome:
-        """Returns the result of an episode: the state that the settings say."""
-        return last_state(episode) if self.config.result == "last" else least_state(episode)
-
     def rebuilt(self, module: Module, steps: Sequence[str]) -> None:
         """Returns None: decisions are carried out by jaxlib, not by passes on a module."""
         del module, steps
-
-    @abstractmethod
-    def item(self, observation: Any, info: Mapping[str, Any], offered: NDArray[np.float32]) -> Any:
-        """Returns the input of the encoder.
-
-        Args:
-            observation: Observation of ``TuningEnv``.
-            info: Its info.
-            offered: Features of the offers, float32 ``[offers, len(PLAN_FEATURES)]``.
-        """
 
     def encode(self, observation: Any, info: Mapping[str, Any]) -> PolicyInput:
         """Returns the state for an observation of ``TuningEnv`` and its info.
@@ -111,7 +84,7 @@ class DecisionsKind(PolicyKind[TuningTrainConfig]):
         context = [np.log(1e-9 * info["size"]) / 8, saved / 4, np.log1p(info["num_offers"]) / 7]
         return PolicyInput(
             key=key.hexdigest(),
-            item=self.item(observation, info, offered),
+            item=self._item(observation, info, offered),
             context=np.array(context, np.float32),
             mask=np.asarray(info["action_mask"], dtype=bool),
         )
@@ -132,57 +105,13 @@ class DecisionsKind(PolicyKind[TuningTrainConfig]):
             recorder=request.recorder,
         ).fork
 
-
-class TuningKind(DecisionsKind):
-    """Policy that sees the typed graph, and the nodes that each decision is about."""
-
-    name = "tuning"
-    label = "GNN on decisions"
-
-    def make_policy(self) -> ActorCritic:
-        """Returns a policy with one slot for each offer."""
-        return pointer_policy(
-            self.config,
-            self.config.max_offers,
-            PLAN_FEATURES,
-            _CONTEXT_WIDTH,
-            len(self.action_names),
-            ROLES,
-        )
-
-    def item(
+    def _item(
         self, observation: Any, info: Mapping[str, Any], offered: NDArray[np.float32]
-    ) -> GraphAndCandidates:
-        """See ``DecisionsKind.item``."""
-        del info
-        return GraphAndCandidates(observation["graph"], offered, observation["candidate_links"])
-
-
-class TuningCountsKind(DecisionsKind):
-    """Policy that sees op counts and XLA's cost analysis, and the same features of decisions."""
-
-    name = "tuning_counts"
-    label = "op counts on decisions"
-    costs = True
-
-    def make_policy(self) -> ActorCritic:
-        """Returns a policy with an MLP in place of the graph encoder."""
-        config = self.config
-        encoder = CandidateCountsEncoder(
-            len(OPCODES) + len(COSTS),
-            config.op_counts,
-            config.candidates,
-            slots=config.max_offers,
-            rules=len(self.action_names),
-            features=len(PLAN_FEATURES),
-        )
-        return PointerActorCritic(encoder, _CONTEXT_WIDTH, config.heads, config.candidates)
-
-    def item(
-        self, observation: Any, info: Mapping[str, Any], offered: NDArray[np.float32]
-    ) -> CountsAndCandidates:
-        """See ``DecisionsKind.item``."""
+    ) -> StateWithActions:
+        """Returns the input of the encoder, with the features of the actions."""
+        if self.observation == "graph":
+            return StateWithActions(observation["graph"], offered, observation["candidate_links"])
         # The analysis counts -1 for custom calls.
         costs = np.maximum([info[name] for name in COSTS], 0.0)
         counts = np.concatenate([observation["op_counts"], costs])
-        return CountsAndCandidates(counts.astype(np.float32), offered)
+        return StateWithActions(counts.astype(np.float32), offered)

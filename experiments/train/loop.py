@@ -61,7 +61,7 @@ class Training:
         self._splits, self._hooks = splits, hooks
         self._imitated: int | None = None
         self._shortfalls: Shortfalls | None = None
-        if kind.sampling == "shortfall":
+        if getattr(kind.config, "sampling", "uniform") == "shortfall":
             self._shortfalls = Shortfalls(known_of(splits.train), {})
         self._best: Best | None = None
         self._ppo = PPO(kind.new_policy(), kind.ppo, self._config.threads)

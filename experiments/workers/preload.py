@@ -7,9 +7,9 @@ that torch-geometric generates for a convolution. No thread is started: a fork w
 import torch
 
 from experiments.policies.config import GNNTrainConfig
-from experiments.policies.pass_ordering import GNNKind
+from experiments.policies.kind import policy_kind
 from experiments.workers.startup import prepare_worker
 
 torch.set_num_threads(1)
 prepare_worker()
-GNNKind(GNNTrainConfig()).new_policy()
+policy_kind("gnn", GNNTrainConfig()).new_policy()

@@ -11,7 +11,7 @@ from experiments.policies.config import GNNTrainConfig, RewriteTrainConfig
 from experiments.train.presets import GNN_PRESETS, REWRITE_PRESETS
 from hlograph import corpus
 from hlograph.storage.checked_file import read_checked_json
-from models.config import CandidateConfig, CloningConfig, GATConfig
+from models.config import ActionConfig, CloningConfig, GATConfig
 
 LEARNERS = ("gnn", "op_counts")
 # Named, for a policy that has hardly learned hangs on how many there are: this one rewrites.
@@ -60,7 +60,7 @@ def tiny_rewrite_config() -> RewriteTrainConfig:
         evaluations=1,
         max_candidates=16,
         play_horizon=like.horizon,
-        candidates=CandidateConfig(width=8, score_width=8),
+        candidates=ActionConfig(width=8, score_width=8),
         **{name: getattr(like, name) for name in same},
     )
 

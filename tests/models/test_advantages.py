@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from models.advantages import generalized_advantages
+from models.ppo import generalized_advantages
 
 GAMMA, LAMBDA = 0.5, 0.8
 NOT_DONE = [False, False, False]

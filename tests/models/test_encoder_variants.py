@@ -9,9 +9,8 @@ import torch
 import hlograph
 from hlograph.graph.features import NODE_FEATURES, node_features
 from models.config import GATConfig
-from models.gat import GATEncoder
+from models.gat import GATEncoder, IncrementalGATEncoder
 from models.graph_view import NEIGHBOUR_FEATURES, GraphSchema, GraphView
-from models.incremental_gat import IncrementalGATEncoder
 from tests.models.plain_gat import plain_vector
 from tests.models.variants import SMALL, VARIANTS
 

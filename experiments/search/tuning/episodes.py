@@ -8,7 +8,7 @@ from typing import NamedTuple
 from envs.tuning import TuningEnv
 from experiments.policies.checkpoint import load_policy
 from experiments.policies.player import Episodes, play_drawn, play_greedily
-from experiments.policies.tuning import DecisionsKind, predictor
+from experiments.policies.tuning import TuningKind, predictor
 from hlograph.decisions.benchmarks import NamedModule
 from hlograph.decisions.plan_states import PlanStates
 from hlograph.errors import HloError
@@ -67,7 +67,7 @@ class PlayedPolicy:
         self._seconds = seconds
         self._limit: float | None = None
         kind, self._policy = load_policy(checkpoint)
-        if not isinstance(kind, DecisionsKind):
+        if not isinstance(kind, TuningKind):
             raise HloError(f"expected a policy over plans in {checkpoint}, got {kind.name}")
         config, predict = kind.config, predictor(kind.config.times)
         module = program.module()

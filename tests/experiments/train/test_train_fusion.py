@@ -15,7 +15,7 @@ from experiments.train.presets import FUSION_PRESETS
 from experiments.train.program import train
 from hlograph import Module
 from hlograph.storage.checked_file import read_checked_json
-from models.config import CandidateConfig
+from models.config import ActionConfig
 from models.pointer import PointerActorCritic
 from tests.experiments.tiny_run import tiny_config
 from tests.hlograph.transforms.test_fusion_rules import DIAMOND
@@ -40,7 +40,7 @@ def tiny_fusion_config(**changes) -> FusionTrainConfig:
         pairs=2,
         sample_seconds=0.0,
         checkpoint_every=1,
-        candidates=CandidateConfig(width=8, score_width=8),
+        candidates=ActionConfig(width=8, score_width=8),
         **{name: getattr(like, name) for name in same},
     )
     return replace(config, **changes)

@@ -11,7 +11,7 @@ from experiments.evaluate.evaluation import Measure, Outcome
 from experiments.policies.checkpoint import Checkpoint, load_policy
 from experiments.policies.config import TuningTrainConfig
 from experiments.policies.kind import policy_kind
-from experiments.policies.tuning import COSTS, TuningCountsKind
+from experiments.policies.tuning import COSTS
 from experiments.train.presets import TUNING_PRESETS
 from experiments.train.program import train
 from experiments.train.time_table import table_text
@@ -23,7 +23,7 @@ from hlograph.graph.vocabulary import OPCODES
 from hlograph.isolation import FlightRecorder
 from hlograph.plans import Plan
 from hlograph.storage.checked_file import read_checked_json
-from models.config import CandidateConfig
+from models.config import ActionConfig
 from models.pointer import PointerActorCritic
 from tests.envs.conftest import NETWORK
 from tests.experiments.tiny_run import tiny_config
@@ -55,7 +55,7 @@ def tiny_tuning_config(**changes) -> TuningTrainConfig:
         test_count=1,
         budget=0.1,
         checkpoint_every=1,
-        candidates=CandidateConfig(width=8, score_width=8),
+        candidates=ActionConfig(width=8, score_width=8),
         **{name: getattr(like, name) for name in same},
     )
     return replace(config, **changes)
@@ -159,7 +159,7 @@ def test_states_hold_the_offers_and_tell_flags_apart():
     observation, *_, info = env.step(flag)
     after = kind.encode(observation, info)
     # XLA's final graph is the same; the point is not.
-    assert np.array_equal(after.item.graph.nodes, start.item.graph.nodes)
+    assert np.array_equal(after.item.state.nodes, start.item.state.nodes)
     assert after.key != start.key
     policy = kind.new_policy()
     assert policy.encoder.encode_items([start.item, after.item]).shape == (2, policy.encoder.width)
@@ -168,12 +168,11 @@ def test_states_hold_the_offers_and_tell_flags_apart():
 def test_op_counts_stand_for_the_graph():
     config = tiny_tuning_config()
     kind = policy_kind("tuning_counts", config)
-    assert isinstance(kind, TuningCountsKind)
     env = TuningEnv(Module.from_text(NETWORK), max_offers=config.max_offers, costs=True)
     observation, info = env.reset()
     state = kind.encode(observation, info)
-    assert state.item.counts[: len(OPCODES)].sum() == info["op_count"]
-    assert state.item.counts[len(OPCODES) + COSTS.index("flops")] == max(info["flops"], 0)
+    assert state.item.state[: len(OPCODES)].sum() == info["op_count"]
+    assert state.item.state[len(OPCODES) + COSTS.index("flops")] == max(info["flops"], 0)
     assert state.key == policy_kind("tuning", config).encode(observation, info).key
     with_graph = policy_kind("tuning", config).encode(observation, info)
     assert np.array_equal(state.item.features, with_graph.item.features)

@@ -7,7 +7,7 @@ import torch
 
 from experiments.evaluate.evaluation import Outcome
 from experiments.policies.config import GNNTrainConfig
-from experiments.policies.pass_ordering import OpCountKind
+from experiments.policies.pass_ordering import PassOrderingKind
 from experiments.policies.player import Episodes, play_drawn, play_greedily, play_samples
 
 
@@ -61,14 +61,14 @@ class Circle(gymnasium.Env):
         }
 
 
-class Traveller(OpCountKind):
+class Traveller(PassOrderingKind):
     """Kind that takes no action twice in one state."""
 
     avoids_repeats = True
 
 
 def test_an_episode_that_comes_back_takes_another_action(play, counting_down):
-    (found,) = play(Circle, counting_down, ["circle"], Traveller(GNNTrainConfig()))
+    (found,) = play(Circle, counting_down, ["circle"], Traveller("op_counts", GNNTrainConfig()))
     # A turn in each state, then what does nothing where it came back to, and it stops.
     assert found.calls == 3
     assert found.passes == ()
