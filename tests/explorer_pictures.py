@@ -17,13 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from hlograph import Module, corpus
-from hlograph.explorer.compiled_page import compiled_page
-from hlograph.explorer.module_data import graph_page
-from hlograph.explorer.pages import Contents
-from hlograph.explorer.policy_page import policy_page
+from hlograph.explorer.graph_pages import compiled_page, graph_page
+from hlograph.explorer.plan_pages import speed_page
+from hlograph.explorer.policies import policy_page
 from hlograph.explorer.results_page import ResultsSite
-from hlograph.explorer.site import write_site
-from hlograph.explorer.speed_page import speed_page
+from hlograph.explorer.site import Contents, write_site
 from hlograph.explorer.step_pages import passes_page
 from hlograph.measuring.trial import Job
 from hlograph.plans import Plan, Program

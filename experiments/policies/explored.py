@@ -17,7 +17,7 @@ from experiments.policies.shipped import checkpoint_location
 from hlograph.decisions.benchmarks import NamedModule
 from hlograph.errors import HloError
 from hlograph.explorer.player import Attention, Move
-from hlograph.explorer.step_runs import StepRun
+from hlograph.explorer.steps import StepRun
 from hlograph.isolation import FlightRecorder, Quarantine
 from hlograph.module import Module
 from models.action_encoder import ActionEncoder, StateWithActions

@@ -18,8 +18,8 @@ from hlograph.commands.text_tables import counted
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
-    from hlograph.explorer.module_data import Numbers
-    from hlograph.explorer.pages import Contents, Page, Query
+    from hlograph.explorer.graph_pages import Numbers
+    from hlograph.explorer.site import Contents, Page, Query
     from hlograph.module import Module
 
 _ONE = {"modules": "a module", "plans": "a plan", "results": "a folder of results"}
@@ -87,7 +87,7 @@ class Explore(SourceCommand):
         return Answer("", {}, INTERRUPTED)
 
     def _contents(self, resources: ExitStack) -> Contents:
-        from hlograph.explorer.results.reading import is_results
+        from hlograph.explorer.results_page import is_results
 
         if _is_plan(self.source):
             kind = "plans"
@@ -117,8 +117,8 @@ class Explore(SourceCommand):
                     raise HloError(f"--{flag} is for {other}, and {self.source!r} is {_ONE[kind]}")
 
     def _plan(self, resources: ExitStack) -> Contents:
-        from hlograph.explorer.pages import Contents
-        from hlograph.explorer.speed_page import PlanQueries, speed_page
+        from hlograph.explorer.plan_pages import PlanQueries, speed_page
+        from hlograph.explorer.site import Contents
         from hlograph.plans import Plan
 
         plan = Plan.load(self.source)
@@ -136,21 +136,21 @@ class Explore(SourceCommand):
         return Contents(stem_of(self.source), (page,), files, queries.queries)
 
     def _module(self) -> Contents:
-        from hlograph.explorer.module_data import graph_page
-        from hlograph.explorer.pages import Contents
+        from hlograph.explorer.graph_pages import graph_page
+        from hlograph.explorer.site import Contents
 
         module, pages, files = self._steps()
         queries: Mapping[str, Query] = {}
         numbers: tuple[Numbers, ...] = ()
         if self.policy is not None:
-            from hlograph.explorer.policy_page import policy_page
+            from hlograph.explorer.policies import policy_page
 
             page, queries, numbers = policy_page(module, self.policy, files)
             pages.append(page)
         page, of_graph = graph_page(module, numbers=numbers)
         files |= of_graph
         if self.measure:
-            from hlograph.explorer.compiled_page import compiled_page
+            from hlograph.explorer.graph_pages import compiled_page
 
             compiled, measured = compiled_page(self.job_of(self.source, "close"))
             pages.insert(0, compiled)
@@ -159,8 +159,7 @@ class Explore(SourceCommand):
 
     def _steps(self) -> tuple[Module, list[Page], dict[str, Any]]:
         """Returns the module, and the page of what is run on it, if anything is."""
-        from hlograph.explorer.step_pages import episode_page, passes_page
-        from hlograph.explorer.trajectories import is_trajectory
+        from hlograph.explorer.step_pages import episode_page, is_trajectory, passes_page
 
         names = (*self.passes, *([] if self.pipeline is None else [self.pipeline]))
         if is_trajectory(Path(self.source)):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hlograph.decisions.process import Action
 from hlograph.errors import HloError
-from hlograph.explorer.step_runs import StepRun
+from hlograph.explorer.steps import StepRun
 from hlograph.module import Module
 
 _PLAYERS = ("hlograph.experiments.policies.explored", "experiments.policies.explored")

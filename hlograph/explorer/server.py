@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hlograph.errors import HloError
-from hlograph.explorer.pages import Contents
-from hlograph.explorer.site import Site
+from hlograph.explorer.site import Contents, Site
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -9,7 +9,7 @@ import pytest
 from experiments.policies.explored import ExploredPolicy
 from hlograph import HloError, Module, UnknownNameError, passes
 from hlograph.explorer.player import PlayablePolicy, load_player
-from hlograph.explorer.policy_session import PolicySession
+from hlograph.explorer.policies import PolicySession
 from tests.tiny_module import TINY
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hlograph.explorer import server
-from hlograph.explorer.pages import Contents
+from hlograph.explorer.site import Contents
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-from hlograph.explorer.decisions import decisions_of
+from hlograph.explorer.plan_pages import decisions_of
 from hlograph.plans import Plan
 from hlograph.plans.placement import Placement
 

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from hlograph import Module
-from hlograph.explorer.module_data import graph_page
-from hlograph.explorer.pages import Contents
-from hlograph.explorer.site import write_site
+from hlograph.explorer.graph_pages import graph_page
+from hlograph.explorer.site import Contents, write_site
 from hlograph.graph.vocabulary import EDGE_TYPES, OPCODES
 from tests.hlograph.explorer.site_files import content_of
 

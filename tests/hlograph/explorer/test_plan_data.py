@@ -10,9 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hlograph.explorer.plan_bench import PlanBench
-from hlograph.explorer.plan_data import measure_all, measure_decision, plan_data, report_of
-from hlograph.explorer.plan_requests import Refused, TimelineRequest, TurnsRequest
+from hlograph.explorer.plan_bench import PlanBench, Refused
+from hlograph.explorer.plan_pages import (
+    decisions_of,
+    measure_all,
+    measure_decision,
+    plan_data,
+    report_of,
+)
 from hlograph.measuring.trial import Job
 from hlograph.plans import Measured, Plan, Program
 from hlograph.plans.placement import Placement
@@ -34,31 +39,31 @@ def bench():
 
 
 def test_page_of_a_plan(bench):
-    data = plan_data(NARROW, bench)
-    json.dumps(data.content, allow_nan=False)
-    assert data.modules.keys() == {"default", "plan"}
-    for name, timeline in data.content["timelines"].items():
+    content, modules = plan_data(NARROW, bench)
+    json.dumps(content, allow_nan=False)
+    assert modules.keys() == {"default", "plan"}
+    for name, timeline in content["timelines"].items():
         kernels, run = timeline["kernels"], timeline["run"]
         assert sum(kernels["seconds"]) == pytest.approx(timeline["seconds"])
         assert run["seconds"] > 0
         assert all(0 <= at <= 1e6 * run["seconds"] for at in run["start"])
-        known = set(data.modules[name]["names"])
+        known = set(modules[name]["names"])
         assert {kernels["name"][kernel] for kernel in run["kernel"]} <= known
-    assert [one["kind"] for one in data.content["decisions"]] == ["step", "flag"]
-    assert all(one["brought"] is None for one in data.content["decisions"])
+    assert [decision["kind"] for decision in content["decisions"]] == ["step", "flag"]
+    assert all(decision["brought"] is None for decision in content["decisions"])
 
 
 def test_what_decisions_bring(bench):
-    asked = []
-    found = measure_all(NARROW, bench, lambda number, decision: asked.append(number))
-    json.dumps(found, allow_nan=False)
-    assert asked == [0, 1]
-    step, flag = (one["brought"] for one in found["decisions"])
+    said = []
+    brought = measure_all(NARROW, bench, said.append)
+    json.dumps(brought, allow_nan=False)
+    assert said == [f"without {decision}" for decision in decisions_of(NARROW)]
+    step, flag = (decision["brought"] for decision in brought["decisions"])
     assert step["same_code"]  # XLA's own passes do what it did
     assert (step["ratio"], step["pairs"]) == (1, 0)
-    for one in (flag, found["whole"], found["control"]):
-        assert one["low"] <= one["ratio"] <= one["high"]
-        assert one["pairs"] > 0
+    for ratio in (flag, brought["whole"], brought["control"]):
+        assert ratio["low"] <= ratio["ratio"] <= ratio["high"]
+        assert ratio["pairs"] > 0
     assert not {"same_code", "error"} & flag.keys()
 
 
@@ -70,12 +75,11 @@ def test_placements_that_do_not_apply_without_a_decision_are_left_out_with_it(be
 
 def test_what_cannot_be_compiled_is_refused(bench):
     wrong = Plan(steps=("no-such-pass",))
-    requests = [TimelineRequest(wrong), TurnsRequest(wrong, Plan())]
-    first, second = bench.answers(requests)
+    first, second = bench.answers([(wrong,), (wrong, Plan())])
     assert isinstance(first, Refused)
     assert isinstance(second, Refused)
     assert "no-such-pass" in first.reason
-    content = plan_data(wrong, bench).content
+    content, _ = plan_data(wrong, bench)
     assert "no-such-pass" in content["timelines"]["plan"]["error"]
     assert "error" not in content["timelines"]["default"]
 

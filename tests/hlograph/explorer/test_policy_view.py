@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hlograph import Module
-from hlograph.explorer.pages import Contents, Page
-from hlograph.explorer.policy_page import policy_page
-from hlograph.explorer.site import write_site
+from hlograph.explorer.policies import policy_page
+from hlograph.explorer.site import Contents, Page, write_site
 from tests.hlograph.explorer.conftest import PATIENCE
 from tests.tiny_module import TINY
 

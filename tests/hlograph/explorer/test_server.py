@@ -14,8 +14,8 @@ import pytest
 
 from hlograph import HloError, Module
 from hlograph.explorer import server
-from hlograph.explorer.module_data import graph_page
-from hlograph.explorer.pages import Contents
+from hlograph.explorer.graph_pages import graph_page
+from hlograph.explorer.site import Contents
 from tests.hlograph.explorer.conftest import Visit
 
 pytest.importorskip("starlette", reason="the extra explore is not installed")

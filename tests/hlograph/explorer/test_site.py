@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from hlograph import HloError
-from hlograph.explorer.pages import Contents, Page
-from hlograph.explorer.site import SHIPPED, SITE, Site, data_file, write_site
+from hlograph.explorer.site import SHIPPED, SITE, Contents, Page, Site, data_file, write_site
 from tests.hlograph.explorer.site_files import content_of
 
 TEXT = "quotes ' \" and \\ lines \n \u2028 and \N{SNOWMAN}"

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from hlograph import corpus
-from hlograph.explorer.pages import Contents
-from hlograph.explorer.site import write_site
-from hlograph.explorer.speed_page import PlanQueries, speed_page
+from hlograph.explorer.plan_pages import PlanQueries, speed_page
+from hlograph.explorer.site import Contents, write_site
 from hlograph.measuring.trial import Job
 from hlograph.plans import Plan, Program
 from tests.hlograph.explorer.serving import served

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hlograph import Module, UnknownNameError, pipelines
-from hlograph.explorer.step_data import steps_data
-from hlograph.explorer.step_runs import run_steps
+from hlograph.explorer.steps import run_steps, steps_data
 from tests.tiny_module import TINY
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from hlograph import Module
-from hlograph.explorer.pages import Contents
-from hlograph.explorer.site import write_site
+from hlograph.explorer.site import Contents, write_site
 from hlograph.explorer.step_pages import passes_page
 from tests.hlograph.explorer.conftest import PATIENCE
 

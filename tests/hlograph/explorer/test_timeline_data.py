@@ -1,8 +1,7 @@
 import pytest
 
-from hlograph.explorer import timeline_data as tested
-from hlograph.explorer.optimized_data import optimized_data
-from hlograph.explorer.timeline_data import timeline_data
+from hlograph.explorer import timelines as tested
+from hlograph.explorer.timelines import optimized_data, timeline_data
 from hlograph.profiling.kernels import Kernel, Measurement
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.profiling.trace import RecordedRun, Span

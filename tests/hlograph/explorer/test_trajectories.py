@@ -8,7 +8,7 @@ import pytest
 from envs import PassDecisionsEnv, PassOrderingEnv, RewriteEnv, TuningEnv
 from envs.decision_env import DecisionEnv
 from hlograph import HloError, Module
-from hlograph.explorer.trajectories import RecordedEpisode, replay
+from hlograph.explorer.step_pages import RecordedEpisode, replay
 from tests.tiny_module import TINY
 
 

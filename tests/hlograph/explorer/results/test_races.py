@@ -10,8 +10,7 @@ import pytest
 from experiments.evaluate.metrics import geometric_mean
 from experiments.tune.results import CurvePoint, RaceResult, to_csv
 from hlograph.errors import DamagedFileError
-from hlograph.explorer.results.race_files import plans_of, read_races
-from hlograph.explorer.results.races import race_results
+from hlograph.explorer.results.races import plans_of, race_results, read_races
 from hlograph.explorer.results.tables import Bars, Interval, Lines, PageTable
 from hlograph.plans import Plan
 from hlograph.storage.machine import machine

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from hlograph.errors import DamagedFileError
-from hlograph.explorer.results.study import study_results
-from hlograph.explorer.results.study_groups import BETTER
+from hlograph.explorer.results.studies import BETTER, study_results
 from hlograph.explorer.results.tables import Bars, Interval, Lines, PageTable
 from hlograph.storage.checked_file import write_checked_json
 

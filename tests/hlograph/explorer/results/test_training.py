@@ -8,8 +8,8 @@ from experiments.evaluate.benchmarks import Reference
 from experiments.evaluate.evaluation import Check, Outcome
 from experiments.evaluate.results import Result, save
 from hlograph.errors import DamagedFileError, HloError
-from hlograph.explorer.results.reading import is_results, results_of
 from hlograph.explorer.results.tables import Bars, Lines, PageTable, Text
+from hlograph.explorer.results_page import is_results, results_of
 from hlograph.storage.checked_file import write_checked_json
 from hlograph.storage.event_files import scalars, tensorboard_without_tensorflow
 

@@ -1,18 +1,23 @@
-"""The data of an episode of a policy: what it saw and preferred in each state."""
+"""The page of a policy: the episode that it plays on a program, and episodes on request."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+import threading
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hlograph.decisions.process import Action
+from hlograph.errors import HloError
 from hlograph.explorer.difference import row
+from hlograph.explorer.graph_pages import Numbers
 from hlograph.explorer.instructions import Instructions
-from hlograph.explorer.player import Attention, Move
-from hlograph.explorer.step_data import StepData
+from hlograph.explorer.player import Attention, Move, PlayablePolicy, load_player
+from hlograph.explorer.site import Page, Query
+from hlograph.explorer.steps import StepData
 from hlograph.module import Module
 
 _MOST_TOUCHED = 24  # instructions of a choice in one role
@@ -148,3 +153,138 @@ def _facts(choice: Action) -> dict[str, float | None]:
 def _rounded(number: float) -> float | None:
     """Returns a number with five digits; None for infinities and NaN, which JSON lacks."""
     return float(f"{number:.5g}") if math.isfinite(number) else None
+
+
+MOST_STEPS = 100
+"""Largest number of steps of an episode."""
+
+
+class PolicySession:
+    """Plays episodes of one policy on one program, and keeps what their views show.
+
+    Attributes:
+        attention: Where the policy looks at the start of its own episode, once that was played;
+            None if it has no attention.
+
+    Args:
+        player: The policy.
+        program: The program.
+        files: Receives what was seen and changed in each episode, by name.
+        limit: Largest number of steps of an episode.
+    """
+
+    def __init__(
+        self,
+        player: PlayablePolicy,
+        program: Module,
+        files: dict[str, Any],
+        limit: int = MOST_STEPS,
+    ) -> None:
+        self.attention: Attention | None = None
+        self._files = files
+        self._player, self._program, self._limit = player, program, limit
+        self._start = player.start(program)
+        self._names: dict[tuple[int, ...], str] = {}
+        self._lock = threading.Lock()
+
+    def page(self) -> dict[str, Any]:
+        """Returns the data of the page: the policy, and the episode that it plays by itself.
+
+        The latter is as ``episode`` returns it.
+        """
+        return {
+            "policy": self._player.label,
+            "about": self._player.about,
+            "program": self._program.name,
+            "start_op_count": self._start.op_count,
+            "episode": self.episode(()),
+        }
+
+    def episode(self, first: tuple[int, ...]) -> str:
+        """Plays an episode, unless it was played before.
+
+        Args:
+            first: Actions to begin with, before the policy takes its own.
+
+        Returns:
+            Name of a file with ``first``; ``moves``, as ``EpisodeData.describe`` has them; and
+            ``ending``: ``stop``, ``horizon``, or ``limit`` if the limit of steps ended it.
+
+        Raises:
+            HloError: An action is not allowed.
+        """
+        with self._lock:
+            if first not in self._names:
+                name = f"policy-{len(self._names)}"
+                data = EpisodeData(self._start, name)
+                played = self._player.play(self._program, first, self._limit)
+                moves: list[dict[str, Any]] = []
+                for move in played:
+                    if not first and not moves:
+                        self.attention = move.attention
+                    moves.append(data.describe(move))
+                ending = moves[-1]["ending"] or "limit"
+                episode = {"first": list(first), "moves": moves, "ending": ending}
+                self._files.update(data.files | {name: episode})
+                self._names[first] = name
+            return self._names[first]
+
+    def what_if(self, question: Any) -> dict[str, Any]:
+        """Answers a question of the view: the episode after other actions.
+
+        Args:
+            question: ``{"actions": [...]}``.
+
+        Returns:
+            ``{"episode": name}``, the name of its file.
+
+        Raises:
+            HloError: The question is another one, or an action is not allowed.
+        """
+        actions = question.get("actions") if isinstance(question, dict) else None
+        if not isinstance(actions, list) or not all(type(one) is int for one in actions):
+            raise HloError(f"expected {{'actions': [numbers]}}, got {question!r}")
+        if len(actions) >= self._limit:
+            raise HloError(f"expected fewer than {self._limit} actions, got {len(actions)}")
+        return {"episode": self.episode(tuple(actions))}
+
+
+WHAT_IF = "what-if"
+"""Name of the query that plays on after other actions."""
+
+
+class PolicyPages(NamedTuple):
+    """Holds what a policy adds to a site.
+
+    Attributes:
+        page: Its page.
+        queries: What the page asks of a server.
+        numbers: Numbers to colour the program's graph by: where the policy looks at the start.
+    """
+
+    page: Page
+    queries: Mapping[str, Query]
+    numbers: tuple[Numbers, ...]
+
+
+def policy_page(program: Module, policy: str, files: dict[str, Any]) -> PolicyPages:
+    """Plays a policy on a program, and returns what to show of it.
+
+    Args:
+        program: The program.
+        policy: Name of a policy that comes with the project, or path or URL of a checkpoint.
+        files: Receives the data files of the page, now and with each episode that is asked for.
+
+    Raises:
+        HloError: There is no such policy, or it cannot play the program.
+    """
+    player = load_player(policy)
+    session = PolicySession(player, program, files)
+    page = Page("policy", "policy", "Policy", session.page() | {"name": policy})
+    numbers = ()
+    count = program.op_count
+    same = player.start(program).fingerprint() == program.fingerprint()
+    if session.attention is not None and same:
+        values = 100 * session.attention.nodes[:count]
+        numbers = (Numbers("attention", "attention of the policy", "%", values),)
+    return PolicyPages(page, {WHAT_IF: session.what_if}, numbers)
