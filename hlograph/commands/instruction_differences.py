@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
 from hlograph.reading.hlo_text import InstructionText, read_module
@@ -57,19 +57,18 @@ def _instructions(text: str) -> Iterator[tuple[Hashable, InstructionText]]:
     _, computations = read_module(text)
     called = {computation.name: "computation" for computation in computations}
     for computation in computations:
-        known = dict(called)  # names of instructions are unique in a computation alone
+        operations: dict[str, str] = {}  # names of instructions are unique in a computation alone
+
+        def nameless(word: re.Match[str], operations: dict[str, str] = operations) -> str:
+            return operations.get(word[0]) or called.get(word[0], word[0])
+
         for each in computation.instructions:
             operation = f"{each.shape} {each.opcode}"
-            operands = tuple(known.get(name, name) for name in each.operands)
-            attributes = _nameless(each.tail, known)
-            key = each.is_root, operation, operands, each.argument, attributes
-            yield key, each
-            known[each.name] = operation
-
-
-def _nameless(text: str, known: Mapping[str, str]) -> str:
-    """Returns attributes with what each name stands for in its place."""
-    return _NAME.sub(lambda word: known.get(word[0], word[0]), text)
+            operands = tuple(operations.get(name, name) for name in each.operands)
+            has_names = each.calls or "control-predecessors=" in each.tail
+            attributes = _NAME.sub(nameless, each.tail) if has_names else each.tail
+            yield (each.is_root, operation, operands, each.argument, attributes), each
+            operations[each.name] = operation
 
 
 def _short(line: str) -> str:

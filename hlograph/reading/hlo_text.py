@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 from hlograph.errors import HloError
 
 _CLOSING = {"(": ")", "{": "}", "[": "]"}
-_STRING = r'"(?:[^"\\]|\\.)*"'
+_STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 # A string is one match, so that what is in it counts for nothing.
 _BRACKETS = re.compile(_STRING + r"?|[(){}\[\]]", re.S)
 _BRACKETS_AND_COMMAS = re.compile(_STRING + r"?|[(){}\[\],]", re.S)
@@ -37,7 +37,7 @@ _CALLED = re.compile(
 )
 # Each attribute that calls has one of these; most lines have none.
 _CALLING = ("calls=", "to_apply=", "body=", "computation", "select=", "scatter=")
-_METADATA = re.compile(rf'(?:, |^)metadata=(\{{(?:[^"}}]|{_STRING})*\}})')
+_METADATA = re.compile(rf'(?:, |^)metadata=(\{{[^"}}]*(?:{_STRING}[^"}}]*)*\}})')
 _OP_NAME = re.compile(rf"op_name=({_STRING})")
 _ESCAPED = re.compile(r"\\(.)")
 _ARRAY = re.compile(r"(\w+)\[([\d,]*)\](?:\{([\d,]*)\})?")
