@@ -1,8 +1,6 @@
 """Writes the progress of training for TensorBoard."""
 
-import signal
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from torch.utils.tensorboard.writer import SummaryWriter
 
 from experiments.evaluate.evaluation import Measure, Outcome, speedup
 from experiments.workers.collecting import RolloutStats
+from hlograph.execution.interrupts import uninterrupted
 from models.cloning import CloningStats
 from models.ppo import UpdateStats
 
@@ -41,31 +40,6 @@ class IterationReport:
     """Number of lost workers by reason: crashed, timed_out, out_of_memory, killed."""
     in_quarantine: int
     """Number of pairs of a state and a pass, or a benchmark and a rewrite, no longer tried."""
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Keeps signals that end a training until the end of the block, or of a decorated function.
-
-    ``KeyboardInterrupt`` in the middle of a write may leave TensorBoard's queue locked, and closing
-    the file would wait for ever. Does nothing outside of the main thread, which alone gets signals.
-    """
-    noted: list[int] = []
-    try:
-        before = {
-            number: signal.signal(number, lambda number, frame: noted.append(number))
-            for number in (signal.SIGINT, signal.SIGTERM)
-        }
-    except ValueError:  # not the main thread
-        yield
-        return
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    for number in noted[:1]:
-        signal.raise_signal(number)
 
 
 class TrainingLog:

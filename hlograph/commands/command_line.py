@@ -17,13 +17,13 @@ from hlograph.commands.command import Answer, Command, one_line
 from hlograph.commands.corpus import ExportBenchmarks, ListBenchmarks, ShowBenchmark
 from hlograph.commands.diff import Diff
 from hlograph.commands.explore import Explore
-from hlograph.commands.interrupts import INTERRUPTED, handled_interrupts
 from hlograph.commands.optimize import Optimize
 from hlograph.commands.parse import Parse
 from hlograph.commands.passes import Passes
 from hlograph.commands.profile import ProfileProgram
 from hlograph.commands.run import RunPasses
 from hlograph.errors import HloError
+from hlograph.execution.interrupts import INTERRUPTED, handled_interrupts
 
 _DESCRIPTION = """Learned and measured decisions of the compiler XLA, for programs in jaxlib.
 

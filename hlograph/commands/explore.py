@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from hlograph.commands.command import Answer, Flag, OptionalFile
-from hlograph.commands.interrupts import INTERRUPTED
 from hlograph.commands.sources import SourceCommand, SourceName, stem_of
 from hlograph.commands.text_tables import counted
 from hlograph.errors import HloError
+from hlograph.execution.interrupts import INTERRUPTED
 
 if TYPE_CHECKING:
     from hlograph.explorer.graph_pages import Numbers

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from hlograph.commands.command import Answer, Flag, OptionalFile, one_line
-from hlograph.commands.interrupts import INTERRUPTED, noted_interrupts
 from hlograph.commands.sources import SourceCommand, SourceName, stem_of
 from hlograph.commands.text_tables import duration, table
 from hlograph.errors import HloError, HloParseError
+from hlograph.execution.interrupts import INTERRUPTED, noted_interrupts
 
 if TYPE_CHECKING:
     from hlograph.corpus import BenchmarkSet

@@ -6,7 +6,8 @@ import threading
 import pytest
 
 from experiments.evaluate.evaluation import Measure
-from experiments.train.log import TrainingLog, uninterrupted
+from experiments.train.log import TrainingLog
+from hlograph.execution.interrupts import uninterrupted
 
 
 def test_ctrl_c_in_the_middle_of_a_write_comes_after_it(tmp_path, monkeypatch):

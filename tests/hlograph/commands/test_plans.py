@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hlograph import Module, Plan
-from hlograph.commands.interrupts import handled_interrupts, noted_interrupts
+from hlograph.execution.interrupts import handled_interrupts, noted_interrupts
 from hlograph.execution.measured import Measured
 from hlograph.measuring.trial import Job
 from hlograph.optimization import Report

@@ -1,4 +1,4 @@
-"""Ctrl-C during work that keeps what was found."""
+"""Ctrl-C during work that keeps its results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
@@ -27,8 +27,8 @@ def interrupt(number: int, frame: FrameType | None) -> None:
     Python drops what is raised in a callback of its garbage collector, such as that of jax: there
     the signal comes again a little later.
     """
-    callbacks = {getattr(one, "__code__", None) for one in gc.callbacks}
-    if any(one.f_code in callbacks for one in _callers(frame)):
+    callbacks = {getattr(callback, "__code__", None) for callback in gc.callbacks}
+    if any(caller.f_code in callbacks for caller in _callers(frame)):
         threading.Timer(_LATER, os.kill, (os.getpid(), number)).start()
         return
     raise KeyboardInterrupt
@@ -41,17 +41,38 @@ def _callers(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 @contextmanager
-def handled_interrupts(handler: Handler = interrupt) -> Iterator[None]:
-    """Handles each Ctrl-C by a function; does nothing outside of the main thread."""
+def handled_interrupts(
+    handler: Handler = interrupt, signals: Sequence[int] = (signal.SIGINT,)
+) -> Iterator[None]:
+    """Handles signals by a function within the block.
+
+    It does nothing outside of the main thread, which alone gets signals.
+    """
     try:
-        before = signal.signal(signal.SIGINT, handler)
+        before = {number: signal.signal(number, handler) for number in signals}
     except ValueError:  # not the main thread
         yield
         return
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, previous in before.items():
+            signal.signal(number, previous)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Keeps SIGINT and SIGTERM until the end of the block, or of a decorated function.
+
+    ``KeyboardInterrupt`` in the middle of a write may leave a queue locked, such as TensorBoard's,
+    and closing the file would wait for ever.
+    """
+    noted: list[int] = []
+    both = (signal.SIGINT, signal.SIGTERM)
+    with handled_interrupts(lambda number, frame: noted.append(number), both):
+        yield
+    for number in noted[:1]:
+        signal.raise_signal(number)
 
 
 @contextmanager
