@@ -24,7 +24,7 @@ import numpy as np
 import tyro
 from numpy.typing import NDArray
 
-from experiments.cost_model.metrics import kendall_tau
+from experiments.cost_model.comparison import kendall_tau
 from hlograph import corpus
 from hlograph._native import native
 from hlograph.corpus.shipped import Split

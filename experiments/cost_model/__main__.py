@@ -64,12 +64,12 @@ def _record(config: RecordConfig, folder: Path) -> list[str]:
     from tqdm import tqdm
 
     from experiments.cost_model.plan_times.collecting import collect
-    from experiments.cost_model.plan_times.subjects import subjects
+    from experiments.evaluate.speed_programs import recorded_programs
     from experiments.policies.shipped import checkpoint_location
     from hlograph.errors import HloError
     from hlograph.plans import Program
 
-    chosen = subjects(config.set, config.split, config.programs, config.per_family)
+    chosen = recorded_programs(config.set, config.split, config.programs, config.per_family)
     policy = checkpoint_location(config.policy) if config.policy else None
     decided = partial(decided_by, policy) if policy else None
     save_provenance(config, folder)
@@ -128,9 +128,9 @@ def decided_by(policy: "Location", program: "Program") -> "Iterator[NextPoint]":
 def _packed(folder: Path, out: Path, extends: Path | None) -> str:
     """Writes the data set, and returns a sentence about it."""
     from experiments.cost_model.plan_times.packing import pack
-    from experiments.cost_model.plan_times.subjects import all_subjects
+    from experiments.evaluate.speed_programs import all_recorded_programs
 
-    facts = pack(folder, all_subjects(), out, extends)
+    facts = pack(folder, all_recorded_programs(), out, extends)
     plans = sum(split.plans for split in facts.splits.values())
     return f"{plans:,} plans and {facts.kernels:,} distinct kernels are in {out}"
 

@@ -1,30 +1,168 @@
-"""Trains cost models, and compares them with baselines on programs that were held out."""
+"""Rankings of plans by cost models and without learning, on programs that were held out."""
 
-from collections.abc import Sequence
-from statistics import fmean
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean, median
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from experiments.cost_model.baselines import BASELINES, measured_kernels
 from experiments.cost_model.examples import Data, Kernels, ProgramExamples, schema
-from experiments.cost_model.metrics import TOP, Ranking, ranking, repeated
+from experiments.cost_model.kernel_inputs import NUMBERS
 from experiments.cost_model.predictor import Predictor, new_model
 from experiments.cost_model.settings import TrainingConfig
 from experiments.cost_model.training import train
 from experiments.evaluate.results import markdown_table
+from hlograph.corpus.plan_times import PlanTime
 from hlograph.execution.bootstrap import bootstrap_interval
+from hlograph.profiling.kernel_seconds import LEAST_SECONDS
 from models.config import CostModelConfig
 from models.cost_model import CostModel
 from models.graph_view import GraphView
 from models.refined_graphs import RefinedGraphs
 
+Predict = Callable[[Kernels, ProgramExamples], NDArray[np.float64]]
+"""Function that returns a number for each plan that grows with its seconds."""
+Numbers = Sequence[float] | NDArray[np.float64]
+TOP = (1, 5)
+"""Numbers of the best predicted plans, of which the fastest is taken."""
+
+# Operations and bytes per second, of one core with 256-bit vectors and of the memory. What they are
+# exactly matters little to the order of plans.
+_FLOPS, _BYTES = 5e10, 1e10
+# Logarithms of ratios: that is clearly no noise, and that is as good as none.
+_CLEAR, _NEAR = 0.05, 0.03
+_DRAWS = 32
 _HEADS = (
     *("model", "Kendall's tau", "95 % interval", "clear pairs in order"),
     *(f"top-{number} slowdown" for number in TOP),
     "plans to within 3 %",
 )
+
+
+class Ranking(NamedTuple):
+    """Quality of a ranking of one program's plans.
+
+    Attributes:
+        tau: Kendall's tau-b of predicted and measured seconds.
+        clear: Share of the pairs in the right order, among those that differ by 5 % or more.
+        slowdown: By how much the fastest of the best predicted plans is slower than the fastest
+            plan, 0 for the same, for each of ``TOP``.
+        needed: Number of plans to measure, the best predicted first, until one is within 3 % of the
+            fastest.
+    """
+
+    tau: float
+    clear: float
+    slowdown: tuple[float, ...]
+    needed: float
+
+
+def ranking(predicted: Numbers, plans: Sequence[PlanTime]) -> Ranking:
+    """Compares predictions with the measured times of one program's plans.
+
+    Args:
+        predicted: Any number for each plan that grows with its predicted seconds.
+        plans: The plans.
+    """
+    seconds = -np.log([plan.ratio for plan in plans])
+    guesses = np.asarray(predicted, np.float64)
+    ordered = [seconds[order] - seconds.min() for order in _orders(guesses)]
+    return Ranking(
+        kendall_tau(guesses, seconds),
+        _clear(guesses, seconds),
+        tuple(float(np.mean([np.expm1(slower[:n].min()) for slower in ordered])) for n in TOP),
+        float(np.mean([1 + np.argmax(slower <= _NEAR) for slower in ordered])),
+    )
+
+
+def _clear(guesses: NDArray[np.float64], seconds: NDArray[np.float64]) -> float:
+    apart = np.subtract.outer(seconds, seconds)
+    is_clear = apart > _CLEAR
+    guessed = np.sign(np.subtract.outer(guesses, guesses))[is_clear]
+    return float(np.mean((guessed + 1) / 2)) if guessed.size else float("nan")
+
+
+def _orders(guesses: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+    """Returns the order of the plans; several random ones if some predictions are equal."""
+    random = np.random.default_rng(0)
+    draws = _DRAWS if len(np.unique(guesses)) < len(guesses) else 1
+    return [np.lexsort((random.random(len(guesses)), guesses)) for _ in range(draws)]
+
+
+def kendall_tau(first: Numbers, second: Numbers) -> float:
+    """Returns Kendall's tau-b of two series; 0 if one of them has a single value."""
+    signs = [np.sign(np.subtract.outer(np.asarray(x), np.asarray(x))) for x in (first, second)]
+    scale = np.sqrt(np.square(signs[0]).sum() * np.square(signs[1]).sum())
+    return float((signs[0] * signs[1]).sum() / scale) if scale else 0.0
+
+
+def repeated(plans: Sequence[PlanTime]) -> float:
+    """Returns Kendall's tau of one half of the measured turns with the other half.
+
+    Measurements do not agree better with themselves than this, at half their length.
+    """
+    first = np.array([median(plan.ratios[::2]) for plan in plans])
+    return kendall_tau(first, np.array([median(plan.ratios[1::2]) for plan in plans]))
+
+
+def _column(kernels: Kernels, program: ProgramExamples, name: str) -> Tensor:
+    return kernels.numbers[program.batch.kernel, NUMBERS.index(name)]
+
+
+def _sums(values: Tensor, program: ProgramExamples, calls: bool = True) -> NDArray[np.float64]:
+    """Returns the sum over the kernels of each plan, by default of all of their calls."""
+    batch = program.batch
+    summands = values[batch.row] * (batch.log_calls.double().exp() if calls else 1.0)
+    total = torch.zeros(batch.num_plans, dtype=torch.float64)
+    return total.index_add(0, batch.plan, summands).numpy()
+
+
+def no_model(kernels: Kernels, program: ProgramExamples) -> NDArray[np.float64]:
+    """Returns the same number for all plans: their order is random."""
+    return np.zeros(len(program.plans))
+
+
+def num_instructions(kernels: Kernels, program: ProgramExamples) -> NDArray[np.float64]:
+    """Returns the number of instructions of the final module."""
+    counts = _column(kernels, program, "log_instructions").double().expm1()
+    return _sums(counts, program, calls=False)
+
+
+def roofline(kernels: Kernels, program: ProgramExamples) -> NDArray[np.float64]:
+    """Returns the seconds for each kernel's operations or bytes, whatever takes longer.
+
+    Both are those of XLA's cost analysis.
+    """
+    flops = _column(kernels, program, "log_flops").double().expm1() / _FLOPS
+    moved = _column(kernels, program, "log_bytes").double().expm1() / _BYTES
+    return _sums(torch.maximum(flops, moved).clamp(min=LEAST_SECONDS), program)
+
+
+def predicted_seconds(kernels: Kernels, program: ProgramExamples) -> NDArray[np.float64]:
+    """Returns the seconds by amounts of work and measured rates (``hlograph.execution.rates``)."""
+    return _sums(_column(kernels, program, "log_predicted").double().exp(), program)
+
+
+def measured_kernels(kernels: Kernels, program: ProgramExamples) -> NDArray[np.float64]:
+    """Returns the sum of the measured times of the plan's kernels.
+
+    This is no prediction. It shows what is lost by adding up kernels, whose times are medians over
+    all plans of the program with the same flags.
+    """
+    seconds = program.rows.log_seconds.double().nan_to_num(nan=-torch.inf).exp()
+    return _sums(seconds, program)
+
+
+BASELINES: Mapping[str, Predict] = {
+    "no model": no_model,
+    "number of instructions": num_instructions,
+    "roofline of XLA's cost analysis": roofline,
+    "predicted seconds": predicted_seconds,
+}
+"""Baselines by name."""
 
 
 class CostModelComparison:

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.cost_model.baselines import BASELINES, measured_kernels
-from experiments.cost_model.comparison import CostModelComparison
+from experiments.cost_model.comparison import BASELINES, CostModelComparison, measured_kernels
 from experiments.cost_model.examples import Data, FlagTable, examples, load_data
 from experiments.cost_model.predictor import Predictor, new_model
 from experiments.cost_model.settings import TrainingConfig

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.cost_model.metrics import ranking, repeated
+from experiments.cost_model.comparison import ranking, repeated
 from tests.experiments.cost_model.data import plan
 
 # Seconds 1, 2, 4 and 8 of some unit, in another order.

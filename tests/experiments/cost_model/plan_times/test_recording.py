@@ -14,9 +14,9 @@ from experiments.cost_model.__main__ import decided_by, main
 from experiments.cost_model.plan_times.collecting import collect
 from experiments.cost_model.plan_times.packing import pack
 from experiments.cost_model.plan_times.recording import append, file_of, read
-from experiments.cost_model.plan_times.subjects import all_subjects, subjects
 from experiments.cost_model.settings import RecordConfig
 from experiments.evaluate.run_command import REFUSED, save_provenance
+from experiments.evaluate.speed_programs import all_recorded_programs, recorded_programs
 from experiments.policies.shipped import checkpoint_location
 from hlograph import corpus
 from hlograph.corpus import plan_times
@@ -115,7 +115,7 @@ def test_a_data_set_is_extended(recorded, tmp_path):
 
 
 def test_families_take_turns():
-    chosen = subjects("speed", "train", ["*"], None)
+    chosen = recorded_programs("speed", "train", ["*"], None)
     first = [benchmark.family for benchmark in chosen[:20]]
     assert len(set(first)) == len(first)
     sizes = [benchmark.op_count for benchmark in chosen[:20]]
@@ -124,15 +124,15 @@ def test_families_take_turns():
 
 
 def test_programs_of_other_sets_are_of_no_held_out_family():
-    others = subjects("diverse", None, ["*"], 2)
+    others = recorded_programs("diverse", None, ["*"], 2)
     assert len(others) > 50
     assert {benchmark.set for benchmark in others} == {"diverse"}
     assert {benchmark.split for benchmark in others} == {"train"}
     held_out = corpus.load("speed", ["validation", "test"])
     assert not {b.family for b in others} & {b.family for b in held_out}
-    assert {b.name for b in others} < {b.name for b in all_subjects()}
+    assert {b.name for b in others} < {b.name for b in all_recorded_programs()}
     with pytest.raises(HloError, match="no program of the set diverse"):
-        subjects("diverse", "test", ["*"], None)
+        recorded_programs("diverse", "test", ["*"], None)
 
 
 @pytest.mark.parametrize(
