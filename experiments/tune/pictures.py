@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.evaluate.metrics import geometric_mean
-from experiments.paper.report.pictures import colours, dashes, svg
+from experiments.paper.report.pictures import Line, Panel, Picture, colours, line_panels
 from experiments.tune.page import interval_of
-from experiments.tune.results import CurvePoint, RaceResult
+from experiments.tune.results import CurvePoint
 from experiments.tune.scores import Scores, best_at
 from hlograph.storage.atomic_write import write_bytes_atomically
 
@@ -29,16 +29,16 @@ def write_pictures(scores: Scores, budget: float, folder: Path) -> list[tuple[st
     if not scores.programs:
         return []
     rows = len(scores.programs) * len(scores.competitors)
-    drawn = {
-        "programs.svg": (1.5 + 0.16 * rows, lambda figure: _draw_programs(figure, scores)),
-        "anytime.svg": (4.2, lambda figure: _draw_curves(figure, scores, budget)),
-    }
-    for file, (height, draw) in drawn.items():
-        write_bytes_atomically(folder / file, svg(height, draw))
-    return [
-        ("programs.svg", "Times as fast as jaxlib's default by program, with 95 % intervals."),
-        ("anytime.svg", "Best screening ratio over the seconds and the plans of a race."),
-    ]
+    bars = Picture(
+        "programs",
+        "Times as fast as jaxlib's default by program, with 95 % intervals.",
+        1.5 + 0.16 * rows,
+        lambda figure: _draw_programs(figure, scores),
+    )
+    pictures = {f"{picture.name}.svg": picture for picture in (bars, _curves(scores, budget))}
+    for file, picture in pictures.items():
+        write_bytes_atomically(folder / file, picture.svg())
+    return [(file, picture.alt) for file, picture in pictures.items()]
 
 
 def _draw_programs(figure: "Figure", scores: Scores) -> None:
@@ -74,46 +74,33 @@ def _ratio_axis(axes: "Axes") -> None:
     axes.grid(axis="x", alpha=0.3)
 
 
-def _draw_curves(figure: "Figure", scores: Scores, budget: float) -> None:
-    """Draws the geometric mean over programs, with a band between the seeds."""
+def _curves(scores: Scores, budget: float) -> Picture:
+    """Returns lines of the geometric mean over programs, with a band between the seeds."""
     plans = max((result.plans for result in scores.results), default=1)
-    by_seconds, by_plans = figure.subplots(1, 2, sharey=True)
-    _draw_panel(by_seconds, scores, np.linspace(0, budget, _POINTS), best_at)
-    _draw_panel(by_plans, scores, np.linspace(0, plans, min(_POINTS, plans + 1)), _best_of)
-    by_seconds.set_xlabel("seconds of the race")
-    by_plans.set_xlabel("plans of the race")
-    by_seconds.set_ylabel("best screening ratio, geometric mean")
-    handles, labels = by_seconds.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=min(3, len(labels)))
+    seconds = np.linspace(0, budget, _POINTS)
+    numbers = np.linspace(0, plans, min(_POINTS, plans + 1))
+    panels = [
+        Panel("", f"{unit} of the race", _lines(scores, places, best), {}, steps=True)
+        for unit, places, best in (("seconds", seconds, best_at), ("plans", numbers, _best_of))
+    ]
+    alt = "Best screening ratio over the seconds and the plans of a race."
+    return line_panels("anytime", alt, panels, "best screening ratio, geometric mean")
 
 
-def _draw_panel(
-    axes: "Axes",
-    scores: Scores,
-    places: np.ndarray,
-    best: Callable[[Sequence[CurvePoint], float], float],
-) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    def mean(results: Sequence[RaceResult], place: float) -> float:
-        return geometric_mean([best(result.curve, place) for result in results])
-
-    names = scores.competitors
-    colour, dash = colours(names), dashes(names)
-    for name in names:
+def _lines(
+    scores: Scores, places: np.ndarray, best: Callable[[Sequence[CurvePoint], float], float]
+) -> dict[str, Line]:
+    lines = {}
+    for name in scores.competitors:
         results = scores.of_competitor(name)
-        seeds = [[r for r in results if r.seed == seed] for seed in scores.seeds]
-        lines = [[mean(of_seed, place) for place in places] for of_seed in seeds if of_seed]
-        whole = [mean(results, place) for place in places]
-        axes.step(places, whole, dash[name], where="post", color=colour[name], label=name)
-        if len(lines) > 1:
-            low, high = np.min(lines, axis=0), np.max(lines, axis=0)
-            axes.fill_between(
-                places, low, high, step="post", color=colour[name], alpha=0.18, linewidth=0
-            )
-    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    axes.axhline(1.0, color="black", linewidth=0.8)
-    axes.grid(alpha=0.3)
+        curves = [[r.curve for r in results if r.seed == seed] for seed in scores.seeds]
+        seeds = [
+            [geometric_mean([best(curve, place) for curve in of_seed]) for place in places]
+            for of_seed in curves
+            if of_seed
+        ]
+        lines[name] = Line(places.tolist(), seeds)
+    return lines
 
 
 def _best_of(curve: Sequence[CurvePoint], plans: float) -> float:

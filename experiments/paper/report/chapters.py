@@ -223,7 +223,7 @@ def write(studies: Sequence[tuple[str, Study]], out: Path) -> None:
         for section in chapter.sections:
             if section.picture:
                 path = out / picture_file(chapter, section.picture)
-                write_bytes_atomically(path, section.picture.png)
+                write_bytes_atomically(path, section.picture.png())
         write_text_atomically(out / f"{chapter.key}.md", page(chapter, INDEX))
     write_text_atomically(out / INDEX, index(shown))
 

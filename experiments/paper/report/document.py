@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from experiments.paper.report.pictures import Picture
+
 TO = NOTHING = "\N{EN DASH}"
 """Dash between the ends of a range, and in an empty cell."""
 _CODE = re.compile(r"(`[^`]+`)")
@@ -38,16 +40,6 @@ class Table:
         for row in self.rows:
             if len(row) != len(self.headings):
                 raise ValueError(f"expected {len(self.headings)} cells, got {len(row)}: {row}")
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A picture and its description."""
-
-    name: str
-    """Name that is unique in its chapter; part of the name of its file."""
-    alt: str
-    png: bytes
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from experiments.paper.report.comparison import BETTER, Comparison, for_each_gro
 from experiments.paper.report.document import (
     Cell,
     Column,
-    Picture,
     Section,
     Table,
     interval,
@@ -27,10 +26,10 @@ from experiments.paper.report.pictures import (
     GREY,
     Line,
     Panel,
+    Picture,
     colours,
     grouped_bars,
     line_panels,
-    picture,
     seed_bars,
 )
 from hlograph.execution.bootstrap import bootstrap_interval
@@ -179,7 +178,7 @@ def sorted_bars(comparison: Comparison, against: str, name: str) -> Picture:
         all_axes[-1].xaxis.set_major_locator(MaxNLocator(8, integer=True))
 
     alt = f"Sorted ratios to {against} of each benchmark of {comparison.group}, by method"
-    return picture(name, alt, 0.6 + 2.1 * len(sorted_seeds), draw)
+    return Picture(name, alt, 0.6 + 2.1 * len(sorted_seeds), draw)
 
 
 def _sorted_panel(

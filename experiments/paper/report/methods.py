@@ -18,7 +18,6 @@ from experiments.paper.report.comparison import (
 from experiments.paper.report.document import (
     Cell,
     Column,
-    Picture,
     Section,
     Table,
     mean_over_seeds,
@@ -27,7 +26,7 @@ from experiments.paper.report.document import (
     plain,
     share_over_seeds,
 )
-from experiments.paper.report.pictures import seed_bars
+from experiments.paper.report.pictures import Picture, seed_bars
 
 VERDICTS = ("equal", "close", "not comparable", "not compared")
 OVER_SEEDS = "Means over seeds, in brackets the least and the greatest."

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.paper.report.document import Picture
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -48,6 +46,47 @@ _LEGEND_LETTERS = 130
 """Letters in a picture's width; a name takes its own, and six for its line."""
 
 
+@dataclass(frozen=True)
+class Picture:
+    """A picture and its description; the same drawing gives the same bytes."""
+
+    name: str
+    """Name that is unique in its chapter; part of the name of its file."""
+    alt: str
+    height: float
+    """Height in inches."""
+    draw: "Callable[[Figure], Any]"
+    """Function that draws into a figure."""
+
+    def svg(self) -> bytes:
+        """Returns the picture as SVG."""
+        return self._saved(format="svg", metadata={"Date": None})
+
+    def png(self) -> bytes:
+        """Returns the picture as PNG with a palette of 256 colours, a third of the size without."""
+        from PIL import Image
+
+        content = io.BytesIO()
+        drawn = io.BytesIO(self._saved(format="png", metadata={"Software": None}))
+        Image.open(drawn).convert("RGB").quantize(256).save(content, format="png", optimize=True)
+        return content.getvalue()
+
+    def _saved(self, **options: Any) -> bytes:
+        import matplotlib as mpl
+
+        # No pyplot: it would keep every figure, and want a display where it finds one.
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        content = io.BytesIO()
+        with mpl.rc_context(_SETTINGS):
+            figure = Figure(figsize=(WIDTH, self.height), dpi=DPI, layout="constrained")
+            FigureCanvasAgg(figure)
+            self.draw(figure)
+            figure.savefig(content, **options)
+        return content.getvalue()
+
+
 def colours(names: Iterable[str]) -> dict[str, str]:
     """Returns a colour for each name; the GNN and the op-count agent always have the same."""
     return {name: _COLOURS[n % len(_COLOURS)] for name, n in _numbered(names).items()}
@@ -80,60 +119,6 @@ def _numbered(names: Iterable[str]) -> dict[str, int]:
     return {name: own[name] for name in names}
 
 
-def picture(name: str, alt: str, height: float, draw: "Callable[[Figure], Any]") -> Picture:
-    """Draws a picture; the same drawing gives the same bytes.
-
-    Args:
-        name: Its name in the chapter.
-        alt: Description.
-        height: Height in inches.
-        draw: Function that draws into a figure.
-    """
-    return Picture(name, alt, _drawn(height, draw, _png))
-
-
-def svg(height: float, draw: "Callable[[Figure], Any]") -> bytes:
-    """Draws a picture as SVG; the same drawing gives the same bytes.
-
-    Args:
-        height: Height in inches.
-        draw: Function that draws into a figure.
-    """
-    return _drawn(height, draw, _svg)
-
-
-def _drawn(
-    height: float, draw: "Callable[[Figure], Any]", write: "Callable[[Figure], bytes]"
-) -> bytes:
-    import matplotlib as mpl
-
-    # No pyplot: it would keep every figure, and want a display where it finds one.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context(_SETTINGS):
-        figure = Figure(figsize=(WIDTH, height), dpi=DPI, layout="constrained")
-        FigureCanvasAgg(figure)
-        draw(figure)
-        return write(figure)
-
-
-def _svg(figure: "Figure") -> bytes:
-    content = io.BytesIO()
-    figure.savefig(content, format="svg", metadata={"Date": None})
-    return content.getvalue()
-
-
-def _png(figure: "Figure") -> bytes:
-    """Returns a figure as PNG with a palette of 256 colours, a third of the size without one."""
-    from PIL import Image
-
-    drawn, content = io.BytesIO(), io.BytesIO()
-    figure.savefig(drawn, format="png", metadata={"Software": None})
-    Image.open(drawn).convert("RGB").quantize(256).save(content, format="png", optimize=True)
-    return content.getvalue()
-
-
 def seed_bars(name: str, alt: str, panels: Mapping[str, Values], base: float = 1.0) -> Picture:
     """Draws panels side by side, each with horizontal bars to the mean and dots for seeds.
 
@@ -158,7 +143,7 @@ def seed_bars(name: str, alt: str, panels: Mapping[str, Values], base: float = 1
         all_axes[0].set_yticks(range(len(names)), names)
         all_axes[0].set_ylim(len(names) - 0.5, -0.5)
 
-    return picture(name, alt, 1.0 + 0.38 * len(names), draw)
+    return Picture(name, alt, 1.0 + 0.38 * len(names), draw)
 
 
 def _bar(axes: "Axes", place: int, values: Sequence[float], colour: str, base: float) -> None:
@@ -205,7 +190,7 @@ def grouped_bars(
         axes.margins(y=0.12)
         figure.legend(loc="outside upper center", ncols=min(len(series), 4))
 
-    return picture(name, alt, 4.0, draw)
+    return Picture(name, alt, 4.0, draw)
 
 
 def _standing(
@@ -264,6 +249,8 @@ class Panel:
     log_x: bool = False
     base: float | None = 1.0
     """Value of a thin horizontal line, such as 1 for ratios; None draws none."""
+    steps: bool = False
+    """True for values that hold until the next one."""
 
 
 def line_panels(name: str, alt: str, panels: Sequence[Panel], y_label: str) -> Picture:
@@ -295,7 +282,7 @@ def line_panels(name: str, alt: str, panels: Sequence[Panel], y_label: str) -> P
             ncols=columns,
         )
 
-    return picture(name, alt, 4.2 + 0.22 * ((len(names) - 1) // columns), draw)
+    return Picture(name, alt, 4.2 + 0.22 * ((len(names) - 1) // columns), draw)
 
 
 def _panel(axes: "Axes", panel: Panel, names: Sequence[str]) -> None:
@@ -307,10 +294,13 @@ def _panel(axes: "Axes", panel: Panel, names: Sequence[str]) -> None:
         # A column of nan alone is a budget that no seed has a value at.
         there = ~np.isnan(values).all(axis=0)
         x, values = np.array(line.x)[there], values[:, there]
-        axes.plot(x, np.nanmean(values, axis=0), dash[name], color=colour[name], label=name)
+        style: Any = {"color": colour[name], "label": name}
+        style |= {"drawstyle": "steps-post"} if panel.steps else {}
+        axes.plot(x, np.nanmean(values, axis=0), dash[name], **style)
         if len(values) > 1:
             low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
-            axes.fill_between(x, low, high, color=colour[name], alpha=0.18, linewidth=0)
+            step = "post" if panel.steps else None
+            axes.fill_between(x, low, high, step=step, color=colour[name], alpha=0.18, linewidth=0)
     for name, points in panel.points.items():
         axes.plot(
             [x for x, _ in points], [y for _, y in points], "D", color=colour[name], label=name

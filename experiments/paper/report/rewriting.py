@@ -10,7 +10,6 @@ from experiments.paper.report.document import (
     TO,
     Cell,
     Column,
-    Picture,
     Section,
     Summary,
     Table,
@@ -20,7 +19,7 @@ from experiments.paper.report.document import (
     over_seeds,
 )
 from experiments.paper.report.methods import details
-from experiments.paper.report.pictures import seed_bars
+from experiments.paper.report.pictures import Picture, seed_bars
 from experiments.paper.report.summary import Measured, best, ratio_to
 from hlograph.execution.bootstrap import bootstrap_interval
 

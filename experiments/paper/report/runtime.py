@@ -10,7 +10,6 @@ from experiments.paper.paired_timing import Pair, Side, SpeedupSummary, summarie
 from experiments.paper.report.document import (
     Cell,
     Column,
-    Picture,
     Section,
     Summary,
     Table,
@@ -20,7 +19,7 @@ from experiments.paper.report.document import (
     ratio,
 )
 from experiments.paper.report.methods import common_sections
-from experiments.paper.report.pictures import colours, picture
+from experiments.paper.report.pictures import Picture, colours
 from experiments.paper.report.summary import checks
 
 if TYPE_CHECKING:
@@ -153,4 +152,4 @@ def _histograms(pairs: Sequence[Pair]) -> Picture:
         all_axes[-1].set_xlabel("run time before / after, median over pairs of runs")
 
     alt = "Histogram of the run time before / after, by method"
-    return picture("run-time", alt, 0.8 + 1.9 * len(methods), draw)
+    return Picture("run-time", alt, 0.8 + 1.9 * len(methods), draw)

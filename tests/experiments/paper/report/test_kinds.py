@@ -42,7 +42,7 @@ def test_every_kind_shows_its_tables_and_pictures(name):
     assert len(titles) == len(set(titles))
     pictures = [section.picture for section in chapter.sections if section.picture]
     assert pictures or name == "search"  # which has no curves here
-    assert all(picture.png.startswith(b"\x89PNG") for picture in pictures)
+    assert all(picture.png().startswith(b"\x89PNG") for picture in pictures)
     assert len({picture.name for picture in pictures}) == len(pictures)
     assert any(section.title.startswith("Op counts") for section in chapter.sections)
     assert ("seeds", "0, 1") in chapter.made

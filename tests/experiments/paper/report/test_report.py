@@ -23,7 +23,7 @@ from tests.experiments.paper.report.known_study import known_study
 @pytest.fixture
 def chapter():
     table = Table(("a|b", "n"), [["<x>", Number(0.5, "0.500 (0 to 1)")], ["y", None], ["z", 1234]])
-    picture = Picture("bars", 'some "bars"', b"\x89PNG not really")
+    picture = Picture("bars", 'some "bars"', 2.0, lambda figure: figure.subplots())
     section = Section("A *section*", ("1 < 2",), picture, table)
     folded = Section("long", table=Table(("a",), [["b"]], folded=True))
     summary = Summary(("First.", "Second."), Table(("best",), [["c"]]))
