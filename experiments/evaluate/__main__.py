@@ -142,7 +142,7 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
     from experiments.evaluate.study import Study
     from experiments.policies.checkpoint import Checkpoint, training_cost
     from experiments.policies.shipped import checkpoint_location
-    from experiments.search.beam_trial import beam_trial
+    from experiments.search.run import beam_trial
     from experiments.workers.player import player
 
     checkpoint = Checkpoint.load(checkpoint_location(config.checkpoint))

@@ -22,7 +22,7 @@ from experiments.policies.checkpoint import Checkpoint, training_cost
 from experiments.policies.config_json import to_json
 from experiments.policies.kind import KINDS
 from experiments.policies.shipped import ORDERING, available, checkpoint_location, one_of_each
-from experiments.search.task import Search
+from experiments.search.task import SearchTask
 from experiments.workers.player import Player, player
 from hlograph import corpus
 from hlograph.errors import HloError
@@ -118,7 +118,7 @@ def _beside_random(
 def _random_search(play: Player, like: Trial) -> Trial:
     """Runs random search on the same benchmarks in the same time, with as many workers."""
     tasks = {
-        outcome.benchmark: Search(
+        outcome.benchmark: SearchTask(
             benchmark=outcome.benchmark,
             method="random",
             seed=like.seed,

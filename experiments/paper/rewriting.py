@@ -29,14 +29,13 @@ from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.shipped import checkpoint_location
 from experiments.search.guide import TrainedPolicy
 from experiments.search.rewriting.egraph.optimizer import EqualitySettings
-from experiments.search.rewriting.egraph.task import SATURATION, Saturate
 from experiments.search.rewriting.guide import settings_of
-from experiments.search.rewriting.methods import DRAWS, GUIDED, METHODS
 from experiments.search.rewriting.space import Objective
-from experiments.search.rewriting.task import Estimate, RewriteSearch, RunPipeline
+from experiments.search.task import SATURATION, Estimate, RunPipeline, Saturate, SearchTask
 from experiments.train.presets import REWRITE_PRESETS
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import Task
+from hlograph.decisions.searches import SEARCHES, names
 from hlograph.errors import WorkerLostError
 from hlograph.execution.equivalence import Limits
 
@@ -128,8 +127,8 @@ def competitors_of(
             other rules, or two are of one seed.
         OSError: A checkpoint cannot be read.
     """
-    _refuse_unknown("--methods", config.methods, (*METHODS, *SATURATION))
-    _refuse_unknown("--guided", config.guided, GUIDED)
+    _refuse_unknown("--methods", config.methods, (*names("rewrites"), *SATURATION))
+    _refuse_unknown("--guided", config.guided, names("rewrites", guided=True))
     policies = [
         TrainedPolicy.of(Checkpoint.load(checkpoint_location(c))) for c in config.checkpoints
     ]
@@ -141,13 +140,18 @@ def competitors_of(
     others = [
         Competitor(
             name,
-            config.seeds if name in DRAWS else config.seeds[:1],
+            config.seeds if _draws(name) else config.seeds[:1],
             partial(_task, config, name, None),
             config.objectives,
         )
         for name in (*config.references, *config.methods)
     ]
     return [*others, *guided], policies
+
+
+def _draws(name: str) -> bool:
+    """Returns True if the results of a method depend on the seed."""
+    return name in SEARCHES["rewrites"] and SEARCHES["rewrites"][name].draws
 
 
 def _refuse_unknown(flag: str, given: Iterable[str], valid: Iterable[str]) -> None:
@@ -182,7 +186,8 @@ def _task(
         return Saturate(benchmark=benchmark, method=name, objective=objective, settings=settings)
     # A policy's one episode has no budget of seconds: it ends where the policy stops.
     budget = math.inf if name == "policy" or config.seconds is None else config.seconds
-    return RewriteSearch(
+    return SearchTask(
+        over="rewrites",
         benchmark=benchmark,
         method=name,
         objective=objective,

@@ -22,9 +22,9 @@ from experiments.paper.trials import (
 )
 from experiments.policies.config import OpCountTrainConfig
 from experiments.policies.shipped import checkpoint_location
-from experiments.search.guide import TrainedPolicy
-from experiments.search.methods import SEEDLESS, check_guided
-from experiments.search.task import Search
+from experiments.search.guide import TrainedPolicy, check_guided
+from experiments.search.task import SearchTask
+from hlograph.decisions.searches import SEARCHES
 from hlograph.errors import HloError
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
 from hlograph.storage.locations import read_bytes
@@ -144,7 +144,7 @@ def competitors_of(
         return Competitor(
             name,
             # A method whose seed changes nothing searches with the first alone.
-            config.seeds[:1] if method in SEEDLESS else config.seeds,
+            config.seeds if SEARCHES["passes"][method].draws else config.seeds[:1],
             partial(_task, method, policy, config.limit_seconds),
             _budgets(config),
             # An episode is one point, not a curve that others' budgets are compared with.
@@ -166,8 +166,8 @@ def _task(
     benchmark: str,
     budget: SearchBudget,
     seed: int,
-) -> Search:
-    return Search(
+) -> SearchTask:
+    return SearchTask(
         benchmark=benchmark,
         method=method,
         seed=seed,

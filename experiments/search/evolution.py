@@ -1,12 +1,15 @@
 """Evolutionary search over orders of passes, driven by nevergrad."""
 
 import warnings
+from collections.abc import Callable
+from typing import Any
 
-import nevergrad
 import numpy as np
 
-from experiments.search.patience import Patience
+from experiments.search.budget import Patience
 from experiments.search.space import PassSpace
+from experiments.search.state_space import Steps, step
+from experiments.search.tuning.libraries import imported
 from hlograph.transforms.registry import passes
 
 _LENGTH = 32
@@ -21,7 +24,7 @@ _MAX_ORDERS = 100_000
 """Budget for which nevergrad plans when only seconds are limited."""
 
 
-def evolution(space: PassSpace, random: np.random.Generator) -> None:
+def evolution(space: PassSpace, random: np.random.Generator) -> Steps[None]:
     """Evolves orders of a fixed length, beginning with an order of no passes.
 
     The fitness of an order is the least op count on its path. Its passes are called one after the
@@ -32,30 +35,30 @@ def evolution(space: PassSpace, random: np.random.Generator) -> None:
         random: Gives nevergrad its seed.
 
     Raises:
-        BudgetSpentError: The budget is spent, or orders lead to nothing new.
+        HloError: nevergrad is not installed.
     """
-    nothing = len(passes)
+    nevergrad, nothing = imported("nevergrad"), len(passes)
     orders = nevergrad.p.Array(init=np.full(_LENGTH, float(nothing)), lower=0, upper=nothing)
     # So wide that a mutation may take any value: numbers of passes have no order.
     orders.set_mutation(sigma=nothing / 2)
     orders.set_integer_casting()
     orders.random_state = np.random.RandomState(random.integers(2**32, dtype=np.uint32))
-    with warnings.catch_warnings():
-        # Remarks on settings, and on numpy functions that nevergrad should no longer use.
-        warnings.simplefilter("ignore")
-        _evolve(space, orders)
-
-
-def _evolve(space: PassSpace, orders: nevergrad.p.Array) -> None:
     budget = space.budget.limit_calls or _MAX_ORDERS
-    optimizer = nevergrad.optimizers.registry[_OPTIMIZER](orders, budget=budget)
+    optimizer = _quietly(nevergrad.optimizers.registry[_OPTIMIZER], orders, budget=budget)
     patience = Patience(space, tries=100)
     while True:
         patience.check()
-        asked = optimizer.ask()
+        asked = _quietly(optimizer.ask)
         node, least = space.root, space.root.op_count
         for action in asked.value:
             if action < len(passes):
-                node = space.step(node, int(action))
+                node = yield from step(node, int(action))
                 least = min(least, node.op_count)
-        optimizer.tell(asked, float(least))
+        _quietly(optimizer.tell, asked, float(least))
+
+
+def _quietly(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Calls nevergrad without its remarks on settings and on numpy functions."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return call(*args, **kwargs)

@@ -1,7 +1,7 @@
 """Trained policies as heuristics of searches over passes."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from experiments.policies.kind import PolicyKind, policy_kind
 from experiments.policies.player import likeliest
 from experiments.search.node_view import NodeView
 from experiments.search.space import PassNode, PassSpace
+from experiments.search.state_space import Steps, step
 from experiments.workers.task_runner import parameters_of
 from hlograph.storage.locations import Location
 from models.actor_critic import ActorCritic
@@ -146,12 +147,21 @@ class Guide:
         odds = np.exp(scaled - scaled.max())
         return self._view.move(int(random.choice(len(odds), p=odds / odds.sum())))
 
-    def rollout(self, node: PassNode) -> Iterator[PassNode]:
-        """Plays the policy greedily from a state on, and yields each new state on the path."""
-        for before, move in self.decisions(node):
-            child = before if move is None else self._space.step(before, move)
-            if child is not before:
-                yield child
+    def rollout(
+        self, node: PassNode, until: Callable[[PassNode], bool] = lambda node: False
+    ) -> Steps[list[PassNode]]:
+        """Plays the policy greedily from a state on, and returns the new states on the path."""
+        path: list[PassNode] = []
+        for _ in range(self.horizon):
+            move = self.greedy(node)
+            if move is None:
+                break
+            before, node = node, (yield from step(node, move))
+            if node is not before:
+                path.append(node)
+                if until(node):
+                    break
+        return path
 
     def decisions(self, node: PassNode) -> Iterator[tuple[PassNode, int | None]]:
         """Plays the policy greedily from a state on, and yields each state with the move there.
@@ -195,6 +205,18 @@ class Guide:
             found = self._table.vectors(self._table.numbers([node.fingerprint], [item]))
             self._vectors[node] = found
         return found
+
+
+def check_guided(method: str, policy: TrainedPolicy) -> None:
+    """Refuses a policy that a search over passes cannot use.
+
+    Raises:
+        ValueError: The policy does not order passes, or the search uses values and the policy's
+            values predict no op count.
+    """
+    config = policy.pass_config
+    if method == "policy-beam":
+        expected_op_count(config.reward, 0.0, op_count=1, start=1)
 
 
 def expected_op_count(reward: str, expected: float, op_count: int, start: int) -> float:

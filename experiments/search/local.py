@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 import hlograph
-from experiments.search.patience import Patience
+from experiments.search.budget import Patience
 from experiments.search.space import PassNode, PassSpace
-from hlograph.transforms.registry import Pass
+from experiments.search.state_space import Steps, step
 
 _ALL_CALLS, _SINGLE_CALLS = "call-inliner", "call-inliner:single-call-site"
 _STARTS: tuple[tuple[str, str | None], ...] = (
@@ -45,7 +45,7 @@ class Candidate(NamedTuple):
         return self.end.op_count, len(self.order)
 
 
-def local_search(space: PassSpace, random: np.random.Generator) -> None:
+def local_search(space: PassSpace, random: np.random.Generator) -> Steps[None]:
     """Searches until the budget is spent.
 
     The reference pipelines are run first, then with the other inliner and without inlining, and
@@ -57,11 +57,8 @@ def local_search(space: PassSpace, random: np.random.Generator) -> None:
     Args:
         space: Where to search.
         random: Draws the changes.
-
-    Raises:
-        BudgetSpentError: The budget is spent, or changes lead to nothing new.
     """
-    candidates = _starts(space)
+    candidates = yield from _starts(space)
     sampler = _PassSampler(space, random)
     patience = Patience(space)
     while True:
@@ -69,22 +66,23 @@ def local_search(space: PassSpace, random: np.random.Generator) -> None:
         place = int(random.integers(len(candidates)))
         if random.random() < _BEST_SHARE:
             place = min(range(len(candidates)), key=lambda n: candidates[n].rank)
-        candidate = effective(space, _changed(candidates[place].order, sampler, random))
+        order = _changed(candidates[place].order, sampler, random)
+        candidate = yield from effective(space, order)
         if candidate.rank <= candidates[place].rank:
             candidates[place] = candidate
 
 
-def effective(space: PassSpace, actions: Sequence[int]) -> Candidate:
+def effective(space: PassSpace, actions: Sequence[int]) -> Steps[Candidate]:
     """Follows an order, and removes the passes that change nothing from it."""
     node, order = space.root, []
     for action in actions:
-        before, node = node, space.step(node, action)
+        before, node = node, (yield from step(node, action))
         if node is not before:
             order.append(action)
     return Candidate(node, order)
 
 
-def shortened(space: PassSpace, candidate: Candidate) -> Candidate:
+def shortened(space: PassSpace, candidate: Candidate) -> Steps[Candidate]:
     """Removes passes from an order as long as it leads to no more instructions.
 
     Half of the passes are removed where that does no harm, then a quarter, down to single ones,
@@ -95,7 +93,8 @@ def shortened(space: PassSpace, candidate: Candidate) -> Candidate:
     while size:
         place = len(candidate.order) - size
         while place >= 0:
-            shorter = effective(space, candidate.order[:place] + candidate.order[place + size :])
+            order = candidate.order[:place] + candidate.order[place + size :]
+            shorter = yield from effective(space, order)
             if shorter.end.op_count <= candidate.end.op_count:
                 candidate = shorter
             place = min(place - size, len(candidate.order) - size)
@@ -103,37 +102,35 @@ def shortened(space: PassSpace, candidate: Candidate) -> Candidate:
     return candidate
 
 
-def _starts(space: PassSpace) -> list[Candidate]:
+def _starts(space: PassSpace) -> Steps[list[Candidate]]:
     """Runs the reference pipelines, and returns the best few of their orders, shortened."""
     candidates: list[Candidate] = []
     for name, inliner in _STARTS:
         if not candidates or space.budget.share < _STARTS_SHARE:
-            candidates.append(_run(space, hlograph.pipelines[name], inliner))
+            candidates.append((yield from _run(space, hlograph.pipelines[name], inliner)))
     candidates.sort(key=lambda candidate: candidate.rank)
     by_end = {candidate.end: candidate for candidate in reversed(candidates)}
     best = sorted(by_end.values(), key=lambda candidate: candidate.rank)[:_KEPT]
-    return [
-        shortened(space, candidate) if space.budget.share < _SHORTENING_SHARE else candidate
-        for candidate in best
-    ]
+    for number, candidate in enumerate(best):
+        if space.budget.share < _SHORTENING_SHARE:
+            best[number] = yield from shortened(space, candidate)
+    return best
 
 
-def _run(space: PassSpace, pipeline: hlograph.Pipeline, inliner: str | None) -> Candidate:
+def _run(space: PassSpace, pipeline: hlograph.Pipeline, inliner: str | None) -> Steps[Candidate]:
     """Runs a reference pipeline with another pass that inlines."""
-    node, order = space.root, []
-
-    def step(entry: Pass) -> bool:
-        nonlocal node
+    node, order = space.root, list[int]()
+    calls, changed = pipeline.calls(), None
+    while (entry := calls.send(changed)) is not None:
         if entry.name in (_ALL_CALLS, _SINGLE_CALLS):
             if inliner is None:
-                return False
+                changed = False
+                continue
             entry = hlograph.passes[inliner]
-        before, node = node, space.step(node, entry.index)
-        if node is not before:
+        before, node = node, (yield from step(node, entry.index))
+        changed = node is not before
+        if changed:
             order.append(entry.index)
-        return node is not before
-
-    pipeline.run(step)
     return Candidate(node, order)
 
 

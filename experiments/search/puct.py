@@ -12,13 +12,14 @@ al. 2020, appendix B). Paths that meet share their node.
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.search.patience import Patience
-from experiments.search.state_space import Heuristic, Node, StateSpace
+from experiments.search.budget import Patience
+from experiments.search.state_space import Heuristic, Node, StateSpace, Steps, step
 
 _EXPLORATION = 1.0
 """Weight of the priors against the worths found, c_puct."""
@@ -30,7 +31,7 @@ def mcts(
     heuristic: Heuristic[Any],
     max_depth: int,
     tries: int,
-) -> None:
+) -> Steps[None]:
     """Searches the tree until the budget is spent.
 
     Args:
@@ -39,15 +40,15 @@ def mcts(
         heuristic: Gives priors and rollouts.
         max_depth: Moves from the root to a new state, at most.
         tries: Consecutive visits without a call after which the search ends.
-
-    Raises:
-        BudgetSpentError: The budget is spent, or visits lead to nothing new.
     """
     tree = Tree(Game(space, heuristic), max_depth)
     patience = Patience(space, tries)
     while True:
         patience.check()
-        tree.visit()
+        yield from tree.visit()
+
+
+mcts_passes = partial(mcts, max_depth=60, tries=1000)
 
 
 class Game:
@@ -64,7 +65,7 @@ class Game:
     def __init__(self, space: StateSpace[Any], heuristic: Heuristic[Any]) -> None:
         self.root = space.root
         """State in which every visit begins."""
-        self._space, self._heuristic = space, heuristic
+        self._heuristic = heuristic
         self._best_beyond: dict[Node[Any], float] = {}
         """Best worth from a state on, for states that rollouts went through."""
 
@@ -77,23 +78,20 @@ class Game:
         moves = self._heuristic.moves(node)
         return [n for n, move in enumerate(moves) if node.children.get(move) is node]
 
-    def step(self, node: Node[Any], move: int) -> Node[Any]:
+    def step(self, node: Node[Any], move: int) -> Steps[Node[Any]]:
         """Returns the state that a move leads to; the same one if it changes nothing."""
-        return self._space.step(node, self._heuristic.moves(node)[move])
+        return step(node, self._heuristic.moves(node)[move])
 
     def worth(self, node: Node[Any]) -> float:
         """Returns the worth of a state itself; more is better."""
         return -math.log(max(node.value[0], 1e-12))
 
-    def promise(self, node: Node[Any]) -> float:
+    def promise(self, node: Node[Any]) -> Steps[float]:
         """Returns the best worth on the heuristic's rollout from a state."""
         path = [node]
         if node not in self._best_beyond:
-            for child in self._heuristic.rollout(node):
-                path.append(child)
-                # A rollout from here was made before: it does the same in the same state.
-                if child in self._best_beyond:
-                    break
+            # A rollout from a state of an earlier one does the same again.
+            path += yield from self._heuristic.rollout(node, self._best_beyond.__contains__)
         end = path.pop()
         best = max(self.worth(end), self._best_beyond.get(end, -math.inf))
         for before in reversed(path):
@@ -126,17 +124,19 @@ class Tree:
         self._edges: dict[Node[Any], _Edges] = {}
         self._low, self._high = math.inf, -math.inf
 
-    def visit(self) -> None:
+    def visit(self) -> Steps[None]:
         """Goes from the root to a new state, and updates the edges on the path with its worth."""
-        node, path = self._descend()
-        worth = self._added(node) if node not in self._edges else self._game.worth(node)
+        node, path = yield from self._descend()
+        worth = self._game.worth(node)
+        if node not in self._edges:
+            worth = yield from self._added(node)
         for edges, move in reversed(path):
             if not edges.visits[move]:
                 edges.worth[move] = worth
             edges.worth[move] = max(edges.worth[move], worth)
             edges.visits[move] += 1
 
-    def _descend(self) -> tuple[Node[Any], list[tuple[_Edges, int]]]:
+    def _descend(self) -> Steps[tuple[Node[Any], list[tuple[_Edges, int]]]]:
         """Returns a new state, or the end of a path that is a cycle or too deep, and its edges."""
         node, path = self._game.root, []
         seen = {node}
@@ -144,7 +144,7 @@ class Tree:
             move = self._choose(edges)
             if move is None:
                 break
-            child = self._game.step(node, move)
+            child = yield from self._game.step(node, move)
             if child is node:
                 edges.worth[move] = -math.inf
                 continue
@@ -167,9 +167,9 @@ class Tree:
         move = int(bound.argmax())
         return move if np.isfinite(bound[move]) else None
 
-    def _added(self, node: Node[Any]) -> float:
+    def _added(self, node: Node[Any]) -> Steps[float]:
         """Adds a state to the tree; returns its worth."""
-        worth = self._game.promise(node)
+        worth = yield from self._game.promise(node)
         self._low, self._high = min(self._low, worth), max(self._high, worth)
         priors = self._game.priors(node)
         beyond = np.full(len(priors), worth)

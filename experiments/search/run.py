@@ -10,15 +10,17 @@ from tqdm import tqdm
 from experiments.evaluate import best_known
 from experiments.evaluate.best_known import COMPARED, BestKnown
 from experiments.evaluate.evaluation import Outcome
+from experiments.evaluate.study import Trial
 from experiments.policies.shipped import checkpoint_location
-from experiments.search.guide import TrainedPolicy
-from experiments.search.methods import GUIDED, METHODS, check_guided
-from experiments.search.task import Search, SearchResult
-from experiments.search.tidy import Tidy
+from experiments.search.guide import TrainedPolicy, check_guided
+from experiments.search.orders import Tidy
+from experiments.search.task import SearchResult, SearchTask
+from experiments.workers.player import Player
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import Task
 from hlograph import corpus
 from hlograph.corpus.shipped import Split
+from hlograph.decisions.searches import SEARCHES, maker
 
 
 def searches(
@@ -28,35 +30,35 @@ def searches(
     calls: int | None,
     seconds: float | None,
     checkpoint: str | None = None,
-) -> list[Search]:
+) -> list[SearchTask]:
     """Returns the tasks of one method, one for each benchmark.
 
     Args:
         benchmarks: Names of the benchmarks.
-        method: A name in ``METHODS`` or ``GUIDED``.
+        method: Name of the search.
         seed: Seed of everything random.
         calls: Pass calls for each; None is no limit.
         seconds: Wall time for each; None is no limit.
-        checkpoint: Path, URL or name of a policy, for those in ``GUIDED``.
+        checkpoint: Path, URL or name of a policy, for a search that takes one.
 
     Raises:
-        HloError: There is no such checkpoint, or it is damaged.
-        ValueError: There is no such method, its policy is missing or one that it cannot use, or
-            no budget is given.
+        HloError: There is no such method or checkpoint, or it is damaged.
+        ValueError: Its policy is missing or one that it cannot use, or no budget is given.
         OSError: The checkpoint cannot be read.
     """
-    if method not in METHODS and method not in GUIDED:
-        raise ValueError(f"expected a method among {', '.join((*METHODS, *GUIDED))}; got {method}")
-    if method in GUIDED and checkpoint is None:
+    maker(method, "passes")  # which refuses an unknown one
+    registered = SEARCHES["passes"].get(method)
+    takes_policy = registered is not None and registered.policy != "no"
+    if takes_policy and checkpoint is None:
         raise ValueError(f"{method} takes a policy: give a checkpoint")
     if calls is None and seconds is None:
         raise ValueError("expected a limit of pass calls, of seconds, or both; got neither")
     policy = None
-    if method in GUIDED and checkpoint is not None:
+    if takes_policy and checkpoint is not None:
         policy = TrainedPolicy.load(checkpoint_location(checkpoint))
         check_guided(method, policy)
     return [
-        Search(
+        SearchTask(
             benchmark=name, method=method, seed=seed, calls=calls, seconds=seconds, policy=policy
         )
         for name in benchmarks
@@ -65,7 +67,7 @@ def searches(
 
 def search_in_batches(
     runner: TaskRunner,
-    tasks: Sequence[Search],
+    tasks: Sequence[SearchTask],
     batch: int,
     record: Path | None = None,
     report: Callable[[SearchResult], None] | None = None,
@@ -89,7 +91,7 @@ def search_in_batches(
             if not isinstance(result, SearchResult):
                 return
             outcome = result.outcome
-            if isinstance(task, Search) and outcome.benchmark in fingerprints:
+            if isinstance(task, SearchTask) and outcome.benchmark in fingerprints:
                 better.append(best_of(outcome, task.method, fingerprints))
             if report is not None:
                 report(result)
@@ -162,3 +164,31 @@ def checked(runner: TaskRunner, rows: Sequence[BestKnown]) -> list[BestKnown]:
         else:
             tqdm.write(f"{row.benchmark}: {check.problem}")
     return passed
+
+
+def beam_trial(player: Player, group: str, names: Sequence[str], calls: int) -> Trial:
+    """Searches benchmarks with a beam that a policy guides, and checks the results.
+
+    Args:
+        player: The policy, and workers.
+        group: Name of the benchmarks in tables.
+        names: The benchmarks.
+        calls: Pass calls to spend on each.
+    """
+    guide = TrainedPolicy.of(player.checkpoint)
+    tasks = [
+        SearchTask(
+            benchmark=name,
+            method="policy-beam",
+            seed=0,  # a beam draws nothing
+            calls=calls,
+            seconds=None,
+            policy=guide,
+        )
+        for name in names
+    ]
+    method = f"{player.method()}, beam of {calls:,} calls"
+    results: list[SearchResult] = player.runner.run(tasks, "a beam search", progress=method)
+    curves = {each.outcome.benchmark: each.curve for each in results}
+    outcomes, seconds = [each.outcome for each in results], [each.seconds for each in results]
+    return player.checked(method, group, outcomes, seconds, curves)

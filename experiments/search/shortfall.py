@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import hlograph
-from experiments.search.continuation import continuation, needed
 from experiments.search.guide import Guide, TrainedPolicy
+from experiments.search.orders import continuation, needed
 from experiments.search.space import PassSpace
-from experiments.search.worker_space import worker_space
+from experiments.search.task import worker_space
 from experiments.workers.worker import RolloutWorker, Task
 
 

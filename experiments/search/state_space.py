@@ -1,19 +1,26 @@
-"""States of one benchmark in a decision process, and the moves between them, for all searches."""
+"""States of one benchmark in a decision process, and the moves between them, for all searches.
+
+A search is a generator: it yields moves to make in states, and is sent the states that they lead
+to. ``run`` makes the moves, asked for with ``hlograph.decisions.searches.Search``, until the budget
+is spent.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.search.budget import Budget
+from experiments.search.budget import Budget, BudgetSpentError
 from hlograph.decisions.benchmarks import NamedModule
 from hlograph.decisions.process import LiveModule, Process
+from hlograph.decisions.searches import Search, Stepwise
 from hlograph.module import Module
 
 Move = TypeVar("Move", bound=Hashable)
@@ -109,6 +116,10 @@ class StateSpace(ABC, Generic[Move]):
     @abstractmethod
     def moves(self, node: Node[Move]) -> Sequence[Move]:
         """Returns all moves that a state offers, in a fixed order."""
+
+    def shortest(self) -> tuple[Move, ...]:
+        """Returns the moves that lead to the best state."""
+        return tuple(self.best.path())
 
     @abstractmethod
     def _name(self, move: Move) -> str:
@@ -206,6 +217,53 @@ class StateSpace(ABC, Generic[Move]):
         return kept
 
 
+Value = TypeVar("Value")
+Steps = Generator[Sequence[tuple[Node[Any], Any]], list[Node[Any]], Value]
+"""Generator of batches of states with moves to make there; it is sent the states after them."""
+
+
+def step(node: Node[Move], move: Move) -> Steps[Node[Move]]:
+    """Returns the state that a move leads to, for a search; a known one is not asked for."""
+    after = node.children.get(move)
+    if after is None:
+        (after,) = yield [(node, move)]
+    return after
+
+
+def taken(space: StateSpace[Any], steps: Steps[Value]) -> Value:
+    """Makes the moves of a generator in a space, and returns what it returns.
+
+    Raises:
+        BudgetSpentError: The budget is spent.
+    """
+    try:
+        batch = next(steps)
+        while True:
+            batch = steps.send([space.step(node, move) for node, move in batch])
+    except StopIteration as end:
+        return end.value
+
+
+def run(
+    space: StateSpace[Any],
+    search: Steps[Any] | Search[tuple[Node[Any], Any], Node[Any]],
+    most: int = 1,
+) -> None:
+    """Makes the moves that a search asks for, until it has no more or the budget is spent.
+
+    The space counts the calls, and keeps the best state.
+
+    Args:
+        space: Where to make them.
+        search: The search, or the generator that it is written as.
+        most: Largest number of moves to ask for at once.
+    """
+    search = Stepwise(search) if isinstance(search, Generator) else search
+    with suppress(BudgetSpentError):
+        while asked := search.ask(most):
+            search.tell([space.step(node, move) for node, move in asked])
+
+
 class Heuristic(Protocol[Move]):
     """Advice on the states of one space: of a policy, or of estimates that moves come with."""
 
@@ -217,6 +275,13 @@ class Heuristic(Protocol[Move]):
         """Returns the probabilities of these moves, [moves]."""
         ...
 
-    def rollout(self, node: Node[Move]) -> Iterator[Node[Move]]:
-        """Follows the advice greedily from a state on, and yields each new state on the path."""
+    def rollout(
+        self, node: Node[Move], until: Callable[[Node[Move]], bool] = lambda node: False
+    ) -> Steps[list[Node[Move]]]:
+        """Follows the advice greedily from a state on, and returns the new states on the path.
+
+        Args:
+            node: The state.
+            until: Function that returns True for a state at which to end.
+        """
         ...

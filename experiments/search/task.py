@@ -1,25 +1,29 @@
-"""Tasks of workers: a search of one benchmark."""
+"""Tasks of workers: a search of one benchmark, and what its result is compared with."""
 
 import gc
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+import time
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
-from experiments.evaluate.evaluation import Outcome
-from experiments.search.budget import Budget, BudgetSpentError
+import hlograph
+from experiments.evaluate.benchmarks import load
+from experiments.evaluate.evaluation import Outcome, after_pipeline, packed_text
+from experiments.search.budget import Budget
 from experiments.search.guide import Guide, TrainedPolicy
-from experiments.search.methods import GUIDED, METHODS, Method
+from experiments.search.rewriting.egraph.optimizer import EqualitySettings, optimize
+from experiments.search.rewriting.guide import RewriteGuide
+from experiments.search.rewriting.space import Objective, RewriteSpace, estimate
 from experiments.search.space import PassSpace
-from experiments.search.state_space import StateSpace
-from experiments.search.worker_space import worker_space
+from experiments.search.state_space import StateSpace, run
 from experiments.workers.worker import RolloutWorker, Task
+from hlograph.decisions.searches import SEARCHES, maker
 
-Space = TypeVar("Space", bound=StateSpace)
-"""Type of the space."""
+SATURATION = {"saturation": None, "simplify+saturation": "xla-simplify"}
+"""Pipeline that runs before equality saturation, by method."""
+
+_NO_LIMIT = 1 << 30  # pass calls: episodes and recorded orders have an end
 
 
 @dataclass(frozen=True)
@@ -42,78 +46,146 @@ class SearchResult:
         )
 
 
+def worker_space(
+    task: Task, worker: RolloutWorker, benchmark: str, budget: Budget | None = None
+) -> PassSpace:
+    """Returns a new space of passes without what is in quarantine, which notes each pass.
+
+    Args:
+        task: Task of the worker, which holds the quarantine.
+        worker: The worker, which holds the flight recorder.
+        benchmark: Name of the benchmark.
+        budget: Budget of pass calls; None is no limit.
+    """
+    return PassSpace(
+        load(benchmark),
+        benchmark,
+        budget or Budget(calls=_NO_LIMIT),
+        quarantine=task.quarantine,
+        recorder=worker.recorder,
+    )
+
+
 @dataclass(frozen=True)
-class SpaceSearch(Task, ABC, Generic[Space]):
-    """Searches one space for the best state of a benchmark."""
+class SearchTask(Task):
+    """Searches for the passes or rewrites that leave the fewest instructions, or the least cost."""
 
     benchmark: str
     method: str
-    """Name of the search."""
+    """Name of the search in ``hlograph.decisions.searches.SEARCHES``."""
     seed: int
     calls: int | None
     """Calls to spend; None is no limit."""
     seconds: float | None = None
     """Wall time to spend, without reading the module and the policy; None is no limit."""
     policy: TrainedPolicy | None = None
-    """Policy of a guided search."""
+    """Policy of a search that takes one."""
+    over: Literal["passes", "rewrites"] = "passes"
+    objective: Objective = "op-count"
+    """What a search over rewrites minimizes."""
 
     def do(self, worker: RolloutWorker) -> SearchResult:
         """Searches until the budget is spent or nothing is left to try.
 
         Raises:
-            ValueError: There is no such method, or it takes a policy and there is none.
+            UnknownNameError: There is no such search.
+            ValueError: It takes a policy and there is none, or one that it cannot use.
         """
+        make = maker(self.method, self.over)
+        registered = SEARCHES[self.over].get(self.method)
+        if registered is not None and registered.policy == "must" and self.policy is None:
+            raise ValueError(f"the search {self.method} needs a policy, got none")
         budget = Budget(self.calls, self.seconds)
-        space = self._space(worker, budget)
-        search = self._search(space)
+        space, advice = self._space(worker, budget)
+        takes = registered is None or registered.policy != "no"
         random = np.random.default_rng(
             np.random.SeedSequence([self.seed, *self.benchmark.encode()])
         )
         budget.start()
-        with suppress(BudgetSpentError):
-            search(space, random)
+        run(space, make(space, random, *(advice if takes else ())))
         seconds = budget.seconds
-        before, after, steps = space.root.op_count, space.best.op_count, self._steps(space)
+        before, after = space.root.op_count, space.best.op_count
+        steps = space.named(space.shortest())
         outcome = Outcome(self.benchmark, before, after, steps, budget.calls)
         result = SearchResult(outcome, seconds, tuple(space.curve))
+        if self.over == "rewrites":
+            worker.recorder.end()
         # Parents and children hold each other, and through them modules would wait for memory.
-        del space, search
+        del space, advice
         gc.collect()
         return result
 
-    @abstractmethod
-    def _space(self, worker: RolloutWorker, budget: Budget) -> Space:
-        """Makes the space to search."""
-
-    @abstractmethod
-    def _search(self, space: Space) -> Callable[[Space, np.random.Generator], None]:
-        """Returns the search of this method."""
-
-    @abstractmethod
-    def _steps(self, space: Space) -> tuple[str, ...]:
-        """Returns the names of the moves that lead to the best state."""
+    def _space(
+        self, worker: RolloutWorker, budget: Budget
+    ) -> tuple[StateSpace[Any], list[Guide | RewriteGuide]]:
+        """Returns the space to search, and the advice of the policy there, if there is one."""
+        if self.over == "passes":
+            space = worker_space(self, worker, self.benchmark, budget)
+            return space, [] if self.policy is None else [Guide(space, self.policy)]
+        _note(worker, f"rewrites of {self.benchmark}")
+        rules = () if self.policy is None else self.policy.build()[0].action_names
+        space = RewriteSpace(load(self.benchmark), budget, self.objective, rules)
+        return space, [] if self.policy is None else [RewriteGuide(space, self.policy)]
 
 
 @dataclass(frozen=True)
-class Search(SpaceSearch[PassSpace]):
-    """Searches for the passes that leave the fewest instructions.
+class RunPipeline(Task):
+    """Runs a reference pipeline, as a method to compare with."""
 
-    The method is a name in ``METHODS``, or with a policy in ``GUIDED``.
-    """
+    benchmark: str
+    pipeline: str
 
-    def _space(self, worker: RolloutWorker, budget: Budget) -> PassSpace:
-        return worker_space(self, worker, self.benchmark, budget)
+    def do(self, worker: RolloutWorker) -> SearchResult:
+        """Runs the pipeline; the seconds are those of the pipeline alone."""
+        _note(worker, f"{self.pipeline} of {self.benchmark}")
+        load(self.benchmark)
+        begun = time.perf_counter()
+        outcome = after_pipeline(self.benchmark, self.pipeline)
+        return SearchResult(outcome, time.perf_counter() - begun)
 
-    def _search(self, space: PassSpace) -> Method:
-        if self.method in METHODS:
-            return METHODS[self.method]()
-        if self.method not in GUIDED:
-            known = ", ".join((*METHODS, *GUIDED))
-            raise ValueError(f"expected a search among {known}; got {self.method!r}")
-        if self.policy is None:
-            raise ValueError(f"the search {self.method} needs a policy, got none")
-        guided, guide = GUIDED[self.method], Guide(space, self.policy)
-        return lambda space, random: guided(space, random, guide)
 
-    def _steps(self, space: PassSpace) -> tuple[str, ...]:
-        return space.named(space.shortest())
+@dataclass(frozen=True)
+class Saturate(Task):
+    """Finds the cheapest program that the rules of the e-graph prove equal."""
+
+    benchmark: str
+    method: str
+    """Name in ``SATURATION``."""
+    objective: Objective
+    settings: EqualitySettings = field(default_factory=EqualitySettings)
+
+    def do(self, worker: RolloutWorker) -> SearchResult:
+        """Saturates and extracts; the calls of the outcome are rounds of rules.
+
+        Raises:
+            HloError: egglog is not installed.
+        """
+        _note(worker, f"{self.method} of {self.benchmark}")
+        module = load(self.benchmark)
+        start, first = module.op_count, SATURATION[self.method]
+        begun = time.perf_counter()
+        if first is not None:
+            module.run(hlograph.pipelines[first])
+        best = optimize(module, self.objective, self.settings)
+        seconds = time.perf_counter() - begun
+        text = packed_text(best.module)
+        outcome = Outcome(self.benchmark, start, best.module.op_count, (), best.rounds, packed=text)
+        return SearchResult(outcome, seconds)
+
+
+@dataclass(frozen=True)
+class Estimate(Task):
+    """Estimates by XLA's cost analysis how much faster a result is."""
+
+    outcome: Outcome
+
+    def do(self, worker: RolloutWorker) -> float:
+        """Returns the benchmark's estimate over its result's; 1 if either costs nothing."""
+        _note(worker, f"estimate of {self.outcome.benchmark}")
+        before, after = estimate(load(self.outcome.benchmark)), estimate(self.outcome.replay())
+        return before / after if before and after else 1.0
+
+
+def _note(worker: RolloutWorker, words: str) -> None:
+    """Has the worker's recorder say what may end the process."""
+    worker.recorder.begin(words.encode(), worker.config.check_seconds)

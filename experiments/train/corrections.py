@@ -13,11 +13,11 @@ from itertools import pairwise
 from envs.rewards import Reward, resolve_reward
 from experiments.policies.kind import PolicyKind
 from experiments.policies.pass_ordering import PassOrderingKind
-from experiments.search.continuation import continuation, needed
 from experiments.search.guide import Guide, TrainedPolicy
 from experiments.search.node_view import NodeView
+from experiments.search.orders import continuation, needed
 from experiments.search.space import PassNode, PassSpace
-from experiments.search.worker_space import worker_space
+from experiments.search.task import worker_space
 from experiments.train.demonstrations import demonstrate, recorded_orders
 from experiments.train.recorded_steps import RecordedSteps, Teacher, record, returns_of, view_of
 from experiments.workers.task_runner import TaskRunner, parameters_of

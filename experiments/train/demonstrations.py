@@ -12,7 +12,7 @@ from experiments.policies.kind import PolicyInput, PolicyKind
 from experiments.policies.pass_ordering import PassOrderingKind
 from experiments.search.node_view import NodeView
 from experiments.search.space import PassNode
-from experiments.search.worker_space import worker_space
+from experiments.search.task import worker_space
 from experiments.train.recorded_steps import RecordedSteps, record, returns_of, view_of
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import RolloutWorker, Task

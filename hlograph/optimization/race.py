@@ -21,7 +21,7 @@ from hlograph.optimization.leading import (
     safe_ratio,
     winner_of,
 )
-from hlograph.optimization.proposers import Proposers
+from hlograph.optimization.methods import Proposers
 from hlograph.optimization.report import Report
 from hlograph.optimization.settings import SearchSettings
 from hlograph.plans import Numerics, Plan
@@ -163,9 +163,9 @@ class Race:
 
     def _trials(self) -> Iterator[MeasurementRequest]:
         while self._time_left():
-            plan = self._proposers.ask()
-            if plan is None:
+            if not (asked := self._proposers.ask()):
                 return
+            (plan,) = asked
             self._asked += 1
             best = safe_ratio(self._best) if self._best else 0.0
             yield MeasurementRequest(plan, SCREEN, not self._profiled, best)
@@ -225,7 +225,7 @@ class Race:
         self.outcomes.append(outcome)  # first, as Ctrl-C may come while the disk is waited for
         if new:
             self.measurements.add(outcome)
-        self._proposers.tell(outcome)
+        self._proposers.tell([outcome])
         if outcome.thorough and outcome.measured is None and not outcome.accident:
             # Its speed is no standard for others.
             self._refused.add(outcome.plan.digest)

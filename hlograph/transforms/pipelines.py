@@ -9,7 +9,7 @@ All consist of passes of ``hlograph.passes``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -47,6 +47,20 @@ class Pipeline:
     description: str
     steps: tuple[Pass | FixedPoint, ...]
 
+    def calls(self) -> Generator[Pass | None, bool | None]:
+        """Yields each pass, is sent whether it changed the module, and yields None at the end."""
+        for item in self.steps:
+            if isinstance(item, Pass):
+                yield item
+                continue
+            for _ in range(FIXED_POINT_LIMIT):
+                changed = False
+                for entry in item.steps:  # every pass of a round runs
+                    changed = bool((yield entry)) or changed
+                if not changed:
+                    break
+        yield None
+
     def run(self, step: Callable[[Pass], bool]) -> list[Pass]:
         """Runs the pipeline by calling a function for each pass.
 
@@ -58,20 +72,10 @@ class Pipeline:
             gives the same module.
         """
         called: list[Pass] = []
-
-        def call(entry: Pass) -> bool:
+        calls, changed = self.calls(), None
+        while (entry := calls.send(changed)) is not None:
             called.append(entry)
-            return step(entry)
-
-        for item in self.steps:
-            if isinstance(item, Pass):
-                call(item)
-                continue
-            for _ in range(FIXED_POINT_LIMIT):
-                # A list, not a generator: every pass of a round runs.
-                changed = [call(entry) for entry in item.steps]
-                if not any(changed):
-                    break
+            changed = step(entry)
         return called
 
     def __str__(self) -> str:

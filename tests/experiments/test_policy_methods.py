@@ -8,6 +8,7 @@ from experiments import play
 from hlograph.errors import HloError
 from hlograph.plans import Program
 from hlograph.plans.transforming import apply_steps
+from tests.hlograph.optimization.outcomes import asked
 
 
 def _sums(x: jax.Array) -> jax.Array:
@@ -21,7 +22,7 @@ def program() -> Program:
 
 def test_a_policy_proposes_one_plan_that_leaves_fewer_instructions(program):
     method = play.sweeps(program, "close")
-    plan = method.ask()
+    plan = asked(method)
     assert plan is not None
     assert plan.method == "policy: sweeps"
     assert plan.fingerprint == program.fingerprint
@@ -30,9 +31,9 @@ def test_a_policy_proposes_one_plan_that_leaves_fewer_instructions(program):
     apply_steps(module, plan.steps)
     assert module.op_count < before.op_count
     assert module.equivalent_to(before)
-    assert method.ask() is None
+    assert asked(method) is None
 
 
 def test_a_policy_that_is_not_there_is_named(program):
     with pytest.raises(HloError, match="no-such-policy"):
-        play.policy("no-such-policy", program, "close").ask()
+        asked(play.policy("no-such-policy", program, "close"))

@@ -1,7 +1,7 @@
 """Trained policies as heuristics of searches over rewrites."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from experiments.policies.player import PolicyEvaluator, likeliest
 from experiments.policies.rewriting import RewritingKind
 from experiments.search.guide import TrainedPolicy
 from experiments.search.rewriting.space import RewriteNode, RewriteSpace
+from experiments.search.state_space import Steps, step
 from hlograph.decisions.process import ActionTable
 from hlograph.decisions.rewrites import Candidate, features, graph_features
 from hlograph.decisions.rewrites import links as action_links
@@ -103,21 +104,25 @@ class RewriteGuide:
         """Returns the probabilities of these rewrites, [moves]."""
         return self.judge(node).probabilities
 
-    def rollout(self, node: RewriteNode) -> Iterator[RewriteNode]:
+    def rollout(
+        self, node: RewriteNode, until: Callable[[RewriteNode], bool] = lambda node: False
+    ) -> Steps[list[RewriteNode]]:
         """Plays the policy greedily from a state on until it comes back to a state."""
-        seen = {node}
-        while len(seen) <= self.horizon:
+        path = {node: None}  # in its order
+        while len(path) <= self.horizon:
             rewrite = self.judge(node).greedy()
             if rewrite is None:
-                return
-            child = self._space.step(node, rewrite.place)
+                break
+            child = yield from step(node, rewrite.place)
             if child is node:  # it failed, and is masked from now on
                 continue
-            if child in seen:
-                return
-            seen.add(child)
-            yield child
+            if child in path:
+                break
+            path[child] = None
             node = child
+            if until(node):
+                break
+        return [*path][1:]
 
     def _judge(self, node: RewriteNode) -> ActionProbabilities:
         found = self._space.rewrites(node)
@@ -146,16 +151,15 @@ class RewriteGuide:
         )
 
 
-def policy_episode(space: RewriteSpace, random: np.random.Generator, guide: RewriteGuide) -> None:
+def policy_episode(
+    space: RewriteSpace, random: np.random.Generator, guide: RewriteGuide
+) -> Steps[None]:
     """Plays one greedy episode of the policy, in which no rewrite is tried twice in a state.
 
     Args:
         space: Where to play.
         random: Not used: nothing is drawn.
         guide: The policy.
-
-    Raises:
-        BudgetSpentError: The budget is spent.
     """
     node = space.root
     tried: defaultdict[RewriteNode, set[str]] = defaultdict(set)
@@ -166,7 +170,7 @@ def policy_episode(space: RewriteSpace, random: np.random.Generator, guide: Rewr
         if rewrite is None:
             return
         tried[node].add(rewrite.place)
-        node = space.step(node, rewrite.place)
+        node = yield from step(node, rewrite.place)
         best, idle = (value, 0) if (value := node.value) < best else (best, idle + 1)
         if idle == guide.patience:
             return

@@ -14,7 +14,7 @@ from hlograph.errors import HloError, WorkerLostError
 from hlograph.execution import lock
 from hlograph.isolation import Remote, WorkerLimits
 from hlograph.measuring.trial import PlanMeasurement
-from hlograph.optimization.methods.protocol import MakeMethod, Method
+from hlograph.optimization.methods import MakeMethod, Method, PlanSearch
 from hlograph.plans import Numerics, Plan, Program
 from hlograph.storage.locations import Location
 
@@ -96,7 +96,7 @@ class Decisions:
         self._worker.close()
 
 
-class DecidingMethod:
+class DecidingMethod(PlanSearch):
     """Proposes the plans of decisions, for ``hlograph.optimize``.
 
     Decisions are taken while others are measured: the first ones at once, and the next ones when
@@ -111,27 +111,27 @@ class DecidingMethod:
         self._name, self._decisions = name, decisions
         self._thread = ThreadPoolExecutor(1, "decisions")
         self._last = ""
-        self._next: Future[Decided | None] | None = None
+        self._pending: Future[Decided | None] | None = None
         self._begin()
 
     @property
     def ready(self) -> bool:
         """False while the next decisions are taken."""
-        return self._next is not None and self._next.done()
+        return self._pending is not None and self._pending.done()
 
-    def ask(self) -> Plan | None:
+    def _next(self) -> Plan | None:
         """Returns the next plan, and waits for it; None if there is none."""
-        found, self._next = self._begin().result(), None
+        found, self._pending = self._begin().result(), None
         if found is None:
-            self._next = Future()
-            self._next.set_result(None)
+            self._pending = Future()
+            self._pending.set_result(None)
             return None
         self._last = found.plan.digest
         return replace(found.plan, method=self._name)
 
-    def tell(self, outcome: PlanMeasurement) -> None:
+    def _take(self, result: PlanMeasurement) -> None:
         """Takes the next decisions, if the outcome is that of the last ones."""
-        if outcome.plan.digest == self._last and not outcome.thorough:
+        if result.plan.digest == self._last and not result.thorough:
             self._begin()
 
     def close(self) -> None:
@@ -140,9 +140,9 @@ class DecidingMethod:
         self._thread.shutdown()
 
     def _begin(self) -> Future[Decided | None]:
-        if self._next is None:
-            self._next = self._thread.submit(self._decisions.following)
-        return self._next
+        if self._pending is None:
+            self._pending = self._thread.submit(self._decisions.following)
+        return self._pending
 
 
 def playing(name: str, kind: str) -> MakeMethod:

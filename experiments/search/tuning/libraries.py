@@ -5,6 +5,7 @@ https://facebookresearch.github.io/nevergrad/, https://optuna.readthedocs.io/
 
 from __future__ import annotations
 
+import importlib
 import math
 import warnings
 from abc import abstractmethod
@@ -148,7 +149,7 @@ class OnePlusOne(LibrarySearch["Parameter"]):
     _repeats = 200
 
     def _prepare(self, numbers: Sequence[int], seed: int) -> None:
-        nevergrad = _nevergrad()
+        nevergrad = imported("nevergrad")
         upper = np.array(numbers, float) - 1
         array = nevergrad.p.Array(init=np.zeros(len(numbers)), lower=0 * upper, upper=upper)
         # So wide that a mutation may take any value: values have no order.
@@ -186,7 +187,9 @@ class TPE(LibrarySearch["Trial"]):
     name = "knobs-tpe"
 
     def _prepare(self, numbers: Sequence[int], seed: int) -> None:
-        optuna = _optuna()
+        optuna = imported("optuna")
+        # It would write a line for each study and trial.
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._distributions = {
             f"{index}": optuna.distributions.CategoricalDistribution(range(number))
             for index, number in enumerate(numbers)
@@ -210,7 +213,7 @@ class TPE(LibrarySearch["Trial"]):
         if known is not None:
             self._tell(candidate, known)
         else:
-            self._study.tell(candidate, state=_optuna().trial.TrialState.FAIL)
+            self._study.tell(candidate, state=imported("optuna").trial.TrialState.FAIL)
 
     def _tell_other(self, positions: Sequence[int], result: PointSpeed) -> None:
         self._study.enqueue_trial(dict(zip(self._distributions, positions, strict=True)))
@@ -222,28 +225,17 @@ def _loss_of(result: PointSpeed) -> float:
     return _BAD_LOSS if result.is_bad else -math.log(result.ratio)
 
 
-def _nevergrad() -> Any:
-    # The import takes seconds.
+def imported(library: str) -> Any:
+    """Returns a library that only some searches need, and whose import takes seconds.
+
+    Raises:
+        HloError: It is not installed.
+    """
     try:
-        import nevergrad
+        return importlib.import_module(library)
     except ModuleNotFoundError as error:
-        if error.name != "nevergrad":
+        if error.name != library:
             raise
         raise HloError(
-            "this search needs nevergrad, which is not installed: pip install 'hlograph[paper]'"
+            f"this search needs {library}, which is not installed: pip install 'hlograph[paper]'"
         ) from error
-    return nevergrad
-
-
-def _optuna() -> Any:
-    try:
-        import optuna
-    except ModuleNotFoundError as error:
-        if error.name != "optuna":
-            raise
-        raise HloError(
-            "this search needs optuna, which is not installed: pip install 'hlograph[paper]'"
-        ) from error
-    # It would write a line for each study and trial.
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    return optuna

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hlograph.measuring.trial import PlanMeasurement
-from hlograph.optimization.methods.protocol import COLD, HELPS
+from hlograph.optimization.methods import COLD, HELPS, PlanSearch
 from hlograph.optimization.methods.sweeps import RuleScope, Sweeps
 from hlograph.plans import Numerics, Plan, Program
 from hlograph.transforms.rules import rules
@@ -18,7 +18,7 @@ _MOST_GROUPS = 8
 _PREDICTED = RuleScope()
 
 
-class Forms:
+class Forms(PlanSearch):
     """Proposes rules for time wherever they apply, those that promise most first.
 
     The first plan has all rules that are predicted to save time, at the places where they are.
@@ -46,7 +46,7 @@ class Forms:
         self._default_seconds = 0.0
         self._bounds = list(_TOGETHER)
 
-    def ask(self) -> Plan | None:
+    def _next(self) -> Plan | None:
         """Returns the next plan; None if there is none now."""
         if self._waiting is None:
             self._waiting = _ordered(self._sweeps.choices())
@@ -57,13 +57,13 @@ class Forms:
                 return plan
         return self._together() or self._joined() or self._neighbour()
 
-    def tell(self, outcome: PlanMeasurement) -> None:
+    def _take(self, result: PlanMeasurement) -> None:
         """Takes note of the speed of a plan, and of where the default spends its time."""
-        self._told[outcome.plan.digest] = outcome.ratio
-        if outcome.hot is not None:
-            self._hot = outcome.hot
-        if outcome.measured is not None:
-            self._default_seconds = outcome.measured.default_seconds
+        self._told[result.plan.digest] = result.ratio
+        if result.hot is not None:
+            self._hot = result.hot
+        if result.measured is not None:
+            self._default_seconds = result.measured.default_seconds
 
     def close(self) -> None:
         """Ends the process that applies rules."""

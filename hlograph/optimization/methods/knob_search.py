@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple, Protocol, Self
 from hlograph.errors import HloError
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.measuring.worker import UNCHANGED
+from hlograph.optimization.methods import PlanSearch
 from hlograph.optimization.program_space import ProgramSpace
 from hlograph.plans import Numerics, Plan, Program
 from hlograph.plans.knobs import Knob, Point
@@ -125,7 +126,7 @@ class SearchHistory:
                 self.best = point
 
 
-class KnobSearch(ABC):
+class KnobSearch(PlanSearch):
     """A method of ``hlograph.optimize`` that searches over the knobs of a program.
 
     A subclass says which point comes next (``propose``) and what it learns from a result
@@ -172,7 +173,7 @@ class KnobSearch(ABC):
         """Takes note of a point's result, also of one that it has not proposed."""
         self._memory.tell(point, result)
 
-    def ask(self) -> Plan | None:
+    def _next(self) -> Plan | None:
         """Returns the plan of the next point; None if there is none now.
 
         A point whose plan cannot be made counts as measured, and one with the plan of another point
@@ -194,17 +195,17 @@ class KnobSearch(ABC):
                     return plan
         return None
 
-    def tell(self, outcome: PlanMeasurement) -> None:
-        """Takes note of an outcome, as the result of all points that have its plan."""
-        plan = outcome.plan
-        if outcome.thorough and (outcome.measured is not None or outcome.accident):
+    def _take(self, result: PlanMeasurement) -> None:
+        """Takes note of an outcome, as the speed of all points that have its plan."""
+        plan = result.plan
+        if result.thorough and (result.measured is not None or result.accident):
             return  # a screening has told its speed
-        result = self._results[plan.digest] = PointSpeed.of(outcome)
+        speed = self._results[plan.digest] = PointSpeed.of(result)
         points = self._points.get(plan.digest, [])
         if not (points or plan.layouts or plan.placements):
             points = [self._programs.point_of(plan)]
         for point in points:
-            self.note(point, result)
+            self.note(point, speed)
 
     def close(self) -> None:
         """Ends the process that lists knobs and makes plans."""

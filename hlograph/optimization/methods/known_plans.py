@@ -1,4 +1,4 @@
-"""Plans that are known in advance: sets of flags that made programs faster, and pass orders."""
+"""Plans that are known in advance: sets of flags, pass orders, and what helped, put together."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from hlograph.measuring.trial import PlanMeasurement
-from hlograph.optimization.methods.protocol import COLD, Listed, Method
-from hlograph.plans import Numerics, Plan, Program
+from hlograph.optimization.methods import COLD, HELPS, Listed, Method, PlanSearch
+from hlograph.plans import Numerics, Plan, PlanError, Program
 from hlograph.plans.flags import CONVOLUTIONS, DOTS, REDUCTIONS, FlagValue
 from hlograph.plans.knobs import share_of
 from hlograph.reading.hlo_text import read_instructions
@@ -91,7 +91,7 @@ FLAG_SETS: tuple[FlagSet, ...] = (
 """The flag sets. Those come first that bring most, as ``experiments.cost_model effects`` shows."""
 
 
-class FlagSets:
+class FlagSets(PlanSearch):
     """Proposes the flag sets that may matter to a program, those about cold instructions last.
 
     Until there is a profile, loops that carry no floating-point values count as cold: most of them
@@ -117,7 +117,7 @@ class FlagSets:
         if "while" in present and not _loops_carry_floats(module.to_text()):
             self._hot["while"] = 0.0
 
-    def ask(self) -> Plan | None:
+    def _next(self) -> Plan | None:
         """Returns the plan of the next set; None if there is no other."""
         if not self._waiting:
             return None
@@ -132,10 +132,10 @@ class FlagSets:
             method=f"flags: {chosen.name}",
         )
 
-    def tell(self, outcome: PlanMeasurement) -> None:
+    def _take(self, result: PlanMeasurement) -> None:
         """Takes note of where the default spends its time."""
-        if outcome.hot is not None:
-            self._hot = dict(outcome.hot)
+        if result.hot is not None:
+            self._hot = dict(result.hot)
 
 
 def _loops_carry_floats(text: str) -> bool:
@@ -155,3 +155,47 @@ def pipelines(program: Program, numerics: Numerics) -> Method:
         for steps in _STEPS
     ]
     return Listed(iter(plans))
+
+
+class GreedyMerge(PlanSearch):
+    """Merges the fastest plan with other plans that were faster than the default.
+
+    The partners of the fastest plan are tried from fast to slow; when a merged plan is the
+    fastest, its partners are tried.
+    """
+
+    def __init__(self) -> None:
+        self._helpful: dict[str, PlanMeasurement] = {}
+        self._asked: set[str] = set()
+
+    def _next(self) -> Plan | None:
+        """Returns the next merged plan that was not measured; None if there is none now."""
+        ranked = sorted(self._helpful.values(), key=lambda outcome: -outcome.ratio)
+        for other in ranked[1:]:
+            merged = _merged(ranked[0].plan, other.plan)
+            if merged is not None and merged.digest not in self._asked:
+                self._asked.add(merged.digest)
+                return merged
+        return None
+
+    def _take(self, result: PlanMeasurement) -> None:
+        """Takes note of a plan's speed."""
+        self._asked.add(result.plan.digest)
+        if result.ratio >= HELPS:
+            self._helpful[result.plan.digest] = result
+        else:
+            self._helpful.pop(result.plan.digest, None)  # its lead did not last
+
+
+def greedy(program: Program, numerics: Numerics) -> Method:
+    """Returns the method that merges what helped."""
+    del program, numerics
+    return GreedyMerge()
+
+
+def _merged(best: Plan, other: Plan) -> Plan | None:
+    """Returns the plans merged, the best one's decisions first; None if they contradict."""
+    try:
+        return other | best
+    except PlanError:
+        return None

@@ -8,7 +8,7 @@ from experiments.evaluate.study import STUDY, Study
 from experiments.paper.rewriting import competitors_of, run
 from experiments.paper.settings import REWRITING, SEARCH
 from experiments.paper.trials import PlannedTrial, run_trials
-from experiments.search.rewriting.task import RewriteSearch
+from experiments.search.task import SearchTask
 from experiments.workers.pools import pool_of
 from experiments.workers.task_runner import TaskRunner
 from tests.experiments.paper.hanging_search import HangingSearch
@@ -51,7 +51,7 @@ def test_every_search_has_a_time_limit_below_that_of_its_worker(preset):
     config = replace(REWRITING[preset], guided=())
     for competitor in competitors_of(config)[0]:
         task = competitor.task(BENCHMARK, "op-count", 0)
-        if isinstance(task, RewriteSearch):
+        if isinstance(task, SearchTask):
             assert task.seconds is not None
             assert task.seconds <= config.limit_seconds
     assert SEARCH[preset].limit_seconds > 0
@@ -62,8 +62,13 @@ def test_a_search_that_hangs_counts_as_the_unchanged_benchmark(tmp_path):
     starts = {OTHER: 77, BENCHMARK: 35}
     tasks = {
         OTHER: HangingSearch(benchmark=OTHER),
-        BENCHMARK: RewriteSearch(
-            benchmark=BENCHMARK, method="greedy", objective="op-count", seed=0, calls=5
+        BENCHMARK: SearchTask(
+            over="rewrites",
+            benchmark=BENCHMARK,
+            method="greedy",
+            objective="op-count",
+            seed=0,
+            calls=5,
         ),
     }
     planned = [PlannedTrial("group", "greedy", 0, tasks, starts=starts)]

@@ -25,21 +25,27 @@ class Bits(Game):
         return [2] if len(node) % 2 else []
 
     def step(self, node, move):
+        yield from ()  # the states of a game are all known
         return node if move == 2 else node + str(move)
 
     def worth(self, node):
         return float(node == "1" * BITS)
 
     def promise(self, node):
+        yield from ()
         self.visited.add(node)
         return self.worth(node)
+
+
+def _visit(tree):
+    assert not list(tree.visit())
 
 
 def test_every_state_is_visited_in_the_end():
     game = Bits()
     tree = Tree(game, max_depth=10)
     for _ in range(2000):
-        tree.visit()
+        _visit(tree)
     assert len(game.visited) == 2 ** (BITS + 1) - 1
 
 
@@ -49,7 +55,7 @@ def test_worth_found_guides_the_search():
     tree = Tree(game, max_depth=10)
     visits = 0
     while "1" * BITS not in game.visited:
-        tree.visit()
+        _visit(tree)
         visits += 1
     # Far fewer than there are states before it, breadth first.
     assert visits < 40
@@ -59,5 +65,5 @@ def test_no_path_is_longer_than_the_maximum_depth():
     game = Bits()
     tree = Tree(game, max_depth=3)
     for _ in range(200):
-        tree.visit()
+        _visit(tree)
     assert max(map(len, game.visited)) == 3

@@ -1,7 +1,6 @@
 """Tests that searches keep their budget, are reproducible, and hold on a fresh module."""
 
 import time
-from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -12,18 +11,21 @@ from experiments.evaluate.benchmarks import measured
 from experiments.search.budget import Budget, BudgetSpentError
 from experiments.search.guide import Guide, Judgement, TrainedPolicy, expected_op_count
 from experiments.search.local import effective, shortened
-from experiments.search.methods import GUIDED, METHODS, SEEDLESS
 from experiments.search.space import PassSpace
-from experiments.search.task import Search
+from experiments.search.state_space import run, taken
+from experiments.search.task import SearchTask
+from hlograph.decisions.searches import SEARCHES, Stepwise, maker, names
+from hlograph.errors import UnknownNameError
 from tests.tiny_module import TINY
 
+METHODS, GUIDED = names("passes"), names("passes", guided=True)
 CALLS, GUIDED_CALLS = 120, 30
 PASSES = len(hlograph.passes)
 
 
 def _search(worker, benchmark, method, seed=0, **settings):
     settings = {"calls": CALLS, "seconds": None} | settings
-    return worker(Search(benchmark=benchmark, method=method, seed=seed, **settings))
+    return worker(SearchTask(benchmark=benchmark, method=method, seed=seed, **settings))
 
 
 def _check(found, replayed, calls):
@@ -57,15 +59,14 @@ def test_seeds_matter(worker, benchmark, method):
 def _search_tiny(search):
     space = PassSpace(hlograph.Module.from_text(TINY), "tiny", Budget(calls=10_000))
     begun = time.process_time()
-    with suppress(BudgetSpentError):
-        search(space, np.random.default_rng(0))
+    run(space, search(space, np.random.default_rng(0)))
     assert time.process_time() - begun < 60  # going round known states takes far longer
     return space
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_searches_end_when_a_small_space_is_exhausted(method):
-    space = _search_tiny(METHODS[method]())
+    space = _search_tiny(maker(method, "passes"))
     assert space.best.op_count == 4
     assert space.budget.calls < 10_000
     assert space.exhausted or method not in ("random", "beam-4", "beam-16")
@@ -74,7 +75,7 @@ def test_searches_end_when_a_small_space_is_exhausted(method):
 @pytest.mark.parametrize("method", GUIDED)
 def test_guided_searches_end_when_a_small_space_is_exhausted(method, policy):
     def search(space, random):
-        GUIDED[method](space, random, Guide(space, policy))
+        return maker(method, "passes")(space, random, Guide(space, policy))
 
     space = _search_tiny(search)
     assert space.exhausted or method != "policy-beam"
@@ -82,13 +83,14 @@ def test_guided_searches_end_when_a_small_space_is_exhausted(method, policy):
     assert space.best.op_count == 4 or method == "policy-greedy"
 
 
-@pytest.mark.parametrize("method", sorted(SEEDLESS & GUIDED.keys()))
+@pytest.mark.parametrize("method", [name for name in GUIDED if not SEARCHES["passes"][name].draws])
 def test_seedless_searches_draw_nothing(method, make_space, policy):
     curves = []
     for seed in range(2):
         space = make_space(60)
-        with suppress(BudgetSpentError):
-            GUIDED[method](space, np.random.default_rng(seed), Guide(space, policy))
+        run(
+            space, maker(method, "passes")(space, np.random.default_rng(seed), Guide(space, policy))
+        )
         curves.append([(calls, count) for calls, _, count in space.curve])
     assert curves[0] == curves[1]
 
@@ -115,7 +117,7 @@ def test_a_search_ends_after_its_seconds(worker, benchmark):
 
 
 def test_wrong_searches_are_refused(worker, benchmark):
-    with pytest.raises(ValueError, match="expected a search among"):
+    with pytest.raises(UnknownNameError, match="no method is called"):
         _search(worker, benchmark, "no-such")
     with pytest.raises(ValueError, match="needs a policy"):
         _search(worker, benchmark, "mcts")
@@ -183,7 +185,7 @@ def test_episodes_are_as_long_as_in_training(make_space, policy, monkeypatch):
     asked = []
     # It never stops, and calls passes in turn.
     monkeypatch.setattr(guide, "greedy", lambda node: asked.append(node) or len(asked))
-    GUIDED["policy-greedy"](space, np.random.default_rng(0), guide)
+    run(space, maker("policy-greedy", "passes")(space, np.random.default_rng(0), guide))
     assert len(asked) == space.budget.calls == 7
 
 
@@ -192,20 +194,20 @@ def test_shortening_never_harms(make_space):
     random = np.random.default_rng(0)
     for _ in range(5):
         order = random.integers(len(hlograph.passes), size=30).tolist()
-        end, actions = effective(space, order)
-        found = shortened(space, effective(space, actions))
+        end, actions = taken(space, effective(space, order))
+        found = taken(space, shortened(space, taken(space, effective(space, actions))))
         assert space.follow(space.root, found.order) is found.end
         assert found.end.op_count <= end.op_count
         assert len(found.order) <= len(actions) <= 30
-        assert effective(space, found.order) == found
+        assert taken(space, effective(space, found.order)) == found
 
 
 def test_shortening_leaves_out_a_detour(make_space):
     space = make_space(3000)
     names = ("flatten-call-graph", "call-inliner", "algsimp", "dce", "cse", "dce")
     long = [entry.index for entry in hlograph.passes if entry.name in names] * 2
-    candidate = effective(space, long)
-    end, short = shortened(space, candidate)
+    candidate = taken(space, effective(space, long))
+    end, short = taken(space, shortened(space, candidate))
     assert end.op_count <= candidate.end.op_count
     for place in range(len(short)):
         less = space.follow(space.root, short[:place] + short[place + 1 :])
@@ -215,6 +217,38 @@ def test_shortening_leaves_out_a_detour(make_space):
 def test_a_budget_of_nothing_leaves_the_start(make_space):
     space = make_space(0)
     with pytest.raises(BudgetSpentError):
-        METHODS["random"]()(space, np.random.default_rng(0))
+        taken(space, maker("random", "passes")(space, np.random.default_rng(0)))
     assert space.best is space.root
     assert space.shortest() == ()
+
+
+@pytest.mark.parametrize("method", ["random", "greedy", "beam-4", "local"])
+def test_a_search_that_is_asked_for_moves_makes_those_of_the_loop(method, make_space):
+    looped, asked = make_space(60), make_space(60)
+    run(looped, maker(method, "passes")(looped, np.random.default_rng(0)))
+    search = Stepwise(maker(method, "passes")(asked, np.random.default_rng(0)))
+    run(asked, search, most=8)
+    assert [(calls, n) for calls, _, n in asked.curve] == [
+        (calls, n) for calls, _, n in looped.curve
+    ]
+    assert list(asked.best.path()) == list(looped.best.path())
+
+
+def test_steps_are_asked_for_in_batches():
+    def steps():
+        first = yield [1, 2, 3]
+        second = yield [sum(first)]
+        results.append((first, second))
+
+    results = []
+    search = Stepwise(steps())
+    assert search.ask(2) == [1, 2]
+    assert search.ask(2) == [3]
+    assert not search.ask(2)  # results are due
+    search.tell([10, 20])
+    search.tell([30])
+    assert search.ask() == [60]
+    search.tell([0])
+    assert not search.ask()
+    assert results == [([10, 20, 30], [0])]
+    assert not search.ask()

@@ -7,13 +7,13 @@ import pytest
 import hlograph
 from experiments.search.shortfall import Explain
 from experiments.search.shortfalls import main, page
-from experiments.search.task import Search
+from experiments.search.task import SearchTask
 
 
 @pytest.fixture(scope="module")
 def searched(benchmark, worker):
     """Returns the result of a short search, as the best order known."""
-    search = Search(benchmark=benchmark, method="greedy", seed=0, calls=400, seconds=None)
+    search = SearchTask(benchmark=benchmark, method="greedy", seed=0, calls=400, seconds=None)
     return worker(search).outcome
 
 

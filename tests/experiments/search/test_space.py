@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import hlograph
-from experiments.search.budget import Budget, BudgetSpentError
-from experiments.search.patience import Patience
-from experiments.search.random_walks import random_search
+from experiments.search.budget import Budget, BudgetSpentError, Patience
+from experiments.search.episodes import random_search
 from experiments.search.space import PassSpace
+from experiments.search.state_space import taken
 from hlograph.isolation import Quarantine
 from tests.tiny_module import TINY
 
@@ -50,7 +50,7 @@ def test_the_start_is_not_changed():
 def test_calls_are_limited_exactly(make_space):
     space = make_space(37)
     with pytest.raises(BudgetSpentError):
-        random_search(space, np.random.default_rng(0))
+        taken(space, random_search(space, np.random.default_rng(0)))
     assert space.budget.calls == 37
     nodes = space._nodes.values()
     assert sum(len(node.children) - len(node.idle) for node in nodes) == 37
@@ -123,7 +123,7 @@ def test_dropped_modules_are_rebuilt(make_space):
 def test_the_curve_goes_down(make_space):
     space = make_space(300)
     with pytest.raises(BudgetSpentError):
-        random_search(space, np.random.default_rng(3))
+        taken(space, random_search(space, np.random.default_rng(3)))
     calls, seconds, counts = zip(*space.curve, strict=True)
     assert calls[0] == 0
     assert counts[0] == space.root.op_count
@@ -136,7 +136,7 @@ def test_the_curve_goes_down(make_space):
 def test_the_shortest_path_leads_to_the_least_op_count(make_space, replayed):
     space = make_space(600)
     with pytest.raises(BudgetSpentError):
-        random_search(space, np.random.default_rng(4))
+        taken(space, random_search(space, np.random.default_rng(4)))
     shortest = space.shortest()
     assert len(shortest) <= len(space.best.path())
     assert replayed(space.named(shortest)).op_count == space.best.op_count

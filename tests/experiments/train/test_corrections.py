@@ -12,8 +12,8 @@ from experiments.policies.config import GNNTrainConfig
 from experiments.policies.kind import policy_kind
 from experiments.policies.pass_ordering import encode
 from experiments.search.budget import Budget
-from experiments.search.continuation import continuation, needed
 from experiments.search.guide import TrainedPolicy
+from experiments.search.orders import continuation, needed
 from experiments.search.space import PassSpace
 from experiments.train.corrections import Correct
 from experiments.workers.task_runner import parameters_of

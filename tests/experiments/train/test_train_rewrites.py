@@ -9,8 +9,7 @@ from experiments.evaluate.__main__ import EvaluateConfig, evaluate, table
 from experiments.evaluate.benchmarks import load
 from experiments.policies.checkpoint import Checkpoint, load_policy
 from experiments.policies.kind import policy_kind
-from experiments.search.guide import TrainedPolicy
-from experiments.search.methods import check_guided
+from experiments.search.guide import TrainedPolicy, check_guided
 from experiments.train.program import train
 from models.pointer import PointerActorCritic
 from tests.experiments.tiny_run import RULES, results, tiny_rewrite_config

@@ -21,10 +21,10 @@ def seeded(program, numerics, seed):
 
 
 class _Interrupting:
-    def ask(self):
+    def ask(self, most=1):
         raise KeyboardInterrupt
 
-    def tell(self, outcome):
+    def tell(self, results):
         pass
 
 

@@ -39,10 +39,10 @@ def fast_math(program, numerics):
 
 
 class _Repeated:
-    def ask(self):
-        return WIDTHS[0]
+    def ask(self, most=1):
+        return WIDTHS[:1]
 
-    def tell(self, outcome):
+    def tell(self, results):
         raise RuntimeError("does not listen")
 
 

@@ -19,12 +19,13 @@ import psutil
 import pytest
 
 import hlograph
+from hlograph.decisions import searches
 from hlograph.errors import HloError, UnknownNameError, WorkerLostError
 from hlograph.optimization import SearchSettings, Store, background
 from hlograph.optimization.background import BackgroundSearch
 from hlograph.optimization.cache import EARLIER_VERSION, CacheKey, Measurements
 from hlograph.optimization.function import OptimizedFunction
-from hlograph.optimization.methods import Listed, register, registry
+from hlograph.optimization.methods import Listed, register
 from hlograph.plans import Plan, PlanError, compile_lowered
 from tests.hlograph.optimization import background_reports as reports
 from tests.hlograph.optimization import proposals
@@ -182,8 +183,8 @@ def test_no_error_of_a_search_reaches_the_program_where_warnings_are_errors():
 
 
 def test_wrong_arguments_are_errors_at_once(monkeypatch):
-    monkeypatch.setattr(registry, "_METHODS", dict(registry._METHODS))
-    monkeypatch.setattr(registry, "_ADDED", set())
+    monkeypatch.setitem(searches.SEARCHES, "plans", dict(searches.SEARCHES["plans"]))
+    monkeypatch.setattr(searches, "_ADDED", set())
     register("own", lambda program, numerics: Listed(iter(())))
     wrong: tuple[tuple[dict[str, Any], type[HloError], str], ...] = (
         ({"budget": 0}, HloError, "budget"),

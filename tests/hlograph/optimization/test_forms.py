@@ -8,6 +8,7 @@ from hlograph.optimization.methods.forms import Forms
 from hlograph.optimization.methods.sweeps import RuleScope, Sweeps
 from hlograph.plans import Measured, Plan, Program
 from hlograph.plans.transforming import transformed
+from tests.hlograph.optimization.outcomes import asked
 
 SORT = "sort-by-integer-keys"
 PREFIX = "sort-prefix-as-top-k"
@@ -38,9 +39,9 @@ def _rules_of(plan):
 def _all_plans(method, ratio):
     """Returns all plans of a method that is told of each one's ratio."""
     plans = []
-    while (plan := method.ask()) is not None:
+    while (plan := asked(method)) is not None:
         plans.append(plan)
-        method.tell(_outcome(plan, ratio(plan)))
+        method.tell([_outcome(plan, ratio(plan))])
     return plans
 
 
@@ -79,19 +80,21 @@ def test_steps_are_those_of_the_choices(sorts):
 def test_rules_that_help_are_joined_and_others_are_not(sorts):
     method = Forms(sorts, "close")
     alone = {}
-    while (plan := method.ask()) is not None:
+    while (plan := asked(method)) is not None:
         alone.setdefault(plan.method, plan)
         transformed(sorts, plan)
     assert {f"forms: {SORT}", f"forms: {PREFIX}"} <= set(alone)
     assert all(plan.fingerprint == sorts.fingerprint for plan in alone.values())
     for name, plan in alone.items():
-        method.tell(_outcome(plan, {f"forms: {SORT}": 1.5, f"forms: {PREFIX}": 1.2}.get(name, 0.9)))
-    joined = method.ask()
+        method.tell(
+            [_outcome(plan, {f"forms: {SORT}": 1.5, f"forms: {PREFIX}": 1.2}.get(name, 0.9))]
+        )
+    joined = asked(method)
     assert joined is not None
-    method.tell(_outcome(joined, 0.9))
+    method.tell([_outcome(joined, 0.9)])
     assert set(joined.method.removeprefix("forms: ").split(", ")) == {SORT, PREFIX}
     assert {step.partition("(")[0] for step in joined.steps[1:]} == {SORT, PREFIX}
-    assert method.ask() is None
+    assert asked(method) is None
 
 
 def test_the_first_plan_has_what_is_predicted_to_save_time():
@@ -99,7 +102,7 @@ def test_the_first_plan_has_what_is_predicted_to_save_time():
         return jnp.sort(x)[:, :4], jnp.power(y, 4.0)
 
     program = _program(first, jnp.ones((64, 4096)), Y)
-    plan = Forms(program, "close").ask()
+    plan = asked(Forms(program, "close"))
     assert plan is not None
     assert PREFIX in _rules_of(plan)
     assert SORT not in _rules_of(plan)  # no sort is left
@@ -113,10 +116,10 @@ def test_the_first_plan_has_what_is_predicted_to_save_time():
 @pytest.mark.parametrize("share", [0.01, 0.5])
 def test_rules_are_left_out_where_the_default_spends_no_time(sorts, share):
     method = Forms(sorts, "close")
-    assert method.ask() is not None
-    method.tell(PlanMeasurement(Plan(), hot={"sort": share}))
+    assert asked(method) is not None
+    method.tell([PlanMeasurement(Plan(), hot={"sort": share})])
     rest = []
-    while (plan := method.ask()) is not None:
+    while (plan := asked(method)) is not None:
         rest.append(plan.method)
     assert (f"forms: {SORT}" in rest) == (share == 0.5)
 
@@ -124,12 +127,12 @@ def test_rules_are_left_out_where_the_default_spends_no_time(sorts, share):
 @pytest.mark.parametrize("hot", [("sort", "atan2"), ("atan2", "sort")])
 def test_rules_that_save_little_are_tried_where_the_default_spends_its_time(hot):
     method = Forms(_program(_three_forms, jnp.ones((1, 32, 32, 8)), DEPTHWISE), "close")
-    first = method.ask()
+    first = asked(method)
     assert first is not None
     shares = dict(zip(hot, (0.5, 0.3), strict=True))
     # A default of a second: these small arrays cannot save a fiftieth of it.
     method.tell(
-        PlanMeasurement(first, measured=Measured(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 3), hot=shares)
+        [PlanMeasurement(first, measured=Measured(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 3), hot=shares)]
     )
     alone = [_rules_of(plan)[0] for plan in _all_plans(method, lambda _: 0.5)]
     kinds = ["atan2" if rule.startswith("arctangent") else "sort" for rule in alone]
@@ -140,14 +143,14 @@ def test_rules_that_save_little_are_tried_where_the_default_spends_its_time(hot)
 def test_rules_that_hurt_are_left_out_of_the_predicted_ones():
     method = Forms(_program(_three_forms, jnp.ones((1, 32, 32, 8)), DEPTHWISE), "close")
     plans = []
-    while (plan := method.ask()) is not None:
+    while (plan := asked(method)) is not None:
         plans.append(plan)
     predicted = plans[0]
     hurt = "depthwise-as-products"
     assert {hurt, PREFIX} <= set(_rules_of(predicted))
     for plan in plans:
-        method.tell(_outcome(plan, 0.9 if _rules_of(plan) == [hurt] else 1.0))
-    after = method.ask()
+        method.tell([_outcome(plan, 0.9 if _rules_of(plan) == [hurt] else 1.0)])
+    after = asked(method)
     assert after is not None
     assert _rules_of(after) == [rule for rule in _rules_of(predicted) if rule != hurt]
 
@@ -160,9 +163,9 @@ def test_rules_that_only_pay_together_are_tried_together(sorts):
 
 def test_the_fastest_plan_is_tried_without_each_of_its_rules():
     method = Forms(_program(_three_forms, jnp.ones((1, 32, 32, 8)), DEPTHWISE), "close")
-    first = method.ask()
+    first = asked(method)
     assert first is not None
-    method.tell(_outcome(first, 2.0))
+    method.tell([_outcome(first, 2.0)])
     found = [set(_rules_of(plan)) for plan in _all_plans(method, lambda plan: 1.0)]
     fastest = set(_rules_of(first))
     assert len(fastest) >= 3
@@ -172,11 +175,11 @@ def test_the_fastest_plan_is_tried_without_each_of_its_rules():
 
 def test_exact_results_leave_out_rules_that_round(sorts):
     program = _program(_depthwise, jnp.ones((1, 6, 6, 8)), DEPTHWISE)
-    assert Forms(program, "exact").ask() is None
-    plan = Forms(program, "close").ask()
+    assert asked(Forms(program, "exact")) is None
+    plan = asked(Forms(program, "close"))
     assert plan is not None
     assert plan.numerics == "close"
 
 
 def test_a_program_without_patterns_has_no_plans():
-    assert Forms(_program(jnp.tanh, X), "close").ask() is None
+    assert asked(Forms(_program(jnp.tanh, X), "close")) is None

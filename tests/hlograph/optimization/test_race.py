@@ -13,16 +13,14 @@ from hlograph.measuring.trial import SCREEN, PlanMeasurement
 from hlograph.measuring.worker import UNCHANGED
 from hlograph.optimization import race
 from hlograph.optimization.cache import CacheKey, Measurements
-from hlograph.optimization.methods import Listed, methods, names
-from hlograph.optimization.methods.greedy import GreedyMerge
-from hlograph.optimization.methods.known_plans import FlagSets
-from hlograph.optimization.proposers import Proposers
+from hlograph.optimization.methods import Listed, Proposers, methods, names
+from hlograph.optimization.methods.known_plans import FlagSets, GreedyMerge
 from hlograph.optimization.race import Race, plan_of
 from hlograph.optimization.report import changes_text
 from hlograph.optimization.settings import SearchSettings
 from hlograph.plans import Placement, Plan, PlanError
 from tests.hlograph.optimization import proposals
-from tests.hlograph.optimization.outcomes import made_outcome
+from tests.hlograph.optimization.outcomes import asked, made_outcome
 from tests.hlograph.optimization.small_job import HERE, X, small_function, small_job
 
 
@@ -137,24 +135,24 @@ def test_greedy_merges_what_helped():
     wide = Plan(flags={"xla_cpu_prefer_vector_width": 512})
     narrow = Plan(flags={"xla_cpu_prefer_vector_width": 128})
     greedy = GreedyMerge()
-    assert greedy.ask() is None
-    greedy.tell(made_outcome(loops, ratio=2.0))
-    assert greedy.ask() is None
-    greedy.tell(made_outcome(wide, ratio=0.9))
-    assert greedy.ask() is None
-    greedy.tell(made_outcome(narrow, ratio=1.1))
-    merged = greedy.ask()
+    assert asked(greedy) is None
+    greedy.tell([made_outcome(loops, ratio=2.0)])
+    assert asked(greedy) is None
+    greedy.tell([made_outcome(wide, ratio=0.9)])
+    assert asked(greedy) is None
+    greedy.tell([made_outcome(narrow, ratio=1.1)])
+    merged = asked(greedy)
     assert merged is not None
     assert merged.flags == {**loops.flags, **narrow.flags}
-    assert greedy.ask() is None
-    greedy.tell(made_outcome(loops, ratio=1.0))  # its lead did not last
-    assert greedy.ask() is None
+    assert asked(greedy) is None
+    greedy.tell([made_outcome(loops, ratio=1.0)])  # its lead did not last
+    assert asked(greedy) is None
 
 
 def test_flag_sets_fit_the_program():
     def tried(function, numerics="close"):
         method = FlagSets(small_job(function).program, numerics)
-        return {plan.method.partition(": ")[2] for plan in iter(method.ask, None)}
+        return {plan.method.partition(": ")[2] for plan in method.ask(1000)}
 
     def loop(x):
         return jax.lax.fori_loop(0, 3, lambda _, c: c + x, x)
@@ -172,18 +170,18 @@ def test_flag_sets_about_cold_instructions_come_last():
         return jax.lax.fori_loop(0, 3, lambda _, c: c @ c, x).sum(0)
 
     method = FlagSets(small_job(loop).program, "close")
-    assert [_name(method.ask()) for _ in range(2)] == [
+    assert [_name(asked(method)) for _ in range(2)] == [
         "loops as one kernel",
         "reductions without library",
     ]
     profiled = replace(made_outcome(Plan(flags={}), ratio=1.0), hot={"while": 0.01, "dot": 0.9})
-    method.tell(profiled)
-    rest = [_name(plan) for plan in iter(method.ask, None)]
+    method.tell([profiled])
+    rest = [_name(plan) for plan in method.ask(1000)]
     assert rest[0] == "no library"
 
     method = FlagSets(small_job(loop).program, "close")
-    method.tell(profiled)
-    names = [_name(plan) for plan in iter(method.ask, None)]
+    method.tell([profiled])
+    names = [_name(plan) for plan in method.ask(1000)]
     assert names[0] == "no library"
     assert names[-2:] == ["loops as one kernel", "reductions without library"]
 
@@ -192,13 +190,13 @@ def test_loops_that_draw_random_numbers_are_cold_until_a_profile_says_otherwise(
     def function(x):
         return x @ x + jax.random.normal(jax.random.key(0), x.shape)
 
-    names = [_name(plan) for plan in iter(FlagSets(small_job(function).program, "close").ask, None)]
+    names = [_name(plan) for plan in FlagSets(small_job(function).program, "close").ask(1000)]
     assert names[0] == "no library"
     assert names[-1] == "loops as one kernel"
 
     method = FlagSets(small_job(function).program, "close")
-    method.tell(replace(made_outcome(Plan(), ratio=1.0), hot={"while": 0.5, "dot": 0.5}))
-    assert _name(method.ask()) == "loops as one kernel"
+    method.tell([replace(made_outcome(Plan(), ratio=1.0), hot={"while": 0.5, "dot": 0.5})])
+    assert _name(asked(method)) == "loops as one kernel"
 
 
 def _name(plan):
@@ -223,15 +221,15 @@ def test_methods_that_fail_repeat_or_ask_too_much():
     makers = methods(f"{HERE}:{name}" for name in ("broken", "repeated", "fast_math", "widths"))
     with pytest.warns(UserWarning, match="left out"):
         proposers = Proposers(small_job(), makers)
-    assert [proposers.ask() for _ in range(4)] == [*proposals.WIDTHS, None]
+    assert [asked(proposers) for _ in range(4)] == [*proposals.WIDTHS, None]
     with pytest.warns(UserWarning, match="does not listen"):
-        proposers.tell(made_outcome(proposals.WIDTHS[0]))
+        proposers.tell([made_outcome(proposals.WIDTHS[0])])
     many = Proposers(small_job(), methods([f"{HERE}:endless"]))
-    for plan in iter(proposals.endless(None, "close").ask, proposals.LEVELS[0]):
-        many.tell(made_outcome(plan))
-    assert many.ask() == proposals.LEVELS[0]
+    for plan in proposals.WIDTHS:
+        many.tell([made_outcome(plan)])
+    assert asked(many) == proposals.LEVELS[0]
     fast = Proposers(small_job(numerics="fast"), methods([f"{HERE}:fast_math"]))
-    assert fast.ask() is not None
+    assert asked(fast) is not None
 
 
 def test_the_plan_of_a_winner_is_the_one_that_was_measured():
@@ -280,19 +278,19 @@ def test_a_method_may_wait_for_outcomes_of_others():
     proposers = Proposers(small_job(), methods([waiting, widths]))
     plans = []
     for _ in range(4):
-        plans.append(proposers.ask())
-        proposers.tell(made_outcome(plans[-1], thorough=False))
+        plans.append(asked(proposers))
+        proposers.tell([made_outcome(plans[-1], thorough=False)])
     assert plans[:2] == list(proposals.WIDTHS[:2])
     assert plans[2:] == [proposals.LEVELS[0], proposals.WIDTHS[2]]
     alone = Proposers(small_job(), methods([waiting]))
-    assert alone.ask() == proposals.LEVELS[0]
+    assert asked(alone) == proposals.LEVELS[0]
 
 
 def test_a_method_that_is_not_ready_is_asked_last():
     slow, widths = f"{HERE}:slow", f"{HERE}:widths"
     proposers = Proposers(small_job(), methods([slow, widths]))
-    assert [proposers.ask() for _ in range(4)] == [*proposals.WIDTHS, proposals.LEVELS[0]]
-    assert proposers.ask() == proposals.LEVELS[1]
+    assert [asked(proposers) for _ in range(4)] == [*proposals.WIDTHS, proposals.LEVELS[0]]
+    assert asked(proposers) == proposals.LEVELS[1]
 
 
 def test_changes_of_the_final_module_as_text():

@@ -11,9 +11,8 @@ from experiments.search.rewriting.egraph.optimizer import EqualitySettings, opti
 from experiments.search.rewriting.egraph.program import parse
 from experiments.search.rewriting.egraph.rules import EXPRESSED
 from experiments.search.rewriting.egraph.saturation import SaturationLimits, saturated
-from experiments.search.rewriting.egraph.task import Saturate
 from experiments.search.rewriting.egraph.terms import Terms
-from experiments.search.rewriting.task import Estimate
+from experiments.search.task import Estimate, Saturate
 from experiments.workers.tasks import CheckOutcome
 from experiments.workers.worker import RolloutWorker
 from hlograph import HloError, Module

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.speed_rules.catalogue import PROGRAMS
-from experiments.search.budget import Budget, BudgetSpentError
+from experiments.search.budget import Budget
 from experiments.search.rewriting.egraph.computations import Computations
 from experiments.search.rewriting.egraph.extraction import extract
 from experiments.search.rewriting.egraph.forms import FormFinder, FormLimits
@@ -26,9 +25,10 @@ from experiments.search.rewriting.egraph.prices import Prices
 from experiments.search.rewriting.egraph.program import parse
 from experiments.search.rewriting.egraph.saturation import EGraph, SaturationLimits, saturated
 from experiments.search.rewriting.egraph.terms import Terms
-from experiments.search.rewriting.methods import METHODS
 from experiments.search.rewriting.space import RewriteSpace
+from experiments.search.state_space import run
 from hlograph import Module
+from hlograph.decisions.searches import maker
 from hlograph.plans import Program
 
 pytest.importorskip("egglog", reason="it comes with hlograph[paper]")
@@ -168,8 +168,7 @@ def test_a_search_minimizes_the_predicted_seconds_by_rules_for_time():
     module = FASTER["sort", " sort("]()
     module.run("call-inliner")
     space = RewriteSpace(module, Budget(calls=20), "seconds")
-    with suppress(BudgetSpentError):
-        METHODS["greedy"](space, np.random.default_rng(0))
+    run(space, maker("greedy", "rewrites")(space, np.random.default_rng(0)))
     assert space.seconds(space.best) == space.module(space.best).seconds() < 0.5 * module.seconds()
     root = space.root
     for rewrite in space.rewrites(root)[:5]:

@@ -1,6 +1,5 @@
 """Tests that results of searches over rewrites can be replayed, and are in the study."""
 
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,13 +15,15 @@ from experiments.policies.kind import policy_kind
 from experiments.search.budget import Budget, BudgetSpentError
 from experiments.search.guide import TrainedPolicy
 from experiments.search.rewriting.guide import ActionProbabilities, RewriteGuide
-from experiments.search.rewriting.methods import METHODS
 from experiments.search.rewriting.space import RewriteSpace
-from experiments.search.rewriting.task import Estimate, RewriteSearch
+from experiments.search.state_space import run as search
+from experiments.search.state_space import taken
+from experiments.search.task import Estimate, SearchTask
 from experiments.workers.task_runner import parameters_of
 from experiments.workers.tasks import Play
 from experiments.workers.worker import RolloutWorker
 from hlograph import Module
+from hlograph.decisions.searches import maker, names
 from hlograph.isolation import FlightRecorder, Quarantine
 from models.ppo import PPO
 from tests.experiments.tiny_run import tiny_config, tiny_rewrite_config
@@ -49,13 +50,12 @@ def module() -> Module:
     return Module.from_text(TWO_ZEROS)
 
 
-@pytest.mark.parametrize("method", list(METHODS))
+@pytest.mark.parametrize("method", names("rewrites"))
 @pytest.mark.parametrize("objective", ["op-count", "cost"])
 def test_every_method_finds_the_best_of_a_small_program(method, objective, module):
     before = module.fingerprint()
     space = RewriteSpace(module, Budget(calls=2000), objective)
-    with suppress(BudgetSpentError):
-        METHODS[method](space, np.random.default_rng(0))
+    search(space, maker(method, "rewrites")(space, np.random.default_rng(0)))
     best = space.best
     assert best.op_count == LEAST
     assert space.seconds(best) < space.seconds(space.root)
@@ -90,7 +90,7 @@ def test_estimates_of_rewrites_are_exact(module):
 def test_the_budget_is_kept(module):
     space = RewriteSpace(module, Budget(calls=2))
     with pytest.raises(BudgetSpentError):
-        METHODS["random"](space, np.random.default_rng(0))
+        taken(space, maker("random", "rewrites")(space, np.random.default_rng(0)))
     assert space.budget.calls == 2
 
 
@@ -106,9 +106,9 @@ def worker() -> RolloutWorker:
     return RolloutWorker(tiny_rewrite_config(), FlightRecorder())
 
 
-def _search(method, **changes) -> RewriteSearch:
+def _search(method, **changes) -> SearchTask:
     settings = {"objective": "op-count", "seed": 0, "calls": 60} | changes
-    return RewriteSearch(benchmark=BENCHMARK, method=method, **settings)
+    return SearchTask(over="rewrites", benchmark=BENCHMARK, method=method, **settings)
 
 
 def test_evaluations_have_a_longer_horizon_than_training():

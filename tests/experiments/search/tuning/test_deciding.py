@@ -23,6 +23,7 @@ from models.ppo import PPO
 from tests.envs.conftest import NETWORK
 from tests.experiments.tiny_run import tiny_rewrite_config
 from tests.experiments.train.test_train_tuning import tiny_tuning_config
+from tests.hlograph.optimization.outcomes import asked
 
 
 def untrained(name, config, folder):
@@ -47,7 +48,7 @@ def program():
 def test_a_policy_proposes_its_greedy_plan_and_then_others(program, checkpoint):
     method = DecidingMethod("policy", Decisions(program, "close", "policy", checkpoint))
     try:
-        plans = [plan for _ in range(4) if (plan := method.ask()) is not None]
+        plans = [plan for _ in range(4) if (plan := asked(method)) is not None]
     finally:
         method.close()
     assert len({plan.digest for plan in plans}) == len(plans) > 0
@@ -113,7 +114,7 @@ def test_descent_ends_where_no_decision_saves_time(program):
 def test_descent_proposes_one_plan(program):
     method = DecidingMethod("greedy", Decisions(program, "close", "greedy"))
     try:
-        first, second = method.ask(), method.ask()
+        first, second = asked(method), asked(method)
     finally:
         method.close()
     assert first is not None
@@ -145,17 +146,17 @@ def test_decisions_are_taken_while_others_are_measured():
     method = DecidingMethod("policy", decisions)
     assert not method.ready
     decisions.may.set()
-    first = method.ask()
+    first = asked(method)
     assert first.digest == _wide(1).digest
     assert not method.ready
-    method.tell(PlanMeasurement(_wide(3)))
-    method.tell(PlanMeasurement(first, thorough=True))
+    method.tell([PlanMeasurement(_wide(3))])
+    method.tell([PlanMeasurement(first, thorough=True)])
     assert decisions.begun == 1
-    method.tell(PlanMeasurement(first))
-    assert method.ask().digest == _wide(2).digest
-    assert method.ask() is None
+    method.tell([PlanMeasurement(first)])
+    assert asked(method).digest == _wide(2).digest
+    assert asked(method) is None
     assert method.ready
-    assert method.ask() is None
+    assert asked(method) is None
     assert decisions.begun == 3
     method.close()
 
@@ -165,7 +166,7 @@ def test_a_method_that_decides_can_be_closed(program, checkpoint):
     method = DecidingMethod("policy", decisions)
     method.close()
     assert method.ready
-    assert method.ask() is None
+    assert asked(method) is None
 
 
 def test_an_episode_that_lost_its_worker_is_played_again_once(program, checkpoint):
@@ -193,6 +194,6 @@ def test_where_nothing_is_predicted_to_save_time_nothing_is_proposed(checkpoint)
     program = Program.of(Module.from_text(NETWORK))
     method = DecidingMethod("policy", Decisions(program, "close", "policy", checkpoint))
     try:
-        assert method.ask() is None
+        assert asked(method) is None
     finally:
         method.close()

@@ -1,5 +1,9 @@
-"""Tidies the results of searches, for imitation: fewer passes, in one order, under one name."""
+"""Recorded orders of passes: followed from any state, and tidied for imitation.
 
+A tidied order has fewer passes, in one order, under one name.
+"""
+
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -7,7 +11,8 @@ import hlograph
 from experiments.search.budget import Budget, BudgetSpentError
 from experiments.search.local import effective, shortened
 from experiments.search.space import PassNode, PassSpace
-from experiments.search.worker_space import worker_space
+from experiments.search.state_space import Steps, taken
+from experiments.search.task import worker_space
 from experiments.workers.worker import RolloutWorker, Task
 
 _FIRST = tuple(
@@ -18,9 +23,66 @@ _FIRST = tuple(
     )
 )
 
-
 _ROUNDS = 5
 _TIDY_CALLS = 5_000
+_FOLLOWED = 3
+"""Times that an order is followed, one after the other."""
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """Result of following an order from a state."""
+
+    op_count: int
+    """Least op count on the way; that of the state if the order leads to none below it."""
+    passes: tuple[int, ...]
+    """Numbers of the passes that lead there; each of them changes the module."""
+
+
+def continuation(space: PassSpace, node: PassNode, order: Sequence[int]) -> Continuation:
+    """Follows an order from a state, and again from where it ends as long as that pays.
+
+    Args:
+        space: Space of the state; calls count against its budget.
+        node: The state.
+        order: Numbers of passes.
+
+    Raises:
+        BudgetSpentError: The budget is spent.
+    """
+    best, moves = Continuation(node.op_count, ()), []
+    for _ in range(_FOLLOWED):
+        before = best
+        for action in order:
+            after = space.step(node, action)
+            if after is node:
+                continue
+            moves.append(action)
+            node = after
+            if node.op_count < best.op_count:
+                best = Continuation(node.op_count, tuple(moves))
+        if best is before:
+            break
+    return best
+
+
+def needed(space: PassSpace, node: PassNode, found: Continuation) -> Continuation:
+    """Leaves out the first passes of a continuation as long as it leads to no more instructions.
+
+    Args:
+        space: Space of the state; calls count against its budget.
+        node: State that the continuation begins in.
+        found: The continuation.
+
+    Raises:
+        BudgetSpentError: The budget is spent.
+    """
+    while found.passes:
+        shorter = continuation(space, node, found.passes[1:])
+        if shorter.op_count > found.op_count or len(shorter.passes) >= len(found.passes):
+            break
+        found = shorter
+    return found
 
 
 @dataclass(frozen=True)
@@ -55,12 +117,18 @@ def tidied(space: PassSpace, node: PassNode) -> list[int]:
     actions = node.path()
     for _ in range(_ROUNDS):
         before = actions
-        actions = shortened(space, effective(space, actions)).order
+        actions = taken(space, _needed(space, actions))
         actions = _renamed(space, _sorted(space, actions, ranks), ranks)
         if actions == before:
             break
     # Two paths may lead to a state, and only the first was followed from there on.
     return actions if space.fresh_op_count(actions) <= node.op_count else node.path()
+
+
+def _needed(space: PassSpace, actions: list[int]) -> Steps[list[int]]:
+    """Returns an order without the passes that it does not need."""
+    candidate = yield from effective(space, actions)
+    return (yield from shortened(space, candidate)).order
 
 
 def _ranks() -> list[int]:
