@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from experiments.cost_model.settings import EffectsConfig, RecordConfig, TrainCostModelConfig
-from experiments.evaluate.run_command import run_in_folder, save_provenance
+from experiments.evaluate.run_folder import run_in_folder, save_provenance
 from hlograph.storage.atomic_write import write_text_atomically
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
+from experiments.evaluate.run_folder import run_program
 from experiments.policies.config_json import to_json
 from hlograph.corpus.shipped import CorpusSet, Split
 from hlograph.errors import HloError
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from experiments.evaluate.study import Study
     from experiments.policies.checkpoint import Checkpoint
 
-REFUSED, INTERRUPTED = 2, 130
 _OP_LIMIT, _COUNT = 3_000, 36
 
 
@@ -232,27 +232,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         Exit status.
     """
+    return run_program(_evaluate, EvaluateConfig, "experiments.evaluate", __doc__, arguments)
+
+
+def _evaluate(config: EvaluateConfig) -> int:
     from experiments.workers.startup import prepare_process
 
-    prog = "python -m experiments.evaluate"
-    config = tyro.cli(EvaluateConfig, args=arguments, prog=prog, description=__doc__)
-    try:
-        prepare_process("cpu", config.deterministic)
-        with ExitStack() as stack:
-            if config.out is not None:
-                config.out.mkdir(parents=True, exist_ok=True)  # not only when all is done
-            folder = config.out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            study = evaluate(config, folder)
-            print(table(study))
-            if config.out is not None:
-                study.save(config.out)
-                print(f"study.json is in {config.out}")
-    except KeyboardInterrupt:
-        print("\nInterrupted", file=sys.stderr)
-        return INTERRUPTED
-    except (HloError, OSError, ValueError) as error:
-        print(error, file=sys.stderr)
-        return REFUSED
+    prepare_process("cpu", config.deterministic)
+    with ExitStack() as stack:
+        if config.out is not None:
+            config.out.mkdir(parents=True, exist_ok=True)  # not only when all is done
+        folder = config.out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        study = evaluate(config, folder)
+        print(table(study))
+        if config.out is not None:
+            study.save(config.out)
+            print(f"study.json is in {config.out}")
     return 0
 
 

@@ -1,14 +1,28 @@
-"""The folder of one run, which one process at a time works in."""
+"""Conventions of programs: the folder of a run, with one process at work in it; exit statuses."""
 
 import fcntl
+import json
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
-from hlograph.storage.atomic_write import write_bytes_atomically
+import tyro
+
+from hlograph.errors import HloError
+from hlograph.storage.atomic_write import write_bytes_atomically, write_text_atomically
 from hlograph.storage.locations import files_below, join, read_bytes
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Settings = TypeVar("Settings")
+REFUSED, FAILED, INTERRUPTED = 2, 3, 130
+"""Exit statuses: not begun; ended early, to be continued; after Ctrl-C or SIGTERM."""
 CONFIG = "config.json"
 """File of the run's settings."""
 CONFIG_KIND, CONFIG_VERSION = "run settings", 2
@@ -74,3 +88,69 @@ def _remove_unfinished(folder: Path) -> None:
     """Removes unfinished files of a killed process."""
     for path in folder.rglob(".*.tmp"):
         path.unlink(missing_ok=True)
+
+
+def run_program(
+    program: Callable[[Settings], int],
+    settings: type[Settings],
+    name: str,
+    description: str | None,
+    arguments: Sequence[str] | None,
+) -> int:
+    """Parses a command line and runs a program with its settings.
+
+    Args:
+        program: Runs with the settings, and returns the exit status.
+        settings: Dataclass of the settings.
+        name: Name of the module to run.
+        description: Text of `--help`.
+        arguments: The command line; None is that of this process.
+
+    Returns:
+        Exit status: 2 if the program refuses the settings, 130 after Ctrl-C.
+    """
+    config = tyro.cli(settings, args=arguments, prog=f"python -m {name}", description=description)
+    try:
+        return program(config)
+    except KeyboardInterrupt:
+        print("\nInterrupted; what was written so far is kept", file=sys.stderr)
+        return INTERRUPTED
+    except (HloError, RunFolderError, OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return REFUSED
+
+
+def run_in_folder(name: str, out: Path | None, work: Callable[[Path], list[str]]) -> int:
+    """Works in the folder of a run, and prints what came of it.
+
+    Args:
+        name: First part of the folder's name under runs/, without ``out``.
+        out: The folder.
+        work: Works in the folder, and returns the findings, one sentence each.
+
+    Returns:
+        Exit status: 2 if the run is refused, 130 after Ctrl-C.
+    """
+    folder = out or Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
+    try:
+        with run_folder(folder):
+            findings = work(folder)
+    except KeyboardInterrupt:
+        print(f"\nInterrupted; go on with --out {folder}", file=sys.stderr)
+        return INTERRUPTED
+    except (HloError, RunFolderError, OSError) as error:
+        print(error, file=sys.stderr)
+        return REFUSED
+    print("\n".join(findings))
+    print(f"all results are in {folder}")
+    return 0
+
+
+def save_provenance(config: "DataclassInstance", folder: Path) -> None:
+    """Writes the settings, versions, commit and machine of a run beside its results."""
+    from hlograph.storage.machine import machine
+    from hlograph.storage.provenance import provenance
+
+    made = provenance() | {"settings": {k: str(v) for k, v in asdict(config).items()}}
+    made |= {"machine": machine().to_json()}
+    write_text_atomically(folder / "made.json", json.dumps(made, indent=2) + "\n")

@@ -19,7 +19,13 @@ from typing import Any, NamedTuple
 
 import tyro
 
-from experiments.evaluate.run_folder import RunFolderError, run_folder
+from experiments.evaluate.run_folder import (
+    FAILED,
+    INTERRUPTED,
+    REFUSED,
+    RunFolderError,
+    run_folder,
+)
 from experiments.paper.settings import (
     FIGURE3,
     GENERALISATION,
@@ -30,7 +36,6 @@ from experiments.paper.settings import (
 )
 from experiments.paper.training_settings import ABLATIONS, FIGURE2, FIGURE4
 from experiments.policies.config_json import to_json
-from experiments.train.program import FAILED, INTERRUPTED, REFUSED
 from experiments.workers.startup import prepare_process
 from hlograph.errors import DamagedFileError, HloError
 from hlograph.storage.checked_file import read_checked_json, write_checked_json

@@ -12,14 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import tyro
-
-from hlograph.errors import HloError
+from experiments.evaluate.run_folder import run_program
 
 if TYPE_CHECKING:
     from envs.fusion_policies import FusionPolicy
-
-_REFUSED = 2
 
 
 @dataclass(frozen=True)
@@ -53,17 +49,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         Exit status: 0, or 2 if a benchmark cannot be compiled.
     """
-    prog = "python -m experiments.paper.fusion_baselines"
-    config = tyro.cli(FusionBaselinesConfig, args=arguments, prog=prog, description=__doc__)
-    try:
-        _compare(config)
-    except (HloError, OSError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return _REFUSED
-    return 0
+    prog = "experiments.paper.fusion_baselines"
+    return run_program(_compare, FusionBaselinesConfig, prog, __doc__, arguments)
 
 
-def _compare(config: FusionBaselinesConfig) -> None:
+def _compare(config: FusionBaselinesConfig) -> int:
     from rich.console import Console
     from rich.table import Table
     from tqdm import tqdm
@@ -75,6 +65,7 @@ def _compare(config: FusionBaselinesConfig) -> None:
     for benchmark in tqdm(config.benchmarks, disable=None):
         table.add_row(benchmark, *_measure(config, benchmark, policies.values()))
     Console().print(table)
+    return 0
 
 
 def _measure(

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.search.program import run_program
+from experiments.evaluate.run_folder import run_program
 from hlograph.corpus.shipped import CorpusSet, Split
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.search.program import run_program
+from experiments.evaluate.run_folder import run_program
 from hlograph.corpus.shipped import Split
 
 if TYPE_CHECKING:

@@ -1,52 +1,13 @@
-"""Conventions that the programs of searches share: exit statuses, workers, interruption."""
+"""The folder and the workers of a program of searches."""
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
-
-import tyro
-
-from experiments.evaluate.run_folder import RunFolderError
-from hlograph.errors import HloError
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from experiments.workers.task_runner import TaskRunner
-
-Settings = TypeVar("Settings")
-REFUSED, INTERRUPTED = 2, 130
-
-
-def run_program(
-    program: Callable[[Settings], int],
-    settings: type[Settings],
-    name: str,
-    description: str | None,
-    arguments: Sequence[str] | None,
-) -> int:
-    """Parses a command line and runs a program with its settings.
-
-    Args:
-        program: Runs with the settings, and returns the exit status.
-        settings: Dataclass of the settings.
-        name: Name of the module to run.
-        description: Text of `--help`.
-        arguments: The command line; None is that of this process.
-
-    Returns:
-        Exit status: 2 if the program refuses the settings, 130 after Ctrl-C.
-    """
-    config = tyro.cli(settings, args=arguments, prog=f"python -m {name}", description=description)
-    try:
-        return program(config)
-    except KeyboardInterrupt:
-        print("\nInterrupted; what was written so far is kept", file=sys.stderr)
-        return INTERRUPTED
-    except (HloError, RunFolderError, OSError, ValueError) as error:
-        print(error, file=sys.stderr)
-        return REFUSED
 
 
 @contextmanager

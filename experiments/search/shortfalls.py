@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from experiments.search.program import run_program
+from experiments.evaluate.run_folder import run_program
 from hlograph.corpus.shipped import CorpusSet, Split
 
 if TYPE_CHECKING:

@@ -15,6 +15,9 @@ from experiments.evaluate.run_folder import (
     CONFIG,
     CONFIG_KIND,
     CONFIG_VERSION,
+    FAILED,
+    INTERRUPTED,
+    REFUSED,
     RunFolderError,
     copy_run,
     run_folder,
@@ -40,9 +43,6 @@ _TABLES = {
     "times": "experiments.train.time_table:TimeTable",
 }
 """Classes of final tables, as module and name; each is imported when a policy needs it."""
-
-REFUSED, FAILED, INTERRUPTED = 2, 3, 130
-"""Exit statuses: not begun; ended early, to be continued; after Ctrl-C or SIGTERM."""
 
 
 def train(config: TrainConfig, make_worker: "MakeWorker | None" = None) -> int:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from experiments.evaluate.run_command import run_in_folder, save_provenance
+from experiments.evaluate.run_folder import run_in_folder, save_provenance
 from experiments.evaluate.speed_programs import Split
 from hlograph.storage.atomic_write import write_text_atomically
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from experiments.search.program import run_program
+from experiments.evaluate.run_folder import run_program
 
 if TYPE_CHECKING:
     from experiments.evaluate.best_decisions import BestDecisions

@@ -8,7 +8,6 @@ else. A page is called after the folder of its study.
 """
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +16,11 @@ from typing import Annotated
 
 import tyro
 
+from experiments.evaluate.run_folder import run_program
 from experiments.evaluate.study import STUDY, Study
 from experiments.paper.report import aims, figures, methods, rewriting, runtime, search, summary
 from experiments.paper.report.document import Chapter, Section, Summary, index, page, picture_file
 from experiments.paper.settings import without_training_seed
-from hlograph.errors import DamagedFileError
 from hlograph.storage.atomic_write import write_bytes_atomically, write_text_atomically
 
 INDEX = "README.md"
@@ -234,13 +233,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         Exit status.
     """
-    prog = "python -m experiments.paper report"
-    config = tyro.cli(ReportConfig, args=arguments, prog=prog, description=__doc__)
-    try:
-        paths = find(config.runs)
-        write([(path.parent.name, Study.load(path)) for path in paths], config.out)
-    except (DamagedFileError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
+    prog = "experiments.paper report"
+    return run_program(_report, ReportConfig, prog, __doc__, arguments)
+
+
+def _report(config: ReportConfig) -> int:
+    paths = find(config.runs)
+    write([(path.parent.name, Study.load(path)) for path in paths], config.out)
     print(f"{len(paths)} studies: {config.out / INDEX}")
     return 0

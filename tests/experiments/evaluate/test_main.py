@@ -8,6 +8,7 @@ import torch
 from experiments.evaluate import __main__ as evaluate_program
 from experiments.evaluate.__main__ import EvaluateConfig, evaluate, main, table
 from experiments.evaluate.chosen_benchmarks import Part, chosen
+from experiments.evaluate.run_folder import INTERRUPTED, REFUSED
 from experiments.evaluate.study import Study
 from experiments.paper.checkpoints import LARGER, figure3, generalisation, huge, win
 from experiments.paper.settings import (
@@ -201,7 +202,7 @@ def test_the_program_saves_a_study(checkpoint, names, tmp_path, capsys):
 )
 def test_what_cannot_be_evaluated_is_told(arguments, message, checkpoint, capsys):
     given = [str(checkpoint) if a == "CHECKPOINT" else a for a in arguments]
-    assert main(given) == evaluate_program.REFUSED
+    assert main(given) == REFUSED
     assert message in capsys.readouterr().err
 
 
@@ -233,8 +234,9 @@ def test_ctrl_c_is_told_in_a_line(checkpoint, monkeypatch, capsys):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(evaluate_program, "evaluate", interrupted)
-    assert main([str(checkpoint)]) == evaluate_program.INTERRUPTED
-    assert capsys.readouterr().err.split() == ["Interrupted"]
+    assert main([str(checkpoint)]) == INTERRUPTED
+    (line,) = capsys.readouterr().err.split("\n")[1:-1]
+    assert line == "Interrupted; what was written so far is kept"
 
 
 def test_globs_choose_in_the_split_and_names_are_taken_as_they_are():

@@ -7,7 +7,7 @@ import sys
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from experiments.evaluate.run_command import INTERRUPTED, REFUSED
+from experiments.evaluate.run_folder import INTERRUPTED, REFUSED
 from experiments.tune.__main__ import TuneConfig, main, races
 from experiments.tune.programs import programs_of
 from experiments.tune.races import DEFAULT_COMPETITOR, TuningRace

@@ -15,7 +15,7 @@ from experiments.cost_model.plan_times.collecting import collect
 from experiments.cost_model.plan_times.packing import pack
 from experiments.cost_model.plan_times.recording import append, file_of, read
 from experiments.cost_model.settings import RecordConfig
-from experiments.evaluate.run_command import REFUSED, save_provenance
+from experiments.evaluate.run_folder import REFUSED, save_provenance
 from experiments.evaluate.speed_programs import all_recorded_programs, recorded_programs
 from experiments.policies.shipped import checkpoint_location
 from hlograph import corpus
