@@ -1,6 +1,6 @@
 """Compares the pipeline xla-cpu with XLA:CPU's own compilation, benchmark by benchmark.
 
-Writes docs/reference-pipelines.md:
+Writes the tables of docs/reference-pipelines.md:
 
     python -m benchmarks.compare_with_xla
 """
@@ -15,8 +15,8 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 import hlograph
+from benchmarks.tables import markdown_table, write_parts
 from hlograph import corpus
-from hlograph.storage.atomic_write import write_text_atomically
 from hlograph.transforms.xla_cpu import before_layout_assignment
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference-pipelines.md"
@@ -29,56 +29,19 @@ CONVOLUTIONS = "convolution-canonicalization"
 # machine: XLA:CPU leaves such dots in their types, the registry's passes do not.
 LIBRARY_DOTS = ("operand_upcaster", "change-op-data-type", "float-normalization-bf16")
 
-TEXT = """# Reference pipelines
-
-`hlograph.pipelines["xla-cpu"]` runs the passes that XLA:CPU of the linked version runs before
-layout assignment, in the same order, as entries of the registry. XLA's compiler records the order
-and the names of its passes; `tests/hlograph/transforms/test_pipelines.py` compares the pipeline
-with that record. `hlograph.pipelines["xla-cpu-unexpanded"]` leaves out the expansions that only
-this target asks for. `hlograph.pipelines["xla-simplify"]` is a fixed point of inlining,
-simplification and common-subexpression elimination.
-
-```text
-{pipelines}
-```
-
-These passes of XLA:CPU are not in `xla-cpu`:
-
-| pass of XLA:CPU | reason | effect on the corpus |
-|---|---|---|
-| `convolution-canonicalization` | adds transposes for this target's convolutions | table below |
-| `float-normalization` of 8- and 4-bit types | no module of the corpus has these types | none |
-| `sub-byte-size-setter` | the same | none |
-
-These are in it with other options: `operand_upcaster`, `change-op-data-type` and
-`float-normalization-bf16`. XLA:CPU does not apply them to dots that its libraries (oneDNN, XNNPACK)
-support on the machine that it runs on.
-
-## Comparison with XLA's own dump
-
+_HEADINGS = (
+    *("family", "benchmarks", "equal", "without convolution pass"),
+    *("without passes on dots", "not equal"),
+)
+_SUMMARY = """\
 On {equal} of the {total} benchmarks of the corpus, the module after `xla-cpu` has as many
 instructions as XLA's own dump right before layout assignment (both are columns of the manifest).
-The comparison was then repeated on the other {different}. With `{convolutions}` disabled in XLA,
+The comparison was then repeated on the other {different}. With `{passes}` disabled in XLA,
 {explained} of them are equal: this pass is the whole difference there, and leaving it out makes the
 reference `xla-cpu` harder to beat than XLA:CPU itself. With the three passes on dots disabled on
 both sides as well, {dots} more are equal.
 
-{rest}
-
-Made by `python -m benchmarks.compare_with_xla`. `python -m pytest
-tests/hlograph/transforms/test_pipelines.py` checks a sample, and with `-m slow` all benchmarks. The
-columns are: number of benchmarks, equal at once, equal with the convolution pass disabled, equal
-with the passes on dots disabled as well, and not equal.
-
-| family | benchmarks | equal | without convolution pass | without passes on dots | not equal |
-|---|---|---|---|---|---|
-{rows}
-"""
-
-UNEXPLAINED = """The difference is not explained for {names}.
-In two of them, `pipeline-parallel/mixer-m8-pp8/grad` and
-`vgg/keras-short-vgg19-steps/per-example-grad-b2`, XLA:CPU's `tree_reduction_rewriter` does not
-split one reduction that the registry's pass splits; the reason is not known."""
+{rest}"""
 
 
 class Comparison(NamedTuple):
@@ -126,8 +89,10 @@ def compare_recorded(benchmark: corpus.Benchmark) -> Comparison:
     return compare(benchmark)
 
 
-def page(by_family: Mapping[str, Sequence[Comparison]], unexplained: Sequence[str]) -> str:
-    """Returns the page: the pipelines as they are now, and the comparisons.
+def parts(
+    by_family: Mapping[str, Sequence[Comparison]], unexplained: Sequence[str]
+) -> dict[str, str]:
+    """Returns the parts of the page: the pipelines as they are now, and the comparisons.
 
     Args:
         by_family: Comparisons of all benchmarks, by family.
@@ -136,17 +101,24 @@ def page(by_family: Mapping[str, Sequence[Comparison]], unexplained: Sequence[st
     every = [result for results in by_family.values() for result in results]
     equal, convolutions, dots = _sums(every)
     names = ", ".join(f"`{name}`" for name in unexplained)
-    return TEXT.format(
-        pipelines="\n\n".join(map(str, hlograph.pipelines.values())),
-        convolutions=CONVOLUTIONS,
+    summary = _SUMMARY.format(
         equal=equal,
         total=len(every),
+        different=len(every) - equal,
+        passes=CONVOLUTIONS,
         explained=convolutions,
         dots=dots,
-        different=len(every) - equal,
-        rest=UNEXPLAINED.format(names=names) if names else "All differences are explained.",
-        rows="\n".join(_row(family, results) for family, results in by_family.items()),
+        rest=f"The difference is not explained for {names}."
+        if names
+        else "All differences are explained.",
     )
+    pipelines = "\n\n".join(map(str, hlograph.pipelines.values()))
+    families = (_row(family, results) for family, results in by_family.items())
+    return {
+        "pipelines": f"```text\n{pipelines}\n```",
+        "summary": summary,
+        "families": markdown_table(_HEADINGS, families),
+    }
 
 
 def main() -> None:
@@ -159,15 +131,14 @@ def main() -> None:
         by_family[benchmark.family].append(result)
         if not result.explained:
             unexplained.append(benchmark.name)
-    write_text_atomically(PAGE, page(by_family, unexplained))
+    write_parts(parts(by_family, unexplained), PAGE)
     print(f"{len(unexplained)} of {len(benchmarks)} are not explained: {PAGE}")
 
 
-def _row(family: str, results: Sequence[Comparison]) -> str:
+def _row(family: str, results: Sequence[Comparison]) -> list[str]:
     equal, convolutions, dots = _sums(results)
     neither = len(results) - equal - convolutions - dots
-    cells = (family, len(results), equal, convolutions, dots, neither)
-    return f"| {' | '.join(map(str, cells))} |"
+    return list(map(str, (family, len(results), equal, convolutions, dots, neither)))
 
 
 def _sums(results: Sequence[Comparison]) -> list[int]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -21,28 +20,20 @@ def made_with(settings: Settings) -> dict[str, Any]:
     """Returns machine, versions, commit, command, date and settings, as JSON."""
     made = machine()
     made["device"] = _device(settings.device)
-    made["settings"] = _plain(asdict(settings))
+    plain = asdict(settings).items()
+    made["settings"] = {k: str(v) if isinstance(v, Path) else v for k, v in plain}
     return made
 
 
 def machine() -> dict[str, Any]:
     """Returns machine, versions, commit, command and date, as JSON."""
     made = provenance()
-    made["versions"] |= _versions()
+    installed = {package.metadata["Name"]: package.version for package in distributions()}
+    made["versions"] |= {name: installed[name] for name in _PACKAGES if name in installed}
     made["processor"] = _processor()
     made["cpus"] = len(os.sched_getaffinity(0))
     made["memory_gib"] = round(psutil.virtual_memory().total / 2**30)
     made["load"] = round(os.getloadavg()[0], 2)
-    return made
-
-
-def _versions() -> dict[str, str]:
-    made = {}
-    for package in _PACKAGES:
-        try:
-            made[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return made
 
 
@@ -63,7 +54,3 @@ def _device(name: str) -> str:
     import torch
 
     return torch.cuda.get_device_name(torch.device(name))
-
-
-def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: str(v) if isinstance(v, Path) else v for k, v in settings.items()}

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import tyro
-from numpy.typing import NDArray
 
 from experiments.cost_model.comparison import kendall_tau
 from hlograph import corpus
@@ -93,7 +92,7 @@ def _rates(config: RankingConfig) -> Rates:
     from hlograph.profiling.calibrating import calibrate, fit
 
     _, points = calibrate()
-    rates = fit([*points, *training_points(read_times(config.times))])
+    rates = fit([*points, *_points(read_times(config.times), TRAINING)])
     rates.save(config.fit)
     return rates
 
@@ -110,23 +109,18 @@ def program_pairs(times: dict[str, float], rates: Rates, splits: Iterable[Split]
     """Returns the pairs of the programs of the speed set, in seconds."""
     return [
         Pair(point.name, point.name.partition("/")[0], rates.predict(point.work), point.seconds)
-        for split in splits
-        for point in _points(times, split)
+        for point in _points(times, splits)
     ]
 
 
-def training_points(times: dict[str, float]) -> list[CalibrationSample]:
-    """Returns the measured training programs, to fit rates to."""
-    return [point for split in TRAINING for point in _points(times, split)]
-
-
-def _points(times: dict[str, float], split: Split) -> list[CalibrationSample]:
+def _points(times: dict[str, float], splits: Iterable[Split]) -> list[CalibrationSample]:
     from hlograph.profiling.calibrating import CalibrationSample
 
     return [
         CalibrationSample(
             "program", of.name, tuple(native().work(of.load()._native)), times[of.name]
         )
+        for split in splits
         for of in corpus.load("speed", split=split)
         if of.name in times
     ]
@@ -136,8 +130,11 @@ def report(pairs: Sequence[Pair], worst: int) -> str:
     """Returns what the pairs say as text."""
     if not pairs:
         return "nothing was measured"
-    within = [_tau(group) for group in _groups(pairs).values() if len(group) > 2]
-    factors = _factors(pairs)
+    groups: dict[str, list[Pair]] = defaultdict(list)
+    for pair in pairs:
+        groups[pair.group].append(pair)
+    within = [_tau(group) for group in groups.values() if len(group) > 2]
+    factors = [pair.factor for pair in pairs]
     lines = [
         f"{len(pairs)} measured: tau {_tau(pairs):.3f}",
         f"within groups of more than 2: mean tau {np.mean(within):.3f} of {len(within)}"
@@ -153,20 +150,8 @@ def report(pairs: Sequence[Pair], worst: int) -> str:
     return "\n".join(lines)
 
 
-def _groups(pairs: Iterable[Pair]) -> dict[str, list[Pair]]:
-    groups: dict[str, list[Pair]] = defaultdict(list)
-    for pair in pairs:
-        groups[pair.group].append(pair)
-    return groups
-
-
-def _tau(pairs: Iterable[Pair]) -> float:
-    pairs = list(pairs)
+def _tau(pairs: Sequence[Pair]) -> float:
     return kendall_tau([pair.predicted for pair in pairs], [pair.measured for pair in pairs])
-
-
-def _factors(pairs: Iterable[Pair]) -> NDArray[np.float64]:
-    return np.array([pair.factor for pair in pairs])
 
 
 if __name__ == "__main__":

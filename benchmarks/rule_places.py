@@ -9,8 +9,6 @@ is predicted to save any: see ``Rewrite.seconds``.
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -22,6 +20,7 @@ from typing import NamedTuple
 import tyro
 
 import hlograph
+from benchmarks.tables import csv_text
 from benchmarks.timing import tracked
 from hlograph import corpus
 from hlograph.corpus import Benchmark
@@ -67,10 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows.sort(key=lambda row: (chosen.index(row.rule), row.program))
     print(_table(rows, chosen))
     if config.out:
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerows([Row._fields, *rows])
-        write_text_atomically(config.out, text.getvalue())
+        write_text_atomically(config.out, csv_text([Row._fields, *rows]))
     return 0
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -41,6 +43,13 @@ def rows_of(result: GroupResult) -> tuple[list[str], list[list[str]]]:
         row += [_cell(figures.get(column)) for column in columns]
         text.append(row + [_aims(figures)] * aimed)
     return ["", "unit", *columns, *[_AIM] * aimed], text
+
+
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """Returns rows as CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def terminal_table(result: GroupResult) -> Table:
@@ -84,16 +93,21 @@ def missed(results: Results) -> str:
 
 
 def write_page(results: Results, page: Path) -> None:
-    """Replaces the tables of a page, between `<!-- begin: GROUP -->` and `<!-- end -->`.
+    """Replaces the tables of a page by those of groups, and of the aims that were missed."""
+    tables = {name: markdown(result) for name, result in results.items()}
+    write_parts(tables | {MISSED: missed(results)}, page)
+
+
+def write_parts(parts: Mapping[str, str], page: Path) -> None:
+    """Replaces parts of a page, each between `<!-- begin: NAME -->` and `<!-- end -->`.
 
     Raises:
-        HloError: The page is not there, or has no marks for a group.
+        HloError: The page is not there, or has no marks for a part.
     """
     if not page.is_file():
         raise HloError(f"expected a Markdown page with marks at {page}, there is none")
     text = page.read_text(encoding="utf-8")
-    parts = {name: markdown(result) for name, result in results.items()}
-    for name, part in (parts | {MISSED: missed(results)}).items():
+    for name, part in parts.items():
         mark = f"<!-- begin: {name} -->"
         pattern = re.compile(re.escape(mark) + ".*?" + re.escape("<!-- end -->"), re.DOTALL)
         whole = f"{mark}\n{part}\n<!-- end -->"

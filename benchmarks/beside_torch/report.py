@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.beside_torch.measuring import Row
+from benchmarks.tables import csv_text as table_text
 from benchmarks.tables import markdown_table, number
 from hlograph.execution.bootstrap import Interval
 from hlograph.storage.atomic_write import write_text_atomically
@@ -40,28 +39,21 @@ def write(rows: Sequence[Row], out: Path, made_with: Mapping[str, Any]) -> None:
 
 def csv_text(rows: Sequence[Row]) -> str:
     """Returns rows as CSV; a spread has columns for its median and its quartiles."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
     spreads = [field.name for field in fields(Row) if "Interval" in str(field.type)]
-    writer.writerow(
-        column
-        for field in fields(Row)
-        for column in (
-            (field.name, f"{field.name}_low", f"{field.name}_high")
-            if field.name in spreads
-            else (field.name,)
-        )
-    )
-    for row in rows:
-        cells: list[Any] = []
-        for field in fields(Row):
-            value = getattr(row, field.name)
-            if field.name in spreads:
-                cells += ["", "", ""] if value is None else [f"{part:.6g}" for part in value]
-            else:
-                cells.append(f"{value:.6g}" if isinstance(value, float) else value)
-        writer.writerow(cells)
-    return stream.getvalue()
+    columns: list[str] = []
+    for field in fields(Row):
+        parts = ("", "_low", "_high") if field.name in spreads else ("",)
+        columns += [f"{field.name}{part}" for part in parts]
+    return table_text([columns, *(_values(row, spreads) for row in rows)])
+
+
+def _values(row: Row, spreads: Sequence[str]) -> Iterator[object]:
+    for field in fields(row):
+        value = getattr(row, field.name)
+        if field.name in spreads:
+            yield from ("", "", "") if value is None else (f"{part:.6g}" for part in value)
+        else:
+            yield f"{value:.6g}" if isinstance(value, float) else value
 
 
 def markdown(rows: Sequence[Row], made_with: Mapping[str, Any]) -> str:

@@ -9,8 +9,6 @@ The column "code" says what is left of a form in the module that jaxlib generate
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import tyro
 
+from benchmarks.tables import csv_text
 from hlograph.errors import HloError
 from hlograph.optimization.report import changes_text
 from hlograph.storage.atomic_write import write_text_atomically
@@ -84,7 +83,8 @@ def _measure(config: SpeedRulesConfig) -> list[dict[str, str]]:
             rows.append(_row(measured(case, SCREEN if config.quick else FINAL)))
             bar.write(_line(rows[-1]), file=sys.stdout)
             if config.out:
-                _write(rows, config.out)
+                cells = ([row.get(column, "") for column in COLUMNS] for row in rows)
+                write_text_atomically(config.out, csv_text([COLUMNS, *cells]))
     return rows
 
 
@@ -120,15 +120,6 @@ def _line(row: dict[str, str]) -> str:
         f"{row['rules']}: {row['shape']}: {row['ratio']} ({row['low']} to {row['high']}), "
         f"{row['default_ms']} ms, {row['places']} places, {row['outputs']}, {row['code']}"
     )
-
-
-def _write(rows: list[dict[str, str]], path: Path) -> None:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n", restval="")
-    writer.writeheader()
-    writer.writerows(rows)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_text_atomically(path, text.getvalue())
 
 
 if __name__ == "__main__":
