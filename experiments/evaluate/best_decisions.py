@@ -63,38 +63,38 @@ def read(path: Path = FILE) -> dict[str, BestDecisions]:
     """
     if not path.exists():
         return {}
-    found = {}
+    entries = {}
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
-            one = BestDecisions.from_json(json.loads(line))
+            entry = BestDecisions.from_json(json.loads(line))
         except (ValueError, KeyError, TypeError) as error:
             raise DamagedFileError(f"line {number} of {path} is damaged: {error!r}") from error
-        found[one.benchmark] = one
-    return found
+        entries[entry.benchmark] = entry
+    return entries
 
 
 def current(benchmarks: Sequence[str], path: Path = FILE) -> dict[str, BestDecisions]:
     """Returns the decisions about those benchmarks that the corpus has unchanged, by name."""
-    known = read(path)
-    fingerprints = {one.name: one.fingerprint for one in corpus.load("speed")}
+    recorded = read(path)
+    fingerprints = {b.name: b.fingerprint for b in corpus.load("speed")}
     return {
-        name: known[name]
+        name: recorded[name]
         for name in benchmarks
-        if name in known and known[name].fingerprint == fingerprints.get(name)
+        if name in recorded and recorded[name].fingerprint == fingerprints.get(name)
     }
 
 
-def write(found: Iterable[BestDecisions], path: Path = FILE) -> int:
+def write(new: Iterable[BestDecisions], path: Path = FILE) -> int:
     """Adds decisions that improve the known ones, and returns their number.
 
     Raises:
         OSError: The file cannot be written; what was there before is unchanged.
     """
-    known, improved = read(path), 0
-    for new in found:
-        if new.improves(known.get(new.benchmark)):
-            known[new.benchmark] = new
+    recorded, improved = read(path), 0
+    for entry in new:
+        if entry.improves(recorded.get(entry.benchmark)):
+            recorded[entry.benchmark] = entry
             improved += 1
-    lines = [json.dumps(asdict(known[name])) for name in sorted(known)]
+    lines = [json.dumps(asdict(recorded[name])) for name in sorted(recorded)]
     write_text_atomically(path, "".join(f"{line}\n" for line in lines))
     return improved

@@ -84,22 +84,22 @@ def current(path: Path = FILE) -> dict[str, BestKnown]:
     return {n: b for n, b in read(path).items() if b.fingerprint == fingerprints.get(n)}
 
 
-def write(found: Iterable[BestKnown], path: Path = FILE) -> None:
+def write(new: Iterable[BestKnown], path: Path = FILE) -> None:
     """Adds entries that improve the known ones. Other processes may write at the same time.
 
     Args:
-        found: Results of a search on the corpus's present benchmarks.
+        new: Results of a search on the corpus's present benchmarks.
         path: The file.
 
     Raises:
         OSError: It cannot be written; what was there before is unchanged.
     """
     with _held(path.parent):
-        known = read(path)
-        for new in found:
-            if new.improves(known.get(new.benchmark)):
-                known[new.benchmark] = new
-        write_text_atomically(path, _text(known))
+        entries = read(path)
+        for entry in new:
+            if entry.improves(entries.get(entry.benchmark)):
+                entries[entry.benchmark] = entry
+        write_text_atomically(path, _text(entries))
     op_counts.cache_clear()
 
 
@@ -116,11 +116,11 @@ def _held(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _text(known: dict[str, BestKnown]) -> str:
+def _text(entries: dict[str, BestKnown]) -> str:
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerow(_COLUMNS)
-    for _, best in sorted(known.items()):
+    for _, best in sorted(entries.items()):
         row = vars(best) | {"passes": " ".join(best.passes)}
         writer.writerow([row[column] for column in _COLUMNS])
     return lines.getvalue()
@@ -137,5 +137,5 @@ def op_counts() -> dict[str, int]:
 
 def known_of(names: Iterable[str]) -> dict[str, int]:
     """Returns the least known op count of those benchmarks that have one."""
-    known = op_counts()
-    return {name: known[name] for name in names if name in known}
+    counts = op_counts()
+    return {name: counts[name] for name in names if name in counts}

@@ -145,7 +145,7 @@ class Measure:
     @classmethod
     def of_counts(cls, references: Mapping[str, Reference]) -> "Measure":
         """Returns the measure that compares op counts with those of the reference pipelines."""
-        rows = {n: {r: found.after[r] for r in REFERENCES} for n, found in references.items()}
+        rows = {n: {r: ref.after[r] for r in REFERENCES} for n, ref in references.items()}
         return cls("op_count", rows)
 
     def of(self, results: Sequence[Ended]) -> dict[str, float]:
@@ -192,8 +192,9 @@ class Checker:
             return Check(f"XLA's verifier rejects it: {error}", "not compared")
         if not samples:
             return Check(None, "not compared")
-        found = self._original(outcome.benchmark, samples).compare(module)
-        return Check(str(found) if found.verdict == "different" else None, found.verdict)
+        compared = self._original(outcome.benchmark, samples).compare(module)
+        problem = str(compared) if compared.verdict == "different" else None
+        return Check(problem, compared.verdict)
 
     def _original(self, benchmark: str, samples: int) -> OriginalModule:
         key = (benchmark, samples)

@@ -136,11 +136,11 @@ def measure(
     """
     lost: dict[str, list[MethodTiming]] = defaultdict(list)
     killed: Counter[str] = Counter()
-    left = list(tasks)
-    while left:
+    waiting = list(tasks)
+    while waiting:
         again: list[TimeBenchmark] = []
-        for number, answer in pool.map(left):
-            task = left[number]
+        for number, answer in pool.map(waiting):
+            task = waiting[number]
             if isinstance(answer, WorkerLostError):
                 if not answer.to_blame and killed[task.benchmark] < _TRIES:
                     killed[task.benchmark] += 1
@@ -154,7 +154,7 @@ def measure(
                     continue
                 answer = [MethodTiming(CONTROL, f"{answer.kind}: {answer}")]
             yield task.benchmark, [*answer, *lost[task.benchmark]]
-        left = again
+        waiting = again
 
 
 class _Benchmark:
@@ -180,14 +180,14 @@ class _Benchmark:
         self._begin(candidate.method)
         try:
             outcome = candidate.outcome or after_pipeline(self._task.benchmark, candidate.method)
-            found = self._checker.check(outcome, self._task.samples)
-            if found.problem:
-                return MethodTiming(candidate.method, found.problem, None, outcome, found)
+            check = self._checker.check(outcome, self._task.samples)
+            if check.problem:
+                return MethodTiming(candidate.method, check.problem, None, outcome, check)
             self._begin(candidate.method)
             pair = self._pair(candidate.method, outcome.replay())
         except HloError as error:
             return MethodTiming(candidate.method, str(error))
-        return MethodTiming(candidate.method, None, pair, outcome, found)
+        return MethodTiming(candidate.method, None, pair, outcome, check)
 
     def _pair(self, method: str, module: Module) -> Pair:
         after, *compiled = self._compiled(method, module)

@@ -114,9 +114,9 @@ def _third_party(config: Figure2Config, folder: Path, benchmarks: "Benchmarks") 
     shared = config.training(0, folder)
     with pool_of(shared) as pool:
         runner = TaskRunner(shared, pool, folder)
-        found: list[dict[str, Learned]] = runner.run(tasks, "an agent's training")
+        results: list[dict[str, Learned]] = runner.run(tasks, "an agent's training")
         trials = []
-        for task, agents in zip(tasks, found, strict=True):
+        for task, agents in zip(tasks, results, strict=True):
             for label, learned in agents.items():
                 curve = [
                     (steps, count_ratios(played, benchmarks.validation))
@@ -284,16 +284,16 @@ def _benchmarks_of(settings: TrainingStudyConfig, folder: Path) -> Benchmarks:
 def _train(variant: Variant, seed: int, benchmarks: Benchmarks, runner: TaskRunner) -> Trial:
     """Trains a policy, plays it on the held-out benchmarks and checks the outcomes."""
     folder = variant.folder / f"seed{seed}"
-    known = runner.references(benchmarks.train) | {**benchmarks.validation, **benchmarks.test}
+    references = runner.references(benchmarks.train) | {**benchmarks.validation, **benchmarks.test}
     splits = Splits(
-        [name for name in benchmarks.train if name in known],
+        [name for name in benchmarks.train if name in references],
         list(benchmarks.validation),
         list(benchmarks.test),
     )
     # Other agents are measured with their last policy, too: validation chooses nothing here.
     config = replace(variant.settings, seed=seed, keep_best=False)
     kind = policy_kind(variant.kind, config)
-    outcomes = Training(kind, folder, splits, Measure.of_counts(known), runner).run()
+    outcomes = Training(kind, folder, splits, Measure.of_counts(references), runner).run()
     checks = runner.check(outcomes)
     curve = learning_curve(folder)
     return Trial(variant.method, seed, benchmarks.group, outcomes, checks, training=curve)

@@ -73,13 +73,13 @@ def ahead_of_random(comparison: Comparison, method: str) -> list[float]:
     Each is the geometric mean over benchmarks.
     """
     searches = {t.seed: t for t in comparison.study.of(same_time(method), comparison.group)}
-    found = []
+    values = []
     for trial in comparison.study.of(method, comparison.group):
         if trial.seed in searches:
             random = {o.benchmark: o.op_count for o in searches[trial.seed].counted()}
             own = [o for o in trial.counted() if o.benchmark in random]
-            found.append(geometric_mean([random[o.benchmark] / o.op_count for o in own]))
-    return found
+            values.append(geometric_mean([random[o.benchmark] / o.op_count for o in own]))
+    return values
 
 
 def ahead_of_op_counts(comparison: Comparison, method: str) -> list[float]:

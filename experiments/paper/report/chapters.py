@@ -9,7 +9,7 @@ else. A page is called after the folder of its study.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -32,7 +32,7 @@ class Kind:
 
     title: str
     question: str
-    sections: Callable[[Study], list[Section]]
+    sections: Callable[[Study], Iterable[Section]]
     summary: Callable[[Study], Summary] = summary.of_counts
     joins_training_seeds: bool = False
     """True to show policies that differ in the seed of their training as one method."""
@@ -111,29 +111,29 @@ def chapters(studies: Sequence[tuple[str, Study]]) -> list[Chapter]:
         studies: Studies, each with the name of its folder.
     """
     order = {name: number for number, name in enumerate(KINDS)}
-    found, seen = [], Counter[str]()
+    shown, seen = [], Counter[str]()
     for folder, study in sorted(studies, key=lambda pair: order.get(pair[1].name, len(order))):
         kind = KINDS.get(study.name) or Kind(study.name, "", methods.common_sections)
         key = re.sub(r"[^\w-]+", "-", folder)
         seen[key] += 1
         if seen[key] > 1:
             key += f"-{seen[key]}"
-        shown = together(study) if kind.joins_training_seeds else study
+        numbered = together(study) if kind.joins_training_seeds else study
         title = f"{kind.title} ({study.preset})"
-        if title in (chapter.title for chapter in found):
+        if title in (chapter.title for chapter in shown):
             title += f": {key}"
-        found.append(
+        shown.append(
             Chapter(
                 key,
                 title,
                 kind.question,
-                kind.summary(shown),
+                kind.summary(numbered),
                 made_with(study),
                 study.notes,
-                kind.sections(shown),
+                list(kind.sections(numbered)),
             )
         )
-    return found
+    return shown
 
 
 def made_with(study: Study) -> list[tuple[str, str]]:
@@ -192,15 +192,15 @@ def find(runs: Sequence[Path]) -> list[Path]:
     Raises:
         FileNotFoundError: There is no study in one of the folders.
     """
-    found: dict[Path, None] = {}
+    paths: dict[Path, None] = {}
     for run in runs:
         files = (
             [run] if run.is_file() else sorted(p for p in run.rglob(f"{STUDY}*") if _is_study(p))
         )
         if not files:
             raise FileNotFoundError(f"there is no {STUDY} in {run} or below it")
-        found |= dict.fromkeys(path.resolve() for path in files)
-    return list(found)
+        paths |= dict.fromkeys(path.resolve() for path in files)
+    return list(paths)
 
 
 def _is_study(path: Path) -> bool:

@@ -130,8 +130,8 @@ def over_seeds(values: Sequence[float], decimals: int = 3) -> Number | None:
 
 def share_over_seeds(values: Sequence[float]) -> Number | None:
     """Returns the same as ``over_seeds`` for shares from 0 to 1, in per cent."""
-    found = over_seeds([100 * value for value in values], decimals=0)
-    return found and Number(found.value, f"{found.text} %")
+    share = over_seeds([100 * value for value in values], decimals=0)
+    return share and Number(share.value, f"{share.text} %")
 
 
 def picture_file(chapter: Chapter, picture: Picture) -> str:
@@ -199,7 +199,7 @@ def _table(table: Table) -> str:
     lines = [list(map(_escaped, table.headings))]
     text = [all(isinstance(row[n], str) for row in table.rows) for n in range(len(table.headings))]
     # Numbers are aligned to the right.
-    lines.append(["---" if left else "---:" for left in text])
+    lines.append(["---" if of_text else "---:" for of_text in text])
     lines += [list(map(_cell, row)) for row in table.rows]
     drawn = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     if table.folded:

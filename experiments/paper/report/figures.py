@@ -284,24 +284,21 @@ def rewards(c: Comparison) -> Iterator[Section]:
     yield from tables(c)
 
 
-def generalisation(study: Study) -> list[Section]:
-    """Returns ratios by group of benchmarks, then by size, then each group's own tables."""
+def generalisation(study: Study) -> Iterator[Section]:
+    """Yields ratios by group of benchmarks, then by size, then each group's own tables."""
     comparisons = [Comparison(study, group) for group in study.groups()]
     sized = by_size(study)
     sizes = [Comparison(sized, group) for group in sized.groups()]
-    found = []
     references = dict.fromkeys(a for c in comparisons for a in c.against())
     for place, against in enumerate(references, 1):
         title = f"Seen, unseen and larger: count ratio to {against}"
         bars = _group_bars(comparisons, against, f"groups-{place}")
-        found.append(Section(title, ("Dots are seeds.",), bars, _group_table(comparisons, against)))
+        yield Section(title, ("Dots are seeds.",), bars, _group_table(comparisons, against))
         title = f"By instructions at the start: count ratio to {against}"
         bars = _group_bars(sizes, against, f"sizes-{place}")
-        text = ("All groups together.",)
-        found.append(Section(title, text, bars, _group_table(sizes, against)))
+        yield Section(title, ("All groups together.",), bars, _group_table(sizes, against))
     for comparison in comparisons:
-        found += tables(comparison, text=())
-    return found
+        yield from tables(comparison, text=())
 
 
 def size_class(start: int) -> str:

@@ -79,35 +79,33 @@ def checks_table(comparison: Comparison) -> Table | None:
     return Table(headings, rows) if rows else None
 
 
-def notes(comparison: Comparison) -> list[str]:
-    """Returns notes on benchmarks that means leave out or hide."""
-    found = []
+def notes(comparison: Comparison) -> Iterator[str]:
+    """Yields notes on benchmarks that means leave out or hide."""
     trials = comparison.trials()
     for against in comparison.against():
         names = sorted(
             {n for t in trials for n in comparison.reduction(t, against).not_reduced_by_reference}
         )
         if names:
-            found.append(f"{against} does not reduce {_listed(names)}: no reduction ratio.")
+            yield f"{against} does not reduce {_listed(names)}: no reduction ratio."
     for trial in trials:
         names = comparison.reduction(trial, "xla-cpu").not_reduced_by_agent
         if names:
-            found.append(
+            yield (
                 f"{trial.method}, seed {trial.seed}, does not reduce {_listed(names)}: its "
                 "reduction ratio is 0."
             )
         for outcome, check in zip(trial.outcomes, trial.checks, strict=False):
             if check.problem:
-                found.append(
+                yield (
                     f"Not counted: {trial.method}, seed {trial.seed}, on {outcome.benchmark}: "
                     f"{check.problem}"
                 )
     partly = {a: _count(comparison, a) for a in (*comparison.against(), BEST_KNOWN)}
     total = _count(comparison, None)
-    found += [
-        f"{a} is known for {n} of {total} benchmarks." for a, n in partly.items() if 0 < n < total
-    ]
-    return found
+    for against, number in partly.items():
+        if 0 < number < total:
+            yield f"{against} is known for {number} of {total} benchmarks."
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -133,9 +131,9 @@ def costs_table(comparison: Comparison) -> Table | None:
     study, names = comparison.study, _benchmarks(comparison)
     rows: list[list[Cell]] = []
     for pipeline in comparison.against():
-        known = [study.references[name] for name in names]
-        calls = [r.calls[pipeline] for r in known if pipeline in r.calls]
-        seconds = [r.seconds[pipeline] for r in known if pipeline in r.seconds]
+        references = [study.references[name] for name in names]
+        calls = [r.calls[pipeline] for r in references if pipeline in r.calls]
+        seconds = [r.seconds[pipeline] for r in references if pipeline in r.seconds]
         if calls:
             spent = plain(1e3 * median(seconds)) if seconds else None
             rows.append([pipeline, None, plain(median(calls)), spent, None])
@@ -157,51 +155,49 @@ def counts_table(comparison: Comparison) -> Table:
     """Returns op counts of every benchmark; of several seeds the mean, least and greatest."""
     study, against = comparison.study, comparison.against()
     pipelines = [name for name in against if name != BETTER]
-    known = [BEST_KNOWN] if _count(comparison, BEST_KNOWN) else []
-    found: dict[tuple[str, str], list[float]] = {}
+    beside = [*pipelines, *([BEST_KNOWN] if _count(comparison, BEST_KNOWN) else [])]
+    counts: dict[tuple[str, str], list[float]] = {}
     for trial in comparison.trials():
         for outcome in trial.counted():
-            found.setdefault((outcome.benchmark, trial.method), []).append(outcome.op_count)
+            counts.setdefault((outcome.benchmark, trial.method), []).append(outcome.op_count)
     rows: list[list[Cell]] = [
         [
             name,
             study.references[name].start,
-            *(comparison.reference(name, a) for a in (*pipelines, *known)),
-            *(over_seeds(found.get((name, m), ()), decimals=0) for m in comparison.methods),
+            *(comparison.reference(name, a) for a in beside),
+            *(over_seeds(counts.get((name, m), ()), decimals=0) for m in comparison.methods),
         ]
         for name in _benchmarks(comparison)
     ]
-    headings = ("benchmark", "start", *pipelines, *known, *comparison.methods)
+    headings = ("benchmark", "start", *beside, *comparison.methods)
     return Table(headings, rows, folded=True)
 
 
-def details(comparison: Comparison) -> list[Section]:
-    """Returns costs, checks and raw counts of a group, which follow its main table."""
+def details(comparison: Comparison) -> Iterator[Section]:
+    """Yields costs, checks and raw counts of a group, which follow its main table."""
     group = comparison.group
-    found = []
-    left_out = notes(comparison)
+    left_out = list(notes(comparison))
     if left_out:
         table = Table(("note",), [[note] for note in left_out], folded=len(left_out) > 8)
-        found.append(Section(f"Notes on the means: {group}", table=table))
+        yield Section(f"Notes on the means: {group}", table=table)
     costs, checks = costs_table(comparison), checks_table(comparison)
     if costs:
         text = "Medians over benchmarks; the last column is a geometric mean of shares."
-        found.append(Section(f"Costs: {group}", (text,), table=costs))
+        yield Section(f"Costs: {group}", (text,), table=costs)
     if checks:
-        found.append(Section(f"Checks: {group}", table=checks))
-    found.append(Section(f"Op counts: {group}", table=counts_table(comparison)))
-    return found
+        yield Section(f"Checks: {group}", table=checks)
+    yield Section(f"Op counts: {group}", table=counts_table(comparison))
 
 
-def tables(comparison: Comparison, text: Sequence[str] = (OVER_SEEDS,)) -> list[Section]:
-    """Returns a group's main table, with a row for each method, and its details.
+def tables(comparison: Comparison, text: Sequence[str] = (OVER_SEEDS,)) -> Iterator[Section]:
+    """Yields a group's main table, with a row for each method, and its details.
 
     Args:
         comparison: The group.
         text: Text above the main table.
     """
-    main = Section(f"Methods: {comparison.group}", text, table=measures_table(comparison))
-    return [main, *details(comparison)]
+    yield Section(f"Methods: {comparison.group}", text, table=measures_table(comparison))
+    yield from details(comparison)
 
 
 def ratio_bars(

@@ -111,9 +111,9 @@ def _numbered(names: Iterable[str]) -> dict[str, int]:
     names = list(names)
     own: dict[str, int] = {}
     for number, agent in enumerate(_OWN):
-        found = [n for n in names if n.startswith(agent) or n == f"PPO ({agent})"]
+        variants = [n for n in names if n.startswith(agent) or n == f"PPO ({agent})"]
         # Of several the plain one: variants have more in their names.
-        own |= dict.fromkeys(sorted(found, key=len)[:1], number)
+        own |= dict.fromkeys(sorted(variants, key=len)[:1], number)
     others = [name for name in names if name not in own]
     own |= {name: number for number, name in enumerate(others, start=len(_OWN))}
     return {name: own[name] for name in names}

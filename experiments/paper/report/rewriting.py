@@ -1,6 +1,6 @@
 """Rewriting methods: instructions, estimated cost, run time and search time side by side."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from experiments.evaluate.metrics import geometric_mean
 from experiments.evaluate.study import Study, Trial
@@ -33,30 +33,28 @@ _TEXT = (
 )
 
 
-def sections(study: Study) -> list[Section]:
-    """Returns each group's bars and table, then run times, benchmarks by training, and details."""
+def sections(study: Study) -> Iterator[Section]:
+    """Yields each group's bars and table, then run times, benchmarks by training, and details."""
     comparisons = [Comparison(study, group) for group in study.groups()]
     pairs = runtime.pairs_of(study)
-    found = []
     for comparison in comparisons:
         if comparison.against():
             bars = _bars(comparison, pairs)
             text = (_TEXT, *_control(comparison, pairs))
-            found.append(Section(comparison.group, text, bars, _table(comparison, pairs)))
+            yield Section(comparison.group, text, bars, _table(comparison, pairs))
     if pairs:
         text = (
             "Time of the original / time of the result, both compiled by XLA:CPU and run in turn; "
             "the control is the original against itself. Names include the objective and the seed "
             "of a trial.",
         )
-        found.append(Section("Run times", text, table=runtime.summary_table(pairs)))
-        found.append(Section("Run times by benchmark", table=runtime.benchmark_table(pairs)))
+        yield Section("Run times", text, table=runtime.summary_table(pairs))
+        yield Section("Run times by benchmark", table=runtime.benchmark_table(pairs))
     training = study.measurements.get("training")
     if training:
-        found.append(_seen(study, training))
+        yield _seen(study, training)
     for comparison in comparisons:
-        found += details(comparison)
-    return found
+        yield from details(comparison)
 
 
 def summary(study: Study) -> Summary:
@@ -120,7 +118,7 @@ def _bars(comparison: Comparison, pairs: Sequence[runtime.Pair]) -> Picture:
         panels[f"op count, to {_SIMPLIFY}"] = c.by_method(c.count_ratio(_SIMPLIFY))
     panels["estimated cost"] = c.by_method(lambda trial: _estimate(c, trial))
     times = {m: _medians(c, pairs, m) for m in c.methods}
-    panels["run time"] = {m: [geometric_mean(found)] for m, found in times.items() if found}
+    panels["run time"] = {m: [geometric_mean(medians)] for m, medians in times.items() if medians}
     alt = f"Op counts, estimated cost and run time by method on {c.group}, before / after"
     shown = {title: bars for title, bars in panels.items() if bars}
     return seed_bars(f"ratios-{c.number}", alt, shown)

@@ -64,9 +64,9 @@ def summary(study: Study) -> Summary:
     kept += [n for n, name in enumerate(table.headings) if "(interval" in name]
     methods = summaries(pairs)
     apart = [name for name, s in methods.items() if s.low > 1 or s.high < 1]
-    found = ", ".join(f"{name} {s.geometric_mean:.3f}" for name, s in methods.items())
+    means = ", ".join(f"{name} {s.geometric_mean:.3f}" for name, s in methods.items())
     sentence = (
-        f"Run time before / after, geometric mean: {found}. The 95 % interval excludes 1 for "
+        f"Run time before / after, geometric mean: {means}. The 95 % interval excludes 1 for "
         f"{', '.join(apart) or 'no method'}."
     )
     rows = [[row[n] for n in kept] for row in table.rows]

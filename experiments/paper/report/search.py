@@ -62,8 +62,8 @@ def reference(comparison: Comparison) -> str | None:
 def count_at(trial: Trial, benchmark: str, start: int, budget: Budget, spent: float) -> int:
     """Returns the least op count that a search had found on a benchmark within a budget."""
     column = _COLUMN[budget]
-    found = [point[2] for point in trial.curves.get(benchmark, ()) if point[column] <= spent]
-    return min([start, *found])
+    counts = [point[2] for point in trial.curves.get(benchmark, ()) if point[column] <= spent]
+    return min([start, *counts])
 
 
 def ratio_at(
@@ -72,11 +72,11 @@ def ratio_at(
     """Returns the geometric mean of reference / op count found within a budget."""
     values = []
     for outcome in trial.counted():
-        known = comparison.reference(outcome.benchmark, against)
-        if known is not None:
+        known_count = comparison.reference(outcome.benchmark, against)
+        if known_count is not None:
             count = count_at(trial, outcome.benchmark, outcome.start, budget, spent)
             # A result that failed its check counts at no time.
-            values.append(known / max(count, outcome.op_count))
+            values.append(known_count / max(count, outcome.op_count))
     return geometric_mean(values)
 
 
@@ -104,9 +104,9 @@ def anytime_curves(comparison: Comparison, against: str) -> Picture:
                 lines[method] = _line(comparison, trials, against, budget)
             else:
                 value = comparison.count_ratio(against)
-                found = [(_average(t, budget), value(t)) for t in trials]
-                points[method] = [(x, y) for x, y in found if x > 0 and not math.isnan(y)]
-        points = {method: found for method, found in points.items() if found}
+                spent = [(_average(t, budget), value(t)) for t in trials]
+                defined = [(x, y) for x, y in spent if x > 0 and not math.isnan(y)]
+                points |= {method: defined} if defined else {}
         label = f"{budget} on each benchmark"
         panels.append(Panel("", label, lines, points, log_x=True))
     alt = f"Ratio to {against} on {comparison.group} against pass calls and against seconds"
@@ -156,8 +156,8 @@ def budget_table(comparison: Comparison, against: str, budget: Budget) -> Table:
                 for limit in budgets
             ]
         else:
-            found = over_seeds([comparison.count_ratio(against)(trial) for trial in trials])
-            cells = [found if limit >= max(spent) else None for limit in budgets]
+            ratio = over_seeds([comparison.count_ratio(against)(trial) for trial in trials])
+            cells = [ratio if limit >= max(spent) else None for limit in budgets]
         rows.append([method, *cells])
     return Table(("method", *(f"{limit:,g}" for limit in budgets)), rows)
 
@@ -173,7 +173,7 @@ def equal_budgets(comparison: Comparison) -> Iterator[Section]:
             cells: list[Cell] = []
             for budget in _COLUMN:
                 values = [
-                    _at_the_same(one, other, budget) for one in methods[policy] for other in trials
+                    _at_the_same(own, other, budget) for own in methods[policy] for other in trials
                 ]
                 cells.append(over_seeds(values))
             rows.append([policy, search, *cells])

@@ -38,16 +38,16 @@ def of_counts(study: Study) -> Summary:
         ("as good as xla-cpu", _as_good),
         ("pass calls", pass_calls),
     ]
-    found = best(study, TO_BETTER, lambda c: ratio_to(BETTER), columns, most=6)
-    if found.table is None or len(study.groups()) > 1:
-        return found
-    comparison, leader = Comparison(study, study.groups()[0]), found.table.rows[0][1]
+    summary = best(study, TO_BETTER, lambda c: ratio_to(BETTER), columns, most=6)
+    if summary.table is None or len(study.groups()) > 1:
+        return summary
+    comparison, leader = Comparison(study, study.groups()[0]), summary.table.rows[0][1]
     seeds = comparison.by_method(comparison.count_ratio(BETTER))
     least = min(seeds.pop(str(leader)))
     overlaps = sum(max(values) >= least for values in seeds.values())
-    first, *others = found.sentences
+    first, *others = summary.sentences
     text = f"{first} Its seeds overlap with those of {overlaps} of {len(seeds)} other methods."
-    return Summary([text, *others], found.table)
+    return Summary([text, *others], summary.table)
 
 
 def _as_good(comparison: Comparison, method: str) -> Cell:
@@ -97,13 +97,13 @@ def best(
 
 def checks(study: Study) -> list[str]:
     """Returns a sentence on the checks of all results, if there were any."""
-    found = [check for trial in study.trials for check in trial.checks]
-    if not found:
+    results = [check for trial in study.trials for check in trial.checks]
+    if not results:
         return []
-    compared = sum(check.verdict in ("equal", "close") for check in found if not check.problem)
-    failed = sum(bool(check.problem) for check in found)
+    compared = sum(check.verdict in ("equal", "close") for check in results if not check.problem)
+    failed = sum(bool(check.problem) for check in results)
     return [
-        f"Of {len(found):,} results {len(found) - failed:,} passed their check, {compared:,} of "
-        "these by comparing outputs with the original's; "
-        f"{failed:,} failed and count as no passes."
+        f"Of {len(results):,} results {len(results) - failed:,} passed their check, {compared:,} "
+        f"of these by comparing outputs with the original's; {failed:,} failed and count as no "
+        "passes."
     ]
