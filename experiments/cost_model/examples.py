@@ -79,7 +79,7 @@ class Kernels:
         """Returns kernels by their texts, whose graphs are added to an empty store."""
         inputs: list[KernelInputs] = [kernel_inputs(text) for text in texts]
         states.add(inputs)
-        return cls(states, torch.from_numpy(np.stack([one.numbers for one in inputs])))
+        return cls(states, torch.from_numpy(np.stack([kernel.numbers for kernel in inputs])))
 
 
 class Rows(NamedTuple):
@@ -142,7 +142,7 @@ def _program(name: str, plans: Sequence[PlanTime], flags: FlagTable) -> ProgramE
             if kernel.seconds is not None:
                 seconds[row].append(kernel.seconds / kernel.calls / drift)
                 shares[row].append(kernel.seconds / plan.seconds)
-    known = [np.log(max(median(s), _LEAST)) if s else np.nan for s in seconds]
+    log_seconds = [np.log(max(median(s), _LEAST)) if s else np.nan for s in seconds]
     weights = [float(np.mean(s)) if s else 0.0 for s in shares]
     pairs = torch.tensor(list(rows), dtype=torch.int64).reshape(-1, 2)
     plan_of, row_of, calls = zip(*summands, strict=True)
@@ -157,7 +157,7 @@ def _program(name: str, plans: Sequence[PlanTime], flags: FlagTable) -> ProgramE
     return ProgramExamples(
         name,
         batch,
-        Rows(torch.tensor(known, dtype=torch.float32), torch.tensor(weights)),
+        Rows(torch.tensor(log_seconds, dtype=torch.float32), torch.tensor(weights)),
         torch.tensor([np.log(plan.ratio) for plan in plans], dtype=torch.float32),
         plans,
     )
@@ -199,7 +199,7 @@ def load_data(
     others = plan_times.load("validation", "test", folder=folder)
     flags = FlagTable.of(learned.plans)
     training, held_out = (
-        [one for one in examples(times, flags) if len(one.plans) >= _LEAST_PLANS]
+        [program for program in examples(times, flags) if len(program.plans) >= _LEAST_PLANS]
         for times in (learned, others)
     )
     return Data(learned.kernels, training, held_out, flags.columns, flags.table())

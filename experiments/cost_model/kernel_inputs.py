@@ -75,18 +75,18 @@ def _control() -> KernelInputs:
 
 def _layouts(graph: Any) -> NDArray[np.float32]:
     """Returns the features of the nodes' layouts, float32 ``[N, len(LAYOUT_FEATURES)]``."""
-    found = np.zeros((graph.num_nodes, len(LAYOUT_FEATURES)), np.float32)
+    layouts = np.zeros((graph.num_nodes, len(LAYOUT_FEATURES)), np.float32)
     ranks = np.diff(graph.dim_offsets)
     owners = np.repeat(np.arange(graph.num_nodes), ranks)
     places = np.arange(len(graph.dim_layout)) - np.repeat(graph.dim_offsets[:-1], ranks)
     in_order = graph.dim_layout == np.repeat(ranks, ranks) - 1 - places
-    found[:, 0] = 1.0
-    np.minimum.at(found[:, 0], owners, in_order.astype(np.float32))
+    layouts[:, 0] = 1.0
+    np.minimum.at(layouts[:, 0], owners, in_order.astype(np.float32))
     first = graph.dim_offsets[:-1][ranks > 0]
     minor = graph.dim_layout[first]
     sizes = graph.dim_size[first + np.maximum(minor, 0)]
-    found[ranks > 0, 1] = np.log2(1.0 + np.maximum(sizes, 0)) / 16
-    return found
+    layouts[ranks > 0, 1] = np.log2(1.0 + np.maximum(sizes, 0)) / 16
+    return layouts
 
 
 def _numbers(text: str, module: Module) -> NDArray[np.float32]:

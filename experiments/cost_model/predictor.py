@@ -77,8 +77,8 @@ class Predictor:
             table.table().expand(len(rows), -1),
         )
         calls = torch.tensor([kernel.calls for kernel in kernels])
-        found = seconds.exp() * calls
-        return PredictedTime(outside + float(found.sum()), tuple(found.tolist()))
+        of_kernels = seconds.exp() * calls
+        return PredictedTime(outside + float(of_kernels.sum()), tuple(of_kernels.tolist()))
 
     def _encode(self, texts: Sequence[str]) -> None:
         new = [text for text in dict.fromkeys(texts) if text not in self._numbers]
@@ -86,7 +86,7 @@ class Predictor:
             return
         first, inputs = len(self._states), [kernel_inputs(text) for text in new]
         self._states.add(inputs)
-        numbers = torch.stack([torch.from_numpy(one.numbers) for one in inputs])
+        numbers = torch.stack([torch.from_numpy(kernel.numbers) for kernel in inputs])
         which = torch.arange(first, first + len(new))
         self._vectors += self.model.kernel_vectors(self._states, numbers, which).unbind()
         self._inputs += numbers.unbind()

@@ -67,12 +67,12 @@ def _loss(
     config: TrainingConfig,
 ) -> Tensor:
     predicted = model.of_batch(kernels.states, kernels.numbers, flags, program.batch)
-    rows, known = program.rows, program.rows.log_seconds.isfinite()
+    rows, timed = program.rows, program.rows.log_seconds.isfinite()
     errors = torch.nn.functional.smooth_l1_loss(
-        predicted[known], rows.log_seconds[known], reduction="none"
+        predicted[timed], rows.log_seconds[timed], reduction="none"
     )
     # A kernel of no time should not be wrong by orders of magnitude either.
-    weights = rows.weight[known].sqrt() + 0.01
+    weights = rows.weight[timed].sqrt() + 0.01
     of_kernels = (errors * weights).sum() / weights.sum()
     plans = model.plans(predicted, program.batch)
     return config.kernels * of_kernels + config.listwise * listwise(

@@ -116,7 +116,7 @@ class EvaluateConfig:
         given = [flag for flag, value in asked.items() if value is not None]
         if not given or not self.benchmarks:
             return
-        from experiments.evaluate.chosen_benchmarks import is_glob
+        from experiments.evaluate.benchmarks import is_glob
 
         if not any(map(is_glob, self.benchmarks)):
             raise ValueError(
@@ -154,17 +154,17 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
         references, left_out = play.references(names)
         if not references:
             raise HloError("no benchmark is left: " + "; ".join(left_out))
-        left = list(references)
+        remaining = list(references)
         how = (config.samples, config.seed, config.stop_above, config.seconds)
         if config.beam is None:
-            trial = play.trial(group, left, *how, keep_losses=True)
+            trial = play.trial(group, remaining, *how, keep_losses=True)
         else:
-            trial = beam_trial(play, group, left, config.beam)
+            trial = beam_trial(play, group, remaining, config.beam)
         left_out += play.left_out
-    for one in following:
-        with player(one, folder, config.checks, *pool) as play:
-            left = [outcome.benchmark for outcome in trial.outcomes]
-            trial = play.trial(group, left, *how, keep_losses=True, before=trial)
+    for follower in following:
+        with player(follower, folder, config.checks, *pool) as play:
+            remaining = [outcome.benchmark for outcome in trial.outcomes]
+            trial = play.trial(group, remaining, *how, keep_losses=True, before=trial)
             left_out += play.left_out
     played = {outcome.benchmark: references[outcome.benchmark] for outcome in trial.outcomes}
     if not played:
@@ -186,7 +186,7 @@ def _slug(method: str) -> str:
 
 def _benchmarks(config: EvaluateConfig, checkpoint: "Checkpoint") -> tuple[list[str], str]:
     """Returns the names of the benchmarks, and the name of the group in tables."""
-    from experiments.evaluate.chosen_benchmarks import Part, chosen
+    from experiments.evaluate.benchmarks import Part, chosen
 
     limit, count = config.op_limit, config.count
     if limit is None:

@@ -1,7 +1,7 @@
-"""Benchmarks to train on and to be measured by, and their op counts after XLA's own orders."""
+"""Benchmarks to train on and to be measured by, how they are chosen, and their references."""
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -139,8 +139,8 @@ def _spread(names: list[str]) -> list[str]:
 
 def recorded(names: Sequence[str]) -> dict[str, Reference]:
     """Returns the references that the corpus has recorded, by benchmark."""
-    known = {b.name: b for b in corpus.load()}
-    return {name: _recorded(known[name]) for name in names if name in known}
+    of_corpus = {b.name: b for b in corpus.load()}
+    return {name: _recorded(of_corpus[name]) for name in names if name in of_corpus}
 
 
 def _recorded(benchmark: corpus.Benchmark) -> Reference:
@@ -171,3 +171,78 @@ def measured(name: str, pipelines: Sequence[str] = REFERENCES) -> Reference:
         reference.calls[pipeline] = len(called)
         reference.after[pipeline] = result.op_count
     return reference
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the corpus."""
+
+    split: Split
+    corpus_set: CorpusSet | None
+    op_limit: int | None
+    count: int | None
+    """Largest number of benchmarks, evenly over families; None is all."""
+
+    def __str__(self) -> str:
+        return f"{self.corpus_set or 'corpus'} {self.split}"
+
+    def names(self, globs: Sequence[str] = ("*",)) -> list[str]:
+        """Returns the names of its benchmarks that a glob matches.
+
+        Raises:
+            ValueError: A glob matches no benchmark of the part.
+        """
+        within = corpus.load(self.corpus_set, self.split, max_op_count=self.op_limit)
+        matched = {glob: [b for b in within if fnmatchcase(b.name, glob)] for glob in globs}
+        for glob, benchmarks in matched.items():
+            if not benchmarks:
+                raise ValueError(self._no_match(glob))
+        everything = {b.name: b for benchmarks in matched.values() for b in benchmarks}
+        return spread_over_families(everything.values(), self.count)
+
+    def _no_match(self, glob: str) -> str:
+        """Returns the message for a glob without a match, with the splits where it has some."""
+        named = "" if glob == "*" else f" that {glob!r} matches"
+        if self.op_limit is None:
+            message = f"{self} has no benchmark{named}"
+        else:
+            message = f"no benchmark{named} of {self} has at most {self.op_limit:,} instructions"
+        splits = Counter(b.split for b in corpus.load() if fnmatchcase(b.name, glob))
+        elsewhere = ", ".join(f"{count} in {split}" for split, count in splits.most_common())
+        return f"{message}; the whole corpus has {elsewhere or 'none'}"
+
+
+def is_glob(pattern: str) -> bool:
+    """Returns True if a pattern selects among benchmarks, and names none of them."""
+    return any(sign in pattern for sign in "*?[") and not is_file(absolute(as_location(pattern)))
+
+
+def chosen(patterns: Sequence[str], part: Part) -> tuple[list[str], str]:
+    """Returns names of benchmarks, and the name of the group in tables.
+
+    Args:
+        patterns: Names of the corpus, files, folders and URLs, each of which is taken whatever
+            the part, and globs, which select in the part. No pattern is the whole part.
+        part: The part.
+
+    Raises:
+        ValueError: A pattern matches nothing.
+        HloError: A folder holds no modules.
+    """
+    if not patterns:
+        return part.names(), str(part)
+    globs = [pattern for pattern in patterns if is_glob(pattern)]
+    of_corpus = {b.name for b in corpus.load()}
+    names = part.names(globs) if globs else []
+    for pattern in patterns:
+        if pattern in globs:
+            continue
+        own = [pattern] if pattern in of_corpus else own_modules(pattern)
+        if not own:
+            raise ValueError(
+                f"{pattern!r} is no benchmark, no glob, no file and no folder; benchmarks are "
+                f"named like {corpus.load()[0].name!r}"
+            )
+        names += own
+    title = " ".join(patterns)
+    return list(dict.fromkeys(names)), f"{title}, of {part}" if globs else title

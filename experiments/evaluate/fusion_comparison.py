@@ -79,12 +79,12 @@ class FusionComparison:
         if not self._samples:
             return "not compared"
         run = _runner(chosen)
-        found = [
+        ranks = [
             RANK.index(judgement.verdict)
             for sample, inputs in enumerate(self._samples)
             for judgement in self._expected.judge(sample, run(inputs), self._error)
         ]
-        return RANK[max(found, default=0)]
+        return RANK[max(ranks, default=0)]
 
 
 def _runner(code: Executable) -> Runner:

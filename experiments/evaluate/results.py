@@ -43,8 +43,8 @@ class Result:
     ) -> "Result":
         """Returns the result of outcomes, of which only those that passed their check count."""
         counted = {
-            policy: [o.unless(c) for o, c in zip(found, checks[policy], strict=True)]
-            for policy, found in outcomes.items()
+            policy: [o.unless(c) for o, c in zip(played, checks[policy], strict=True)]
+            for policy, played in outcomes.items()
         }
         return cls(references, counted, checks)
 
@@ -72,8 +72,8 @@ class Result:
         numbers = [n for n, name in enumerate(self.benchmarks) if chosen(self.references[name])]
         return Result(
             self.references,
-            {policy: [found[n] for n in numbers] for policy, found in self.outcomes.items()},
-            {policy: [found[n] for n in numbers] for policy, found in self.checks.items()},
+            {policy: [played[n] for n in numbers] for policy, played in self.outcomes.items()},
+            {policy: [checks[n] for n in numbers] for policy, checks in self.checks.items()},
         )
 
     def reduction(self, policy: str, pipeline: str) -> Reduction:
@@ -176,10 +176,10 @@ def _means(result: Result) -> Table:
 def _groups(result: Result) -> dict[str, Result]:
     """Returns the result, and its parts of small and of larger benchmarks, by name."""
     parts = {
-        f"up to {_SMALL} instructions": result.part(lambda one: one.start <= _SMALL),
-        "larger": result.part(lambda one: one.start > _SMALL),
+        f"up to {_SMALL} instructions": result.part(lambda reference: reference.start <= _SMALL),
+        "larger": result.part(lambda reference: reference.start > _SMALL),
     }
-    return {"all": result, **(parts if all(one.benchmarks for one in parts.values()) else {})}
+    return {"all": result, **(parts if all(part.benchmarks for part in parts.values()) else {})}
 
 
 def _notes(result: Result) -> list[str]:
@@ -196,11 +196,11 @@ def _notes(result: Result) -> list[str]:
             notes.append(f"{policy} does not reduce: {', '.join(reduction.not_reduced_by_agent)}")
         checks = list(zip(result.benchmarks, result.checks[policy], strict=True))
         verdicts = Counter(check.verdict for _, check in checks)
-        found = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
+        told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
         timed = speedup(result.outcomes[policy])
         if timed is not None:
             notes.append(f"run time before / after {policy}, geometric mean: {timed:.3f}")
-        notes.append(f"outputs of {policy}'s modules against the originals': {found}")
+        notes.append(f"outputs of {policy}'s modules against the originals': {told}")
         late = [o.benchmark for o in result.outcomes[policy] if o.out_of_time]
         if late:
             notes.append(f"OUT OF TIME, best state until then: {policy} on {', '.join(late)}")

@@ -108,7 +108,7 @@ def _benchmarks(config: SearchConfig) -> list[str]:
         ValueError: There are none.
     """
     from experiments.evaluate import best_known
-    from experiments.evaluate.chosen_benchmarks import Part, chosen
+    from experiments.evaluate.benchmarks import Part, chosen
     from hlograph import corpus
 
     part = Part(config.split, config.corpus_set, config.op_limit, None)

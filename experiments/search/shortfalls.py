@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _explain(config: ShortfallConfig) -> int:
     # These import torch and the engine: seconds that --help does not have.
     from experiments.evaluate import best_known
-    from experiments.evaluate.chosen_benchmarks import Part, chosen
+    from experiments.evaluate.benchmarks import Part, chosen
     from experiments.policies.shipped import checkpoint_location
     from experiments.search.guide import TrainedPolicy
     from experiments.search.program import task_runner

@@ -3,39 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
 from experiments.evaluate.speed_programs import Split, chosen_programs, names_per_family
+from hlograph.corpus import Benchmark
 from hlograph.errors import HloError
-
-if TYPE_CHECKING:
-    from hlograph.corpus import Benchmark
-    from hlograph.module import Module
+from hlograph.module import Module
 
 PER_FAMILY = 2
 """Programs that are taken of each family of a split, if no names are given."""
-
-
-class NamedProgram(Protocol):
-    """A program to race on, such as a benchmark of the corpus."""
-
-    @property
-    def name(self) -> str:
-        """Name of the program."""
-        ...
-
-    @property
-    def family(self) -> str:
-        """Family of the program."""
-        ...
-
-    def load(self) -> "Module":
-        """Returns the program.
-
-        Raises:
-            HloError: It cannot be read.
-        """
-        ...
 
 
 @dataclass(frozen=True)
@@ -56,20 +31,22 @@ class FileProgram:
         """The word "file"."""
         return "file"
 
-    def load(self) -> "Module":
+    def load(self) -> Module:
         """Returns the program.
 
         Raises:
             HloParseError: The file holds no HLO module.
         """
-        from hlograph.module import Module
-
         return Module.read(self.content)
+
+
+TunedProgram = Benchmark | FileProgram
+"""A program to race on."""
 
 
 def programs_of(
     names: Sequence[str], split: Split | None, per_family: int | None
-) -> list[NamedProgram]:
+) -> list[TunedProgram]:
     """Returns the programs that a command line names.
 
     Args:

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from experiments.evaluate.run_folder import file_stem
 from experiments.tune.curves import Curve
-from experiments.tune.programs import NamedProgram
+from experiments.tune.programs import TunedProgram
 from experiments.tune.results import RaceResult
 from hlograph.errors import HloError
 from hlograph.measuring.service import Measurer
@@ -32,7 +32,7 @@ DEFAULT_COMPETITOR = "forms,flags,passes,greedy,joint"
 class TuningRace:
     """A search of one competitor for the fastest plan of one program, with a seed."""
 
-    program: NamedProgram
+    program: TunedProgram
     run: Path
     """Folder of the run."""
     budget: float

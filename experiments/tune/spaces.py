@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from experiments.evaluate.results import markdown_table
 from experiments.evaluate.run_folder import file_stem
-from experiments.tune.programs import NamedProgram
+from experiments.tune.programs import TunedProgram
 from hlograph.errors import HloError
 from hlograph.optimization.program_space import ProgramSpace
 from hlograph.plans import Numerics, Program
@@ -43,7 +43,7 @@ class SpaceSize:
         return cls(dict(Counter(knob.stage for knob in knobs)), digits)
 
 
-def measure_spaces(programs: Iterable[NamedProgram], numerics: Numerics, folder: Path) -> None:
+def measure_spaces(programs: Iterable[TunedProgram], numerics: Numerics, folder: Path) -> None:
     """Lists the knobs of programs whose sizes are not known yet, and writes their sizes.
 
     Args:
@@ -80,7 +80,7 @@ def _row(name: str, size: SpaceSize) -> tuple[str, ...]:
     return (name, *(str(size.knobs.get(stage, 0)) for stage in _STAGES), f"10^{size.digits:.0f}")
 
 
-def _measured(program: NamedProgram, numerics: Numerics) -> SpaceSize:
+def _measured(program: TunedProgram, numerics: Numerics) -> SpaceSize:
     try:
         space = ProgramSpace(Program.of(program.load()), numerics)
         try:

@@ -86,7 +86,7 @@ def collect(
         HloError: The program does not compile, or takes too long.
     """
     file, counts = file_of(folder, name), Counter[str]()
-    known = list(read(file))
+    recorded = list(read(file))
     limits = {"max_seconds": max_seconds, "max_compile_seconds": max_compile_seconds}
     make = partial(Recorder, program, **limits)
     with ExitStack() as stack:
@@ -100,14 +100,14 @@ def collect(
             next_point = None
             space = RecordedSpace(knobs, _steps(worker))
             # A run that goes on draws other points than it did before.
-            seeds = seed + 1000 * len(known)
+            seeds = seed + 1000 * len(recorded)
             searches += [Random(space, seeds), Evolution(space, seeds)]
-        for one in known:
-            _note(searches, one.point, one)
+        for recording in recorded:
+            _note(searches, recording.point, recording)
         # Searches take the default for known.
-        first = [] if any(one.point == Point() for one in known) else [Point()]
+        first = [] if any(r.point == Point() for r in recorded) else [Point()]
         wasted = 0
-        while len(known) + counts["recorded"] < plans and wasted <= _MOST_WASTED * plans:
+        while len(recorded) + counts["recorded"] < plans and wasted <= _MOST_WASTED * plans:
             if first:
                 point = first.pop()
             elif next_point is not None:
@@ -148,11 +148,11 @@ def _note(
 
 def _steps(worker: Remote[Recorder]) -> list[str]:
     """Returns the steps of each rule for time that applies, and of a standard order of passes."""
-    found = []
+    steps_of_rules = []
     for name in ("xla-simplify", *(rule.name for rule in rules.for_time)):
         prepared = (name,) if name == "xla-simplify" else ("call-inliner", name)
         with suppress(HloError):
             steps = worker.call(Recorder.steps_by, Recipe(prepared))
             if steps and len(json.loads(steps)) >= len(prepared):
-                found.append(steps)
-    return found
+                steps_of_rules.append(steps)
+    return steps_of_rules

@@ -117,17 +117,17 @@ class Recorder(ProfiledVersions):
                 least=_LEAST_TURNS,
                 read=self._read,
             )
-            found = measure(
+            profiled = measure(
                 executable, run.seconds, runs=_PROFILED_RUNS, max_seconds=_PROFILE_SECONDS
             )
         times = turns.undisturbed(_LEAST_TURNS).seconds
         recording = Recording(
             point,
             dict(plan.flags),
-            without_metadata(found.program.text),
+            without_metadata(profiled.program.text),
             tuple((default, plan) for default, plan in times.tolist()),
-            tuple(KernelTime(k.name, k.calls, k.seconds) for k in found.kernels),
-            found.accounted,
+            tuple(KernelTime(k.name, k.calls, k.seconds) for k in profiled.kernels),
+            profiled.accounted,
             compile_seconds,
             executable.get_compiled_memory_stats().temp_size_in_bytes,
         )

@@ -7,7 +7,7 @@ import torch
 
 from experiments.evaluate import __main__ as evaluate_program
 from experiments.evaluate.__main__ import EvaluateConfig, evaluate, main, table
-from experiments.evaluate.chosen_benchmarks import Part, chosen
+from experiments.evaluate.benchmarks import Part, chosen
 from experiments.evaluate.run_folder import INTERRUPTED, REFUSED
 from experiments.evaluate.study import Study
 from experiments.paper.checkpoints import LARGER, figure3, generalisation, huge, win
