@@ -27,7 +27,7 @@ from hlograph.measuring.samples import Samples
 from hlograph.plans import Placement, Plan, Program, compile_program
 from hlograph.plans.compiling import optimized_module
 from hlograph.plans.jaxlib_modules import fingerprint
-from hlograph.plans.placing.listing import placements_of
+from hlograph.plans.placing.placements import placements_of
 
 TITLE = "Plans on a busy machine"
 

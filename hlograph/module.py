@@ -114,7 +114,7 @@ class Module:
         """Parses HLO text.
 
         The process survives any text: where XLA's parser would end it, the text is parsed in
-        another process (``hlograph.reading.isolated_parser``). Limits: 2,147,483,647 bytes;
+        another process (``hlograph.reading.parsers``). Limits: 2,147,483,647 bytes;
         brackets nested 256 deep; 268,435,456 elements in all ``constant({...})`` together;
         16,777,216 devices in a sharding or list of replica groups.
 
@@ -432,7 +432,7 @@ class Module:
         parameters (``hlograph.execution.equivalence.inputs``). They are compiled by XLA:CPU and,
         if it is fast enough, also run by XLA's reference evaluator, which runs no passes before.
         Differences are compared with the rounding errors that this module makes and amplifies
-        (``hlograph.execution.equivalence.judgement``). Modules for several devices, with random
+        (``hlograph.execution.equivalence.verdict``). Modules for several devices, with random
         numbers, with custom calls without code or with dynamic shapes are not comparable.
 
         Args:

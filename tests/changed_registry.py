@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from hlograph.transforms.named import Named
-from hlograph.transforms.registry import Pass, passes
+from hlograph.transforms.registry import Named, Pass, passes
 from hlograph.transforms.rules import Rule, rules
 
 RARE = "sine-of-sum"

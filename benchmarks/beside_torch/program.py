@@ -18,7 +18,7 @@ from benchmarks.beside_torch.model import Compiler, Model
 from hlograph import corpus
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array, signature_of
-from hlograph.execution.equivalence.difference import difference
+from hlograph.execution.equivalence.verdict import difference
 from hlograph.execution.executable import random_inputs
 from hlograph.module import Module
 from hlograph.plans import Plan, compile_program

@@ -8,7 +8,7 @@ from experiments.evaluate.benchmarks import load
 from hlograph.execution.equivalence.arrays import from_bytes
 from hlograph.execution.equivalence.engines import Runner
 from hlograph.execution.equivalence.flow import Flow
-from hlograph.execution.equivalence.outputs import Outputs
+from hlograph.execution.equivalence.reference import Outputs
 from hlograph.execution.equivalence.rounding import rounding_error
 from hlograph.execution.equivalence.verdict import RANK
 from hlograph.execution.executable import Executable, random_inputs, time_in_turn

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from hlograph.commands.command import Answer, Flag, OptionalFile
-from hlograph.commands.module_files import (
+from hlograph.commands.sources import (
     STABLEHLO,
+    SourceCommand,
+    SourceName,
     check_suffix,
     stablehlo_text,
     write_module,
 )
-from hlograph.commands.sources import SourceCommand, SourceName
 from hlograph.commands.text_tables import duration
 from hlograph.storage.atomic_write import write_text_atomically
 

@@ -11,11 +11,9 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from hlograph.commands.command import Answer, Command, Flag, OptionalFile
-from hlograph.commands.module_facts import counts_of
-from hlograph.commands.text_tables import counted, table
-from hlograph.corpus.benchmark_set import COLUMNS, BenchmarkSet
+from hlograph.commands.text_tables import counted, counts_of, table
+from hlograph.corpus.benchmark_set import COLUMNS, Benchmark, BenchmarkSet
 from hlograph.corpus.own_modules import from_folder
-from hlograph.corpus.record import Benchmark
 from hlograph.corpus.shipped import CorpusSet, Split, benchmark, load
 from hlograph.errors import HloError
 from hlograph.storage.atomic_write import write_bytes_atomically, write_text_atomically

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from hlograph.commands.command import Answer, OptionalFile
-from hlograph.commands.module_facts import counts_of, facts_of, facts_table
 from hlograph.commands.sources import SourceCommand, SourceName
-from hlograph.commands.text_tables import counted, table
+from hlograph.commands.text_tables import counted, counts_of, facts_of, facts_table, table
 from hlograph.storage.atomic_write import write_text_atomically
 
 if TYPE_CHECKING:

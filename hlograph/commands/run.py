@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from hlograph.commands.command import Answer, Flag, OptionalFile
-from hlograph.commands.module_facts import counts_of, counts_table, facts_of, facts_table
-from hlograph.commands.module_files import check_suffix, write_module
-from hlograph.commands.sources import SourceCommand, SourceName
-from hlograph.commands.text_tables import duration, table
+from hlograph.commands.sources import SourceCommand, SourceName, check_suffix, write_module
+from hlograph.commands.text_tables import (
+    counts_of,
+    counts_table,
+    duration,
+    facts_of,
+    facts_table,
+    table,
+)
 
 if TYPE_CHECKING:
     from hlograph.module import Module

@@ -11,9 +11,8 @@ benchmark. A file is opened when its module is loaded; nothing is read at import
 ``hlograph corpus list|show|export`` lists, shows and exports it.
 """
 
-from hlograph.corpus.benchmark_set import BenchmarkSet
+from hlograph.corpus.benchmark_set import Benchmark, BenchmarkSet
 from hlograph.corpus.own_modules import from_folder, from_source
-from hlograph.corpus.record import Benchmark
 from hlograph.corpus.shipped import SETS, SPLITS, benchmark, load, manifest, root
 
 __all__ = [

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from hlograph.corpus.benchmark_set import BenchmarkSet
-from hlograph.corpus.record import Benchmark
+from hlograph.corpus.benchmark_set import Benchmark, BenchmarkSet
 from hlograph.errors import HloError, HloParseError
 from hlograph.storage.locations import Location, as_location, files_below
 

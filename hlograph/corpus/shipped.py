@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from hlograph.corpus.benchmark_set import BenchmarkSet
-from hlograph.corpus.record import Benchmark
+from hlograph.corpus.benchmark_set import Benchmark, BenchmarkSet
 from hlograph.errors import HloError, UnknownNameError
 from hlograph.storage.locations import Location, absolute, as_location, join, read_bytes
 

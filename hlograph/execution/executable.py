@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from hlograph._native import native
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array, signature_of, to_bytes
+from hlograph.execution.equivalence.engines import Limits, check_runnable
 from hlograph.execution.equivalence.flow import Flow
 from hlograph.execution.equivalence.inputs import InputMaker
-from hlograph.execution.equivalence.obstacles import Limits, check_runnable
 from hlograph.execution.load import LoadMeter
 from hlograph.execution.turns import in_turns
 

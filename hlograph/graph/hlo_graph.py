@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 from hlograph._native import native
 from hlograph.graph.attributes import AttributeValue, decode_attributes
 from hlograph.graph.columns import COLUMNS
-from hlograph.graph.dot import to_dot
 from hlograph.graph.export import to_networkx, to_pyg
 from hlograph.graph.file import load, save
-from hlograph.graph.json import from_json, to_json
-from hlograph.graph.model_explorer import to_model_explorer
+from hlograph.graph.formats import from_json, to_dot, to_json, to_model_explorer
 from hlograph.graph.traits import TRAITS
 from hlograph.graph.vocabulary import OPCODES
 
@@ -192,7 +190,7 @@ class HloGraph:
         return to_json(self)
 
     def to_model_explorer(self) -> str:
-        """Returns JSON for Model Explorer (see ``hlograph.graph.model_explorer``)."""
+        """Returns JSON for Model Explorer (see ``hlograph.graph.formats``)."""
         return to_model_explorer(self)
 
     @classmethod

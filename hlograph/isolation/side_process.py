@@ -14,7 +14,7 @@ from multiprocessing import Pipe, spawn
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from hlograph.isolation.losses import error_of_exit
+from hlograph.isolation.limits import error_of_exit
 from hlograph.isolation.worker_process import portable
 
 _NICENESS = 10

@@ -14,8 +14,7 @@ from typing import Any
 
 from hlograph.errors import WorkerLostError
 from hlograph.isolation.flight_recorder import FlightRecorder
-from hlograph.isolation.limits import WorkerLimits, vitals
-from hlograph.isolation.losses import LimitCheck, error_of_exit
+from hlograph.isolation.limits import LimitCheck, WorkerLimits, error_of_exit, vitals
 from hlograph.isolation.worker_process import MakeWorker, serve
 
 _GRACE = 2.0  # seconds in which an idle worker has to end by itself

@@ -10,11 +10,9 @@ from functools import cached_property
 import numpy as np
 
 from hlograph.execution.equivalence.arrays import Array, Signature, dtype_of, is_integral
-from hlograph.execution.equivalence.difference import difference
-from hlograph.execution.equivalence.judgement import OutputVerdict
-from hlograph.execution.equivalence.outputs import Outputs
+from hlograph.execution.equivalence.reference import Outputs
 from hlograph.execution.equivalence.rounding import rounding_error
-from hlograph.execution.equivalence.verdict import RANK, Verdict
+from hlograph.execution.equivalence.verdict import RANK, OutputVerdict, Verdict, difference
 from hlograph.measuring.samples import Sample, Samples
 from hlograph.plans import Numerics, Program
 

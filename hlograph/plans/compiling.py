@@ -12,7 +12,7 @@ import numpy as np
 from hlograph.errors import PlanError, PlanRefusedError
 from hlograph.plans import flags, jaxlib_modules, mlir_modules
 from hlograph.plans.hook import CaptureError, editing
-from hlograph.plans.literals import with_name
+from hlograph.plans.jaxlib_modules import with_name
 from hlograph.plans.placing import place
 from hlograph.plans.plan import Plan
 from hlograph.plans.program import Program

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from hlograph.errors import PlanError
-from hlograph.plans.literals import name_of
+from hlograph.plans.jaxlib_modules import name_of
 
 Edit = Callable[[bytes], bytes | None]
 """Function from a serialized ``HloModuleProto`` to its replacement; None keeps the module."""

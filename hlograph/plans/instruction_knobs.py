@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from hlograph.plans import jaxlib_modules
+from hlograph.plans.jaxlib_modules import literals_in
 from hlograph.plans.knobs import Knob, Stage
-from hlograph.plans.literals import literals
 from hlograph.plans.placement import Decision, Placement
 from hlograph.plans.placing import with_old_literals
-from hlograph.plans.placing.carrying_out import written
 from hlograph.plans.placing.kinds import kinds_of
+from hlograph.plans.placing.placements import written
 from hlograph.plans.placing.places import Kinds, PlacementDecision, decided_in, place_all
 from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
 from hlograph.reading.hlo_text import array_shape
@@ -93,7 +93,7 @@ class PlaceKnobs:
 
     @cached_property
     def _literals(self) -> dict[str, bytes]:
-        return literals(self._proto)
+        return literals_in(self._proto)
 
     def _carried_out(self, values: Mapping[str, str]) -> tuple[list[Placement], ModuleText]:
         """Returns the placements that apply, and the module with them."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from hlograph.errors import HloError, PlanError
 from hlograph.plans import jaxlib_modules, mlir_modules
-from hlograph.plans.literals import literals, with_literals
+from hlograph.plans.jaxlib_modules import literals_in, with_literals
 from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
 from hlograph.reading.hlo_text import array_shape, numbers
 
@@ -66,7 +66,7 @@ def constrain(proto: bytes, layouts: Mapping[str, str]) -> bytes:
         except HloError as error:
             raise PlanError(str(error)) from error
         _constrain(module, computation, one, layout)
-    return with_literals(jaxlib_modules.proto_of(str(module)), literals(proto))
+    return with_literals(jaxlib_modules.proto_of(str(module)), literals_in(proto))
 
 
 def constrain_signature(module: Any, layouts: Mapping[str, str]) -> None:

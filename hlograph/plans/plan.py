@@ -26,7 +26,7 @@ Numerics = Literal["exact", "close", "fast"]
 """Class of a plan's results.
 
 ``exact``: every bit is that of the default. ``close``: results differ by rounding only, within the
-tolerance of ``hlograph.execution.equivalence.judgement``. ``fast``: flags for fast math are
+tolerance of ``hlograph.execution.equivalence.verdict``. ``fast``: flags for fast math are
 allowed, with which infinities and NaNs may differ.
 """
 

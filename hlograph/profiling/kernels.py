@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from hlograph.errors import HloError
 from hlograph.execution.turns import in_turns
-from hlograph.profiling.attribution import Times, attribute
-from hlograph.profiling.clipping import Consumers, clipped
+from hlograph.profiling.attribution import Consumers, Times, attribute, clipped, without_overhead
 from hlograph.profiling.kinds import OUTSIDE, kind_of, library_of
 from hlograph.profiling.optimized_module import OptimizedModule
-from hlograph.profiling.overhead import without_overhead
 from hlograph.profiling.trace import RecordedRun, Run, record
 
 if TYPE_CHECKING:

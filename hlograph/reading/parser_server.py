@@ -1,4 +1,4 @@
-"""Server of ``hlograph.reading.isolated_parser``, which parses each module in a child process."""
+"""Server of ``hlograph.reading.parsers``, which parses each module in a child process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import IO, Any
 from hlograph._native import native
 from hlograph.errors import HloParseError
 from hlograph.reading.device_counts import NOT_IN_PROTO, counts_of_bytecode, counts_of_stablehlo
-from hlograph.reading.isolated_parser import DEVICE_COUNTS, REQUEST, RESPONSE, read_exactly
+from hlograph.reading.parsers import DEVICE_COUNTS, REQUEST, RESPONSE, read_exactly
 
 _PR_SET_PDEATHSIG = 1
 # Memory that a child may take: for each byte of input, and besides. For text of modules in use, XLA

@@ -12,8 +12,7 @@ from hlograph.reading.device_counts import (
     counts_of_lowered,
     text_with_counts,
 )
-from hlograph.reading.isolated_parser import DEVICE_COUNTS, parse_isolated
-from hlograph.reading.parsers import HloForm
+from hlograph.reading.parsers import DEVICE_COUNTS, HloForm, parse_isolated
 
 # jaxlib reports "-:3:25: error: ...", followed by lines about versions of the dialect.
 _MLIR_POSITION = re.compile(r".*?-:([1-9]\d*):(\d+): ")

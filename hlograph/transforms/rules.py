@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hlograph._native import native
-from hlograph.transforms.named import Named
+from hlograph.transforms.registry import Named
 
 if TYPE_CHECKING:
     from hlograph import _xla

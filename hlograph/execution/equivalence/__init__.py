@@ -3,7 +3,7 @@
 ``Module.equivalent_to`` compares two modules; ``OriginalModule`` compares one original with many.
 """
 
-from hlograph.execution.equivalence.obstacles import Limits
+from hlograph.execution.equivalence.engines import Limits
 from hlograph.execution.equivalence.reference import ENGINES, OriginalModule, SignatureError
 from hlograph.execution.equivalence.verdict import (
     EngineName,

@@ -25,7 +25,7 @@ namespace hlograph {
 //    operand for each. A fusion, or the body of a loop, has one caller.
 // XLA's code may end the process where that does not hold, often on the way back from an error that
 // it has found. Everything else is kUnsure, and a process of its own is to parse it
-// (hlograph/reading/isolated_parser.py).
+// (hlograph/reading/parsers.py).
 absl::StatusOr<Verdict> CheckProto(const xla::HloModuleProto& module);
 
 }  // namespace hlograph

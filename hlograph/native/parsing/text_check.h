@@ -28,7 +28,7 @@ inline constexpr int64_t kMaxElidedElements = int64_t{1} << 28;
 // a computation and has a usual opcode (usual_opcodes.h) and a shape; operands are names; and the
 // opcodes whose construction XLA checks in a way that ends the process have operands and shapes
 // that pass. Everything else is kUnsure, and a process of its own is to parse it
-// (hlograph/reading/isolated_parser.py).
+// (hlograph/reading/parsers.py).
 absl::StatusOr<Verdict> CheckText(absl::string_view text);
 
 }  // namespace hlograph

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hlograph.plans import jaxlib_modules
-from hlograph.plans.literals import literals, with_literals
+from hlograph.plans.jaxlib_modules import literals_in, with_literals
 from hlograph.plans.placement import Placement
-from hlograph.plans.placing.carrying_out import place_one, written
+from hlograph.plans.placing.placements import place_one, written
 from hlograph.reading.hlo_editing import ModuleText
 
 
@@ -32,7 +32,7 @@ def place(proto: bytes, placements: Sequence[Placement]) -> bytes:
     module = jaxlib_modules.module_text(proto)
     for placement in placements:
         place_one(module, placement)
-    return with_old_literals(written(module), module, literals(proto))
+    return with_old_literals(written(module), module, literals_in(proto))
 
 
 def with_old_literals(proto: bytes, module: ModuleText, values: Mapping[str, bytes]) -> bytes:

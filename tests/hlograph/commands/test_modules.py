@@ -9,7 +9,7 @@ import pytest
 
 import hlograph
 from hlograph import HloGraph, Module, Plan
-from hlograph.commands.instruction_differences import differences_of
+from hlograph.commands.diff import differences_of
 from tests.tiny_module import COUNTED_LOOP, TINY
 
 STEP = ("own_functions:step", "--shapes", "f32[8,4]", "f32[4,2]")

@@ -20,7 +20,7 @@ from hlograph.plans import (
 )
 from hlograph.plans.compiling import optimized_module
 from hlograph.plans.jaxlib_modules import fingerprint
-from hlograph.plans.placing.listing import placements_of
+from hlograph.plans.placing.placements import placements_of
 from tests.hlograph.plans import functions as f
 
 CASES: list[tuple[Any, tuple[Any, ...]]] = [

@@ -16,7 +16,7 @@ import pytest
 
 from hlograph.plans import Placement, PlanError
 from hlograph.plans.hook import editing
-from hlograph.plans.placing.listing import placements_of
+from hlograph.plans.placing.placements import placements_of
 from tests.hlograph.plans import functions as f
 
 PROGRAM = """
@@ -24,7 +24,7 @@ import sys, jax, jax.numpy as jnp
 from hlograph.plans import Placement, Plan, compile_lowered
 from hlograph.plans.compiling import optimized_module
 from hlograph.plans.jaxlib_modules import fingerprint
-from hlograph.plans.placing.listing import placements_of
+from hlograph.plans.placing.placements import placements_of
 from hlograph.plans import Program
 jax.config.update("jax_compilation_cache_dir", sys.argv[1])
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)

@@ -10,7 +10,7 @@ from hlograph.plans import Placement, Plan, PlanError, Program, compile_lowered
 from hlograph.plans.compiling import optimized_module
 from hlograph.plans.jaxlib_modules import fingerprint, proto_of, text_of
 from hlograph.plans.placing import place
-from hlograph.plans.placing.listing import placements_of
+from hlograph.plans.placing.placements import placements_of
 from hlograph.reading.hlo_editing import ModuleText
 from tests.hlograph.plans import functions as f
 

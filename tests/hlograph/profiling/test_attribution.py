@@ -2,10 +2,8 @@
 
 import pytest
 
-from hlograph.profiling.attribution import attribute
-from hlograph.profiling.clipping import Consumers
+from hlograph.profiling.attribution import Consumers, attribute, without_overhead
 from hlograph.profiling.optimized_module import OptimizedModule
-from hlograph.profiling.overhead import without_overhead
 from hlograph.profiling.trace import RecordedRun, Span
 from tests.hlograph.profiling.programs import LOOP
 

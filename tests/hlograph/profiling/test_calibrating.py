@@ -10,7 +10,7 @@ pytest.importorskip("jax")
 
 
 def test_a_few_programs():
-    from hlograph.profiling.small_program import SmallProgram
+    from hlograph.profiling.calibration_programs import SmallProgram
 
     x = np.ones((64, 64), np.float32)
     programs = [

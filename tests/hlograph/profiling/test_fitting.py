@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hlograph.profiling.fitting import fit_rates
+from hlograph.profiling.calibrating import fit_rates
 
 
 def made_up(noise):

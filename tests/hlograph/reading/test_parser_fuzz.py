@@ -414,7 +414,7 @@ def test_damaged_protos(proto, random):
 
 
 def test_stablehlo_that_takes_jaxlib_time_and_memory_without_bound(monkeypatch):
-    monkeypatch.setattr("hlograph.reading.isolated_parser._SECONDS", 1.0)
+    monkeypatch.setattr("hlograph.reading.parsers._SECONDS", 1.0)
     labels = "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]"
     text = f"""module @m {{
   func.func public @main(%a: tensor<1x2x8x8xf32>, %b: tensor<3x2x3x3xf32>)

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
-from hlograph.execution.equivalence.difference import difference, root_mean_square
-from hlograph.execution.equivalence.judgement import Sensitivity, judge
+from hlograph.execution.equivalence.verdict import Sensitivity, difference, judge, root_mean_square
 
 FLOATS = arrays_of.arrays(
     np.float32, st.integers(1, 20), elements=st.floats(width=32, allow_subnormal=False)

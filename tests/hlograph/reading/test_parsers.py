@@ -9,8 +9,8 @@ import threading
 import pytest
 
 import hlograph
-from hlograph.reading import isolated_parser
-from hlograph.reading.isolated_parser import IsolatedParser
+from hlograph.reading import parsers
+from hlograph.reading.parsers import IsolatedParser
 
 SMALL = "module @small { func.func @main() -> tensor<f32> {" + (
     " %0 = stablehlo.constant dense<1.0> : tensor<f32> return %0 : tensor<f32> } }"
@@ -36,7 +36,7 @@ def _raise(number, frame):
 def test_an_interrupted_request_is_not_the_answer_to_the_next_one(monkeypatch):
     hlograph.parse(SMALL)  # the server runs
     before = signal.signal(signal.SIGALRM, _raise)
-    read = isolated_parser.read_exactly
+    read = parsers.read_exactly
 
     def slow(stream, size):
         # The request has been sent, and its answer is on the way.
@@ -45,7 +45,7 @@ def test_an_interrupted_request_is_not_the_answer_to_the_next_one(monkeypatch):
 
     try:
         with monkeypatch.context() as patched:
-            patched.setattr(isolated_parser, "read_exactly", slow)
+            patched.setattr(parsers, "read_exactly", slow)
             with pytest.raises(_StopError):
                 hlograph.parse(_large(300))
     finally:
@@ -55,7 +55,7 @@ def test_an_interrupted_request_is_not_the_answer_to_the_next_one(monkeypatch):
 
 def test_a_fork_does_not_wait_for_a_thread_that_it_has_not(monkeypatch):
     parser = IsolatedParser()
-    monkeypatch.setattr(isolated_parser, "_parser", parser)
+    monkeypatch.setattr(parsers, "_parser", parser)
     held = threading.Event()
     over = threading.Event()
 

@@ -1,19 +1,61 @@
-"""Listing of the placements that apply to an optimized module."""
+"""Placements of an optimized module: those that apply, and carrying them out one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
-from hlograph.errors import PlanError
+from hlograph.errors import HloError, PlanError
 from hlograph.plans import jaxlib_modules
-from hlograph.plans.placement import Placement
-from hlograph.plans.placing.fusing import check_fuse
-from hlograph.plans.placing.kernels import check_one_kernel
+from hlograph.plans.placement import Decision, Placement
+from hlograph.plans.placing.fusing import check_fuse, place_fuse
+from hlograph.plans.placing.kernels import check_one_kernel, place_one_kernel
 from hlograph.plans.placing.kinds import ELEMENTWISE, is_library_fusion, is_loop_fusion
-from hlograph.plans.placing.library import check_library, check_no_library
-from hlograph.plans.placing.partitions import partition_values
-from hlograph.plans.placing.splitting import parts_of
+from hlograph.plans.placing.library import check_library, check_no_library, place_library
+from hlograph.plans.placing.partitions import partition_values, place_partitions
+from hlograph.plans.placing.splitting import parts_of, place_unfuse
 from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
+
+_PLACES: Mapping[Decision, Callable[[ModuleText, str, str], None]] = {
+    "partitions": place_partitions,
+    "library": place_library,
+    "one-kernel": place_one_kernel,
+    "unfuse": place_unfuse,
+    "fuse": place_fuse,
+}
+
+
+def place_one(module: ModuleText, placement: Placement) -> None:
+    """Carries out a placement. A module in which it does not apply stays as it is.
+
+    Raises:
+        PlanError: It does not apply.
+    """
+    if placement.decision not in _PLACES:
+        raise PlanError(f"expected one of {', '.join(_PLACES)}, got {placement.decision!r}")
+    # The number of parts is a note at one instruction, which no look-up depends on.
+    if placement.decision == "partitions":
+        module.index()
+    else:
+        module.changed()
+    try:
+        _PLACES[placement.decision](module, placement.instruction, placement.value)
+    except HloError as error:
+        raise PlanError(f"{placement}: {error}") from error
+    if placement.decision != "partitions":
+        module.changed()
+
+
+def written(module: ModuleText) -> bytes:
+    """Returns the serialized ``HloModuleProto`` of a module.
+
+    Raises:
+        PlanError: jaxlib does not read its text.
+    """
+    try:
+        return jaxlib_modules.proto_of(str(module))
+    except Exception as error:  # of classes that jaxlib does not export
+        raise PlanError(f"jaxlib does not read the module with the placements: {error}") from error
+
 
 _LIBRARIES = ("ynn", "onednn")
 
