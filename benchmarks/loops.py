@@ -17,11 +17,10 @@ import torch
 from benchmarks.settings import Settings
 from experiments.policies.config import GNNTrainConfig, PolicyName
 from experiments.policies.kind import policy_kind
-from experiments.train.presets import GNN_PRESETS
-from experiments.workers.pools import PRELOADED
+from experiments.train.command_line import GNN_PRESETS
 from experiments.workers.task_runner import Iteration as Collection
 from experiments.workers.task_runner import TaskRunner
-from experiments.workers.worker import make_rollout_worker
+from experiments.workers.worker import PRELOADED, make_rollout_worker
 from hlograph.isolation import WorkerPool
 from models.actor_critic import ActorCritic
 from models.ppo import PPO

@@ -26,7 +26,7 @@ WHOLE = ("envs", "models")
 """Packages that the wheel has all of."""
 NEEDED = (
     "experiments.play",
-    "experiments.policies.checkpoint_files",
+    "experiments.policies.checkpoint",
     "experiments.policies.explored",
     "experiments.search.tuning.deciding",
     "experiments.search.tuning.libraries",

@@ -13,11 +13,10 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from envs.episode import Episode
+from envs.episode import Episode, Timing
 from envs.info import step_info
 from envs.rewards import Reward, needs_costs, needs_seconds, resolve_reward
 from envs.run_times import RunTimes
-from envs.timing import Timing
 from envs.validation import Validation, validate
 from hlograph.decisions.benchmarks import (
     BenchmarkChoice,

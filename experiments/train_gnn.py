@@ -10,8 +10,7 @@ and after each policy.
 
 import sys
 
-from experiments.train.command_line import parse
-from experiments.train.presets import GNN_PRESETS
+from experiments.train.command_line import GNN_PRESETS, parse
 from experiments.train.program import train
 
 if __name__ == "__main__":

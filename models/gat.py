@@ -17,9 +17,8 @@ from models.blocks import GraphBlock, blocks_of
 from models.config import GATConfig
 from models.encoder import Encoder, IncrementalEncoder
 from models.graph_view import POSITION_BUCKETS, GraphSchema, GraphView
-from models.members import Members
 from models.pooling import Pooling
-from models.refined_graphs import Block, RefinedGraphs
+from models.refined_graphs import Block, Members, RefinedGraphs
 
 
 class GATEncoder(Encoder):

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from hlograph.graph import pooling
 from hlograph.graph.pooling import PoolingShape
 from models.config import LOG_COUNT_SCALE, GATConfig
-from models.members import Members
+from models.refined_graphs import Members
 
 SHARPNESS = 2.0
 """Standard deviation of the logits of a new pooling layer."""

@@ -59,7 +59,7 @@ def _share_a_fork_server() -> None:
     A process has one fork server. If the first pool does not name these modules, each worker of a
     later one imports torch itself, which takes seconds.
     """
-    from experiments.workers.pools import PRELOADED
+    from experiments.workers.worker import PRELOADED
 
     def preload(modules: Sequence[str]) -> None:
         slot.preload((*modules, "hlograph.optimization.preloaded", *PRELOADED))

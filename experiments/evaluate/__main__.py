@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from experiments.evaluate.run_folder import run_program
-from experiments.policies.config_json import to_json
+from experiments.policies.config import to_json
 from hlograph.corpus.shipped import CorpusSet, Split
 from hlograph.errors import HloError
 

@@ -35,7 +35,7 @@ from experiments.paper.settings import (
     WIN,
 )
 from experiments.paper.training_settings import ABLATIONS, FIGURE2, FIGURE4
-from experiments.policies.config_json import to_json
+from experiments.policies.config import to_json
 from experiments.workers.startup import prepare_process
 from hlograph.errors import DamagedFileError, HloError
 from hlograph.storage.checked_file import read_checked_json, write_checked_json

@@ -19,7 +19,7 @@ from experiments.paper.settings import (
 )
 from experiments.paper.trials import PlannedTrial, run_trial
 from experiments.policies.checkpoint import Checkpoint, training_cost
-from experiments.policies.config_json import to_json
+from experiments.policies.config import to_json
 from experiments.policies.kind import KINDS
 from experiments.policies.shipped import ORDERING, available, checkpoint_location, one_of_each
 from experiments.search.task import SearchTask

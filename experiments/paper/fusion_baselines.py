@@ -58,7 +58,7 @@ def _compare(config: FusionBaselinesConfig) -> int:
     from rich.table import Table
     from tqdm import tqdm
 
-    from experiments.workers.fusion_tasks import heuristics
+    from experiments.train.kernel_table import heuristics
 
     policies = heuristics(config.seed)
     table = Table("benchmark", "XLA", *policies, title="kernels (times XLA's speed)")

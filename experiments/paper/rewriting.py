@@ -32,7 +32,7 @@ from experiments.search.rewriting.egraph.optimizer import EqualitySettings
 from experiments.search.rewriting.guide import settings_of
 from experiments.search.rewriting.space import Objective
 from experiments.search.task import SATURATION, Estimate, RunPipeline, Saturate, SearchTask
-from experiments.train.presets import REWRITE_PRESETS
+from experiments.train.command_line import REWRITE_PRESETS
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import Task
 from hlograph.decisions.searches import SEARCHES, names

@@ -15,7 +15,7 @@ from experiments.paper.runtime_worker import MakeWorker, MethodTiming, TimeBench
 from experiments.paper.settings import BEST_KNOWN, RuntimeConfig
 from experiments.paper.timings import Kept, measurements, pairs_of
 from experiments.policies.checkpoint import Checkpoint, training_cost
-from experiments.policies.config_json import to_json
+from experiments.policies.config import to_json
 from experiments.workers.player import player
 from hlograph import corpus
 from hlograph.errors import HloError

@@ -28,15 +28,14 @@ from experiments.paper.training_settings import (
     Figure4Config,
     TrainingStudyConfig,
 )
-from experiments.policies.config import GNNTrainConfig, PolicyName
-from experiments.policies.config_json import to_json
+from experiments.policies.config import GNNTrainConfig, PolicyName, to_json
 from experiments.policies.kind import policy_kind
 from experiments.train.demonstrations import recorded_orders
 from experiments.train.final_tables import Splits
 from experiments.train.loop import Training
-from experiments.workers.pools import pool_of
-from experiments.workers.references import all_references
+from experiments.workers.player import all_references
 from experiments.workers.task_runner import TaskRunner
+from experiments.workers.worker import pool_of
 from models.config import GATConfig
 
 OURS: Mapping[PolicyName, str] = {"op_counts": "PPO (op counts)", "gnn": "PPO (GNN)"}

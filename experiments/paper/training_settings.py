@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from experiments.policies.config import GNNTrainConfig
-from experiments.train.presets import GNN_PRESETS
+from experiments.train.command_line import GNN_PRESETS
 from hlograph.corpus.shipped import CorpusSet
 from models.config import GATConfig, PPOConfig
 

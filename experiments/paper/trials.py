@@ -16,12 +16,10 @@ from experiments.evaluate.best_known import known_of
 from experiments.evaluate.evaluation import Check, Outcome
 from experiments.evaluate.study import STUDY, Study, Trial, trial_key
 from experiments.paper.settings import ExperimentConfig
-from experiments.policies.config import TrainConfig
-from experiments.policies.config_json import to_json
-from experiments.workers.pools import pool_of
-from experiments.workers.references import all_references
+from experiments.policies.config import TrainConfig, to_json
+from experiments.workers.player import all_references
 from experiments.workers.task_runner import TaskRunner
-from experiments.workers.worker import Task
+from experiments.workers.worker import Task, pool_of
 from hlograph.errors import HloError, WorkerLostError
 
 _TRIES = 3  # of a task that loses its worker through no fault of its own

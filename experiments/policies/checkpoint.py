@@ -1,4 +1,4 @@
-"""Checkpoints of one policy: all that its training needs to continue exactly.
+"""Checkpoints of one policy: all that its training needs to continue exactly, and their files.
 
 They hold no state of a random generator: every iteration draws from generators that are
 seeded with the run's seed and the iteration's number.
@@ -7,16 +7,18 @@ seeded with the run's seed and the iteration's number.
 import copy
 import io
 import json
+import os
 import pickle
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from tqdm import tqdm
 
-from experiments.policies.config import PolicyName, TrainConfig
-from experiments.policies.config_json import from_json, to_json
+from experiments.policies.config import PolicyName, TrainConfig, from_json, to_json
 from experiments.policies.kind import KINDS, PolicyKind, policy_kind
 from hlograph.errors import DamagedFileError
 from hlograph.isolation import Quarantine
@@ -307,3 +309,56 @@ def training_cost(checkpoint: Checkpoint) -> str:
         f"{kind.step_noun}, kept after {kept:,}, {imitated if kind.imitates else ''}"
         f"on modules of at most {checkpoint.config['train_op_limit']:,} instructions."
     )
+
+
+CHECKPOINT = "checkpoint.pt"
+PREVIOUS = "checkpoint.previous.pt"
+DAMAGED = "checkpoint.damaged.pt"
+
+
+class CheckpointFiles:
+    """Saves and finds checkpoints in a folder.
+
+    Args:
+        folder: Folder of the policy's training.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._newest, self._previous = folder / CHECKPOINT, folder / PREVIOUS
+        self._damaged = folder / DAMAGED
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Writes a checkpoint; the one before stays beside it.
+
+        At every moment there is a complete file under the newest's name.
+
+        Raises:
+            OSError: It cannot be written; what was there before is unchanged.
+        """
+        if self._newest.exists():
+            link = self._previous.with_name(f".{PREVIOUS}.{uuid.uuid4().hex}.tmp")
+            os.link(self._newest, link)
+            link.replace(self._previous)
+        checkpoint.save(self._newest)
+
+    def load(self) -> Checkpoint | None:
+        """Reads the newest checkpoint that is whole; None where there is none at all.
+
+        A damaged one is set aside, so that the next save does not put it in the place of the
+        good one.
+
+        Raises:
+            DamagedFileError: The newest is damaged, and there is no good one before it.
+        """
+        if not self._newest.exists():
+            return Checkpoint.load(self._previous) if self._previous.exists() else None
+        try:
+            return Checkpoint.load(self._newest)
+        except DamagedFileError as error:
+            try:
+                checkpoint = Checkpoint.load(self._previous)
+            except (DamagedFileError, OSError):
+                raise error from None
+            self._newest.replace(self._damaged)
+            tqdm.write(f"{error}; going on from {self._previous}, {checkpoint.steps} steps")
+            return checkpoint

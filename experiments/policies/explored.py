@@ -20,10 +20,10 @@ from hlograph.explorer.player import Attention, Move
 from hlograph.explorer.steps import StepRun
 from hlograph.isolation import FlightRecorder, Quarantine
 from hlograph.module import Module
-from models.action_encoder import ActionEncoder, StateWithActions
 from models.actor_critic import ActorCritic
 from models.attention_weights import attention_weights
 from models.gat import GATEncoder
+from models.pointer import ActionEncoder, StateWithActions
 
 _BENCHMARK = "program"
 

@@ -24,7 +24,7 @@ from hlograph.decisions.process import Action
 from hlograph.graph.features import NODE_FEATURES
 from hlograph.module import Module
 from hlograph.transforms.xla_cpu import before_fusion
-from models.action_encoder import StateWithActions
+from models.pointer import StateWithActions
 
 ALL_DECISIONS = 1_000_000
 """Horizon that no module reaches, for results: pairs that are left undecided are not fused."""

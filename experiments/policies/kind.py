@@ -31,13 +31,12 @@ from hlograph.errors import PassError, RewriteError
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.isolation import FlightRecorder, Quarantine
 from hlograph.module import Module, take_step
-from models.action_encoder import ActionEncoder
 from models.actor_critic import ActorCritic
 from models.config import CloningConfig, PPOConfig
 from models.gat import GATEncoder
 from models.graph_view import GraphSchema
 from models.op_count_mlp import OpCountEncoder
-from models.pointer import PointerActorCritic
+from models.pointer import ActionEncoder, PointerActorCritic
 
 MakeEnv = Callable[[], gymnasium.Env[Any, Any]]
 C = TypeVar("C", bound=TrainConfig)

@@ -20,7 +20,7 @@ from experiments.policies.kind import (
 )
 from hlograph.decisions.process import ActionTable
 from hlograph.decisions.rewrites import feature_names
-from models.action_encoder import StateWithActions
+from models.pointer import StateWithActions
 
 
 class RewritingKind(PolicyKind[RewriteTrainConfig]):

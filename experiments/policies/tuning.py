@@ -24,7 +24,7 @@ from hlograph.decisions.plans import PLAN_FEATURES, ROLES, kind_numbers
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.module import Module
 from hlograph.profiling.kernel_seconds import PredictTime, RatedKernels
-from models.action_encoder import StateWithActions
+from models.pointer import StateWithActions
 
 COSTS = ("flops", "transcendentals", "bytes_accessed")
 """Numbers of XLA's cost analysis that a policy without a graph sees beside op counts."""

@@ -74,7 +74,7 @@ def _search(config: SearchConfig) -> int:
     from experiments.search.program import task_runner
     from experiments.search.run import search_in_batches, searches
     from experiments.search.task import SearchResult
-    from experiments.workers.progress import phase_bar
+    from experiments.workers.run_events import phase_bar
 
     names = _benchmarks(config)
     limits = (config.calls, config.seconds)

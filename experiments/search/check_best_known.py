@@ -64,7 +64,7 @@ def _check(config: CheckConfig) -> int:
     from experiments.evaluate import best_known
     from experiments.search.program import task_runner
     from experiments.search.run import checked, record_better
-    from experiments.workers.progress import phase_bar
+    from experiments.workers.run_events import phase_bar
 
     file = config.file or best_known.FILE
     rows = _best_of_studies(config) if config.studies else _rows(config, file)

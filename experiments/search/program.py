@@ -28,8 +28,8 @@ def task_runner(
     # These import torch and the engine: seconds that --help does not have.
     from experiments.evaluate.run_folder import run_folder
     from experiments.policies.config import OpCountTrainConfig
-    from experiments.workers.pools import pool_of
     from experiments.workers.task_runner import TaskRunner
+    from experiments.workers.worker import pool_of
 
     folder = out or Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
     settings = OpCountTrainConfig(out=folder, num_workers=num_workers, samples=samples)

@@ -15,12 +15,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.train.command_line import parse
-from experiments.train.presets import (
+from experiments.train.command_line import (
     FUSION_PRESETS,
     OP_COUNT_PRESETS,
     REWRITE_PRESETS,
     TUNING_PRESETS,
+    parse,
 )
 from experiments.train.program import train
 

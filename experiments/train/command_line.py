@@ -1,4 +1,4 @@
-"""Command lines of the training programs.
+"""Command lines of the training programs, and their presets.
 
 The command line is built from a dataclass. `--preset` and `--resume` decide the defaults of the
 other settings, so they are parsed first.
@@ -14,11 +14,104 @@ from typing import TypeVar
 import tyro
 
 from experiments.evaluate.run_folder import CONFIG, CONFIG_KIND, CONFIG_VERSION
-from experiments.policies.config import TrainConfig
-from experiments.policies.config_json import from_json
+from experiments.policies.config import (
+    FusionTrainConfig,
+    GNNTrainConfig,
+    OpCountTrainConfig,
+    RewriteTrainConfig,
+    TrainConfig,
+    TuningTrainConfig,
+    from_json,
+)
 from hlograph.errors import DamagedFileError
 from hlograph.storage.checked_file import read_checked_json
 from hlograph.storage.locations import as_location, is_url, join
+from models.config import PPOConfig
+
+_FULL = {
+    "preset": "full",
+    "train_op_limit": 8_000,
+    "test_op_limit": 8_000,
+    "test_count": 120,
+    "validation_count": None,
+    "total_steps": 1_000_000,
+    "num_envs": 32,
+    "horizon": 48,
+    "evaluations": 20,
+}
+
+OP_COUNT_PRESETS: dict[str, OpCountTrainConfig] = {
+    "quick": OpCountTrainConfig(),
+    "full": OpCountTrainConfig(**_FULL),
+}
+GNN_PRESETS: dict[str, GNNTrainConfig] = {
+    "quick": GNNTrainConfig(),
+    "full": GNNTrainConfig(**_FULL),
+}
+# What a sweep is worth may show many steps later, when single rewrites follow.
+_REWRITE_PPO = PPOConfig(gamma=0.97)
+REWRITE_PRESETS: dict[str, RewriteTrainConfig] = {
+    "quick": RewriteTrainConfig(
+        total_steps=24_000,
+        num_envs=8,
+        horizon=60,
+        play_horizon=300,
+        patience=30,
+        evaluations=6,
+        train_op_limit=500,
+        validation_count=16,
+        test_count=24,
+        sweeps=True,
+        ppo=_REWRITE_PPO,
+    ),
+    "full": replace(
+        RewriteTrainConfig(**_FULL),
+        train_op_limit=2_000,
+        test_op_limit=4_000,
+        horizon=100,
+        play_horizon=1_000,
+        patience=50,
+        sweeps=True,
+        ppo=_REWRITE_PPO,
+    ),
+}
+FUSION_PRESETS: dict[str, FusionTrainConfig] = {
+    # A module asks for about as many decisions as it has instructions.
+    "quick": FusionTrainConfig(
+        total_steps=24_000,
+        num_envs=8,
+        horizon=300,
+        evaluations=3,
+        validation_count=16,
+        test_count=24,
+    ),
+    "full": replace(
+        FusionTrainConfig(**_FULL), train_op_limit=1_000, test_op_limit=2_000, horizon=2_000
+    ),
+}
+# Log ratios of whole episodes are of order one, and what a decision is worth shows at once or a few
+# decisions later.
+_TUNING_PPO = PPOConfig(reward_scale=0.02, entropy_weight=0.02)
+TUNING_PRESETS: dict[str, TuningTrainConfig] = {
+    "quick": TuningTrainConfig(
+        total_steps=8_192,
+        num_envs=16,
+        horizon=16,
+        evaluations=4,
+        validation_count=12,
+        test_count=24,
+        ppo=_TUNING_PPO,
+    ),
+    "full": replace(
+        TuningTrainConfig(**_FULL),
+        total_steps=60_000,
+        train_op_limit=1_200,
+        test_op_limit=3_000,
+        horizon=24,
+        ppo=_TUNING_PPO,
+    ),
+}
+
 
 Config = TypeVar("Config", bound=TrainConfig)
 

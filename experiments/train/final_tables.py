@@ -1,16 +1,16 @@
 """Measurements of benchmarks before a training, while it runs, and in its final table."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.evaluate.benchmarks import Reference
 from experiments.evaluate.evaluation import Measure, Outcome
 from experiments.evaluate.results import Result, save, table_text
 from experiments.policies.kind import PolicyKind
 from experiments.workers.task_runner import Iteration, TaskRunner
+from experiments.workers.tasks import TryRun
 from hlograph.errors import HloError
 
 
@@ -26,6 +26,11 @@ class Splits:
     test: Sequence[str]
     """Benchmarks that are played in the end."""
 
+    @property
+    def all(self) -> list[str]:
+        """Names of all benchmarks."""
+        return [*self.train, *self.validation, *self.test]
+
 
 class ValidationScore(NamedTuple):
     """Measurements of results on the validation benchmarks."""
@@ -34,15 +39,6 @@ class ValidationScore(NamedTuple):
     """Figure that chooses the policy to keep; higher is better."""
     scalars: Mapping[str, float]
     """Figures for the log, by tag."""
-
-
-class Hooks(NamedTuple):
-    """Measurements while training; each has None for nothing to measure."""
-
-    correct: Callable[[Iteration], Mapping[str, float]] | None = None
-    """Changes the rewards of an iteration, and returns figures for the log, by tag."""
-    judge: Callable[[Sequence[Outcome]], ValidationScore | None] | None = None
-    """Measures results on the validation benchmarks, in place of the kind's score."""
 
 
 class FinalTable(ABC):
@@ -57,9 +53,7 @@ class FinalTable(ABC):
     """Quantity that logs compare with references; available after ``prepare``."""
 
     def __init__(self, kinds: Sequence[PolicyKind], folder: Path) -> None:
-        self._labels = {kind.name: kind.label for kind in kinds}
-        self._timed = any(kind.timed for kind in kinds)
-        self._folder = folder
+        self.kinds, self.folder = kinds, folder
 
     @abstractmethod
     def prepare(self, splits: Splits, runner: TaskRunner) -> Splits:
@@ -100,15 +94,12 @@ class FinalTable(ABC):
         return None
 
     @abstractmethod
-    def finish(
-        self, outcomes: Mapping[str, Sequence[Outcome]], runner: TaskRunner, folder: Path
-    ) -> str:
+    def finish(self, outcomes: Mapping[str, Sequence[Outcome]], runner: TaskRunner) -> str:
         """Checks results, saves them, and returns the table as text.
 
         Args:
             outcomes: Results on the test benchmarks, by policy.
             runner: Runs the tasks.
-            folder: Folder of the run.
 
         Raises:
             OSError: A file cannot be written.
@@ -118,25 +109,19 @@ class FinalTable(ABC):
 class OpCountTable(FinalTable):
     """Op counts beside those of XLA's own orders."""
 
-    def __init__(self, kinds: Sequence[PolicyKind], folder: Path) -> None:
-        super().__init__(kinds, folder)
-        self._references: dict[str, Reference] = {}
-
     def prepare(self, splits: Splits, runner: TaskRunner) -> Splits:
         """See ``FinalTable.prepare``. Leaves out what does not run, if run time is rewarded."""
-        names = [*splits.train, *splits.validation, *splits.test]
-        found = runner.references(names)
-        if self._timed:
-            found = {name: found[name] for name in runner.runnable(list(found))}
+        found = runner.references(splits.all)
+        if any(kind.timed for kind in self.kinds):
+            runs = runner.measured(list(found), TryRun, "running the benchmarks")
+            found = {name: found[name] for name in runs}
         self._references, self.measure = found, Measure.of_counts(found)
         left = without(splits, found)
         if not left.test:
             raise HloError("no benchmark is held out: raise --test-op-limit, or take another set")
         return left
 
-    def finish(
-        self, outcomes: Mapping[str, Sequence[Outcome]], runner: TaskRunner, folder: Path
-    ) -> str:
+    def finish(self, outcomes: Mapping[str, Sequence[Outcome]], runner: TaskRunner) -> str:
         """See ``FinalTable.finish``."""
         checks = {
             name: runner.check(found, f"{name}: checking results")
@@ -145,7 +130,7 @@ class OpCountTable(FinalTable):
         tested = [outcome.benchmark for outcome in next(iter(outcomes.values()))]
         references = {name: self._references[name] for name in tested}
         result = Result.of(references, outcomes, checks)
-        save(result, folder)
+        save(result, self.folder)
         return table_text(result)
 
 

@@ -3,20 +3,113 @@
 import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.table import Table
-from tqdm import tqdm
 
+from envs.fusion_policies import FusionPolicy, Greedy, PickFirst, Uniform, play
+from envs.pass_decisions import PassDecisionsEnv
+from experiments.evaluate.benchmarks import load
 from experiments.evaluate.evaluation import Measure, Outcome
+from experiments.evaluate.fusion_comparison import Fused, FusionComparison
 from experiments.evaluate.metrics import geometric_mean
+from experiments.policies.config import FusionTrainConfig
+from experiments.policies.fusion import ALL_DECISIONS
 from experiments.train.final_tables import FinalTable, Splits, without
-from experiments.workers.fusion_tasks import CompareFusions, FusionRow, TryFusing
 from experiments.workers.task_runner import TaskRunner
-from hlograph.errors import WorkerLostError
+from experiments.workers.worker import RolloutWorker, Task
+from hlograph.errors import HloError, WorkerLostError
+from hlograph.execution.executable import Executable, random_inputs
+from hlograph.module import Module
 from hlograph.storage.atomic_write import write_text_atomically
 from hlograph.storage.checked_file import write_checked_json
+from hlograph.transforms.xla_cpu import before_fusion
+
+
+@dataclass(frozen=True)
+class TryFusing(Task):
+    """Lowers and runs a benchmark without any fusion."""
+
+    benchmark: str
+
+    def do(self, worker: RolloutWorker) -> int | str:
+        """Returns the kernels of XLA's own choice, or the reason why the benchmark does not run."""
+        worker.recorder.begin(f"lowering {self.benchmark}".encode(), worker.config.check_seconds)
+        try:
+            module = load(self.benchmark)
+            code = Executable(before_fusion(module), lowered=True)
+            code.run(random_inputs(module))
+            return max(Executable(module).kernels, 1)
+        except HloError as error:
+            return str(error)
+        finally:
+            worker.recorder.end()
+
+
+class FusionRow(NamedTuple):
+    """One benchmark of the final table."""
+
+    benchmark: str
+    fused: Mapping[str, Fused]
+    """Measurements by method, ``"xla"`` first, then the policy."""
+
+
+@dataclass(frozen=True)
+class CompareFusions(Task):
+    """Measures the fusions of a policy and of HloEnv's heuristics on a benchmark."""
+
+    outcome: Outcome
+    """Result of the policy."""
+    name: str
+    """Name in tables."""
+
+    def do(self, worker: RolloutWorker) -> FusionRow:
+        """Plays the heuristics, compiles all results and times them."""
+        config, benchmark = worker.config, self.outcome.benchmark
+        assert isinstance(config, FusionTrainConfig)
+        worker.recorder.begin(f"comparing {benchmark}".encode(), config.check_seconds)
+        how = (config.seed, config.samples, config.pairs, config.sample_seconds)
+        beside = FusionComparison(benchmark, *how)
+        module = fused(benchmark, self.outcome.passes)
+        module.verify()
+        found = {"xla": beside.xla, self.name: beside.of(module)}
+        found |= {
+            name: beside.of(_played(config, benchmark, policy))
+            for name, policy in heuristics(config.seed).items()
+        }
+        worker.recorder.end()
+        return FusionRow(benchmark, found)
+
+
+def heuristics(seed: int) -> dict[str, FusionPolicy]:
+    """Returns HloEnv's heuristics, by their name in tables."""
+    return {"pick first": PickFirst(), "uniform": Uniform(seed), "greedy": Greedy()}
+
+
+def fused(benchmark: str, places: Sequence[str]) -> Module:
+    """Returns a benchmark, lowered, with fusions.
+
+    Args:
+        benchmark: Name of it.
+        places: Places of the pairs that are fused, in order.
+    """
+    module = before_fusion(load(benchmark))
+    for place in places:
+        module.apply(place)
+    return module
+
+
+def _played(config: FusionTrainConfig, benchmark: str, policy: FusionPolicy) -> Module:
+    env = PassDecisionsEnv(
+        benchmark, passes=config.passes, observation="op_counts", horizon=ALL_DECISIONS
+    )
+    env.reset()
+    play(env, policy)
+    return env.module
+
 
 _POLICY = "policy"
 
@@ -26,22 +119,11 @@ class KernelTable(FinalTable):
 
     def prepare(self, splits: Splits, runner: TaskRunner) -> Splits:
         """See ``FinalTable.prepare``. The reference is the number of kernels that XLA chooses."""
-        names = [*splits.train, *splits.validation, *splits.test]
-        tasks = [TryFusing(benchmark=name) for name in names]
-        what = "lowering the benchmarks"
-        found = runner.run(tasks, what, give_up=True, progress=what)
-        kernels: dict[str, int] = {}
-        for name, result in zip(names, found, strict=True):
-            if isinstance(result, int):
-                kernels[name] = result
-            else:
-                tqdm.write(f"left out: {name}: {result}")
+        kernels = runner.measured(splits.all, TryFusing, "lowering the benchmarks")
         self.measure = Measure("kernels", {n: {"xla": count} for n, count in kernels.items()})
         return without(splits, kernels)
 
-    def finish(
-        self, outcomes: Mapping[str, Sequence[Outcome]], runner: TaskRunner, folder: Path
-    ) -> str:
+    def finish(self, outcomes: Mapping[str, Sequence[Outcome]], runner: TaskRunner) -> str:
         """See ``FinalTable.finish``."""
         (of_policy,) = outcomes.values()
         tasks = [CompareFusions(outcome=outcome, name=_POLICY) for outcome in of_policy]
@@ -55,7 +137,7 @@ class KernelTable(FinalTable):
         }
         text = table_text(rows)
         text += "".join(f"\nNOT COUNTED: {name}: {why}" for name, why in lost.items())
-        _save(rows, lost, text, folder)
+        _save(rows, lost, text, self.folder)
         return text
 
 

@@ -13,15 +13,14 @@ from tqdm import tqdm
 
 from experiments.evaluate.best_known import known_of
 from experiments.evaluate.evaluation import Measure, Outcome
-from experiments.policies.checkpoint import Best, Checkpoint
-from experiments.policies.checkpoint_files import CheckpointFiles
-from experiments.policies.config_json import to_json
+from experiments.policies.checkpoint import Best, Checkpoint, CheckpointFiles
+from experiments.policies.config import to_json
 from experiments.policies.kind import PolicyKind
-from experiments.train.final_tables import Hooks, Splits
+from experiments.train.final_tables import FinalTable, Splits
 from experiments.train.log import IterationReport, TrainingLog, flat_settings
 from experiments.train.recorded_steps import TEACHERS, RecordedSteps, Teacher
-from experiments.train.shortfalls import EPISODE_WEIGHT, Shortfalls
-from experiments.workers.progress import phase_bar
+from experiments.workers.collecting import EPISODE_WEIGHT, Shortfalls
+from experiments.workers.run_events import phase_bar
 from experiments.workers.task_runner import TaskRunner
 from hlograph.errors import HloError
 from models.cloning import clone_behaviour
@@ -38,7 +37,7 @@ class Training:
         splits: The benchmarks.
         measure: Quantity by which logs compare results with references.
         runner: Runs the tasks of the workers.
-        hooks: Measurements while training.
+        table: Measures while training; None leaves that out.
         start: Checkpoint whose policy is trained further, if it is of this kind.
 
     Raises:
@@ -54,11 +53,11 @@ class Training:
         splits: Splits,
         measure: Measure,
         runner: TaskRunner,
-        hooks: Hooks = Hooks(),  # noqa: B008 (a constant)
+        table: FinalTable | None = None,
         start: Checkpoint | None = None,
     ) -> None:
         self._kind, self._config, self._runner = kind, kind.config, runner
-        self._splits, self._hooks = splits, hooks
+        self._splits, self._table = splits, table
         self._imitated: int | None = None
         self._shortfalls: Shortfalls | None = None
         if getattr(kind.config, "sampling", "uniform") == "shortfall":
@@ -184,7 +183,7 @@ class Training:
         train, shortfalls = self._splits.train, self._shortfalls
         dealt = shortfalls.dealt(train) if shortfalls else train
         collected = self._runner.collect(self._kind.name, policy, dealt, seed)
-        figures = dict(self._hooks.correct(collected)) if self._hooks.correct else {}
+        figures = dict(self._table.correct(collected, self._runner)) if self._table else {}
         if shortfalls:
             shortfalls.note(collected.stats.episodes, EPISODE_WEIGHT)
             figures["rollout/shortfall"] = shortfalls.mean
@@ -234,10 +233,10 @@ class Training:
         outcomes = self._runner.play(name, policy, self._splits.validation, what)
         ratios = self._log.validation(outcomes, self._steps)
         value = self._kind.score(outcomes, list(ratios.values()))
-        judged = self._hooks.judge(outcomes) if self._hooks.judge else None
-        if judged is not None:
-            self._log.measurements(judged.scalars, self._steps)
-            value = judged.score
+        measured = self._table.judge(outcomes, self._runner) if self._table else None
+        if measured is not None:
+            self._log.measurements(measured.scalars, self._steps)
+            value = measured.score
         if math.isnan(value):
             return
         if self._config.keep_best and (self._best is None or value > self._best.score):

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,8 +21,7 @@ from experiments.evaluate.run_folder import (
     copy_run,
     run_folder,
 )
-from experiments.policies.config import PolicyName, TrainConfig
-from experiments.policies.config_json import to_json
+from experiments.policies.config import PolicyName, TrainConfig, to_json
 from experiments.workers.startup import prepare_process
 from hlograph.errors import HloError
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
     from experiments.policies.checkpoint import Checkpoint
     from experiments.policies.kind import PolicyKind
     from experiments.train.final_tables import FinalTable, Splits
-    from experiments.workers.pools import MakeWorker
+    from experiments.workers.worker import MakeWorker
     from models.actor_critic import ActorCritic
 
 _TABLES = {
@@ -121,12 +119,10 @@ def _train_and_compare(
     """Trains every policy of the run, then evaluates, checks, shows and saves."""
     # These import torch, the engine and the environments: seconds that --help does not have.
     from experiments.policies.kind import policy_kind
-    from experiments.train.final_tables import Hooks
     from experiments.train.log import write_text
     from experiments.train.loop import Training
-    from experiments.workers.pools import pool_of
     from experiments.workers.task_runner import TaskRunner
-    from experiments.workers.worker import make_rollout_worker
+    from experiments.workers.worker import make_rollout_worker, pool_of
 
     given, start, splits = inputs
     for checkpoint in (*_saved(config, folder), start):
@@ -141,7 +137,6 @@ def _train_and_compare(
         sizes = f"{len(splits.train)} benchmarks to train on, {len(splits.test)} held out"
         print(f"{sizes}; run in {folder}")
         outcomes: dict[str, list[Outcome]] = {}
-        hooks = Hooks(partial(table.correct, runner=runner), partial(table.judge, runner=runner))
         for kind in kinds:
             if kind.name in given:
                 what = f"{kind.name}: test"
@@ -151,10 +146,10 @@ def _train_and_compare(
                 )
             else:
                 training = Training(
-                    kind, folder / kind.name, splits, table.measure, runner, hooks, start
+                    kind, folder / kind.name, splits, table.measure, runner, table, start
                 )
                 outcomes[kind.name] = training.run()
-        text = table.finish(outcomes, runner, folder)
+        text = table.finish(outcomes, runner)
     write_text(folder, "final_table", text)
     print(text)
 
@@ -202,7 +197,7 @@ def _start(config: TrainConfig) -> "Checkpoint | None":
 
 def _saved(config: TrainConfig, folder: Path) -> "Iterator[Checkpoint | None]":
     """Yields the checkpoints of the run so far, of the policies that it trains."""
-    from experiments.policies.checkpoint_files import CheckpointFiles
+    from experiments.policies.checkpoint import CheckpointFiles
 
     for name in config.kinds:
         if name not in config.given_policies:

@@ -1,21 +1,25 @@
-"""The final table of tuning policies: predicted and measured times beside jaxlib's default."""
+"""The final table of tuning policies, and rewards of theirs that end in what was measured."""
 
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tqdm import tqdm
-
+from envs.rewards import LogDrop
 from experiments.evaluate.evaluation import Measure, Outcome
 from experiments.evaluate.metrics import geometric_mean
 from experiments.evaluate.results import markdown_table
 from experiments.policies.config import TuningTrainConfig
 from experiments.policies.kind import PolicyKind
 from experiments.train.final_tables import FinalTable, Splits, ValidationScore, without
-from experiments.train.measured_plans import MeasuredPlans, measured_scalars
-from experiments.train.measured_returns import end_in_measurements
+from experiments.train.measured_plans import (
+    DEFAULT,
+    MeasuredPlan,
+    MeasuredPlans,
+    PredictTimes,
+    measured_scalars,
+)
+from experiments.workers.collecting import TrainingEpisode
 from experiments.workers.task_runner import Iteration, TaskRunner
-from experiments.workers.tuning_tasks import DEFAULT, MeasuredPlan, PredictTimes
 from hlograph.execution.bootstrap import bootstrap_interval
 from hlograph.measuring.worker import UNCHANGED
 from hlograph.storage.atomic_write import write_text_atomically
@@ -41,16 +45,7 @@ class TimeTable(FinalTable):
 
     def prepare(self, splits: Splits, runner: TaskRunner) -> Splits:
         """See ``FinalTable.prepare``. Leaves out what jaxlib does not compile."""
-        names = [*splits.train, *splits.validation, *splits.test]
-        tasks = [PredictTimes(benchmark=name) for name in names]
-        what = "predicting the benchmarks"
-        found = runner.run(tasks, what, give_up=True, progress=what)
-        times: dict[str, Mapping[str, int]] = {}
-        for name, result in zip(names, found, strict=True):
-            if isinstance(result, Mapping):
-                times[name] = result
-            else:
-                tqdm.write(f"left out: {name}: {result}")
+        times = runner.measured(splits.all, PredictTimes, "predicting the benchmarks")
         self.measure = Measure("predicted_time", times)
         return without(splits, times)
 
@@ -79,23 +74,22 @@ class TimeTable(FinalTable):
             scalars |= measured_scalars("measured_validation", *zip(*timed, strict=True))
         return ValidationScore(scalars["measured_validation/kept"], scalars)
 
-    def finish(
-        self, outcomes: Mapping[str, Sequence[Outcome]], runner: TaskRunner, folder: Path
-    ) -> str:
+    def finish(self, outcomes: Mapping[str, Sequence[Outcome]], runner: TaskRunner) -> str:
         """See ``FinalTable.finish``."""
         self._plans.of((one for several in outcomes.values() for one in several), runner)
+        labels = {kind.name: kind.label for kind in self.kinds}
         content, texts = [], []
         for name, several in outcomes.items():
             times = self._plans.of(several, runner)
-            texts.append(f"{self._labels[name]}\n\n{table_text(several, times, self.measure)}")
+            texts.append(f"{labels[name]}\n\n{table_text(several, times, self.measure)}")
             content += [
                 {"policy": name, "benchmark": outcome.benchmark, "decisions": list(outcome.passes)}
                 | one.to_json()
                 for outcome, one in zip(several, times, strict=True)
             ]
-        write_checked_json(folder / "results.json", "tuning results", 2, {"programs": content})
+        write_checked_json(self.folder / "results.json", "tuning results", 2, {"programs": content})
         text = "\n\n".join(texts)
-        write_text_atomically(folder / "table.txt", text + "\n")
+        write_text_atomically(self.folder / "table.txt", text + "\n")
         return text
 
 
@@ -142,3 +136,46 @@ def table_text(
 
 def _mean(ratios: Sequence[float]) -> float:
     return geometric_mean(ratios) if ratios else math.nan
+
+
+_SCALE = LogDrop().scale  # of the rewards that are corrected
+LARGEST = 150.0
+"""Bound of what is added, so that a plan many times slower than predicted is no outlier."""
+
+
+def end_in_measurements(
+    iteration: Iteration, plans: MeasuredPlans, runner: TaskRunner
+) -> dict[str, float]:
+    """Measures the plan of each episode, and corrects the reward of its last decision.
+
+    The rewards of an episode are the drops of the predicted time, so that each decision is told
+    apart. With 100 ln(measured / predicted) added to the last one, where both are ratios of the
+    default's time over the plan's, they sum to the drop of the measured time, less the prices of
+    the decisions. A plan that cannot be used counts as the default.
+
+    Args:
+        iteration: Experience of an iteration; its rewards are changed.
+        plans: The measurements so far.
+        runner: Runs the measurements.
+
+    Returns:
+        Figures for the log, by tag.
+    """
+    episodes = iteration.stats.episodes
+    if not episodes:
+        return {}
+    known = len(plans)
+    measured = [one.ratio or 1.0 for one in plans.of(map(_outcome, episodes), runner)]
+    predicted = [episode.start_op_count / episode.op_count for episode in episodes]
+    for episode, real, said in zip(episodes, measured, predicted, strict=True):
+        added = _SCALE * math.log(real / said)
+        added = min(max(added, -LARGEST), LARGEST)
+        iteration.rollout.reward[episode.last, episode.env] += added
+        episode.reward += added
+    scalars = measured_scalars("measured_train", measured, predicted)
+    return scalars | {"measured_train/new": (len(plans) - known) / len(episodes)}
+
+
+def _outcome(episode: TrainingEpisode) -> Outcome:
+    sizes = episode.start_op_count, episode.op_count
+    return Outcome(episode.benchmark, *sizes, tuple(episode.changes), episode.steps)

@@ -5,18 +5,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from experiments.evaluate.benchmarks import Reference
+from experiments.evaluate.benchmarks import ALL_REFERENCES, Reference
 from experiments.evaluate.evaluation import Outcome
 from experiments.evaluate.study import Trial
 from experiments.policies.checkpoint import Checkpoint, policy_of
 from experiments.policies.config import PassTrainConfig, Workers
 from experiments.policies.kind import PolicyKind
 from experiments.policies.player import STOP_ABOVE
-from experiments.workers.pools import pool_of
-from experiments.workers.references import all_references
 from experiments.workers.task_runner import TaskRunner, parameters_of
-from experiments.workers.tasks import PlaySamples
-from hlograph.errors import WorkerLostError
+from experiments.workers.tasks import MeasureReferences, PlaySamples
+from experiments.workers.worker import pool_of
+from hlograph.errors import HloError, WorkerLostError
 from models.actor_critic import ActorCritic
 
 
@@ -171,3 +170,28 @@ def player(
         runner = TaskRunner(config, pool, folder)
         runner.quarantine = runner.quarantine.with_pairs(checkpoint.quarantine)
         yield Player(checkpoint, kind, policy, runner)
+
+
+def all_references(
+    runner: TaskRunner, names: Sequence[str]
+) -> tuple[dict[str, Reference], list[str]]:
+    """Runs all reference pipelines on each benchmark.
+
+    Args:
+        runner: Runs the tasks.
+        names: Names of the benchmarks.
+
+    Returns:
+        The references by benchmark, and a note on each benchmark that is left out because a
+        pipeline failed on it.
+    """
+    tasks = [MeasureReferences(benchmark=name, pipelines=ALL_REFERENCES) for name in names]
+    what = "reference pipelines"
+    results = runner.run(tasks, what, give_up=True, progress=what)
+    found, notes = {}, []
+    for name, result in zip(names, results, strict=True):
+        if isinstance(result, HloError | WorkerLostError):
+            notes.append(f"{name} is left out: a reference pipeline failed on it: {result}")
+        else:
+            found[name] = result
+    return found, notes

@@ -1,4 +1,4 @@
-"""Logs the losses of a run that goes on: lost workers, passes put in quarantine."""
+"""What a run tells while it goes on: progress bars, and a log of its losses."""
 
 import json
 import time
@@ -57,3 +57,22 @@ class RunEvents:
         line = json.dumps({"time": time.time()} | event)
         with self._path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
+
+
+def phase_bar(description: str | None, total: int, unit: str = "task") -> tqdm:
+    """Returns the progress bar of one phase of a program, which is shown if it takes a second.
+
+    Args:
+        description: Name of the phase; None shows no bar.
+        total: Number of units.
+        unit: Name of a unit.
+    """
+    return tqdm(
+        desc=description,
+        total=total,
+        unit=unit,
+        delay=1.0,
+        leave=None,  # one inside another goes when it is done
+        dynamic_ncols=True,
+        disable=description is None,
+    )

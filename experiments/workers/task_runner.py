@@ -18,8 +18,7 @@ from experiments.evaluate.benchmarks import Reference, recorded
 from experiments.evaluate.evaluation import Check, Outcome
 from experiments.policies.config import PolicyName, TrainConfig
 from experiments.workers.collecting import RolloutStats
-from experiments.workers.progress import phase_bar
-from experiments.workers.run_events import RunEvents
+from experiments.workers.run_events import RunEvents, phase_bar
 from experiments.workers.tasks import (
     CheckOutcome,
     Collect,
@@ -27,10 +26,9 @@ from experiments.workers.tasks import (
     MeasureReferences,
     Play,
     Rebuild,
-    TryRun,
 )
 from experiments.workers.worker import Task
-from hlograph.errors import WorkerLostError
+from hlograph.errors import HloError, WorkerLostError
 from hlograph.isolation import (
     PassCall,
     Pool,
@@ -156,28 +154,28 @@ class TaskRunner:
         """
         found = recorded(names)
         new = [name for name in names if name not in found]
-        tasks = [MeasureReferences(benchmark=name) for name in new]
-        what = "reference pipelines"
-        for name, result in zip(
-            new, self.run(tasks, what, give_up=True, progress=what), strict=True
-        ):
-            if isinstance(result, Reference):
-                found[name] = result
-            else:
-                tqdm.write(f"left out: {name}: {result}")
+        found |= self.measured(new, MeasureReferences, "reference pipelines")
         return {name: found[name] for name in names if name in found}
 
-    def runnable(self, names: Sequence[str]) -> list[str]:
-        """Returns the benchmarks that compile and run; the others are reported and left out."""
-        tasks = [TryRun(benchmark=name) for name in names]
-        what = "running the benchmarks"
-        found = self.run(tasks, what, give_up=True, progress=what)
-        kept: list[str] = []
-        for name, problem in zip(names, found, strict=True):
-            if problem is None:
-                kept.append(name)
+    def measured(
+        self, names: Sequence[str], task: Callable[..., Task], what: str
+    ) -> dict[str, Any]:
+        """Returns a measurement by benchmark; those that failed are reported and left out.
+
+        Args:
+            names: The benchmarks.
+            task: Class of the task that measures ``benchmark``. It returns an error, or the reason
+                as a string, if there is no measurement.
+            what: Description, for the log and the progress bar.
+        """
+        tasks = [task(benchmark=name) for name in names]
+        results = zip(names, self.run(tasks, what, give_up=True, progress=what), strict=True)
+        kept = {}
+        for name, result in results:
+            if isinstance(result, HloError | str):
+                tqdm.write(f"left out: {name}: {result}")
             else:
-                tqdm.write(f"left out: {name} does not run: {problem}")
+                kept[name] = result
         return kept
 
     def run(

@@ -155,7 +155,7 @@ class TryRun(Task):
             module = load(self.benchmark)
             RUN_TIMES.check(Start(module, module))
         except hlograph.HloError as error:
-            return str(error)
+            return f"does not run: {error}"
         finally:
             worker.recorder.end()
         return None

@@ -8,7 +8,7 @@ import torch
 
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.config import GNNTrainConfig, RewriteTrainConfig
-from experiments.train.presets import GNN_PRESETS, REWRITE_PRESETS
+from experiments.train.command_line import GNN_PRESETS, REWRITE_PRESETS
 from hlograph import corpus
 from hlograph.storage.checked_file import read_checked_json
 from models.config import ActionConfig, CloningConfig, GATConfig

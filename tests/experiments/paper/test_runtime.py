@@ -25,8 +25,7 @@ from experiments.paper.runtime_worker import (
 )
 from experiments.paper.settings import BEST_KNOWN, RUNTIME
 from experiments.policies.checkpoint import Checkpoint
-from experiments.policies.config import PolicyName
-from experiments.policies.config_json import to_json
+from experiments.policies.config import PolicyName, to_json
 from experiments.policies.kind import policy_kind
 from hlograph.execution.equivalence import Limits
 from hlograph.execution.executable import Executable

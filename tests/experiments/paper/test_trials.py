@@ -9,8 +9,8 @@ from experiments.paper.rewriting import competitors_of, run
 from experiments.paper.settings import REWRITING, SEARCH
 from experiments.paper.trials import PlannedTrial, run_trials
 from experiments.search.task import SearchTask
-from experiments.workers.pools import pool_of
 from experiments.workers.task_runner import TaskRunner
+from experiments.workers.worker import pool_of
 from tests.experiments.paper.hanging_search import HangingSearch
 from tests.experiments.tiny_run import tiny_rewrite_config
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.policies.config import GNNTrainConfig, OpCountTrainConfig
-from experiments.policies.config_json import from_json, to_json
-from experiments.train.presets import GNN_PRESETS, OP_COUNT_PRESETS
+from experiments.policies.config import GNNTrainConfig, OpCountTrainConfig, from_json, to_json
+from experiments.train.command_line import GNN_PRESETS, OP_COUNT_PRESETS
 from models.config import GATConfig, PPOConfig
 
 

@@ -12,7 +12,7 @@ from experiments.policies.kind import policy_kind
 from experiments.search.budget import Budget
 from experiments.search.guide import TrainedPolicy
 from experiments.search.space import PassSpace
-from experiments.train.presets import GNN_PRESETS
+from experiments.train.command_line import GNN_PRESETS
 from experiments.workers.worker import RolloutWorker
 from hlograph import corpus
 from hlograph.isolation import FlightRecorder

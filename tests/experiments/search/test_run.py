@@ -11,8 +11,8 @@ from experiments.policies.config import OpCountTrainConfig
 from experiments.search.__main__ import main
 from experiments.search.guide import TrainedPolicy
 from experiments.search.run import search_in_batches, searches
-from experiments.workers.pools import pool_of
 from experiments.workers.task_runner import TaskRunner
+from experiments.workers.worker import pool_of
 from hlograph import corpus
 from tests.tiny_module import TINY
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.evaluate.run_folder import CONFIG
-from experiments.train.command_line import parse
-from experiments.train.presets import GNN_PRESETS
+from experiments.train.command_line import GNN_PRESETS, parse
 from experiments.train.program import train
 from tests.experiments.tiny_run import tiny_config
 

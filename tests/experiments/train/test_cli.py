@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from experiments.evaluate.run_folder import CONFIG, CONFIG_KIND, CONFIG_VERSION
-from experiments.policies.config_json import to_json
-from experiments.train.command_line import parse
-from experiments.train.presets import GNN_PRESETS, OP_COUNT_PRESETS
+from experiments.policies.config import to_json
+from experiments.train.command_line import GNN_PRESETS, OP_COUNT_PRESETS, parse
 from hlograph.storage.checked_file import write_checked_json
 
 

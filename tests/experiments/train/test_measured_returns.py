@@ -8,12 +8,11 @@ import torch
 from tensorboard.backend.event_processing.event_accumulator import SCALARS, EventAccumulator
 
 from experiments.evaluate.evaluation import Outcome
-from experiments.train.measured_plans import FILE, MeasuredPlans
-from experiments.train.measured_returns import LARGEST, end_in_measurements
+from experiments.train.measured_plans import FILE, MeasuredPlan, MeasuredPlans
 from experiments.train.program import train
+from experiments.train.time_table import LARGEST, end_in_measurements
 from experiments.workers.collecting import RolloutStats, TrainingEpisode
 from experiments.workers.task_runner import Iteration
-from experiments.workers.tuning_tasks import MeasuredPlan
 from hlograph.errors import DamagedFileError
 from hlograph.plans import Plan
 from hlograph.storage.checked_file import read_checked_json, write_checked_json

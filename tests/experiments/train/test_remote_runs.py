@@ -7,8 +7,7 @@ import pytest
 
 from experiments.evaluate.run_folder import RunFolderError, copy_run
 from experiments.policies.checkpoint import load_policy
-from experiments.train.command_line import parse
-from experiments.train.presets import GNN_PRESETS
+from experiments.train.command_line import GNN_PRESETS, parse
 from experiments.train.program import REFUSED, train
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
 from tests.experiments.tiny_run import checkpoints, results, same_policies, tiny_config

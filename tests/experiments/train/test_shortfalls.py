@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.policies.checkpoint import Checkpoint
-from experiments.policies.checkpoint_files import CheckpointFiles
+from experiments.policies.checkpoint import Checkpoint, CheckpointFiles
 from experiments.train.program import train
-from experiments.train.shortfalls import Shortfalls
+from experiments.workers.collecting import Shortfalls
 from tests.experiments.tiny_run import tiny_config
 
 

@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from experiments.evaluate.run_folder import RunFolderError, run_folder
-from experiments.policies.checkpoint import Checkpoint
-from experiments.policies.checkpoint_files import DAMAGED, PREVIOUS, CheckpointFiles
-from experiments.train.command_line import parse
-from experiments.train.presets import GNN_PRESETS
+from experiments.policies.checkpoint import DAMAGED, PREVIOUS, Checkpoint, CheckpointFiles
+from experiments.train.command_line import GNN_PRESETS, parse
 from experiments.train.program import REFUSED, train
 from hlograph.errors import DamagedFileError
 from tests.experiments.tiny_run import results, same_policies, tiny_config

@@ -11,7 +11,7 @@ from experiments.policies.config import FusionTrainConfig
 from experiments.policies.fusion import DECISION_FEATURES, FusionActions
 from experiments.policies.kind import policy_kind
 from experiments.policies.player import Episodes
-from experiments.train.presets import FUSION_PRESETS
+from experiments.train.command_line import FUSION_PRESETS
 from experiments.train.program import train
 from hlograph import Module
 from hlograph.storage.checked_file import read_checked_json

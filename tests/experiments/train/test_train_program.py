@@ -14,9 +14,8 @@ import torch
 from experiments.evaluate.run_folder import CONFIG, CONFIG_KIND, CONFIG_VERSION
 from experiments.policies.checkpoint import Checkpoint, load_policy
 from experiments.train import program as train_module
-from experiments.train.command_line import parse
+from experiments.train.command_line import GNN_PRESETS, OP_COUNT_PRESETS, parse
 from experiments.train.loop import Training
-from experiments.train.presets import GNN_PRESETS, OP_COUNT_PRESETS
 from hlograph.storage.checked_file import read_checked_json
 from tests.experiments.tiny_run import checkpoints, results, same_policies, tiny_config
 

@@ -79,7 +79,7 @@ def test_run_time_can_be_the_reward(reward, tmp_path, capsys):
     config = replace(config, benchmarks=(*config.benchmarks, str(stranger)), out=tmp_path / "run")
     assert train(config) == 0
     said = capsys.readouterr().out
-    assert f"left out: {stranger} does not run: " in said
+    assert f"left out: {stranger}: does not run: " in said
     assert "run time before / after rewrites, geometric mean: " in said
     for row in results(tmp_path / "run")["benchmarks"]:
         assert row["rewrites_run_time"] > 0

@@ -12,10 +12,10 @@ from experiments.policies.checkpoint import Checkpoint, load_policy
 from experiments.policies.config import TuningTrainConfig
 from experiments.policies.kind import policy_kind
 from experiments.policies.tuning import COSTS
-from experiments.train.presets import TUNING_PRESETS
+from experiments.train.command_line import TUNING_PRESETS
+from experiments.train.measured_plans import MeasuredPlan, MeasurePlan, PredictTimes
 from experiments.train.program import train
 from experiments.train.time_table import table_text
-from experiments.workers.tuning_tasks import MeasuredPlan, MeasurePlan, PredictTimes
 from experiments.workers.worker import make_rollout_worker
 from hlograph import Module
 from hlograph.decisions.plans import PLAN_FEATURES

@@ -11,9 +11,9 @@ import pytest
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.kind import policy_kind
 from experiments.train.program import FAILED, train
-from experiments.workers.pools import pool_of
 from experiments.workers.run_events import EVENTS
 from experiments.workers.task_runner import QUARANTINE, TaskRunner
+from experiments.workers.worker import pool_of
 from hlograph import Module
 from hlograph.isolation import Reproducer, repro
 from hlograph.isolation.pass_call import RUN, listing

@@ -5,8 +5,7 @@ from threading import Event
 import pytest
 
 from experiments.policies import shipped
-from experiments.policies.checkpoint import Checkpoint
-from experiments.policies.checkpoint_files import CheckpointFiles
+from experiments.policies.checkpoint import Checkpoint, CheckpointFiles
 from experiments.policies.kind import policy_kind
 from experiments.search.tuning import deciding
 from experiments.search.tuning.deciding import OP_COUNTS, POLICY, DecidingMethod, Decisions

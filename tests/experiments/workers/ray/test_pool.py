@@ -11,7 +11,7 @@ import numpy as np
 import psutil
 import pytest
 
-from experiments.workers.pools import pool_of
+from experiments.workers.worker import pool_of
 from hlograph.errors import (
     HloError,
     HloParseError,

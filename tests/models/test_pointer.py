@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from models.action_encoder import ActionEncoder, StateWithActions
 from models.config import LOG_COUNT_SCALE, ActionConfig, GATConfig, HeadsConfig, OpCountConfig
 from models.gat import GATEncoder
 from models.op_count_mlp import OpCountEncoder
-from models.pointer import PointerActorCritic
+from models.pointer import ActionEncoder, PointerActorCritic, StateWithActions
 
 COUNTS, SLOTS, RULES, FEATURES, ROLES = 5, 4, 3, 3, 2
 
