@@ -23,7 +23,7 @@ from gymnasium.wrappers import TransformObservation, TransformReward
 from envs import PassOrderingEnv
 from experiments.evaluate.evaluation import Outcome
 from experiments.paper.training_settings import AgentName, AgentSettings
-from experiments.policies.config import OpCountTrainConfig
+from experiments.policies.config import PassTrainConfig
 from experiments.policies.kind import PlayedEpisode, least_state, policy_kind
 from experiments.policies.player import likeliest
 from experiments.workers.collecting import Deck
@@ -172,7 +172,7 @@ class TrainAgent(Task):
         # By its name, since it imports the libraries, which may not be installed.
         train_agent = resolve_name("experiments.paper.third_party:train_agent")
         config, plan = worker.config, self.training
-        assert isinstance(config, OpCountTrainConfig)
+        assert isinstance(config, PassTrainConfig)
         kind = policy_kind("op_counts", config)
         # No environment is without a benchmark, even if none is to be played in it.
         learned: dict[str, Learned] = train_agent(

@@ -20,7 +20,7 @@ from experiments.paper.trials import (
     run_trials,
     timed_out,
 )
-from experiments.policies.config import OpCountTrainConfig
+from experiments.policies.config import PassTrainConfig
 from experiments.policies.shipped import checkpoint_location
 from experiments.search.guide import TrainedPolicy, check_guided
 from experiments.search.task import SearchTask
@@ -84,9 +84,7 @@ def run(config: SearchComparisonConfig, folder: Path) -> Study:
     policies = policies_of(config)
     competitors = competitors_of(config, policies)
     workers = _workers(config, folder, {label: p.digest for label, p in policies.items()})
-    settings = OpCountTrainConfig(
-        workers=config.workers, num_workers=workers, samples=config.checks
-    )
+    settings = PassTrainConfig(workers=config.workers, num_workers=workers, samples=config.checks)
     groups = {
         f"{name} {config.split}": held_out_benchmarks(
             config.op_limit, config.count, name, config.split

@@ -25,14 +25,14 @@ from experiments.paper.agents import (
     training_env,
 )
 from experiments.paper.training_settings import LABELS, MASKED, AgentName, AgentSettings
-from experiments.policies.config import OpCountTrainConfig
+from experiments.policies.config import PassTrainConfig
 from experiments.workers.collecting import Deck
 
 
 def make_agent(
     name: AgentName,
     settings: AgentSettings,
-    config: OpCountTrainConfig,
+    config: PassTrainConfig,
     envs: DummyVecEnv,
     seed: int,
 ) -> BaseAlgorithm:
@@ -105,7 +105,7 @@ def scores_of(agent: BaseAlgorithm) -> Scores:
 
 def train_agent(
     plan: AgentTraining,
-    config: OpCountTrainConfig,
+    config: PassTrainConfig,
     make_env: MakeEnv,
     make_validation_env: MakeEnv,
     make_test_env: MakeEnv,

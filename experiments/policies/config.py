@@ -114,8 +114,9 @@ class TrainConfig:
 
     @property
     def given_policies(self) -> Mapping[PolicyName, str]:
-        """Checkpoints of policies that are compared with instead of trained."""
-        return {}
+        """Checkpoints of policies to compare with instead of training them: the baseline."""
+        baseline: str | None = getattr(self, "baseline", None)
+        return {} if baseline is None else {self.kinds[-1]: baseline}
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -128,24 +129,11 @@ class TrainConfig:
 
 
 @dataclass(frozen=True)
-class ComparedTrainConfig(TrainConfig):
-    """Settings of runs that train a policy on graphs, and then one on op counts."""
-
-    baseline: str | None = None
-    """Checkpoint of a policy on op counts to compare with, instead of training one: a path or URL,
-    or the name of one that comes with the project."""
-
-    @property
-    def given_policies(self) -> Mapping[PolicyName, str]:
-        """The baseline, if there is one."""
-        _, on_counts = self.kinds
-        return {} if self.baseline is None else {on_counts: self.baseline}
-
-
-@dataclass(frozen=True)
 class PassTrainConfig(TrainConfig):
-    """Settings of all policies that order passes."""
+    """Settings of all policies that order passes, and of `experiments.train op-counts`."""
 
+    program = "train op-counts"
+    kinds = ("op_counts",)
     actions_setting = "passes"
     passes: tuple[str, ...] = ()
     """Passes to order, by name; none is all that there are. A trained policy goes on with those of
@@ -172,14 +160,6 @@ class PassTrainConfig(TrainConfig):
     with Ray one table in the memory of each worker."""
     known_no_ops_mib: int = 8
     """Size of that file; 200,000 states take 8."""
-
-
-@dataclass(frozen=True)
-class OpCountTrainConfig(PassTrainConfig):
-    """Settings of `experiments.train op-counts`."""
-
-    program = "train op-counts"
-    kinds = ("op_counts",)
     op_counts: OpCountConfig = field(default_factory=OpCountConfig)
     """Encoder of the op-count policy."""
     op_counts_ppo: PPOConfig = field(default_factory=PPOConfig)
@@ -190,11 +170,14 @@ class OpCountTrainConfig(PassTrainConfig):
 
 
 @dataclass(frozen=True)
-class GNNTrainConfig(OpCountTrainConfig, ComparedTrainConfig):
+class GNNTrainConfig(PassTrainConfig):
     """Settings of `train_gnn`, which also trains an op-count policy to compare with."""
 
     program = "train_gnn"
     kinds = ("gnn", "op_counts")
+    baseline: str | None = None
+    """Checkpoint of a policy on op counts to compare with, instead of training one: a path or URL,
+    or the name of one that comes with the project."""
     gat: GATConfig = field(default_factory=GATConfig)
     """Encoder of the GNN policy."""
     gat_ppo: PPOConfig = field(default_factory=PPOConfig)
@@ -202,19 +185,19 @@ class GNNTrainConfig(OpCountTrainConfig, ComparedTrainConfig):
 
 
 @dataclass(frozen=True)
-class CandidateTrainConfig(TrainConfig):
-    """Settings of all policies that point at candidates in a graph."""
+class PointerTrainConfig(TrainConfig):
+    """Settings of all policies that point at actions in a graph."""
 
     gat: GATConfig = field(default_factory=GATConfig)
     """Encoder of the graph."""
     candidates: ActionConfig = field(default_factory=ActionConfig)
-    """Encoder of the candidates, and their scores."""
+    """Encoder of the actions, and their scores."""
     ppo: PPOConfig = field(default_factory=PPOConfig)
     """PPO."""
 
 
 @dataclass(frozen=True)
-class RewriteTrainConfig(CandidateTrainConfig):
+class RewriteTrainConfig(PointerTrainConfig):
     """Settings of `experiments.train rewrites`."""
 
     program = "train rewrites"
@@ -242,7 +225,7 @@ class RewriteTrainConfig(CandidateTrainConfig):
 
 
 @dataclass(frozen=True)
-class FusionTrainConfig(CandidateTrainConfig):
+class FusionTrainConfig(PointerTrainConfig):
     """Settings of `experiments.train fusion`."""
 
     program = "train fusion"
@@ -264,12 +247,15 @@ class FusionTrainConfig(CandidateTrainConfig):
 
 
 @dataclass(frozen=True)
-class TuningTrainConfig(CandidateTrainConfig, ComparedTrainConfig):
+class TuningTrainConfig(PointerTrainConfig):
     """Settings of `experiments.train tuning`, which also trains a policy on op counts."""
 
     program = "train tuning"
     kinds = ("tuning", "tuning_counts")
     actions_setting = "decisions"
+    baseline: str | None = None
+    """Checkpoint of a policy on op counts to compare with, instead of training one: a path or URL,
+    or the name of one that comes with the project."""
     corpus_set: CorpusSet | None = "speed"
     """Set of the corpus for training and held-out benchmarks; None is all but speed."""
     train_op_limit: int = 600

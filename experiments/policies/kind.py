@@ -18,7 +18,7 @@ from experiments.evaluate.metrics import geometric_mean
 from experiments.policies.config import (
     FusionTrainConfig,
     GNNTrainConfig,
-    OpCountTrainConfig,
+    PassTrainConfig,
     PolicyName,
     RewriteTrainConfig,
     TrainConfig,
@@ -286,7 +286,7 @@ _HERE = "experiments.policies"
 KINDS: dict[PolicyName, KindEntry] = {
     "gnn": KindEntry("GNN", "graph", GNNTrainConfig, f"{_HERE}.pass_ordering:PassOrderingKind"),
     "op_counts": KindEntry(
-        "op counts", "op_counts", OpCountTrainConfig, f"{_HERE}.pass_ordering:PassOrderingKind"
+        "op counts", "op_counts", PassTrainConfig, f"{_HERE}.pass_ordering:PassOrderingKind"
     ),
     "rewrites": KindEntry(
         "GNN on rewrites", "graph", RewriteTrainConfig, f"{_HERE}.rewriting:RewritingKind"

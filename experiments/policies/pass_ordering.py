@@ -13,7 +13,6 @@ from envs.pass_ordering import PassOrderingEnv
 from envs.rewards import LogDrop, Reward, Shaped
 from experiments.policies.config import (
     GNNTrainConfig,
-    OpCountTrainConfig,
     PassTrainConfig,
     PolicyName,
 )
@@ -75,12 +74,12 @@ def encode(observation: Any, info: Mapping[str, Any]) -> PolicyInput:
     )
 
 
-class PassOrderingKind(PolicyKind[OpCountTrainConfig]):
+class PassOrderingKind(PolicyKind[PassTrainConfig]):
     """Policies that order passes; the one that sees op counts is the paper's agent."""
 
     imitates = "orders"
 
-    def __init__(self, name: PolicyName, config: OpCountTrainConfig) -> None:
+    def __init__(self, name: PolicyName, config: PassTrainConfig) -> None:
         super().__init__(name, config)
         named = tuple(hlograph.passes[name].name for name in config.passes)
         self.action_names = named or hlograph.passes.names

@@ -27,11 +27,11 @@ def task_runner(
     """
     # These import torch and the engine: seconds that --help does not have.
     from experiments.evaluate.run_folder import run_folder
-    from experiments.policies.config import OpCountTrainConfig
+    from experiments.policies.config import PassTrainConfig
     from experiments.workers.task_runner import TaskRunner
     from experiments.workers.worker import pool_of
 
     folder = out or Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
-    settings = OpCountTrainConfig(out=folder, num_workers=num_workers, samples=samples)
+    settings = PassTrainConfig(out=folder, num_workers=num_workers, samples=samples)
     with run_folder(folder), pool_of(settings) as pool:
         yield TaskRunner(settings, pool, folder)

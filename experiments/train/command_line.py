@@ -17,7 +17,7 @@ from experiments.evaluate.run_folder import CONFIG, CONFIG_KIND, CONFIG_VERSION
 from experiments.policies.config import (
     FusionTrainConfig,
     GNNTrainConfig,
-    OpCountTrainConfig,
+    PassTrainConfig,
     RewriteTrainConfig,
     TrainConfig,
     TuningTrainConfig,
@@ -40,9 +40,9 @@ _FULL = {
     "evaluations": 20,
 }
 
-OP_COUNT_PRESETS: dict[str, OpCountTrainConfig] = {
-    "quick": OpCountTrainConfig(),
-    "full": OpCountTrainConfig(**_FULL),
+OP_COUNT_PRESETS: dict[str, PassTrainConfig] = {
+    "quick": PassTrainConfig(),
+    "full": PassTrainConfig(**_FULL),
 }
 GNN_PRESETS: dict[str, GNNTrainConfig] = {
     "quick": GNNTrainConfig(),

@@ -20,7 +20,7 @@ from experiments.paper.settings import (
     WinConfig,
 )
 from experiments.policies.checkpoint import Best, Checkpoint, policy_of
-from experiments.policies.config import GNNTrainConfig, OpCountTrainConfig
+from experiments.policies.config import GNNTrainConfig, PassTrainConfig
 from experiments.policies.kind import policy_kind
 from experiments.policies.player import Episodes, play_greedily, play_samples
 from experiments.policies.shipped import available, checkpoint_location, file_name
@@ -37,7 +37,7 @@ from models.ppo import PPO
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory):
     """Checkpoint of an untrained op-count policy."""
-    config = OpCountTrainConfig(seed=7, horizon=6, envs_per_task=2, train_op_limit=60)
+    config = PassTrainConfig(seed=7, horizon=6, envs_per_task=2, train_op_limit=60)
     kind = policy_kind("op_counts", config)
     ppo = PPO(kind.new_policy(), kind.ppo)
     path = tmp_path_factory.mktemp("policy") / "op_counts.checkpoint"
@@ -262,7 +262,7 @@ def test_globs_choose_in_the_split_and_names_are_taken_as_they_are():
 
 
 def test_time_is_taken_with_nothing_known_before(checkpoint, names):
-    config = OpCountTrainConfig(horizon=6, envs_per_task=2)
+    config = PassTrainConfig(horizon=6, envs_per_task=2)
     recorder = _Counting()
     worker = RolloutWorker(config, recorder)
     _, policy = policy_of(Checkpoint.load(checkpoint))

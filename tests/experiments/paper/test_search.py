@@ -10,7 +10,7 @@ from experiments.paper.report.search import sections
 from experiments.paper.search import competitors_of, idle_cores, policies_of, run
 from experiments.paper.settings import SEARCH
 from experiments.policies.checkpoint import Checkpoint
-from experiments.policies.config import OpCountTrainConfig
+from experiments.policies.config import PassTrainConfig
 from experiments.policies.kind import policy_kind
 from experiments.workers.task_runner import TaskRunner
 from hlograph.errors import HloError, UnknownNameError
@@ -33,7 +33,7 @@ _TINY = replace(
 
 
 def _save(path, seed=7, **settings):
-    config = OpCountTrainConfig(seed=seed, **settings)
+    config = PassTrainConfig(seed=seed, **settings)
     kind = policy_kind("op_counts", config)
     ppo = PPO(kind.new_policy(), kind.ppo)
     Checkpoint.take(kind, ppo, 0, 1234, None, Quarantine(), None).save(path)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.policies.config import GNNTrainConfig, OpCountTrainConfig, from_json, to_json
+from experiments.policies.config import GNNTrainConfig, PassTrainConfig, from_json, to_json
 from experiments.train.command_line import GNN_PRESETS, OP_COUNT_PRESETS
 from models.config import GATConfig, PPOConfig
 
@@ -28,9 +28,9 @@ def test_every_kind_of_value_comes_back():
 
 
 def test_missing_settings_take_their_defaults():
-    assert from_json(OpCountTrainConfig, {"seed": 3}) == OpCountTrainConfig(seed=3)
+    assert from_json(PassTrainConfig, {"seed": 3}) == PassTrainConfig(seed=3)
 
 
 def test_unknown_settings_are_named():
-    with pytest.raises(ValueError, match="OpCountTrainConfig has no setting gat, layers"):
-        from_json(OpCountTrainConfig, {"gat": {}, "layers": 3})
+    with pytest.raises(ValueError, match="PassTrainConfig has no setting gat, layers"):
+        from_json(PassTrainConfig, {"gat": {}, "layers": 3})

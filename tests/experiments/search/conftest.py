@@ -7,7 +7,7 @@ import pytest
 
 import hlograph
 from experiments.evaluate.benchmarks import load
-from experiments.policies.config import OpCountTrainConfig
+from experiments.policies.config import PassTrainConfig
 from experiments.policies.kind import policy_kind
 from experiments.search.budget import Budget
 from experiments.search.guide import TrainedPolicy
@@ -34,7 +34,7 @@ def benchmark() -> str:
 
 @pytest.fixture(scope="session")
 def worker() -> RolloutWorker:
-    return RolloutWorker(OpCountTrainConfig(known_no_ops_mib=1), FlightRecorder())
+    return RolloutWorker(PassTrainConfig(known_no_ops_mib=1), FlightRecorder())
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from experiments.evaluate import best_known
 from experiments.evaluate.best_known import BestKnown
 from experiments.evaluate.evaluation import Check
-from experiments.policies.config import OpCountTrainConfig
+from experiments.policies.config import PassTrainConfig
 from experiments.search.__main__ import main
 from experiments.search.guide import TrainedPolicy
 from experiments.search.run import search_in_batches, searches
@@ -19,7 +19,7 @@ from tests.tiny_module import TINY
 
 @pytest.fixture
 def runner(tmp_path):
-    config = OpCountTrainConfig(workers="in-process", samples=0)
+    config = PassTrainConfig(workers="in-process", samples=0)
     with pool_of(config) as pool:
         yield TaskRunner(config, pool, tmp_path)
 

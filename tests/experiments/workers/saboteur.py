@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.policies.config import OpCountTrainConfig, TrainConfig
+from experiments.policies.config import PassTrainConfig, TrainConfig
 from experiments.workers.worker import RolloutWorker, make_rollout_worker
 from hlograph.isolation import FlightRecorder, PassCall
 from hlograph.isolation.pass_call import RUN
@@ -52,7 +52,7 @@ class _Saboteur(FlightRecorder):
 
 
 def make_sabotaged_worker(
-    deeds: Sequence[str], memory: Path, config: OpCountTrainConfig, recorder: FlightRecorder
+    deeds: Sequence[str], memory: Path, config: PassTrainConfig, recorder: FlightRecorder
 ) -> RolloutWorker:
     """Makes a worker that does one of the deeds whenever a pass begins, each once in a run.
 
