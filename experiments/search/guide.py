@@ -1,7 +1,7 @@
-"""Trained policies as heuristics of searches over passes."""
+"""Trained policies as heuristics of searches over passes, and what they see of a state."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,18 +9,105 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from envs.rewards import LogDrop, OpCountDrop, resolve_reward
+from envs.observations import OBSERVATIONS, Observation, ObservationKind
+from envs.rewards import LogDrop, ModuleState, OpCountDrop, cost_changes, resolve_reward
 from experiments.policies.checkpoint import Checkpoint, policy_of
 from experiments.policies.config import PassTrainConfig, PolicyName, TrainConfig
-from experiments.policies.kind import PolicyKind, policy_kind
-from experiments.policies.player import likeliest
-from experiments.search.node_view import NodeView
+from experiments.policies.kind import PolicyInput, PolicyKind, policy_kind
+from experiments.policies.pass_ordering import state_of
+from experiments.policies.player import PolicyEvaluator, likeliest
 from experiments.search.space import PassNode, PassSpace
 from experiments.search.state_space import Steps, step
 from experiments.workers.task_runner import parameters_of
 from hlograph.storage.locations import Location
+from hlograph.transforms.registry import passes
 from models.actor_critic import ActorCritic
-from models.rollout import StateTable
+
+
+class NodeView:
+    """Shows the states of one search to a policy, with masks from the search's table.
+
+    A search has the passes of the registry as moves, by their numbers there. A policy has numbers
+    of its own for the passes that it knows, and for stopping.
+
+    Args:
+        space: Where the states are.
+        known: Names of the passes that the policy knows, in the order of its actions.
+        observation: Kind of observation.
+        costs: True if states show how flops and transcendentals changed.
+        measure_costs: True if ``measure`` gives costs even without ``costs``, for a reward that
+            needs them. XLA's cost analysis takes about as long as a pass.
+    """
+
+    def __init__(
+        self,
+        space: PassSpace,
+        known: Sequence[str],
+        observation: ObservationKind,
+        *,
+        costs: bool = False,
+        measure_costs: bool = False,
+    ) -> None:
+        self.space = space
+        """Space of the states."""
+        self.moves = [passes.index(name) for name in known]
+        """Numbers in the registry of the passes that the policy knows, in the order of its
+        actions."""
+        self._actions = {move: action for action, move in enumerate(self.moves)}
+        self._observation: Observation = OBSERVATIONS[observation](len(known) + 1)
+        self._shows_graph = observation == "graph"
+        self._costs, self._measure_costs = costs, costs or measure_costs
+        self._measured: dict[PassNode, ModuleState] = {}
+        self._last: tuple[PassNode, Any] | None = None
+
+    def order(self, names: Iterable[str]) -> list[int]:
+        """Returns the moves of an order of passes, without those that the policy does not know."""
+        known = {passes[move].name: move for move in self.moves}
+        return [known[name] for name in names if name in known]
+
+    def action(self, move: int | None) -> int:
+        """Returns the policy's number of a move; None is to stop."""
+        return len(self.moves) if move is None else self._actions[move]
+
+    def move(self, action: int) -> int | None:
+        """Returns the move of an action; None if it is to stop."""
+        return self.moves[action] if action < len(self.moves) else None
+
+    def state(
+        self, node: PassNode, masked: Iterable[int] | None = None, *, encoded: bool = False
+    ) -> PolicyInput:
+        """Returns the observation of a state.
+
+        Args:
+            node: The state.
+            masked: Moves to mask, besides those that find nothing to act on; None
+                masks all that the table knows to change nothing there.
+            encoded: True leaves out the item, of a state that was encoded before.
+        """
+        offered = np.ones(len(passes), bool)
+        offered[[*(node.no_ops() if masked is None else masked), *node.idle]] = False
+        mask = np.append(offered[self.moves], True)
+        root = self.space.root
+        costs = cost_changes(self.measure(root), self.measure(node)) if self._costs else ()
+        item = None if encoded else self._item(node)
+        return state_of(item, node.fingerprint, mask, node.op_count, root.op_count, costs)
+
+    def measure(self, node: PassNode) -> ModuleState:
+        """Returns what rewards depend on: the op count, and the costs if the view has them."""
+        if not self._measure_costs:
+            return ModuleState(node.op_count)
+        if node not in self._measured:
+            cost = self.space.module(node).cost()
+            self._measured[node] = ModuleState(node.op_count, *cost)
+        return self._measured[node]
+
+    def _item(self, node: PassNode) -> Any:
+        # A state is shown several times in a row; the graphs of all would take too much memory.
+        if self._last is None or self._last[0] is not node:
+            module = self.space.module(node)
+            seen = self._observation.observe(module.features, module.snapshot().op_counts)
+            self._last = (node, seen[0] if self._shows_graph else seen)
+        return self._last[1]
 
 
 @dataclass(frozen=True)
@@ -99,14 +186,13 @@ class Guide:
 
     def __init__(self, space: PassSpace, trained: TrainedPolicy) -> None:
         config = trained.pass_config
-        kind, self._policy = trained.build()
+        kind, policy = trained.build()
         self._space = space
         self._view = NodeView(space, kind.action_names, kind.observation, costs=config.value_costs)
         self._reward, self._reward_scale = config.reward, kind.ppo.reward_scale
         self.horizon = config.horizon
         """Passes of an episode, as many as in the policy's training."""
-        self._table = StateTable(self._policy)
-        self._vectors: dict[PassNode, torch.Tensor] = {}
+        self._evaluate = PolicyEvaluator(policy)
         self._judged: dict[PassNode, tuple[int, Judgement]] = {}
 
     def judge(self, node: PassNode) -> Judgement:
@@ -190,21 +276,9 @@ class Guide:
             self._space.root.op_count,
         )
 
-    @torch.no_grad()
     def _judge(self, node: PassNode) -> Judgement:
-        context, mask = self._view.context(node)
-        log_probs, value = self._policy(
-            self._vector(node), torch.from_numpy(context)[None], torch.from_numpy(mask)[None]
-        )
-        return Judgement(log_probs[0].double().numpy(), float(value[0]))
-
-    def _vector(self, node: PassNode) -> torch.Tensor:
-        found = self._vectors.get(node)
-        if found is None:
-            item = self._view.state(node).item
-            found = self._table.vectors(self._table.numbers([node.fingerprint], [item]))
-            self._vectors[node] = found
-        return found
+        seen = self._evaluate([self._view.state(node, encoded=node in self._judged)])
+        return Judgement(seen.log_probs[0].double().numpy(), float(seen.value[0]))
 
 
 def check_guided(method: str, policy: TrainedPolicy) -> None:

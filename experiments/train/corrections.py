@@ -13,8 +13,7 @@ from itertools import pairwise
 from envs.rewards import Reward, resolve_reward
 from experiments.policies.kind import PolicyKind
 from experiments.policies.pass_ordering import PassOrderingKind
-from experiments.search.guide import Guide, TrainedPolicy
-from experiments.search.node_view import NodeView
+from experiments.search.guide import Guide, NodeView, TrainedPolicy
 from experiments.search.orders import continuation, needed
 from experiments.search.space import PassNode, PassSpace
 from experiments.search.task import worker_space

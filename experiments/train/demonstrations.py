@@ -10,7 +10,7 @@ from experiments.evaluate import best_known
 from experiments.policies.config import PolicyName
 from experiments.policies.kind import PolicyInput, PolicyKind
 from experiments.policies.pass_ordering import PassOrderingKind
-from experiments.search.node_view import NodeView
+from experiments.search.guide import NodeView
 from experiments.search.space import PassNode
 from experiments.search.task import worker_space
 from experiments.train.recorded_steps import RecordedSteps, record, returns_of, view_of

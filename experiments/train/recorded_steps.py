@@ -10,7 +10,7 @@ import torch
 from envs.rewards import needs_costs, resolve_reward
 from experiments.policies.kind import PolicyInput, PolicyKind
 from experiments.policies.pass_ordering import PassOrderingKind
-from experiments.search.node_view import NodeView
+from experiments.search.guide import NodeView
 from experiments.search.space import PassSpace
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import Task

@@ -17,10 +17,8 @@ from hlograph.errors import HloError
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, Job, MeasurementRequest, PlanMeasurement
 from hlograph.optimization.cache import CacheKey, Measurements
-from hlograph.optimization.progress import best_text
-from hlograph.optimization.race import Race, Watch, unwatched
+from hlograph.optimization.race import Race, SearchSettings, Watch, best_text, unwatched
 from hlograph.optimization.report import Report
-from hlograph.optimization.settings import SearchSettings
 from hlograph.plans import Numerics, Program
 from hlograph.storage.machine import machine
 

@@ -124,7 +124,7 @@ SEARCHES: dict[Searched, dict[str, RegisteredSearch]] = {
         "flags": RegisteredSearch(f"{_METHODS}.known_plans:FlagSets"),
         "passes": RegisteredSearch(f"{_METHODS}.known_plans:pipelines"),
         "greedy": RegisteredSearch(f"{_METHODS}.known_plans:greedy"),
-        "joint": RegisteredSearch(f"{_METHODS}.joint:JointSearch.of_program"),
+        "joint": RegisteredSearch(f"{_METHODS}.coordinate:JointSearch.of_program"),
         # Single searches over knobs, of which joint has two, those that libraries drive, and those
         # that play trained networks, which import torch.
         **{
@@ -216,7 +216,8 @@ def maker(name: str, searched: Searched = "plans", seed: int = 0) -> Callable[..
         elif entry is not None:
             make = _imported(name, entry.load)
         else:
-            raise UnknownNameError.of("method", name, [*names(searched), *registered])
+            known = dict.fromkeys([*names(searched), *registered])
+            raise UnknownNameError.of("method", name, known)
     try:
         takes_seed = "seed" in inspect.signature(make).parameters
     except (TypeError, ValueError):  # an object without a signature

@@ -30,9 +30,8 @@ from hlograph.optimization.optimizing import (
     stored_plan,
     unmeasured,
 )
-from hlograph.optimization.race import Race
+from hlograph.optimization.race import Race, SearchSettings
 from hlograph.optimization.report import Report
-from hlograph.optimization.settings import SearchSettings
 from hlograph.plans import Plan, PlanError
 
 # Searches of one program take turns: each has several processes, and they would wait for each other

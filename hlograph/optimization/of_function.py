@@ -16,7 +16,7 @@ from hlograph.optimization.background import in_background
 from hlograph.optimization.cache import Store, StoreLike
 from hlograph.optimization.function import OptimizedFunction
 from hlograph.optimization.optimizing import optimize_program, report_of_given
-from hlograph.optimization.settings import SearchSettings
+from hlograph.optimization.race import SearchSettings
 from hlograph.plans import Numerics, Plan, PlanError, Program, compile_lowered
 from hlograph.reading.sources import is_lowered
 

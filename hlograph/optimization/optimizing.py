@@ -12,10 +12,8 @@ from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, Job, MeasurementRequest, PlanMeasurement
 from hlograph.optimization.cache import CacheKey, Measurements, Store, plans_of_earlier_version
 from hlograph.optimization.leading import leads
-from hlograph.optimization.progress import RaceBar
-from hlograph.optimization.race import Race, plan_of
+from hlograph.optimization.race import Race, RaceBar, SearchSettings, plan_of
 from hlograph.optimization.report import Report
-from hlograph.optimization.settings import SearchSettings
 from hlograph.plans import NUMERICS, Numerics, Plan, PlanError, PlanRefusedError
 from hlograph.plans.flags import allows_fast_math
 

@@ -11,7 +11,7 @@ import jaxlib.mlir.dialects.mhlo
 import jaxlib.xla_client
 
 import hlograph.measuring.worker
-import hlograph.optimization.methods.sweeps
+import hlograph.optimization.methods.forms
 import hlograph.optimization.program_space
 
 __all__ = ["hlograph", "jax", "jaxlib"]

@@ -14,6 +14,7 @@ from experiments.search.run import search_in_batches, searches
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import pool_of
 from hlograph import corpus
+from hlograph.errors import UnknownNameError
 from tests.tiny_module import TINY
 
 
@@ -111,15 +112,15 @@ def test_batches_are_yielded_one_by_one(runner, benchmark):
 
 
 @pytest.mark.parametrize(
-    ("method", "limits", "message"),
+    ("method", "limits", "error", "message"),
     [
-        ("no-such", (10, None), "expected a method among"),
-        ("mcts", (10, None), "takes a policy"),
-        ("random", (None, None), "got neither"),
+        ("no-such", (10, None), UnknownNameError, "no method is called"),
+        ("mcts", (10, None), ValueError, "takes a policy"),
+        ("random", (None, None), ValueError, "got neither"),
     ],
 )
-def test_wrong_settings_are_refused(method, limits, message):
-    with pytest.raises(ValueError, match=message):
+def test_wrong_settings_are_refused(method, limits, error, message):
+    with pytest.raises(error, match=message):
         searches(["a"], method, 0, *limits)
 
 

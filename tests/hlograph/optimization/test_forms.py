@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from hlograph.measuring.trial import PlanMeasurement
-from hlograph.optimization.methods.forms import Forms
-from hlograph.optimization.methods.sweeps import RuleScope, Sweeps
+from hlograph.optimization.methods.forms import Forms, RuleScope, Sweeps
 from hlograph.plans import Measured, Plan, Program
 from hlograph.plans.transforming import transformed
 from tests.hlograph.optimization.outcomes import asked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hlograph.optimization.methods.joint import JointSearch
+from hlograph.optimization.methods.coordinate import JointSearch
 from hlograph.optimization.methods.knob_search import PointSpeed
 from hlograph.plans.knobs import Knob, Point
 from tests.hlograph.optimization.spaces import Large

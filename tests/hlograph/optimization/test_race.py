@@ -15,9 +15,8 @@ from hlograph.optimization import race
 from hlograph.optimization.cache import CacheKey, Measurements
 from hlograph.optimization.methods import Listed, Proposers, methods, names
 from hlograph.optimization.methods.known_plans import FlagSets, GreedyMerge
-from hlograph.optimization.race import Race, plan_of
+from hlograph.optimization.race import Race, SearchSettings, plan_of
 from hlograph.optimization.report import changes_text
-from hlograph.optimization.settings import SearchSettings
 from hlograph.plans import Placement, Plan, PlanError
 from tests.hlograph.optimization import proposals
 from tests.hlograph.optimization.outcomes import asked, made_outcome

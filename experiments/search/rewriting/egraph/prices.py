@@ -8,8 +8,7 @@ from itertools import count
 from envs.rewards import CostDrop, ModuleState
 from experiments.search.rewriting.egraph.program import rewritten
 from experiments.search.rewriting.egraph.saturation import EGraph
-from experiments.search.rewriting.egraph.terms import Terms
-from experiments.search.rewriting.egraph.written_terms import written
+from experiments.search.rewriting.egraph.terms import Terms, written
 from experiments.search.rewriting.space import Objective
 from hlograph.module import Module
 from hlograph.reading.hlo_text import ArrayShape, InstructionText

@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 
 from benchmarks.speed_rules.catalogue import PROGRAMS
 from experiments.search.budget import Budget
-from experiments.search.rewriting.egraph.computations import Computations
 from experiments.search.rewriting.egraph.extraction import extract
 from experiments.search.rewriting.egraph.forms import FormFinder, FormLimits
 from experiments.search.rewriting.egraph.optimizer import EqualitySettings, optimize, text_of
 from experiments.search.rewriting.egraph.prices import Prices
-from experiments.search.rewriting.egraph.program import parse
+from experiments.search.rewriting.egraph.program import Computations, parse
 from experiments.search.rewriting.egraph.saturation import EGraph, SaturationLimits, saturated
 from experiments.search.rewriting.egraph.terms import Terms
 from experiments.search.rewriting.space import RewriteSpace

@@ -7,7 +7,7 @@ import hlograph
 from envs import PassOrderingEnv
 from envs.rewards import ModuleState
 from experiments.policies.pass_ordering import encode
-from experiments.search.node_view import NodeView
+from experiments.search.guide import NodeView
 
 _ORDER = ("cse", "call-inliner", "dce", "cse")
 
@@ -28,9 +28,9 @@ def test_states_are_those_of_an_environment(make_space, benchmark, known, observ
         np.testing.assert_allclose(shown.context, expected.context, rtol=1e-6)
         for one, other in zip(_arrays(shown.item), _arrays(expected.item), strict=True):
             np.testing.assert_array_equal(one, other)
-        context, mask = view.context(node)
-        np.testing.assert_array_equal(context, shown.context)
-        np.testing.assert_array_equal(mask, shown.mask)
+        again = view.state(node, encoded=True)
+        np.testing.assert_array_equal(again.context, shown.context)
+        np.testing.assert_array_equal(again.mask, shown.mask)
         if name is not None:
             seen, _, _, _, info = env.step(known.index(name))
             node = space.step(node, hlograph.passes.index(name))
