@@ -20,13 +20,9 @@ if TYPE_CHECKING:
 def beam_search(space: StateSpace[Any], random: np.random.Generator, width: int) -> Steps[None]:
     """Keeps the states with the least op count of each depth, and makes every move in them.
 
-    When a depth brings nothing new, the width is doubled and the search begins again; moves made
-    before cost nothing then. The search ends when the beam holds every state that there is.
-
-    Args:
-        space: Where to search.
-        random: Breaks ties.
-        width: States kept at first.
+    The width is the number of states kept at first; ties are broken at random. When a depth brings
+    nothing new, the width is doubled and the search begins again; moves made before cost nothing
+    then. The search ends when the beam holds every state that there is.
     """
 
     def ranked(states: list[Any]) -> list[Any]:
@@ -45,15 +41,10 @@ def policy_beam(
 ) -> Steps[None]:
     """Makes the moves that a policy thinks likeliest, and keeps the best states of each depth.
 
-    The best states are those for which the value head expects the fewest instructions to be left.
-    When a depth brings nothing new, the beam and the number of children of a state are doubled
-    and the search begins again. The search ends when nothing was left out.
-
-    Args:
-        space: Where to search.
-        random: Not used: nothing is drawn.
-        guide: The policy.
-        width: States kept at first, and children that each of them gets.
+    The width is the number of states kept at first, and of children that each of them gets. The
+    best states are those for which the value head expects the fewest instructions to be left.
+    When a depth brings nothing new, both numbers are doubled and the search begins again. The
+    search ends when nothing was left out.
 
     Raises:
         ValueError: The policy's values do not predict op counts.
@@ -120,10 +111,6 @@ def greedy_search(space: StateSpace[Any], random: np.random.Generator) -> Steps[
     the present state, every move is made in each of the children, those with the least op count
     first, then in their children, until a better state is found. The search ends when no state
     that can be reached is better.
-
-    Args:
-        space: Where to search.
-        random: Breaks ties.
     """
     node = space.root
     while node is not None:

@@ -26,13 +26,8 @@ def random_search(
     """Draws moves uniformly among those not known to change nothing, episode after episode.
 
     Moves that the table knows cost no call, so an episode in known states is free. That makes this
-    search stronger than drawing blindly.
-
-    Args:
-        space: Where to search.
-        random: Draws the moves.
-        horizon: Moves of an episode, by default as many as policies make in training.
-        patience: Ends the search.
+    search stronger than drawing blindly. The horizon is the number of moves of an episode, by
+    default as many as policies make in training; patience ends the search.
     """
     patience = patience or Patience(space)
     while True:
@@ -62,11 +57,6 @@ def policy_episodes(space: PassSpace, random: np.random.Generator, guide: Guide)
 
     An episode in known states is free. Each one raises the temperature of the distribution,
     p ** (1 / temperature), so that later episodes follow the policy less.
-
-    Args:
-        space: Where to search.
-        random: Draws the passes.
-        guide: The policy.
     """
     yield from guide.rollout(space.root)
     temperature = 1.0

@@ -30,10 +30,6 @@ def evolution(space: PassSpace, random: np.random.Generator) -> Steps[None]:
     The fitness of an order is the least op count on its path. Its passes are called one after the
     other; those in states that the table knows cost nothing.
 
-    Args:
-        space: Where to search.
-        random: Gives nevergrad its seed.
-
     Raises:
         HloError: nevergrad is not installed.
     """

@@ -53,10 +53,6 @@ def local_search(space: PassSpace, random: np.random.Generator) -> Steps[None]:
     most often the best, is changed in one to three places (a pass inserted, removed, moved or
     replaced), and the changed order replaces it if it is at least as good. Passes that change
     nothing are removed from an order. Passes that have changed something are drawn more often.
-
-    Args:
-        space: Where to search.
-        random: Draws the changes.
     """
     candidates = yield from _starts(space)
     sampler = _PassSampler(space, random)

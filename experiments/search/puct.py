@@ -34,12 +34,8 @@ def mcts(
 ) -> Steps[None]:
     """Searches the tree until the budget is spent.
 
-    Args:
-        space: Where to search.
-        random: Not used: nothing is drawn.
-        heuristic: Gives priors and rollouts.
-        max_depth: Moves from the root to a new state, at most.
-        tries: Consecutive visits without a call after which the search ends.
+    A heuristic gives priors and rollouts. A new state is at most ``max_depth`` moves from the root.
+    The search also ends after so many consecutive visits without a call as ``tries``.
     """
     tree = Tree(Game(space, heuristic), max_depth)
     patience = Patience(space, tries)

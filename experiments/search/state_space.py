@@ -1,8 +1,8 @@
 """States of one benchmark in a decision process, and the moves between them, for all searches.
 
-A search is a generator: it yields moves to make in states, and is sent the states that they lead
-to. ``run`` makes the moves, asked for with ``hlograph.decisions.searches.Search``, until the budget
-is spent.
+A search is a generator function of a space, a random generator and, if a policy guides it, the
+policy's advice there. It yields moves to make in states, and is sent the states that they lead to.
+``run`` asks for them as ``hlograph.decisions.searches.Search`` says, until the budget is spent.
 """
 
 from __future__ import annotations

@@ -154,13 +154,7 @@ class RewriteGuide:
 def policy_episode(
     space: RewriteSpace, random: np.random.Generator, guide: RewriteGuide
 ) -> Steps[None]:
-    """Plays one greedy episode of the policy, in which no rewrite is tried twice in a state.
-
-    Args:
-        space: Where to play.
-        random: Not used: nothing is drawn.
-        guide: The policy.
-    """
+    """Plays one greedy episode of the policy, in which no rewrite is tried twice in a state."""
     node = space.root
     tried: defaultdict[RewriteNode, set[str]] = defaultdict(set)
     best, idle = node.value, 0
