@@ -92,7 +92,7 @@ def test_budget_is_in_flags_of_the_program(name: str, reader_folder: Path):
         ("python -m experiments.paper figure5", "refuses"),
         ("hlograph corpus lists", "refuses"),
         ("python -m hlograph.graph.formats", "PROGRAMS"),
-        ("python -m experiments.train", "no program"),
+        ("python -m experiments.train_all", "no program"),
         ("python -m benchmarks.compare_with_xla --kills 10", "no flags"),
         ("python -m pytest tests/test_readme.py", "no tests/test_readme.py"),
         ("make tests", "not"),
