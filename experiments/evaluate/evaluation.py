@@ -5,7 +5,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import hlograph
 from experiments.evaluate.benchmarks import REFERENCES, Reference, load
@@ -43,6 +43,11 @@ class Outcome:
     """The result itself from ``packed_text``, if no passes lead there."""
     out_of_time: bool = False
     """True if a time limit ended the episode; the result is the best state until then."""
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Outcome":
+        """Returns the outcome of which ``dataclasses.asdict`` made the content."""
+        return cls(**{**content, "passes": tuple(content["passes"])})
 
     def unless(self, check: "Check") -> "Outcome":
         """Returns the outcome, or the unchanged benchmark if it failed its check."""

@@ -117,9 +117,7 @@ def _trial(content: dict[str, Any]) -> Trial:
     return Trial(
         **content
         | {
-            "outcomes": [
-                Outcome(**o | {"passes": tuple(o["passes"])}) for o in content["outcomes"]
-            ],
+            "outcomes": [Outcome.from_json(o) for o in content["outcomes"]],
             "checks": [Check(**c) for c in content["checks"]],
             "curves": {k: [tuple(p) for p in v] for k, v in content["curves"].items()},
             "training": [(steps, ratios) for steps, ratios in content["training"]],

@@ -7,7 +7,7 @@ agent without memory that chooses a pass without effect repeats it until the hor
 each of them is also played with the mask. The libraries are imported by ``third_party`` alone.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -191,16 +191,11 @@ class TrainAgent(Task):
 def _read(path: Path) -> dict[str, Learned]:
     return {
         label: Learned(
-            [(steps, [_outcome(o) for o in outcomes]) for steps, outcomes in agent["curve"]],
-            [_outcome(o) for o in agent["outcomes"]],
+            [(steps, list(map(Outcome.from_json, played))) for steps, played in agent["curve"]],
+            list(map(Outcome.from_json, agent["outcomes"])),
         )
         for label, agent in read_checked_json(path, _KIND, _VERSION)["learned"].items()
     }
-
-
-def _outcome(content: Mapping[str, Any]) -> Outcome:
-    fields: dict[str, Any] = {**content, "passes": tuple(content["passes"])}
-    return Outcome(**fields)
 
 
 def require_libraries() -> None:

@@ -7,6 +7,7 @@ above 1 the module got faster.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +49,12 @@ class Pair:
     """Upper end of the interval."""
     before: Side
     after: Side
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Pair":
+        """Returns the pair of which ``dataclasses.asdict`` made the content."""
+        sides = {side: Side(**content[side]) for side in ("before", "after")}
+        return cls(**{**content, **sides})
 
     @property
     def verdict(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from tqdm import tqdm
 
 from experiments.evaluate.evaluation import Check, Outcome
-from experiments.paper.paired_timing import CONTROL, Pair, Side, summaries
+from experiments.paper.paired_timing import CONTROL, Pair, summaries
 from experiments.paper.runtime_worker import (
     MakeWorker,
     MethodTiming,
@@ -66,8 +66,8 @@ def _result(content: Mapping[str, Any]) -> MethodTiming:
     return MethodTiming(
         content["method"],
         content["problem"],
-        pair and Pair(**pair | {side: Side(**pair[side]) for side in ("before", "after")}),
-        outcome and Outcome(**outcome | {"passes": tuple(outcome["passes"])}),
+        pair and Pair.from_json(pair),
+        outcome and Outcome.from_json(outcome),
         check and Check(**check),
     )
 

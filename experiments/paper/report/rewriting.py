@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from experiments.evaluate.best_known import COMPARED
 from experiments.evaluate.metrics import geometric_mean
 from experiments.evaluate.study import Study, Trial
 from experiments.paper.report import runtime
@@ -25,7 +26,6 @@ from hlograph.execution.bootstrap import bootstrap_interval
 
 _SIMPLIFY = "xla-simplify"
 _AGAINST = ("xla-cpu", _SIMPLIFY)
-_ALIKE = ("equal", "close")
 _TEXT = (
     "Ratios are before / after, above 1 is better: of op counts XLA's order / the method. Means "
     "over seeds, in brackets the least and the greatest; of run times the 95 % bootstrap interval "
@@ -147,7 +147,7 @@ def _alike(trials: Sequence[Trial]) -> Cell:
     checks = [check for trial in trials for check in trial.checks]
     if not checks:
         return None
-    alike = sum(not check.problem and check.verdict in _ALIKE for check in checks)
+    alike = sum(not check.problem and check.verdict in COMPARED for check in checks)
     return f"{alike} of {len(checks)}"
 
 

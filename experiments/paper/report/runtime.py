@@ -1,12 +1,12 @@
 """Run times of modules before and after, measured in turn (section 5.1.2 of the paper)."""
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from experiments.evaluate.metrics import geometric_mean
 from experiments.evaluate.study import Study
-from experiments.paper.paired_timing import Pair, Side, SpeedupSummary, summaries
+from experiments.paper.paired_timing import Pair, SpeedupSummary, summaries
 from experiments.paper.report.document import (
     Cell,
     Column,
@@ -26,32 +26,29 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MEAN = "geometric mean (95 % bootstrap interval)"
+_RUN_TIME = (
+    "Time of a run before the passes / after them, both compiled by XLA:CPU with its own "
+    "passes and run in turn in one process: above 1 is faster after. The value of a "
+    "benchmark is the median over pairs of runs. Compile times are medians of several "
+    "compilations of both, in turn. The control (a module against itself) shows the noise of "
+    "run and compile times."
+)
 
 
 def pairs_of(study: Study) -> list[Pair]:
     """Returns the pairs that were measured; those without any run are left out."""
-    return [_pair(content) for content in study.measurements.get("pairs", ()) if content["ratios"]]
+    pairs = study.measurements.get("pairs", ())
+    return [Pair.from_json(content) for content in pairs if content["ratios"]]
 
 
-def _pair(content: Mapping[str, Any]) -> Pair:
-    return Pair(**{**content, **{side: Side(**content[side]) for side in ("before", "after")}})
-
-
-def sections(study: Study) -> list[Section]:
-    """Returns histograms, the statistics of each method, and the table of all benchmarks."""
+def sections(study: Study) -> Iterator[Section]:
+    """Yields histograms, the statistics of each method, and the table of all benchmarks."""
     pairs = pairs_of(study)
-    if not pairs:
-        return common_sections(study)
-    text = (
-        "Time of a run before the passes / after them, both compiled by XLA:CPU with its own "
-        "passes and run in turn in one process: above 1 is faster after. The value of a "
-        "benchmark is the median over pairs of runs. Compile times are medians of several "
-        "compilations of both, in turn. The control (a module against itself) shows the noise of "
-        "run and compile times.",
-    )
-    summary = Section("Run time", text, _histograms(pairs), summary_table(pairs))
-    each = Section("Run time, benchmark by benchmark", table=benchmark_table(pairs))
-    return [summary, each, *common_sections(study)]
+    if pairs:
+        bars, table = _histograms(pairs), summary_table(pairs)
+        yield Section("Run time", (_RUN_TIME,), bars, table)
+        yield Section("Run time, benchmark by benchmark", table=benchmark_table(pairs))
+    yield from common_sections(study)
 
 
 def summary(study: Study) -> Summary:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from experiments.evaluate.benchmarks import REFERENCES
+from experiments.evaluate.best_known import COMPARED
 from experiments.evaluate.study import Study
 from experiments.paper.report.comparison import BETTER, Comparison, median_calls
 from experiments.paper.report.document import (
@@ -100,7 +101,7 @@ def checks(study: Study) -> list[str]:
     results = [check for trial in study.trials for check in trial.checks]
     if not results:
         return []
-    compared = sum(check.verdict in ("equal", "close") for check in results if not check.problem)
+    compared = sum(check.verdict in COMPARED for check in results if not check.problem)
     failed = sum(bool(check.problem) for check in results)
     return [
         f"Of {len(results):,} results {len(results) - failed:,} passed their check, {compared:,} "
