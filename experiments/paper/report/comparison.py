@@ -21,10 +21,10 @@ from experiments.evaluate.metrics import (
 )
 from experiments.evaluate.study import Study, Trial
 from experiments.paper.report.document import Section
+from experiments.paper.settings import BEST_KNOWN
 
 BETTER = "the better of both"
 """Reference that is on each benchmark the better pipeline in ``REFERENCES``."""
-BEST_KNOWN = "best known"
 AGAINST = ("xla-cpu", "xla-cpu-unexpanded", "xla-simplify", BETTER)
 """References in the order in which they are shown."""
 Measure = Callable[[Trial], float]
