@@ -12,16 +12,14 @@ from typing import Annotated
 import tyro
 
 from hlograph.commands.apply import Apply
-from hlograph.commands.calibrate import Calibrate
 from hlograph.commands.command import Answer, Command, one_line
 from hlograph.commands.corpus import ExportBenchmarks, ListBenchmarks, ShowBenchmark
 from hlograph.commands.diff import Diff
 from hlograph.commands.explore import Explore
 from hlograph.commands.optimize import Optimize
 from hlograph.commands.parse import Parse
-from hlograph.commands.passes import Passes
-from hlograph.commands.profile import ProfileProgram
-from hlograph.commands.run import RunPasses
+from hlograph.commands.passes import Passes, RunPasses
+from hlograph.commands.profile import Calibrate, ProfileProgram
 from hlograph.errors import HloError
 from hlograph.execution.interrupts import INTERRUPTED, handled_interrupts
 

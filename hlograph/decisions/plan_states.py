@@ -17,7 +17,7 @@ from hlograph.measuring.compiled import Shares
 from hlograph.module import Module
 from hlograph.plans import Numerics, Plan, Program
 from hlograph.plans.knobs import Knob, Point, flag_knobs, flag_values
-from hlograph.plans.placing.kinds import kinds_of
+from hlograph.plans.placing.operations import kinds_of
 from hlograph.plans.versions import STEPS, Versions, steps_of
 from hlograph.profiling.kernel_modules import kernel_modules
 from hlograph.profiling.kernel_seconds import PredictedTime, PredictTime, RatedKernels

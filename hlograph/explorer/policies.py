@@ -14,7 +14,7 @@ from hlograph.decisions.process import Action
 from hlograph.errors import HloError
 from hlograph.explorer.difference import row
 from hlograph.explorer.graph_pages import Numbers
-from hlograph.explorer.instructions import Instructions
+from hlograph.explorer.matching import Instructions
 from hlograph.explorer.player import Attention, Move, PlayablePolicy, load_player
 from hlograph.explorer.site import Page, Query
 from hlograph.explorer.steps import StepData

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from hlograph.explorer.instructions import Instructions
-from hlograph.explorer.matching import NONE, Matching
+from hlograph.explorer.matching import NONE, Instructions, Matching
 
 MOST_IN_REGION = 60
 """Largest number of changes in one region: what is around them is drawn with them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,14 @@ from hlograph.storage.event_files import PATTERN
 if TYPE_CHECKING:
     from hlograph.module import Module
 
+_Reader = Callable[[], Results]
+_OF_RACES = ("races", "programs")
+"""Folders of a run of races."""
+
 
 def is_results(path: Path) -> bool:
     """Returns True if a path is that of a study, of races or of a training."""
-    return bool(path.name in STUDY_FILES or _pages_in(path))
+    return bool(_readers_of(path))
 
 
 def results_of(path: Path) -> list[Results]:
@@ -38,43 +43,39 @@ def results_of(path: Path) -> list[Results]:
         HloError: The folder has no results.
         OSError: A file cannot be read.
     """
-    if path.name in STUDY_FILES:
-        return [study_results(path)]
-    found = _pages_in(path)
-    if not found:
+    readers = _readers_of(path)
+    if not readers:
         raise HloError(
             f"expected a folder with {STUDY_FILES[0]}, {SPEED_TABLE}, {TUNE_TABLE}, {RESULTS}, "
             f"TensorBoard's event files, or folders with these, and {path} has none of them"
         )
-    return [_page(one) for one in found]
+    return [read() for read in readers]
 
 
-def _pages_in(path: Path) -> list[Path]:
-    """Returns the folder or file of each page: the folder itself, or those directly in it."""
+def _readers_of(path: Path) -> list[_Reader]:
+    """Returns what reads each page: that of the path itself, or those of folders in it."""
+    if path.name in STUDY_FILES:
+        return [partial(study_results, path)]
     if not path.is_dir():
         return []
-    if own := _own(path):
-        return [own]
-    return [one for folder in sorted(path.iterdir()) if folder.is_dir() and (one := _own(folder))]
+    if reader := _reader_of(path):
+        return [reader]
+    folders = (folder for folder in sorted(path.iterdir()) if folder.is_dir())
+    return [reader for folder in folders if (reader := _reader_of(folder))]
 
 
-def _own(folder: Path) -> Path | None:
-    """Returns the study's file in a folder, or the folder if it is one of a run."""
+def _reader_of(folder: Path) -> _Reader | None:
+    def has_file(*names: str) -> bool:
+        return any((folder / name).is_file() for name in names)
+
     for name in STUDY_FILES:
-        if (folder / name).is_file():
-            return folder / name
-    names = (SPEED_TABLE, TUNE_TABLE, RESULTS, SETTINGS)
-    is_run = any((folder / name).is_file() for name in names)
-    races = (folder / "races").is_dir() or (folder / "programs").is_dir()
-    return folder if is_run or races or any(folder.glob(PATTERN)) else None
-
-
-def _page(path: Path) -> Results:
-    if path.name in STUDY_FILES:
-        return study_results(path)
-    tables = any((path / name).is_file() for name in (SPEED_TABLE, TUNE_TABLE))
-    races = (path / "races").is_dir() or (path / "programs").is_dir()
-    return race_results(path) if tables or races else training_results(path)
+        if has_file(name):
+            return partial(study_results, folder / name)
+    if has_file(SPEED_TABLE, TUNE_TABLE) or any((folder / n).is_dir() for n in _OF_RACES):
+        return partial(race_results, folder)
+    if has_file(RESULTS, SETTINGS) or any(folder.glob(PATTERN)):
+        return partial(training_results, folder)
+    return None
 
 
 PROGRAM, PLAN = "result-program", "result-plan"

@@ -9,7 +9,7 @@ from typing import Any
 
 from hlograph.errors import PassError, RewriteError
 from hlograph.explorer.difference import difference_of
-from hlograph.explorer.instructions import Instructions
+from hlograph.explorer.matching import Instructions
 from hlograph.module import Module
 from hlograph.transforms.pipelines import FIXED_POINT_LIMIT, FixedPoint, by_name, pipelines
 from hlograph.transforms.registry import passes

@@ -6,8 +6,8 @@ import heapq
 from collections.abc import Sequence
 from typing import Any
 
+from hlograph.profiling.kernel_categories import kind_of
 from hlograph.profiling.kernels import Kernel, Measurement
-from hlograph.profiling.kinds import kind_of
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.profiling.trace import Span
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from hlograph.isolation.flight_recorder import FlightRecorder
@@ -82,14 +82,13 @@ def note(name: str, fingerprint: str, benchmark: str, applied: Sequence[str]) ->
     return f"{name}\n{fingerprint}\n{applied_text}\n{benchmark}".encode()
 
 
-@contextmanager
 def noted(
     recorder: FlightRecorder | None,
     name: str,
     fingerprint: str,
     benchmark: str,
     applied: Sequence[str],
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """Records a call for the duration of a ``with`` block.
 
     Args:
@@ -100,10 +99,5 @@ def noted(
         applied: Names of the passes and places that led to the state.
     """
     if recorder is None:
-        yield
-        return
-    recorder.begin(note(name, fingerprint, benchmark, applied))
-    try:
-        yield
-    finally:
-        recorder.end()
+        return nullcontext()
+    return recorder.noted(note(name, fingerprint, benchmark, applied))

@@ -9,7 +9,7 @@ from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
 from hlograph.execution.runs import Run
-from hlograph.plans.placing.kinds import kinds_of
+from hlograph.plans.placing.operations import kinds_of
 from hlograph.profiling.kernels import Measurement, measure
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.reading.hlo_text import read_instructions

@@ -10,7 +10,7 @@ from hlograph.plans.jaxlib_modules import literals_in
 from hlograph.plans.knobs import Knob, Stage
 from hlograph.plans.placement import Decision, Placement
 from hlograph.plans.placing import with_old_literals
-from hlograph.plans.placing.kinds import kinds_of
+from hlograph.plans.placing.operations import kinds_of
 from hlograph.plans.placing.placements import written
 from hlograph.plans.placing.places import Kinds, PlacementDecision, decided_in, place_all
 from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText

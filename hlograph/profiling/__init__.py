@@ -19,8 +19,8 @@ kernels comes out up to twice as long as it is, at the cost of the loop.
 """
 
 from hlograph.profiling.cost import RunCost
+from hlograph.profiling.kernel_categories import KINDS, kind_of
 from hlograph.profiling.kernels import Kernel, kernel_times
-from hlograph.profiling.kinds import KINDS, kind_of
 from hlograph.profiling.of_program import profile_program
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.profiling.peaks import Peaks, measured_peaks

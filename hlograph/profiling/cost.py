@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from hlograph.profiling.kernel_categories import is_kernel_call
 from hlograph.profiling.kernel_modules import computation_texts, reachable
-from hlograph.profiling.kinds import is_kernel_call
 from hlograph.profiling.optimized_module import CONTROL, OptimizedModule, known_trips
 from hlograph.reading.hlo_text import InstructionText
 

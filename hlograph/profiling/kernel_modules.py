@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from hlograph.profiling.kinds import FREE, is_kernel_call
+from hlograph.profiling.kernel_categories import FREE, is_kernel_call
 from hlograph.profiling.optimized_module import CONTROL, OptimizedModule, known_trips
 from hlograph.reading.hlo_text import InstructionText, without_metadata
 

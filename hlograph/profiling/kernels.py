@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hlograph.errors import HloError
 from hlograph.execution.turns import in_turns
 from hlograph.profiling.attribution import Consumers, Times, attribute, clipped, without_overhead
-from hlograph.profiling.kinds import OUTSIDE, kind_of, library_of
+from hlograph.profiling.kernel_categories import OUTSIDE, kind_of, library_of
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.profiling.trace import RecordedRun, Run, record
 

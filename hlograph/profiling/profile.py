@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from hlograph.profiling.cost import RunCost, cost_of
+from hlograph.profiling.kernel_categories import OUTSIDE
 from hlograph.profiling.kernels import Kernel, measure
-from hlograph.profiling.kinds import OUTSIDE
 from hlograph.profiling.peaks import Peaks
 from hlograph.profiling.trace import Run
 

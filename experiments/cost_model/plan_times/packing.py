@@ -11,8 +11,8 @@ from experiments.cost_model.plan_times.recording import Recording, file_of, read
 from hlograph.corpus import plan_times
 from hlograph.corpus.plan_times import PlanTime, RunKernel, dump
 from hlograph.errors import HloError
+from hlograph.profiling.kernel_categories import OUTSIDE
 from hlograph.profiling.kernel_modules import kernel_modules
-from hlograph.profiling.kinds import OUTSIDE
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.storage.atomic_write import write_bytes_atomically, write_text_atomically
 

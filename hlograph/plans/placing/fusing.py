@@ -10,26 +10,16 @@ import re
 from collections.abc import Iterator
 
 from hlograph.errors import PlanError
-from hlograph.plans.placing.kinds import ELEMENTWISE, IN_PLACE, LOOP, is_loop_fusion
+from hlograph.plans.placing.operations import ELEMENTWISE, IN_PLACE, LOOP, is_loop_fusion
 from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
 from hlograph.reading.hlo_text import array_shape
 
 _THROUGH = ("bitcast", "get-tuple-element", "tuple")
 # Instructions that may write into the buffer of an operand.
-_WRITERS = IN_PLACE | frozenset(
-    [
-        "while",
-        "call",
-        "conditional",
-        "custom-call",
-        "sort",
-        "async-start",
-        "async-update",
-        "async-done",
-        "all-reduce",
-        "copy-start",
-    ]
-)
+_WRITERS = IN_PLACE | frozenset((
+    "while", "call", "conditional", "custom-call", "sort", "async-start", "async-update",
+    "async-done", "all-reduce", "copy-start",
+))  # fmt: skip
 _ALIASED = re.compile(r"\((\d+),")
 
 

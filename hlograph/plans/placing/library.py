@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from hlograph.errors import PlanError
-from hlograph.plans.placing.kernels import check_no_kernel_around
-from hlograph.plans.placing.kinds import (
+from hlograph.plans.placing.operations import (
     ELEMENTWISE,
     LOOP,
     PLAIN,
@@ -15,6 +14,7 @@ from hlograph.plans.placing.kinds import (
     is_loop_fusion,
     set_library,
 )
+from hlograph.plans.placing.partitions import check_no_kernel_around
 from hlograph.plans.placing.splitting import plain_root, split
 from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
 from hlograph.reading.hlo_text import ArrayShape, array_shape, numbers

@@ -8,10 +8,14 @@ from hlograph.errors import HloError, PlanError
 from hlograph.plans import jaxlib_modules
 from hlograph.plans.placement import Decision, Placement
 from hlograph.plans.placing.fusing import check_fuse, place_fuse
-from hlograph.plans.placing.kernels import check_one_kernel, place_one_kernel
-from hlograph.plans.placing.kinds import ELEMENTWISE, is_library_fusion, is_loop_fusion
 from hlograph.plans.placing.library import check_library, check_no_library, place_library
-from hlograph.plans.placing.partitions import partition_values, place_partitions
+from hlograph.plans.placing.operations import ELEMENTWISE, is_library_fusion, is_loop_fusion
+from hlograph.plans.placing.partitions import (
+    check_one_kernel,
+    partition_values,
+    place_one_kernel,
+    place_partitions,
+)
 from hlograph.plans.placing.splitting import parts_of, place_unfuse
 from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from hlograph.errors import PlanError
 from hlograph.plans.placement import Placement
-from hlograph.plans.placing.kernels import check_one_kernel, inner_instructions
-from hlograph.plans.placing.kinds import is_library_fusion, library_kind
 from hlograph.plans.placing.library import check_no_library
+from hlograph.plans.placing.operations import is_library_fusion, library_kind
+from hlograph.plans.placing.partitions import check_one_kernel, inner_instructions
 from hlograph.plans.placing.placements import place_one, placements_in
 from hlograph.plans.placing.splitting import fusion_around
 from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText

@@ -7,7 +7,7 @@ instruction within a fusion takes that one out. A fusion keeps its name, for wha
 from __future__ import annotations
 
 from hlograph.errors import PlanError
-from hlograph.plans.placing.kinds import (
+from hlograph.plans.placing.operations import (
     IN_PLACE,
     LOOP,
     PLAIN,

@@ -8,7 +8,7 @@ import pytest
 from hlograph import Module
 from hlograph.explorer import difference
 from hlograph.explorer.difference import ModuleDifference, difference_of
-from hlograph.explorer.instructions import Instructions
+from hlograph.explorer.matching import Instructions
 from tests.tiny_module import TINY
 
 

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 from hlograph import Module, pipelines
-from hlograph.explorer.instructions import Instructions
-from hlograph.explorer.matching import NONE, match
+from hlograph.explorer.matching import NONE, Instructions, match
 from tests.tiny_module import COUNTED_LOOP, TINY
 
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from hlograph import EDGE_TYPES, OPCODES, Module
-from hlograph.explorer.graph_pages import Numbers, module_data
-from hlograph.explorer.instruction_texts import shown_texts
+from hlograph.explorer.graph_pages import Numbers, module_data, shown_texts
 from tests.hlograph import samples
 
 CONVOLUTION = "window={size=3x3}, dim_labels=b01f_01io->b01f"

@@ -10,9 +10,9 @@ import pytest
 import hlograph
 from hlograph.execution.runs import Run
 from hlograph.plans import Plan, Program, compile_program
+from hlograph.profiling.kernel_categories import OUTSIDE
 from hlograph.profiling.kernel_modules import kernel_modules
 from hlograph.profiling.kernels import measure
-from hlograph.profiling.kinds import OUTSIDE
 from hlograph.profiling.optimized_module import OptimizedModule
 from tests.hlograph.profiling.programs import LOOP
 

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import pytest
 
 from hlograph.errors import HloError
+from hlograph.profiling.kernel_categories import LOOP, OUTSIDE
 from hlograph.profiling.kernels import kernel_times, measure
-from hlograph.profiling.kinds import LOOP, OUTSIDE
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.profiling.trace import record
 from tests.hlograph.profiling.programs import (

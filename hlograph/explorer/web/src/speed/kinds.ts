@@ -1,4 +1,4 @@
-/** Colours of the kinds of kernels; hlograph/profiling/kinds.py lists the kinds. */
+/** Colours of the kinds of kernels; hlograph/profiling/kernel_categories.py lists the kinds. */
 
 const COLOURS: Readonly<Record<string, string>> = {
   convolution: "#e06c63",

@@ -1,4 +1,4 @@
-"""Kinds of operations, by what XLA:CPU can make of them, and the configurations of fusions."""
+"""Operations, by what XLA:CPU can make of them, and the configurations of fusions."""
 
 from __future__ import annotations
 
@@ -9,77 +9,21 @@ from functools import lru_cache
 
 from hlograph.reading.hlo_editing import Computation, Instruction
 
-ELEMENTWISE = frozenset(
-    [
-        "abs",
-        "add",
-        "and",
-        "atan2",
-        "cbrt",
-        "ceil",
-        "clamp",
-        "compare",
-        "complex",
-        "convert",
-        "cosine",
-        "divide",
-        "erf",
-        "exponential",
-        "exponential-minus-one",
-        "floor",
-        "imag",
-        "is-finite",
-        "log",
-        "log-plus-one",
-        "logistic",
-        "maximum",
-        "minimum",
-        "multiply",
-        "negate",
-        "not",
-        "or",
-        "popcnt",
-        "power",
-        "real",
-        "reduce-precision",
-        "remainder",
-        "round-nearest-afz",
-        "round-nearest-even",
-        "rsqrt",
-        "select",
-        "shift-left",
-        "shift-right-arithmetic",
-        "shift-right-logical",
-        "sign",
-        "sine",
-        "sqrt",
-        "subtract",
-        "tan",
-        "tanh",
-        "xor",
-        "count-leading-zeros",
-        "bitcast-convert",
-        "copy",
-    ]
-)
+ELEMENTWISE = frozenset((
+    "abs", "add", "and", "atan2", "cbrt", "ceil", "clamp", "compare", "complex", "convert",
+    "cosine", "divide", "erf", "exponential", "exponential-minus-one", "floor", "imag", "is-finite",
+    "log", "log-plus-one", "logistic", "maximum", "minimum", "multiply", "negate", "not", "or",
+    "popcnt", "power", "real", "reduce-precision", "remainder", "round-nearest-afz",
+    "round-nearest-even", "rsqrt", "select", "shift-left", "shift-right-arithmetic",
+    "shift-right-logical", "sign", "sine", "sqrt", "subtract", "tan", "tanh", "xor",
+    "count-leading-zeros", "bitcast-convert", "copy",
+))  # fmt: skip
 """Operations that compute each element from the elements at its place."""
 
-LOOP = ELEMENTWISE | frozenset(
-    [
-        "bitcast",
-        "broadcast",
-        "concatenate",
-        "dynamic-slice",
-        "gather",
-        "iota",
-        "pad",
-        "reduce",
-        "reshape",
-        "reverse",
-        "slice",
-        "transpose",
-    ]
-)
+LOOP = ELEMENTWISE | frozenset((
+    "bitcast", "broadcast", "concatenate", "dynamic-slice", "gather", "iota", "pad", "reduce",
+    "reshape", "reverse", "slice", "transpose",
+))  # fmt: skip
 """Operations that XLA computes element by element within a loop fusion."""
 
 CHEAP = frozenset(

@@ -3,7 +3,7 @@
 import pytest
 
 import hlograph
-from hlograph.profiling.kinds import KIND_OF_OPCODE, KINDS, kind_of, library_of
+from hlograph.profiling.kernel_categories import KIND_OF_OPCODE, KINDS, kind_of, library_of
 from hlograph.profiling.optimized_module import OptimizedModule
 
 
