@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ _CONTEXT = 2
 
 
 def hunks_of(
-    first: Instructions, second: Instructions, found: Matching, regions: list[Region]
+    first: Instructions, second: Instructions, matching: Matching, regions: list[Region]
 ) -> list[tuple[str, list[Line]]]:
     """Returns pieces of the text diff, each with the name of its computation.
 
@@ -27,59 +27,56 @@ def hunks_of(
     Args:
         first: The state before.
         second: The state after.
-        found: Their instructions by partner.
+        matching: Their instructions by partner.
         regions: The changes to show.
     """
-    shown = _Shown(found, regions)
+    mine = {number for region in regions for number in region.before}
+    theirs = {number for region in regions for number in region.after}
+
+    def is_shown(line: Line) -> bool:
+        sign, before, after = line
+        return (sign == "-" and before in mine) or (sign == "+" and after in theirs)
+
     hunks: list[tuple[str, list[Line]]] = []
-    for computation, lines in _lines(first, second, found):
-        hunks += [(computation, part) for part in _pieces(lines, shown)]
+    for computation, lines in _lines(first, second, matching):
+        hunks += [(computation, part) for part in _pieces(lines, is_shown)]
     return hunks
 
 
-class _Shown:
-    """The changes that regions hold."""
-
-    def __init__(self, found: Matching, regions: list[Region]) -> None:
-        self._mine = {one for region in regions for one in region.before}
-        self._theirs = {one for region in regions for one in region.after}
-
-    def has(self, line: Line) -> bool:
-        """Returns True if a line is a change that is to be shown."""
-        sign, before, after = line
-        return (sign == "-" and before in self._mine) or (sign == "+" and after in self._theirs)
-
-
 def _lines(
-    first: Instructions, second: Instructions, found: Matching
+    first: Instructions, second: Instructions, matching: Matching
 ) -> Iterator[tuple[str, list[Line]]]:
     """Yields the lines of each computation of either state that has a change."""
     mine, theirs = _by_computation(first), _by_computation(second)
     for computation in dict.fromkeys([*theirs, *mine]):
         before, after = mine.get(computation, []), theirs.get(computation, [])
-        lines = list(_merged(first, second, found, before, after))
+        lines = list(_merged(first, second, matching, before, after))
         if any(sign != " " for sign, _, _ in lines):
             yield computation, lines
 
 
 def _merged(
-    first: Instructions, second: Instructions, found: Matching, before: list[int], after: list[int]
+    first: Instructions,
+    second: Instructions,
+    matching: Matching,
+    before: list[int],
+    after: list[int],
 ) -> Iterator[Line]:
     place = {number: index for index, number in enumerate(before)}
     gone = [
         (index, number)
         for index, number in enumerate(before)
-        if _moved_to(first, second, found, number)
+        if _moved_to(first, second, matching, number)
     ]
     gone.reverse()
     for number in after:
-        partner = found.before[number]
+        partner = matching.before[number]
         if partner not in place:
             yield "+", NONE, number
             continue
         while gone and gone[-1][0] < place[partner]:
             yield "-", gone.pop()[1], NONE
-        if number in found.changed:
+        if number in matching.changed:
             yield "-", partner, NONE
             yield "+", NONE, number
         else:
@@ -88,17 +85,17 @@ def _merged(
         yield "-", number, NONE
 
 
-def _moved_to(first: Instructions, second: Instructions, found: Matching, number: int) -> bool:
+def _moved_to(first: Instructions, second: Instructions, matching: Matching, number: int) -> bool:
     """Returns True if an instruction is gone, or now in another computation."""
-    partner = found.after[number]
+    partner = matching.after[number]
     return partner == NONE or second.computations[partner] != first.computations[number]
 
 
-def _pieces(lines: list[Line], shown: _Shown) -> Iterator[list[Line]]:
+def _pieces(lines: list[Line], is_shown: Callable[[Line], bool]) -> Iterator[list[Line]]:
     """Yields runs of lines that are near a change."""
     near = [False] * len(lines)
     for index, line in enumerate(lines):
-        if shown.has(line):
+        if is_shown(line):
             for other in range(max(index - _CONTEXT, 0), min(index + _CONTEXT + 1, len(lines))):
                 near[other] = True
     piece: list[Line] = []
@@ -113,10 +110,10 @@ def _pieces(lines: list[Line], shown: _Shown) -> Iterator[list[Line]]:
 
 
 def _by_computation(state: Instructions) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = defaultdict(list)
+    numbers: dict[str, list[int]] = defaultdict(list)
     for number, computation in enumerate(state.computations):
-        found[computation].append(number)
-    return found
+        numbers[computation].append(number)
+    return numbers
 
 
 MOST_CHANGES = 600
@@ -165,11 +162,11 @@ def difference_of(first: Instructions, second: Instructions) -> ModuleDifference
         first: The state before.
         second: The state after.
     """
-    found = match(first, second)
-    added, removed, changed = found.added, found.removed, sorted(found.changed)
-    regions = regions_of(first, second, found, MOST_CHANGES)
-    hunks = hunks_of(first, second, found, regions)
-    tables = _Tables(first, second, found, regions, hunks)
+    matching = match(first, second)
+    added, removed, changed = matching.added, matching.removed, sorted(matching.changed)
+    regions = regions_of(first, second, matching, MOST_CHANGES)
+    hunks = hunks_of(first, second, matching, regions)
+    tables = _Tables(first, second, matching, regions, hunks)
     described = sum(region.changes for region in regions)
     content = {
         "before": tables.before,
@@ -178,7 +175,7 @@ def difference_of(first: Instructions, second: Instructions) -> ModuleDifference
         "hunks": [tables.hunk(computation, lines) for computation, lines in hunks],
         "left_out": len(added) + len(removed) + len(changed) - described,
     }
-    return ModuleDifference(len(added), len(removed), len(changed), len(found.renamed), content)
+    return ModuleDifference(len(added), len(removed), len(changed), len(matching.renamed), content)
 
 
 class _Tables:
@@ -188,30 +185,30 @@ class _Tables:
         self,
         first: Instructions,
         second: Instructions,
-        found: Matching,
+        matching: Matching,
         regions: list[Region],
         hunks: list[tuple[str, list[tuple[str, int, int]]]],
     ) -> None:
         lines = [line for _, several in hunks for line in several]
-        mine = {one for region in regions for one in region.before}
+        mine = {number for region in regions for number in region.before}
         mine |= {before for _, before, _ in lines if before != NONE}
-        theirs = {one for region in regions for one in region.after}
+        theirs = {number for region in regions for number in region.after}
         theirs |= {after for _, _, after in lines if after != NONE}
         self._mine = {number: place for place, number in enumerate(sorted(mine))}
         self._theirs = {number: place for place, number in enumerate(sorted(theirs))}
         self.before = [
             _row(first, number, self._mine)
             | {
-                "mark": _mark_before(found, number),
-                "match": self._theirs.get(found.after[number], NONE),
+                "mark": _mark_before(matching, number),
+                "match": self._theirs.get(matching.after[number], NONE),
             }
             for number in self._mine
         ]
         self.after = [
             _row(second, number, self._theirs)
             | {
-                "mark": _mark_after(found, number),
-                "match": self._mine.get(found.before[number], NONE),
+                "mark": _mark_after(matching, number),
+                "match": self._mine.get(matching.before[number], NONE),
             }
             for number in self._theirs
         ]
@@ -254,17 +251,21 @@ def row(state: Instructions, number: int) -> dict[str, Any]:
 
 
 def _row(state: Instructions, number: int, places: dict[int, int]) -> dict[str, Any]:
-    operands = [places[one] for one in state.operands_of(number) if one in places]
+    operands = [places[operand] for operand in state.operands_of(number) if operand in places]
     return row(state, number) | {"operands": operands}
 
 
-def _mark_before(found: Matching, number: int) -> str:
-    return "removed" if found.after[number] == NONE else _mark_after(found, found.after[number])
+def _mark_before(matching: Matching, number: int) -> str:
+    return (
+        "removed"
+        if matching.after[number] == NONE
+        else _mark_after(matching, matching.after[number])
+    )
 
 
-def _mark_after(found: Matching, number: int) -> str:
-    if found.before[number] == NONE:
+def _mark_after(matching: Matching, number: int) -> str:
+    if matching.before[number] == NONE:
         return "added"
-    if number in found.changed:
+    if number in matching.changed:
         return "changed"
-    return "renamed" if number in found.renamed else ""
+    return "renamed" if number in matching.renamed else ""

@@ -117,12 +117,12 @@ def load_player(name: str) -> PlayablePolicy:
     """
     for module in _PLAYERS:
         try:
-            found = importlib.import_module(module)
+            player = importlib.import_module(module)
         except ModuleNotFoundError as error:
             if error.name is None or not module.startswith(error.name):
                 raise HloError(f"playing a policy needs the package {error.name}") from error
             continue
-        return found.load_player(name)
+        return player.load_player(name)
     raise HloError(
         "policies are played by the package experiments, which is not here; run this in a checkout "
         "of the project"

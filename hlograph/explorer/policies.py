@@ -90,19 +90,19 @@ def _state(state: Instructions, move: Move) -> dict[str, Any]:
     }
     attention = move.attention
     attended = [] if attention is None else _largest(attention.nodes[: len(state)])
-    chosen = [one for roles in touched.values() for several in roles.values() for one in several]
+    chosen = [n for roles in touched.values() for several in roles.values() for n in several]
     places = _around(state, [*dict.fromkeys([*chosen, *attended])])
     weights = None if attention is None else attention.nodes
     return {
         "nodes": [_node(state, number, places, weights) for number in places],
         "touched": {
             str(action): {
-                role: [places[one] for one in several if one in places]
+                role: [places[number] for number in several if number in places]
                 for role, several in roles.items()
             }
             for action, roles in touched.items()
         },
-        "attended": [places[one] for one in attended if one in places],
+        "attended": [places[number] for number in attended if number in places],
         "edges": [] if attention is None else _weighted_edges(attention, places),
     }
 
@@ -124,9 +124,9 @@ def _node(
     places: dict[int, int],
     weights: NDArray[np.float32] | None,
 ) -> dict[str, Any]:
-    operands = [places[one] for one in state.operands_of(number) if one in places]
-    found = row(state, number) | {"operands": operands}
-    return found if weights is None else found | {"attention": _rounded(weights[number])}
+    operands = [places[operand] for operand in state.operands_of(number) if operand in places]
+    node = row(state, number) | {"operands": operands}
+    return node if weights is None else node | {"attention": _rounded(weights[number])}
 
 
 def _largest(weights: NDArray[np.float32]) -> list[int]:
@@ -242,7 +242,7 @@ class PolicySession:
             HloError: The question is another one, or an action is not allowed.
         """
         actions = question.get("actions") if isinstance(question, dict) else None
-        if not isinstance(actions, list) or not all(type(one) is int for one in actions):
+        if not isinstance(actions, list) or not all(type(action) is int for action in actions):
             raise HloError(f"expected {{'actions': [numbers]}}, got {question!r}")
         if len(actions) >= self._limit:
             raise HloError(f"expected fewer than {self._limit} actions, got {len(actions)}")

@@ -31,7 +31,7 @@ class Region:
 
 
 def regions_of(
-    first: Instructions, second: Instructions, found: Matching, limit: int
+    first: Instructions, second: Instructions, matching: Matching, limit: int
 ) -> list[Region]:
     """Returns the regions of the changes between two states, in the order of the instructions.
 
@@ -41,17 +41,17 @@ def regions_of(
     Args:
         first: The state before.
         second: The state after.
-        found: Their instructions by partner.
+        matching: Their instructions by partner.
         limit: Largest number of changes in all regions together.
     """
-    union = _Union(first, second, found)
-    left = limit
+    union = _Union(first, second, matching)
+    remaining = limit
     regions: list[Region] = []
     for group in union.groups():
-        if left <= 0:
+        if remaining <= 0:
             break
-        regions.append(union.region(group[:left]))
-        left -= len(group[:left])
+        regions.append(union.region(group[:remaining]))
+        remaining -= len(group[:remaining])
     return regions
 
 
@@ -61,26 +61,26 @@ class _Union:
     Nodes are instructions of the second state, and behind them the removed ones of the first.
     """
 
-    def __init__(self, first: Instructions, second: Instructions, found: Matching) -> None:
-        self._first, self._second, self._found = first, second, found
+    def __init__(self, first: Instructions, second: Instructions, matching: Matching) -> None:
+        self._first, self._second, self._matching = first, second, matching
         self._size = len(second)
-        removed = [self._size + number for number in found.removed]
-        self._changes = dict.fromkeys(sorted({*found.added, *found.changed}) + removed)
+        removed = [self._size + number for number in matching.removed]
+        self._changes = dict.fromkeys(sorted({*matching.added, *matching.changed}) + removed)
         self._instead = self._replaced_roots()
 
     def groups(self) -> Iterator[list[int]]:
         """Yields changes that hang together, at most ``MOST_IN_REGION`` at once."""
-        left = dict(self._changes)
-        while left:
+        remaining = dict(self._changes)
+        while remaining:
             # Breadth first, so that a piece of a large group hangs together too.
-            queue = [next(iter(left))]
-            del left[queue[0]]
+            queue = [next(iter(remaining))]
+            del remaining[queue[0]]
             for node in queue:
                 if len(queue) >= MOST_IN_REGION:
                     break
                 for near in self._near(node):
-                    if near in left and len(queue) < MOST_IN_REGION:
-                        del left[near]
+                    if near in remaining and len(queue) < MOST_IN_REGION:
+                        del remaining[near]
                         queue.append(near)
             yield queue
 
@@ -88,21 +88,21 @@ class _Union:
         """Returns changes with the instructions around them, in both states."""
         mine = [self._mine(node) for node in group]
         theirs = [self._theirs(node) for node in group]
-        before = _with_neighbours(self._first, [one for one in mine if one != NONE])
-        after = _with_neighbours(self._second, [one for one in theirs if one != NONE])
+        before = _with_neighbours(self._first, [number for number in mine if number != NONE])
+        after = _with_neighbours(self._second, [number for number in theirs if number != NONE])
         # What is around a change in one state is shown in the other as well.
-        partners = [self._found.after[one] for one in before]
-        after = _limited(after, [one for one in partners if one != NONE])
-        partners = [self._found.before[one] for one in after]
-        before = _limited(before, [one for one in partners if one != NONE])
+        partners = [self._matching.after[number] for number in before]
+        after = _limited(after, [number for number in partners if number != NONE])
+        partners = [self._matching.before[number] for number in after]
+        before = _limited(before, [number for number in partners if number != NONE])
         return Region(len(group), sorted(before), sorted(after))
 
     def _near(self, node: int) -> Iterator[int]:
         mine, theirs = self._mine(node), self._theirs(node)
         if mine != NONE:
-            for one in _neighbours(self._first, mine):
-                partner = self._found.after[one]
-                yield self._size + one if partner == NONE else partner
+            for number in _neighbours(self._first, mine):
+                partner = self._matching.after[number]
+                yield self._size + number if partner == NONE else partner
         if theirs != NONE:
             yield from _neighbours(self._second, theirs)
         if node in self._instead:
@@ -111,16 +111,17 @@ class _Union:
     def _replaced_roots(self) -> dict[int, int]:
         """Returns nodes of roots that take each other's place in a computation, by node."""
         first, second = self._first, self._second
-        gone = {first.computations[one]: one for one in self._found.removed if first.is_root(one)}
+        roots = [number for number in self._matching.removed if first.is_root(number)]
+        gone = {first.computations[number]: number for number in roots}
         pairs = [
-            (self._size + gone[second.computations[one]], one)
-            for one in self._found.added
-            if second.is_root(one) and second.computations[one] in gone
+            (self._size + gone[second.computations[number]], number)
+            for number in self._matching.added
+            if second.is_root(number) and second.computations[number] in gone
         ]
         return dict(pairs) | {theirs: mine for mine, theirs in pairs}
 
     def _mine(self, node: int) -> int:
-        return node - self._size if node >= self._size else self._found.before[node]
+        return node - self._size if node >= self._size else self._matching.before[node]
 
     def _theirs(self, node: int) -> int:
         return NONE if node >= self._size else node
@@ -132,8 +133,8 @@ def _neighbours(state: Instructions, number: int) -> list[int]:
 
 def _with_neighbours(state: Instructions, chosen: list[int]) -> list[int]:
     """Returns instructions, then their operands and some of their users."""
-    around = [one for number in chosen for one in state.operands_of(number)[:_MOST_OPERANDS]]
-    around += [one for number in chosen for one in state.users_of(number)[:_MOST_USERS]]
+    around = [near for number in chosen for near in state.operands_of(number)[:_MOST_OPERANDS]]
+    around += [near for number in chosen for near in state.users_of(number)[:_MOST_USERS]]
     return _limited(chosen, around)
 
 

@@ -15,11 +15,11 @@ MOST_SPANS = 12_000
 """Steps of a run that a timeline shows; a loop can have a million, and pages are opened often."""
 
 
-def timeline_data(found: Measurement) -> dict[str, Any]:
+def timeline_data(measurement: Measurement) -> dict[str, Any]:
     """Returns a measurement as columns: its kernels, and the steps of its fastest recorded run.
 
     Args:
-        found: The measurement.
+        measurement: The measurement.
 
     Returns:
         A JSON object. ``kernels`` has the attributes of ``Kernel`` as columns, slowest first; their
@@ -30,17 +30,17 @@ def timeline_data(found: Measurement) -> dict[str, Any]:
         at the same time on other threads in lanes of their own. Of long runs the shortest steps are
         left out; ``left_out`` is their number and ``left_out_seconds`` their time.
     """
-    run = found.fastest
+    run = measurement.fastest
     shown = sorted(heapq.nlargest(MOST_SPANS, run.spans, key=_duration), key=_order)
-    numbers = {kernel.name: number for number, kernel in enumerate(found.kernels)}
-    lanes, depths = _lanes(shown, found.program)
+    numbers = {kernel.name: number for number, kernel in enumerate(measurement.kernels)}
+    lanes, depths = _lanes(shown, measurement.program)
     left = sum(map(_duration, run.spans)) - sum(map(_duration, shown))
     return {
-        "module": found.program.name,
-        "seconds": found.quiet_seconds,
-        "recorded_seconds": found.recorded_seconds,
-        "accounted": found.accounted,
-        "kernels": _columns(found.kernels, found.quiet_seconds / found.seconds),
+        "module": measurement.program.name,
+        "seconds": measurement.quiet_seconds,
+        "recorded_seconds": measurement.recorded_seconds,
+        "accounted": measurement.accounted,
+        "kernels": _columns(measurement.kernels, measurement.quiet_seconds / measurement.seconds),
         "run": {
             "seconds": run.seconds,
             "kernel": [numbers[span.name] for span in shown],
@@ -99,7 +99,7 @@ class _Depths:
         computation = self._program.instructions[name].computation
         if computation not in self._known:
             around = self._callers.get(computation, ())
-            self._known[computation] = max((self(one) + 1 for one in around), default=0)
+            self._known[computation] = max((self(caller) + 1 for caller in around), default=0)
         return self._known[computation]
 
 
@@ -118,37 +118,37 @@ def optimized_data(module: OptimizedModule) -> dict[str, Any]:
     """
     computations = list(module.computations)
     number_of = {name: number for number, name in enumerate(computations)}
-    rows = [one for name in computations for one in module.computations[name]]
-    row_of = {one.name: number for number, one in enumerate(rows)}
+    rows = [each for name in computations for each in module.computations[name]]
+    row_of = {each.name: number for number, each in enumerate(rows)}
     opcodes, shapes, scopes, kinds = _Table(), _Table(), _Table(), _Table()
     offsets, targets = [0], []
-    for one in rows:
-        targets += [row_of[name] for name in one.operands if name in row_of]
+    for each in rows:
+        targets += [row_of[name] for name in each.operands if name in row_of]
         offsets.append(len(targets))
     return {
         "name": module.name,
         "entry": number_of[module.entry],
         "computations": computations,
-        "names": [one.name for one in rows],
-        "opcode": [opcodes(one.opcode) for one in rows],
-        "shape": [shapes(one.shape) for one in rows],
-        "computation": [number_of[one.computation] for one in rows],
-        "scope": [scopes(one.op_name) for one in rows],
-        "kind": [kinds(kind_of(one, module)) for one in rows],
-        "attributes": [_cut(one.attributes) for one in rows],
+        "names": [each.name for each in rows],
+        "opcode": [opcodes(each.opcode) for each in rows],
+        "shape": [shapes(each.shape) for each in rows],
+        "computation": [number_of[each.computation] for each in rows],
+        "scope": [scopes(each.op_name) for each in rows],
+        "kind": [kinds(kind_of(each, module)) for each in rows],
+        "attributes": [_cut(each.attributes) for each in rows],
         "offsets": offsets,
         "targets": targets,
         "called": {
-            number: [number_of[name] for name in one.calls if name in number_of]
-            for number, one in enumerate(rows)
-            if one.calls
+            number: [number_of[name] for name in each.calls if name in number_of]
+            for number, each in enumerate(rows)
+            if each.calls
         },
         "parameter": {
-            number: int(one.argument)
-            for number, one in enumerate(rows)
-            if one.opcode == "parameter"
+            number: int(each.argument)
+            for number, each in enumerate(rows)
+            if each.opcode == "parameter"
         },
-        "roots": [number for number, one in enumerate(rows) if one.is_root],
+        "roots": [number for number, each in enumerate(rows) if each.is_root],
         "opcodes": opcodes.rows,
         "shapes": shapes.rows,
         "scopes": scopes.rows,

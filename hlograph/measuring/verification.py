@@ -12,7 +12,7 @@ import numpy as np
 from hlograph.execution.equivalence.arrays import Array, Signature, dtype_of, is_integral
 from hlograph.execution.equivalence.reference import Outputs
 from hlograph.execution.equivalence.rounding import rounding_error
-from hlograph.execution.equivalence.verdict import RANK, OutputVerdict, Verdict, difference
+from hlograph.execution.equivalence.verdict import RANK, Verdict, difference
 from hlograph.measuring.samples import Sample, Samples
 from hlograph.plans import Numerics, Program
 
@@ -156,7 +156,7 @@ class _Compared:
         judgements = self._outputs.judge(0, self._masked(outputs), error) if self.comparable else []
         if not judgements:
             return "close", "infinities or NaNs of the default differ, all else is the same"
-        worst = max(judgements, key=_badness)
+        worst = max(judgements, key=lambda judgement: judgement.badness)
         return worst.verdict, worst.reason
 
     def _masked(self, outputs: list[Array]) -> list[Array]:
@@ -175,7 +175,3 @@ def _finite(array: Array) -> Array:
 def _without_nans(array: Array, expected: Array) -> Array:
     """Returns the array with what is expected in place of its NaNs."""
     return array if is_integral(array) else np.where(np.isnan(array), expected, array)
-
-
-def _badness(judgement: OutputVerdict) -> tuple[int, float]:
-    return RANK.index(judgement.verdict), judgement.difference.relative

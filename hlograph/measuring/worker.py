@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Set
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Set
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -161,7 +161,7 @@ class MeasuringWorker:
         return outcome
 
     def _compiled(self, plan: Plan, note: bytes, limit: float) -> _Compiled:
-        with lock.compiling(), self._noted(note, limit):
+        with lock.compiling(), self._recorder.noted(note, limit):
             begun = time.perf_counter()
             executable = compile_program(self._job.program, plan)
             seconds = time.perf_counter() - begun
@@ -178,7 +178,7 @@ class MeasuringWorker:
 
     def _hot(self) -> dict[str, float] | None:
         """Returns where the default spends its time; None if XLA's profiler does not say."""
-        with lock.alone(), self._noted(DEFAULT, _HOUR):
+        with lock.alone(), self._recorder.noted(DEFAULT, _HOUR):
             try:
                 return dict(Shares.of(self._default.executable, self._default.run).kinds)
             except (HloError, RuntimeError):
@@ -186,7 +186,7 @@ class MeasuringWorker:
 
     def _seconds_of_default(self) -> float:
         limit = _UNKNOWN if self._job.given is None else _HOUR
-        with lock.compiling(), self._noted(DEFAULT, limit):
+        with lock.compiling(), self._recorder.noted(DEFAULT, limit):
             self._default.run.seconds()  # warms it
             return self._default.run.seconds()
 
@@ -205,7 +205,7 @@ class MeasuringWorker:
     ) -> Callable[[list[Any]], list[Any]]:
         def run(inputs: list[Any]) -> list[Any]:
             # Beside compilations, not beside measurements.
-            with lock.compiling(), self._noted(note, limit):
+            with lock.compiling(), self._recorder.noted(note, limit):
                 begun = time.perf_counter()
                 outputs = Run(executable, inputs, self._job.program.donated).outputs()
             seconds = time.perf_counter() - begun
@@ -252,7 +252,7 @@ class MeasuringWorker:
         calls = len(runs) * (effort.least + 2)
         limit = _SECONDS + 2 * effort.max_seconds + calls * self._slow_run()
         cpus = on_one_cpu() if one_cpu else nullcontext()
-        with lock.alone(), self._noted(note, limit), cpus:
+        with lock.alone(), self._recorder.noted(note, limit), cpus:
             turns = in_turns(
                 [run.seconds for run in runs],
                 turns=effort.pairs,
@@ -263,14 +263,6 @@ class MeasuringWorker:
                 read=self._read,
             )
         return Measured.of(turns.undisturbed(effort.least), one_cpu=one_cpu)
-
-    @contextmanager
-    def _noted(self, what: bytes, limit: float) -> Iterator[None]:
-        self._recorder.begin(what, limit)
-        try:
-            yield
-        finally:
-            self._recorder.end()
 
 
 class _Compiled(NamedTuple):

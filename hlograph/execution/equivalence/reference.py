@@ -24,7 +24,6 @@ from hlograph.execution.equivalence.flow import Flow
 from hlograph.execution.equivalence.inputs import InputMaker, perturbed
 from hlograph.execution.equivalence.rounding import rounding_error
 from hlograph.execution.equivalence.verdict import (
-    RANK,
     EngineName,
     Equivalence,
     Finding,
@@ -219,7 +218,7 @@ class OriginalModule:
         for sample in range(self._samples):
             outputs = run(self.inputs(sample))
             for judgement in original.judge(sample, outputs, error):
-                if worst is None or _badness(judgement) > _badness(worst):
+                if worst is None or judgement.badness > worst.badness:
                     worst = judgement
         if original.finite == 0.0 and (worst is None or worst.verdict == "close"):
             reason = "all outputs of the original are NaN or infinite"
@@ -265,7 +264,3 @@ def _check_signatures(original: Signature, other: Signature) -> None:
 def _list(specs: Sequence[object]) -> str:
     shown = ", ".join(map(str, specs[:8]))
     return f"({shown}, ... {len(specs)} in all)" if len(specs) > 8 else f"({shown})"
-
-
-def _badness(judgement: OutputVerdict) -> tuple[int, float]:
-    return RANK.index(judgement.verdict), judgement.difference.relative

@@ -140,6 +140,11 @@ class OutputVerdict(NamedTuple):
     output: int
     difference: Difference
 
+    @property
+    def badness(self) -> tuple[int, float]:
+        """Key that is larger for a worse verdict, and for a larger error of the same verdict."""
+        return RANK.index(self.verdict), self.difference.relative
+
 
 def sensitivity(
     reference: list[Array], moved: list[list[Array]], signature: Signature
