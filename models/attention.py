@@ -12,8 +12,8 @@ from models.gatv2 import GATv2
 from models.refined_graphs import Round
 
 
-def fits_kernel(layer: GATv2, nodes: Tensor) -> bool:
-    """Returns True if there is a kernel for a layer's widths and for its input's device."""
+def has_fused_code(layer: GATv2, nodes: Tensor) -> bool:
+    """Returns True if there is fused code for a layer's widths and its input's device."""
     is_plain = nodes.device.type == "cpu" and nodes.dtype == torch.float32
     is_residual = layer.in_channels == layer.heads * layer.out_channels
     return is_plain and is_residual and layer.out_channels in attention.HEAD_WIDTHS
@@ -27,10 +27,10 @@ def project(layer: GATv2, nodes: Tensor) -> Tensor:
 
 
 def attend(layer: GATv2, nodes: Tensor, projected: Tensor, part: Round, labels: Tensor) -> Tensor:
-    """Returns own + gelu(layer(own, neighbours)) for the colours of a round, with a kernel.
+    """Returns own + gelu(layer(own, neighbours)) for the colours of a round, with fused code.
 
     Args:
-        layer: A layer that `fits_kernel`.
+        layer: A layer that `has_fused_code`.
         nodes: float32 [C', width], vectors of the round before.
         projected: float32 [C', 2 * width], `project` of what the layer sees of them.
         part: The round, C colours with M edges.
@@ -42,7 +42,7 @@ def attend(layer: GATv2, nodes: Tensor, projected: Tensor, part: Round, labels: 
     columns = _columns(layer, nodes, projected, labels)
     if torch.is_grad_enabled():
         return _Fused.apply(*columns, part, layer.negative_slope)
-    return torch.from_numpy(_run(_kernel_input(columns, part), layer.negative_slope).out)
+    return torch.from_numpy(_run(_fused_input(columns, part), layer.negative_slope).out)
 
 
 def attention_shares(
@@ -54,14 +54,14 @@ def attention_shares(
     of `attend`.
     """
     columns = _columns(layer, nodes, projected, labels)
-    return torch.from_numpy(_run(_kernel_input(columns, part), layer.negative_slope).shares)
+    return torch.from_numpy(_run(_fused_input(columns, part), layer.negative_slope).shares)
 
 
 def _columns(layer: GATv2, nodes: Tensor, projected: Tensor, labels: Tensor) -> tuple[Tensor, ...]:
     return nodes, projected, layer.lin_edge(labels), layer.att.squeeze(0), layer.bias
 
 
-def _kernel_input(columns: Sequence[Tensor], part: Round) -> AttentionInput:
+def _fused_input(columns: Sequence[Tensor], part: Round) -> AttentionInput:
     return AttentionInput(*(x.detach().contiguous().numpy() for x in (*columns, *part)))
 
 
@@ -70,7 +70,7 @@ def _run(given: AttentionInput, negative_slope: float) -> AttentionOutput:
 
 
 class _Fused(torch.autograd.Function):
-    """Differentiable torch function of the kernels."""
+    """Differentiable torch function of the fused code."""
 
     @staticmethod
     def forward(
@@ -83,7 +83,7 @@ class _Fused(torch.autograd.Function):
         part: Round,
         negative_slope: float,
     ) -> Tensor:
-        ctx.given = _kernel_input((nodes, projected, label, weight, bias), part)
+        ctx.given = _fused_input((nodes, projected, label, weight, bias), part)
         ctx.negative_slope = negative_slope
         ctx.output = _run(ctx.given, negative_slope)
         return torch.from_numpy(ctx.output.out)

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from models.attention import attention_shares, fits_kernel
+from models.attention import attention_shares, has_fused_code
 from models.blocks import GATBlock
 from models.gat import GATEncoder
 from models.graph_view import GraphArrays
@@ -53,7 +53,7 @@ def attention_weights(encoder: GATEncoder, graph: GraphArrays) -> AttentionWeigh
     nodes, labels = encoder.embed(block.rows), encoder.edge_labels()
     for layer, part in zip(layers, block.rounds[:-1], strict=True):
         nodes = layer(nodes, part, labels)
-    if not isinstance(last, GATBlock) or not fits_kernel(last.attention, nodes):
+    if not isinstance(last, GATBlock) or not has_fused_code(last.attention, nodes):
         return None
     part = block.rounds[-1]
     sources = last.sources(nodes)

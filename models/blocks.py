@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from models.attention import attend, fits_kernel, project
+from models.attention import attend, has_fused_code, project
 from models.config import GATConfig
 from models.gatv2 import GATv2
 from models.message_passing import GAT, GIN, SAGE, MessagePassing
@@ -60,7 +60,7 @@ class GATBlock(GraphBlock):
         self.attention = GATv2(config.width, config.head_width, config.heads, config.edge_width)
 
     def forward(self, nodes: Tensor, part: Round, labels: Tensor) -> Tensor:
-        """Runs the layer by a kernel, or elsewhere by torch-geometric.
+        """Runs the layer by fused code, or elsewhere by torch-geometric.
 
         Both compute the same function, with other rounding.
         """
@@ -76,12 +76,12 @@ class GATBlock(GraphBlock):
         return project(self.attention, self.norm(nodes))
 
     def onward(self, nodes: Tensor, sources: Tensor, part: Round, labels: Tensor) -> Tensor:
-        """Aggregates by attention, with a kernel."""
+        """Aggregates by attention, with fused code."""
         return attend(self.attention, nodes, sources, part, labels)
 
     def keeps_sources(self, nodes: Tensor) -> bool:
-        """Returns True if there is a kernel."""
-        return fits_kernel(self.attention, nodes)
+        """Returns True if there is fused code."""
+        return has_fused_code(self.attention, nodes)
 
 
 class MessageBlock(GraphBlock):

@@ -1,7 +1,7 @@
 """The parameters of a GATv2 layer (Brody, Alon, Yahav 2022, arXiv:2105.14491).
 
 They have the names and the initial values of `torch_geometric.nn.GATv2Conv`, whose import takes
-seconds. On a CPU the kernels of `hlograph.graph.attention` need the parameters alone; elsewhere
+seconds. On a CPU the code of `hlograph.graph.attention` needs the parameters alone; elsewhere
 the layer of torch-geometric runs with them.
 """
 

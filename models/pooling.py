@@ -108,7 +108,7 @@ def _weights(gate: Tensor) -> Tensor:
 
 
 class _Terms(torch.autograd.Function):
-    """Differentiable torch function of the kernels."""
+    """Differentiable torch function of the fused code."""
 
     @staticmethod
     def forward(ctx: Any, projected: Tensor, shape: PoolingShape) -> Tensor:

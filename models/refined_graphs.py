@@ -67,7 +67,7 @@ class Members(NamedTuple):
 
 
 class _Sums(torch.autograd.Function):
-    """Differentiable torch function of the kernels: no array has a row for each entry."""
+    """Differentiable torch function of the fused code: no array has a row for each entry."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, members: Members) -> Tensor:

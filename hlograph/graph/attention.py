@@ -1,4 +1,4 @@
-"""A residual layer of GATv2 on the CPU as a fused kernel; no array has a row for each edge.
+"""A residual layer of GATv2 on the CPU as one pass; no array has a row for each edge.
 
 The functions take and return numpy arrays and include gradients, as a basis for frameworks.
 """

@@ -30,7 +30,7 @@ class PoolingShape:
 
 
 def fits(shape: PoolingShape) -> bool:
-    """Returns True if the kernels can compute a shape, with as many gates as fill the columns."""
+    """Returns True if the extension can compute a shape, with as many gates as fill the columns."""
     return shape.width % LANES == 0 and shape.kinds % LANES == 0
 
 

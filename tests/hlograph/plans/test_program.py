@@ -1,4 +1,4 @@
-"""Programs of lowered functions and of HLO."""
+"""Programs of lowered functions and of HLO, and what is refused."""
 
 from __future__ import annotations
 
@@ -8,13 +8,95 @@ import sys
 import jax
 import jax.numpy as jnp
 import pytest
+from jax.experimental.layout import Format, Layout
 
+import hlograph
 from hlograph import HloError, Module, parse
-from hlograph.plans import Program, compile_program
+from hlograph.errors import ProgramError
+from hlograph.plans import Plan, Program, compile_program
 from hlograph.plans import program as programs
-from hlograph.plans.program import ProgramError
 from tests.hlograph.plans import functions as f
 from tests.tiny_module import TINY
+
+X = f.array(3, 4)
+HERE = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+COLUMNS, ROWS = Format(Layout((1, 0)), HERE), Format(Layout((0, 1)), HERE)
+
+
+def _adds(ref, x):
+    ref[...] += x
+    return ref[...] * 2
+
+
+def test_compiler_options_of_a_function_are_refused():
+    slow = jax.jit(jnp.tanh, compiler_options={"xla_backend_optimization_level": 0})
+    with pytest.raises(ProgramError, match=r"xla_backend_optimization_level.*XLA_FLAGS"):
+        hlograph.optimize(slow, X, plan=Plan())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("jax_disable_most_optimizations", True),
+        ("jax_compiler_enable_remat_pass", False),
+        ("jax_exec_time_optimization_effort", 0.5),
+        ("jax_memory_fitting_effort", 0.5),
+        ("jax_optimization_level", "O1"),
+        ("jax_memory_fitting_level", "O1"),
+    ],
+)
+def test_settings_of_jax_that_change_its_default_are_refused(name, value):
+    lowered = jax.jit(jnp.tanh).lower(X)
+    flag = name == "jax_disable_most_optimizations"
+    before = jax.config.read(name) if flag else getattr(jax.config, name)
+    jax.config.update(name, value)
+    try:
+        for source in (lowered, hlograph.Module.from_jax(lowered)):
+            with pytest.raises(ProgramError, match=f"expected {name}="):
+                Program.of(source)
+    finally:
+        jax.config.update(name, before)
+    Program.of(lowered)
+
+
+@pytest.mark.parametrize("platforms", [("cuda",), ("cpu", "cuda")])
+def test_a_function_that_is_lowered_for_another_platform_is_refused(platforms):
+    lowered = jax.jit(jnp.tanh).trace(X).lower(lowering_platforms=platforms)
+    with pytest.raises(ProgramError, match=r"for the CPU.*cuda.*JAX_PLATFORMS=cpu"):
+        Program.of(lowered)
+
+
+def test_a_ref_is_refused_unless_it_is_made_within():
+    ref = jax.new_ref(X)
+    with pytest.raises(ProgramError, match=r"jax\.Ref"):
+        hlograph.optimize(_adds, ref, X, plan=Plan())
+    with pytest.raises(ProgramError, match=r"jax\.Ref"):
+        hlograph.optimize(lambda x: _adds(ref, x), X, plan=Plan())
+    within = hlograph.optimize(lambda x: _adds(jax.new_ref(x), x), X, plan=Plan(steps=("dce",)))
+    f.assert_same(within(X), X * 4)
+
+
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [
+        (jax.jit(jnp.tanh, in_shardings=COLUMNS), jax.device_put(X, COLUMNS)),
+        (jax.jit(jnp.tanh), jax.device_put(X, COLUMNS)),
+        (jax.jit(jnp.tanh, in_shardings=Format(Layout.AUTO)), jax.ShapeDtypeStruct((3, 4), "f4")),
+    ],
+)
+def test_arguments_of_another_layout_are_refused(function, given):
+    with pytest.raises(ProgramError, match="default layout"):
+        Program.of(function.lower(given))
+
+
+def test_a_result_of_another_layout_is_no_obstacle_if_it_is_given():
+    asked = jax.jit(lambda x: x * 2, in_shardings=ROWS, out_shardings=COLUMNS)
+    fast = hlograph.optimize(asked, X, plan=Plan(steps=("dce",)))
+    assert fast(X).format == asked(X).format == jax.device_put(X, COLUMNS).format
+    f.assert_same(fast(X), X * 2)
+    left = jax.jit(lambda x: x * 2, out_shardings=Format(Layout.AUTO))
+    with pytest.raises(ProgramError, match="result 0"):
+        Program.of(left.lower(X))
 
 
 def test_a_lowered_function_is_a_program() -> None:
