@@ -157,8 +157,8 @@ def chosen_rules(chosen: Sequence[RuleChoice] | str | None) -> tuple[Rule, ...]:
     """
     if chosen is None:
         return rules.general
-    several = listed(chosen)
-    return tuple(dict.fromkeys(rule for one in several for rule in _named(one)))
+    names = listed(chosen)
+    return tuple(dict.fromkeys(rule for name in names for rule in _named(name)))
 
 
 def preparation(chosen: Iterable[Rule]) -> tuple[str, ...]:
@@ -176,7 +176,7 @@ def _named(name: RuleChoice) -> Sequence[Rule]:
     groups = {"general": rules.general, "for-time": rules.for_time}
     if name in groups:
         return groups[name]
-    found = [rule for rule in rules if fnmatchcase(rule.name, name)]
-    if not found:
+    matching = [rule for rule in rules if fnmatchcase(rule.name, name)]
+    if not matching:
         raise UnknownNameError.of("rule", name, (*groups, *rules.names))
-    return found
+    return matching

@@ -125,14 +125,14 @@ class RunTimes:
         if key[0] == key[2]:
             return RunTime(1.0)
         with self._lock:
-            known = self._states.get(key)
-            if known is None:
+            stored = self._states.get(key)
+            if stored is None:
                 first, inputs = self._compiled(start)
-                known = self._states[key] = self._measured(first, inputs, module, start.lowered)
+                stored = self._states[key] = self._measured(first, inputs, module, start.lowered)
             self._states.move_to_end(key)
             if len(self._states) > self._max_states:
                 self._states.popitem(last=False)
-        return known
+        return stored
 
     def again(self, start: Start) -> RunTime:
         """Returns the run time of a start that is compiled again: 1, up to noise; not kept.

@@ -61,15 +61,15 @@ def attention_weights(encoder: GATEncoder, graph: GraphArrays) -> AttentionWeigh
     after = last.onward(nodes, sources, part, labels)
     pooled = encoder.pooling.weights(after).index_select(0, place)
     links, edge_labels = encoder.view.labelled_edges(graph)
-    found = _ByEdge(part, shares.mean(1))
+    by_edge = _ByEdge(part, shares.mean(1))
     source, target = torch.from_numpy(links).unbind(1)
     label = torch.from_numpy(edge_labels).long()
     before = part.own.index_select(0, place)
-    forward = found.at(place[target], before[source], label)
+    forward = by_edge.at(place[target], before[source], label)
     backward = torch.zeros_like(forward)
     if encoder.view.edge_directions > 1:
         # What an edge looks like from its source has a label of its own.
-        backward = found.at(place[source], before[target], label + encoder.schema.edge_labels)
+        backward = by_edge.at(place[source], before[target], label + encoder.schema.edge_labels)
     share = (pooled / pooled.sum(0)).mean(1)
     return AttentionWeights(share.numpy(), links, forward.numpy(), backward.numpy())
 

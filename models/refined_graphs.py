@@ -174,12 +174,12 @@ class RefinedGraphs(StateStore):
 
     def merge(self, other: RefinedGraphs, numbers: Sequence[int]) -> np.ndarray:
         """Adds graphs of another store; maps its last colours to those here, int32."""
-        known = self.refinement.merge(other.refinement)
+        colours_here = self.refinement.merge(other.refinement)
         for number in numbers:
             colours, counts = other._members[number]
-            order = np.argsort(known[colours])
-            self._members.append((known[colours][order], counts[order]))
-        return known
+            order = np.argsort(colours_here[colours])
+            self._members.append((colours_here[colours][order], counts[order]))
+        return colours_here
 
     def groups(self, numbers: Sequence[int], budget: int) -> list[tuple[list[int], int]]:
         """Splits states into groups that have no more distinct nodes than the budget.

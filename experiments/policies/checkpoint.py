@@ -117,8 +117,8 @@ class Checkpoint:
                 actions exists any more.
         """
         cls = KINDS[self.kind].settings
-        known = cls.__dataclass_fields__
-        return self.continued(from_json(cls, {k: v for k, v in self.config.items() if k in known}))
+        fields = cls.__dataclass_fields__
+        return self.continued(from_json(cls, {k: v for k, v in self.config.items() if k in fields}))
 
     def continued(self, config: TrainConfig) -> TrainConfig:
         """Returns settings that name the actions with which the policy goes on.

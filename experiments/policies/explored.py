@@ -88,8 +88,8 @@ class ExploredPolicy:
             encoder, graph = encoder.graph, cast(StateWithActions, graph).state
         if not isinstance(encoder, GATEncoder):
             return None
-        found = attention_weights(encoder, graph)
-        return None if found is None else Attention(*found)
+        weights = attention_weights(encoder, graph)
+        return None if weights is None else Attention(*weights)
 
 
 class _FirstActions:

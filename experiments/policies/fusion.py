@@ -86,11 +86,11 @@ class FusionKind(PolicyKind[FusionTrainConfig]):
             features = np.array([[self.action_names.index(decision.rule), *numbers]], np.float32)
             links = np.array([[0, consumer, 0], [0, producer, 1]], np.int64)
             mask = np.asarray(info["action_mask"], dtype=bool)[::-1].copy()
-        left = np.log(info["kernels"] / max(info["start_kernels"], 1) + 1e-3)
+        kernels = np.log(info["kernels"] / max(info["start_kernels"], 1) + 1e-3)
         return PolicyInput(
             key=f"{info['fingerprint']}-{decision}",
             item=StateWithActions(graph, features, links),
-            context=np.array([left], np.float32),
+            context=np.array([kernels], np.float32),
             mask=mask,
         )
 

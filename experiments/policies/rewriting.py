@@ -36,11 +36,11 @@ class RewritingKind(PolicyKind[RewriteTrainConfig]):
         super().__init__(name, config)
         slots = range(config.max_candidates)
         self.outputs = (*(f"candidate {slot}" for slot in slots), STOP)
-        known = [hlograph.rules[name] for name in config.rules] or hlograph.rules.general
-        self.action_names = tuple(rule.name for rule in known)
+        chosen = [hlograph.rules[name] for name in config.rules] or hlograph.rules.general
+        self.action_names = tuple(rule.name for rule in chosen)
         self.action_features = feature_names(predict=False, sweeps=config.sweeps)
         self._numbers = np.full(len(hlograph.rules), -1, np.float32)
-        self._numbers[[rule.index for rule in known]] = range(len(known))
+        self._numbers[[rule.index for rule in chosen]] = range(len(chosen))
 
     @staticmethod
     def existing_actions() -> Collection[str]:

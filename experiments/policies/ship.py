@@ -39,18 +39,18 @@ def main(
     from experiments.policies.checkpoint import Checkpoint, policy_of, training_cost
 
     try:
-        found = Checkpoint.load(checkpoint).without_training()
-        found = found.fitted(*policy_of(found))  # refuses other networks
-        kind = kind_of(found.kind, found.config)
-        config = {k: ELSEWHERE.get(k, v) for k, v in found.config.items()}
-        found = replace(found, config=config)
-        path = FOLDER / file_name(kind, found.config["seed"])
+        policy = Checkpoint.load(checkpoint).without_training()
+        policy = policy.fitted(*policy_of(policy))  # refuses other networks
+        kind = kind_of(policy.kind, policy.config)
+        config = {k: ELSEWHERE.get(k, v) for k, v in policy.config.items()}
+        policy = replace(policy, config=config)
+        path = FOLDER / file_name(kind, policy.config["seed"])
         path.parent.mkdir(exist_ok=True)
-        found.save(path)
+        policy.save(path)
     except (HloError, OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
-    print(f"{path.name}, {path.stat().st_size:,} bytes: {training_cost(found)}")
+    print(f"{path.name}, {path.stat().st_size:,} bytes: {training_cost(policy)}")
     return 0
 
 

@@ -37,13 +37,13 @@ def kind_of(policy: str, settings: Mapping[str, Any]) -> str:
         ValueError: No such policy comes with the project.
     """
     sweeps = settings.get("sweeps") or None
-    found = _KINDS.get((policy, settings.get("reward"), settings.get("call_cost"), sweeps))
-    if found is None:
+    kind = _KINDS.get((policy, settings.get("reward"), settings.get("call_cost"), sweeps))
+    if kind is None:
         raise ValueError(
             f"expected a policy that was trained as {', '.join(KINDS)}, got {policy} with reward "
             f"{settings.get('reward')}, call_cost {settings.get('call_cost')}, sweeps {sweeps}"
         )
-    return found
+    return kind
 
 
 def file_name(kind: str, seed: int) -> str:
@@ -74,13 +74,13 @@ def checkpoint_location(given: str, folder: Path = FOLDER) -> Location:
     Raises:
         UnknownNameError: There is no such checkpoint.
     """
-    known = available(folder) | one_of_each(folder)
-    if given in known:
-        return known[given]
+    by_name = available(folder) | one_of_each(folder)
+    if given in by_name:
+        return by_name[given]
     location = as_location(given)
     if is_url(location) or is_file(location):
         return location
-    names = ", ".join(known) or "none here"
+    names = ", ".join(by_name) or "none here"
     raise UnknownNameError(
         f"expected the path or URL of a checkpoint, or the name of one that comes with the "
         f"project ({names}), got {given!r}"

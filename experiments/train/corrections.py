@@ -50,10 +50,10 @@ class Correct(Task):
             view = view_of(kind, space)
             order = view.order(passes)
             for node, masks in visits.items():
-                left = needed(space, node, continuation(space, node, order)).passes
-                returned, *_ = returns_of(_rewards(view, reward, node, left), kind.ppo)
+                passes_needed = needed(space, node, continuation(space, node, order)).passes
+                returned, *_ = returns_of(_rewards(view, reward, node, passes_needed), kind.ppo)
                 states = [view.state(node, masked) for masked in masks]
-                action = view.action(left[0] if left else None)
+                action = view.action(passes_needed[0] if passes_needed else None)
                 recorded.add(states, action, returned, episode)
         return recorded
 

@@ -30,7 +30,7 @@ def recorded_decisions(benchmarks: Sequence[str]) -> dict[str, tuple[str, ...]]:
     Args:
         benchmarks: Names. Those about which nothing is recorded are left out.
     """
-    return {name: one.decisions for name, one in best_decisions.current(benchmarks).items()}
+    return {name: best.decisions for name, best in best_decisions.current(benchmarks).items()}
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,10 @@ def show(
         policy: Policy in whose states they are shown; None follows the decisions.
     """
     parameters = None if policy is None else parameters_of(policy)
-    what = f"{'demonstrations' if policy is None else 'corrections'} for {kind.name}"
-    return record(runner, decisions, lambda some: ShowDecisions(kind.name, some, parameters), what)
+    description = f"{'demonstrations' if policy is None else 'corrections'} for {kind.name}"
+    return record(
+        runner, decisions, lambda some: ShowDecisions(kind.name, some, parameters), description
+    )
 
 
 def _show(
@@ -125,8 +127,8 @@ def _returned(kind: PolicyKind, env: TuningEnv, decisions: Sequence[str], stop: 
     """Returns what taking the decisions that are left, and then stopping, earns."""
     ahead, rewards, done = env.fork(), list[float](), False
     while not done:
-        left = _left(ahead, decisions)
-        _, reward, terminated, truncated, _ = ahead.step(np.int64(left[0] if left else stop))
+        actions = _left(ahead, decisions)
+        _, reward, terminated, truncated, _ = ahead.step(np.int64(actions[0] if actions else stop))
         rewards.append(float(reward))
         done = terminated or truncated
     return returns_of(rewards, kind.ppo)[0]

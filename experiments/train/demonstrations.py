@@ -24,8 +24,8 @@ def recorded_orders(benchmarks: Sequence[str]) -> dict[str, tuple[str, ...]]:
     Args:
         benchmarks: Names. Those for which no order is recorded are left out.
     """
-    known = best_known.current()
-    return {name: known[name].passes for name in benchmarks if name in known}
+    best = best_known.current()
+    return {name: best[name].passes for name in benchmarks if name in best}
 
 
 @dataclass(frozen=True)

@@ -111,21 +111,21 @@ class OpCountTable(FinalTable):
 
     def prepare(self, splits: Splits, runner: TaskRunner) -> Splits:
         """See ``FinalTable.prepare``. Leaves out what does not run, if run time is rewarded."""
-        found = runner.references(splits.all)
+        references = runner.references(splits.all)
         if any(kind.timed for kind in self.kinds):
-            runs = runner.measured(list(found), TryRun, "running the benchmarks")
-            found = {name: found[name] for name in runs}
-        self._references, self.measure = found, Measure.of_counts(found)
-        left = without(splits, found)
-        if not left.test:
+            runs = runner.measured(list(references), TryRun, "running the benchmarks")
+            references = {name: references[name] for name in runs}
+        self._references, self.measure = references, Measure.of_counts(references)
+        measured = without(splits, references)
+        if not measured.test:
             raise HloError("no benchmark is held out: raise --test-op-limit, or take another set")
-        return left
+        return measured
 
     def finish(self, outcomes: Mapping[str, Sequence[Outcome]], runner: TaskRunner) -> str:
         """See ``FinalTable.finish``."""
         checks = {
-            name: runner.check(found, f"{name}: checking results")
-            for name, found in outcomes.items()
+            name: runner.check(results, f"{name}: checking results")
+            for name, results in outcomes.items()
         }
         tested = [outcome.benchmark for outcome in next(iter(outcomes.values()))]
         references = {name: self._references[name] for name in tested}
@@ -141,7 +141,7 @@ def without(splits: Splits, known: Mapping[str, object]) -> Splits:
         HloError: No benchmark is left to train on.
     """
     parts = ([n for n in part if n in known] for part in vars(splits).values())
-    left = Splits(*parts)
-    if not left.train:
+    kept = Splits(*parts)
+    if not kept.train:
         raise HloError("no benchmark is left to train on")
-    return left
+    return kept

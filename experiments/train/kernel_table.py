@@ -75,13 +75,13 @@ class CompareFusions(Task):
         beside = FusionComparison(benchmark, *how)
         module = fused(benchmark, self.outcome.passes)
         module.verify()
-        found = {"xla": beside.xla, self.name: beside.of(module)}
-        found |= {
+        measured = {"xla": beside.xla, self.name: beside.of(module)}
+        measured |= {
             name: beside.of(_played(config, benchmark, policy))
             for name, policy in heuristics(config.seed).items()
         }
         worker.recorder.end()
-        return FusionRow(benchmark, found)
+        return FusionRow(benchmark, measured)
 
 
 def heuristics(seed: int) -> dict[str, FusionPolicy]:
@@ -127,12 +127,12 @@ class KernelTable(FinalTable):
         """See ``FinalTable.finish``."""
         (of_policy,) = outcomes.values()
         tasks = [CompareFusions(outcome=outcome, name=_POLICY) for outcome in of_policy]
-        what = "comparing fusions"
-        found = runner.run(tasks, what, give_up=True, progress=what)
-        rows = [row for row in found if isinstance(row, FusionRow)]
+        description = "comparing fusions"
+        results = runner.run(tasks, description, give_up=True, progress=description)
+        rows = [row for row in results if isinstance(row, FusionRow)]
         lost = {
             task.outcome.benchmark: str(error)
-            for task, error in zip(tasks, found, strict=True)
+            for task, error in zip(tasks, results, strict=True)
             if isinstance(error, WorkerLostError)
         }
         text = table_text(rows)
@@ -146,7 +146,7 @@ def _save(rows: Sequence[FusionRow], lost: Mapping[str, str], text: str, folder:
         "benchmarks": [
             {
                 "benchmark": row.benchmark,
-                **{name: one._asdict() for name, one in row.fused.items()},
+                **{name: figures._asdict() for name, figures in row.fused.items()},
             }
             for row in rows
         ],
@@ -186,6 +186,6 @@ def table_text(rows: Sequence[FusionRow]) -> str:
     console.print(means)
     for name in methods[1:]:
         verdicts = Counter(row.fused[name].verdict for row in rows)
-        found = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
-        console.print(f"what the code of {name} computes, against XLA's: {found}")
+        counted = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
+        console.print(f"what the code of {name} computes, against XLA's: {counted}")
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())

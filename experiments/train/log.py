@@ -134,9 +134,9 @@ class TrainingLog:
         return {f"{self._measure.name}_ratio_{split}/{k}": v for k, v in ratios.items()}
 
     def _speedup(self, outcomes: Sequence[Outcome], split: str, steps: int) -> None:
-        found = speedup(outcomes)
-        if found is not None:
-            self._write({f"run_time_before_after/{split}": found}, steps)
+        ratio = speedup(outcomes)
+        if ratio is not None:
+            self._write({f"run_time_before_after/{split}": ratio}, steps)
 
     def _write(self, scalars: Mapping[str, float], steps: int) -> None:
         for name, value in scalars.items():

@@ -229,8 +229,8 @@ class Training:
         if not self._splits.validation:
             return
         name, policy = self._kind.name, self._ppo.policy
-        what = f"{name}: validation"
-        outcomes = self._runner.play(name, policy, self._splits.validation, what)
+        description = f"{name}: validation"
+        outcomes = self._runner.play(name, policy, self._splits.validation, description)
         ratios = self._log.validation(outcomes, self._steps)
         value = self._kind.score(outcomes, list(ratios.values()))
         measured = self._table.judge(outcomes, self._runner) if self._table else None

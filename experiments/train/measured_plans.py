@@ -41,17 +41,17 @@ class PredictTimes(Task):
         try:
             process = PlanStates(Program.of(load(self.benchmark)), predict=predictor(config.times))
             default = process.state(Point())
-            found = {DEFAULT: default.time.seconds, RULES: default.time.seconds}
+            seconds_of = {DEFAULT: default.time.seconds, RULES: default.time.seconds}
             for action in default.actions:
                 if action.value == PREDICTED and not action.knob:
                     with suppress(HloError):  # together they may save too little
                         point = process.after(Point(), action)
-                        found[RULES] = process.state(point).time.seconds
+                        seconds_of[RULES] = process.state(point).time.seconds
         except HloError as error:
             return str(error)
         finally:
             worker.recorder.end()
-        return {name: max(round(1e9 * seconds), 1) for name, seconds in found.items()}
+        return {name: max(round(1e9 * seconds), 1) for name, seconds in seconds_of.items()}
 
 
 class MeasuredPlan(NamedTuple):
@@ -107,12 +107,12 @@ class MeasurePlan(Task):
         job = Job(Program.of(load(benchmark)), seed=config.seed)
         effort = Effort(_PAIRS, 0.005, config.budget, thorough=False)
         try:
-            found = MeasuringWorker(job, worker.recorder)(MeasurementRequest(plan, effort))
+            result = MeasuringWorker(job, worker.recorder)(MeasurementRequest(plan, effort))
         except HloError as error:
             return MeasuredPlan.lost(str(error), plan)
-        if found.measured is None:
-            return MeasuredPlan.lost(found.error, plan)
-        measured = found.measured
+        if result.measured is None:
+            return MeasuredPlan.lost(result.error, plan)
+        measured = result.measured
         return MeasuredPlan(plan, measured.ratio, measured.low, measured.high, "")
 
 
@@ -149,8 +149,8 @@ class MeasuredPlans:
         self._path = folder / FILE
         self._known: dict[Decisions, MeasuredPlan] = {}
         if self._path.exists():
-            for benchmark, names, one in read_checked_json(self._path, _KIND, _VERSION)["plans"]:
-                self._known[benchmark, tuple(names)] = MeasuredPlan.from_json(one)
+            for benchmark, names, plan in read_checked_json(self._path, _KIND, _VERSION)["plans"]:
+                self._known[benchmark, tuple(names)] = MeasuredPlan.from_json(plan)
 
     def __len__(self) -> int:
         return len(self._known)
@@ -172,13 +172,13 @@ class MeasuredPlans:
         return [self._known[_decisions(outcome)] for outcome in outcomes]
 
     def _measure(self, outcomes: Sequence[Outcome], runner: TaskRunner) -> None:
-        what = "measuring the plans"
+        description = "measuring the plans"
         tasks = [MeasurePlan(outcome=outcome) for outcome in outcomes]
-        found = runner.run(tasks, what, give_up=True, progress=what)
-        for outcome, one in zip(outcomes, found, strict=True):
-            lost = isinstance(one, WorkerLostError)
-            self._known[_decisions(outcome)] = MeasuredPlan.lost(str(one)) if lost else one
-        content = [[*key, one.to_json()] for key, one in self._known.items()]
+        results = runner.run(tasks, description, give_up=True, progress=description)
+        for outcome, result in zip(outcomes, results, strict=True):
+            lost = isinstance(result, WorkerLostError)
+            self._known[_decisions(outcome)] = MeasuredPlan.lost(str(result)) if lost else result
+        content = [[*key, result.to_json()] for key, result in self._known.items()]
         write_checked_json(self._path, _KIND, _VERSION, {"plans": content})
 
 

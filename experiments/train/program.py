@@ -139,10 +139,10 @@ def _train_and_compare(
         outcomes: dict[str, list[Outcome]] = {}
         for kind in kinds:
             if kind.name in given:
-                what = f"{kind.name}: test"
+                description = f"{kind.name}: test"
                 baseline, policy = given[kind.name]
                 outcomes[kind.name] = runner.play(
-                    kind.name, policy, splits.test, what, baseline.action_names
+                    kind.name, policy, splits.test, description, baseline.action_names
                 )
             else:
                 training = Training(
@@ -163,7 +163,7 @@ def _given(config: TrainConfig) -> "dict[PolicyName, tuple[PolicyKind, ActorCrit
     from experiments.policies.checkpoint import load_policy
     from experiments.policies.shipped import checkpoint_location
 
-    found = {}
+    policies = {}
     for name, location in config.given_policies.items():
         try:
             kind, policy = load_policy(checkpoint_location(location))
@@ -171,8 +171,8 @@ def _given(config: TrainConfig) -> "dict[PolicyName, tuple[PolicyKind, ActorCrit
             raise HloError(f"--baseline: {location}: {error}") from error
         if kind.name != name:
             raise HloError(f"--baseline: expected a policy {name}, got {location} ({kind.name})")
-        found[name] = (kind, policy)
-    return found
+        policies[name] = (kind, policy)
+    return policies
 
 
 def _start(config: TrainConfig) -> "Checkpoint | None":
@@ -186,13 +186,15 @@ def _start(config: TrainConfig) -> "Checkpoint | None":
 
     if config.start is None:
         return None
-    found = Checkpoint.load(checkpoint_location(config.start))
+    checkpoint = Checkpoint.load(checkpoint_location(config.start))
     trained = [name for name in config.kinds if name not in config.given_policies]
-    if found.kind not in trained:
+    if checkpoint.kind not in trained:
         expected = " or ".join(trained)
-        raise HloError(f"--start: expected a policy {expected}, got {config.start} ({found.kind})")
-    print(f"{found.kind}: goes on from the policy {config.start}")
-    return found
+        raise HloError(
+            f"--start: expected a policy {expected}, got {config.start} ({checkpoint.kind})"
+        )
+    print(f"{checkpoint.kind}: goes on from the policy {config.start}")
+    return checkpoint
 
 
 def _saved(config: TrainConfig, folder: Path) -> "Iterator[Checkpoint | None]":

@@ -114,11 +114,11 @@ Each is imported when a policy needs it."""
 
 def returns_of(rewards: Sequence[float], ppo: PPOConfig) -> list[float]:
     """Returns the discounted sum of the scaled rewards from each decision on."""
-    returned, found = 0.0, []
+    returned, returns = 0.0, []
     for reward in reversed(rewards):
         returned = ppo.reward_scale * reward + ppo.gamma * returned
-        found.append(returned)
-    return found[::-1]
+        returns.append(returned)
+    return returns[::-1]
 
 
 def view_of(kind: PassOrderingKind, space: PassSpace) -> NodeView:

@@ -65,27 +65,27 @@ class TimeTable(FinalTable):
             return None
         measured = self._plans.of(outcomes, runner)
         timed = [
-            (one.ratio, _predicted(outcome, self.measure))
-            for outcome, one in zip(outcomes, measured, strict=True)
-            if one.ratio
+            (plan.ratio, _predicted(outcome, self.measure))
+            for outcome, plan in zip(outcomes, measured, strict=True)
+            if plan.ratio
         ]
-        scalars = {"measured_validation/kept": geometric_mean([_kept(one) for one in measured])}
+        scalars = {"measured_validation/kept": geometric_mean([_kept(plan) for plan in measured])}
         if timed:
             scalars |= measured_scalars("measured_validation", *zip(*timed, strict=True))
         return ValidationScore(scalars["measured_validation/kept"], scalars)
 
     def finish(self, outcomes: Mapping[str, Sequence[Outcome]], runner: TaskRunner) -> str:
         """See ``FinalTable.finish``."""
-        self._plans.of((one for several in outcomes.values() for one in several), runner)
+        self._plans.of((plan for of_policy in outcomes.values() for plan in of_policy), runner)
         labels = {kind.name: kind.label for kind in self.kinds}
         content, texts = [], []
-        for name, several in outcomes.items():
-            times = self._plans.of(several, runner)
-            texts.append(f"{labels[name]}\n\n{table_text(several, times, self.measure)}")
+        for name, of_policy in outcomes.items():
+            times = self._plans.of(of_policy, runner)
+            texts.append(f"{labels[name]}\n\n{table_text(of_policy, times, self.measure)}")
             content += [
                 {"policy": name, "benchmark": outcome.benchmark, "decisions": list(outcome.passes)}
-                | one.to_json()
-                for outcome, one in zip(several, times, strict=True)
+                | plan.to_json()
+                for outcome, plan in zip(of_policy, times, strict=True)
             ]
         write_checked_json(self.folder / "results.json", "tuning results", 2, {"programs": content})
         text = "\n\n".join(texts)
@@ -116,15 +116,17 @@ def table_text(
     if not outcomes:
         return "no benchmark was held out"
     rows, kept = [], []
-    for outcome, one in zip(outcomes, measured, strict=True):
+    for outcome, plan in zip(outcomes, measured, strict=True):
         predicted = _predicted(outcome, measure)
-        kept.append(_kept(one))
-        timed = (f"{one.ratio:.3f}", f"{one.low:.3f} to {one.high:.3f}") if one.ratio else ("", "")
-        note = "same code" if one.error == UNCHANGED else one.error[:60]
+        kept.append(_kept(plan))
+        timed = (
+            (f"{plan.ratio:.3f}", f"{plan.low:.3f} to {plan.high:.3f}") if plan.ratio else ("", "")
+        )
+        note = "same code" if plan.error == UNCHANGED else plan.error[:60]
         decisions = str(len(outcome.passes))
         rows.append((outcome.benchmark, decisions, f"{predicted:.3f}", *timed, note))
     low, high = bootstrap_interval(kept)
-    timed = [one.ratio for one in measured if one.ratio]
+    timed = [plan.ratio for plan in measured if plan.ratio]
     lines = [
         f"measured, with the default where a plan is not faster: {geometric_mean(kept):.3f} "
         f"({low:.3f} to {high:.3f}); as it is, {len(timed)} plans: {_mean(timed):.3f}",
@@ -164,8 +166,8 @@ def end_in_measurements(
     episodes = iteration.stats.episodes
     if not episodes:
         return {}
-    known = len(plans)
-    measured = [one.ratio or 1.0 for one in plans.of(map(_outcome, episodes), runner)]
+    before = len(plans)
+    measured = [plan.ratio or 1.0 for plan in plans.of(map(_outcome, episodes), runner)]
     predicted = [episode.start_op_count / episode.op_count for episode in episodes]
     for episode, real, said in zip(episodes, measured, predicted, strict=True):
         added = _SCALE * math.log(real / said)
@@ -173,7 +175,7 @@ def end_in_measurements(
         iteration.rollout.reward[episode.last, episode.env] += added
         episode.reward += added
     scalars = measured_scalars("measured_train", measured, predicted)
-    return scalars | {"measured_train/new": (len(plans) - known) / len(episodes)}
+    return scalars | {"measured_train/new": (len(plans) - before) / len(episodes)}
 
 
 def _outcome(episode: TrainingEpisode) -> Outcome:

@@ -186,12 +186,12 @@ def all_references(
         pipeline failed on it.
     """
     tasks = [MeasureReferences(benchmark=name, pipelines=ALL_REFERENCES) for name in names]
-    what = "reference pipelines"
-    results = runner.run(tasks, what, give_up=True, progress=what)
-    found, notes = {}, []
+    description = "reference pipelines"
+    results = runner.run(tasks, description, give_up=True, progress=description)
+    references, notes = {}, []
     for name, result in zip(names, results, strict=True):
         if isinstance(result, HloError | WorkerLostError):
             notes.append(f"{name} is left out: a reference pipeline failed on it: {result}")
         else:
-            found[name] = result
-    return found, notes
+            references[name] = result
+    return references, notes

@@ -140,8 +140,8 @@ class TaskRunner:
         plain = [outcome.without_cost() for outcome in outcomes]
         new = [outcome for outcome in dict.fromkeys(plain) if outcome not in self._checked]
         tasks = [CheckOutcome(outcome=o, samples=self.config.samples) for o in new]
-        found = self.run(tasks, "a check", give_up=True, progress=progress)
-        for outcome, result in zip(new, found, strict=True):
+        results = self.run(tasks, "a check", give_up=True, progress=progress)
+        for outcome, result in zip(new, results, strict=True):
             lost = isinstance(result, WorkerLostError)
             self._checked[outcome] = Check.lost(result) if lost else result
         return [self._checked[outcome] for outcome in plain]
@@ -152,10 +152,10 @@ class TaskRunner:
         A benchmark that cannot be read, or on which a pipeline does not end, is reported and
         left out.
         """
-        found = recorded(names)
-        new = [name for name in names if name not in found]
-        found |= self.measured(new, MeasureReferences, "reference pipelines")
-        return {name: found[name] for name in names if name in found}
+        references = recorded(names)
+        new = [name for name in names if name not in references]
+        references |= self.measured(new, MeasureReferences, "reference pipelines")
+        return {name: references[name] for name in names if name in references}
 
     def measured(
         self, names: Sequence[str], task: Callable[..., Task], what: str
@@ -205,27 +205,30 @@ class TaskRunner:
             WorkerLostError: A task cannot be done: it lost its workers again and again, or one
                 for a reason that repeats.
         """
-        known = self.quarantine
-        found: dict[int, list[Pair]] = defaultdict(list)
+        quarantine = self.quarantine
+        pairs_of: dict[int, list[Pair]] = defaultdict(list)
         results: dict[int, Any] = {}
         misfortunes: Counter[int] = Counter()
         hopeless: set[int] = set()
-        left = list(range(len(tasks)))
+        open_tasks = list(range(len(tasks)))
         with phase_bar(progress, len(tasks)) as bar:
-            while left:
-                jobs = [replace(tasks[n], quarantine=known.with_pairs(found[n])) for n in left]
+            while open_tasks:
+                jobs = [
+                    replace(tasks[n], quarantine=quarantine.with_pairs(pairs_of[n]))
+                    for n in open_tasks
+                ]
                 done = {}
                 for number, result in self._pool.map(jobs):
-                    done[left[number]] = result
+                    done[open_tasks[number]] = result
                     if report is not None:
                         report(jobs[number], result)
-                    bar.update(left[number] not in results)
-                    results[left[number]] = result
+                    bar.update(open_tasks[number] not in results)
+                    results[open_tasks[number]] = result
                 lost = {n: r for n, r in sorted(done.items()) if isinstance(r, WorkerLostError)}
                 for n, error in lost.items():
                     pair = self._note(error, what)
                     if pair is not None:
-                        found[n].append(pair)
+                        pairs_of[n].append(pair)
                         continue
                     misfortunes[n] += 1
                     if give_up or not (error.to_blame or misfortunes[n] == _TRIES):
@@ -233,9 +236,11 @@ class TaskRunner:
                     if not keep_losses:
                         raise error
                     hopeless.add(n)
-                left = [] if give_up else [n for n in lost if n not in hopeless]
+                open_tasks = [] if give_up else [n for n in lost if n not in hopeless]
         # Only now: the result of a task must not depend on what another found before it.
-        self.quarantine = known.with_pairs(pair for pairs in found.values() for pair in pairs)
+        self.quarantine = quarantine.with_pairs(
+            pair for pairs in pairs_of.values() for pair in pairs
+        )
         return [results[n] for n in range(len(tasks))]
 
     def _note(self, error: WorkerLostError, what: str) -> Pair | None:

@@ -107,7 +107,7 @@ class RolloutWorker:
 
     def _resolved(self, benchmarks: Sequence[str | NamedModule]) -> Sequence[NamedModule]:
         """Returns benchmarks by name, which are looked up once for all tasks of a run."""
-        names = tuple(one for one in benchmarks if isinstance(one, str))
+        names = tuple(benchmark for benchmark in benchmarks if isinstance(benchmark, str))
         if len(names) < len(benchmarks):
             return resolve_benchmarks(benchmarks)
         if names not in self._named:
