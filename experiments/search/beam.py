@@ -83,7 +83,7 @@ def descend(
     """
     front, seen, complete = [space.root], {space.root}, True
     while front:
-        found: list[Node[Move]] = []
+        fresh: list[Node[Move]] = []
         for node in front:
             space.budget.check()
             counted: set[Node[Move]] = set()
@@ -98,9 +98,9 @@ def descend(
                     counted.add(child)
                 if child not in seen:
                     seen.add(child)
-                    found.append(child)
-        complete = complete and len(found) <= width
-        front = ranked(found)[:width]
+                    fresh.append(child)
+        complete = complete and len(fresh) <= width
+        front = ranked(fresh)[:width]
     return complete
 
 
@@ -123,7 +123,7 @@ def _better(
     """Returns the nearest state with fewer instructions; None if there is none."""
     front, seen = [begin], {begin}
     while front:
-        found: list[Node[Any]] = []
+        fresh: list[Node[Any]] = []
         for node in front:
             space.budget.check()
             new: list[Node[Any]] = []
@@ -137,6 +137,6 @@ def _better(
             best = min(new, key=lambda child: child.op_count, default=begin)
             if best.op_count < begin.op_count:
                 return best
-            found += new
-        front = sorted(found, key=lambda child: child.op_count)
+            fresh += new
+        front = sorted(fresh, key=lambda child: child.op_count)
     return None

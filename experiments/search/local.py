@@ -153,16 +153,16 @@ class _PassSampler:
 
 def _changed(order: Sequence[int], sampler: _PassSampler, random: np.random.Generator) -> list[int]:
     """Returns the order with one to three small changes."""
-    found = list(order)
+    changed = list(order)
     for _ in range(random.integers(1, _MOST_CHANGES + 1)):
         kind = random.integers(4)
-        if kind == 0 or not found:
-            found.insert(random.integers(len(found) + 1), sampler.draw())
+        if kind == 0 or not changed:
+            changed.insert(random.integers(len(changed) + 1), sampler.draw())
             continue
-        place = int(random.integers(len(found)))
-        taken = found.pop(place)
+        place = int(random.integers(len(changed)))
+        taken = changed.pop(place)
         if kind == 1:
-            found.insert(random.integers(len(found) + 1), taken)
+            changed.insert(random.integers(len(changed) + 1), taken)
         elif kind == 2:
-            found.insert(place, sampler.draw())
-    return found
+            changed.insert(place, sampler.draw())
+    return changed

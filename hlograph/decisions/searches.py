@@ -189,7 +189,7 @@ def names(searched: Searched = "plans", *, guided: bool = False) -> list[str]:
     """
     registered = SEARCHES[searched]
     without = ("may", "must") if guided else ("no", "may")
-    own = [n for n, one in registered.items() if one.policy in without and not one.on_request]
+    own = [n for n, s in registered.items() if s.policy in without and not s.on_request]
     others = [] if guided else [each.name for each in _entries(searched)]
     return [*own, *(name for name in others if name not in registered)]
 

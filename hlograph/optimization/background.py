@@ -175,19 +175,19 @@ class BackgroundSearch:
 def _end_all() -> None:
     """Ends all searches, and waits for compilations: a thread must not be in one at the exit."""
     running = list(_RUNNING)
-    for one in running:
-        one.close()
-    for one in running:
-        one.wait()
+    for search in running:
+        search.close()
+    for search in running:
+        search.wait()
 
 
 def _forget_searches() -> None:
     """Ends the copies of searches in a fork, where no thread goes on with them."""
     global _TURN
     _TURN = threading.Lock()
-    for one in _RUNNING:
-        one._ended = threading.Event()
-        one._ended.set()
+    for search in _RUNNING:
+        search._ended = threading.Event()
+        search._ended.set()
     _RUNNING.clear()
 
 

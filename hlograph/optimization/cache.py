@@ -289,8 +289,8 @@ class Measurements:
 
         Comparisons by any version of hlograph count.
         """
-        outcomes = [one for one, _ in self._read() if one.plan.digest == plan.digest]
-        checks = [one.checks for one in outcomes if one.checks]
+        outcomes = [outcome for outcome, _ in self._read() if outcome.plan.digest == plan.digest]
+        checks = [outcome.checks for outcome in outcomes if outcome.checks]
         return bool(checks) and not checks[-1].accepted
 
     def add(self, outcome: PlanMeasurement) -> None:

@@ -61,9 +61,11 @@ def finalists(
         digest = outcome.plan.digest
         return has_lost(earlier.get(digest, ()), later.get(digest, ()))
 
-    screened = [one for one in (*before, *now) if not one.thorough]
-    ahead = [one for one in screened if one.ratio >= LEAST_LEAD]
-    ahead = [one for one in ahead if doubtful == (safe_ratio(one) <= 1) and not lost(one)]
+    screened = [outcome for outcome in (*before, *now) if not outcome.thorough]
+    ahead = [outcome for outcome in screened if outcome.ratio >= LEAST_LEAD]
+    ahead = [
+        outcome for outcome in ahead if doubtful == (safe_ratio(outcome) <= 1) and not lost(outcome)
+    ]
     best = max(map(safe_ratio, ahead), default=0.0)
 
     def rank(outcome: PlanMeasurement) -> tuple[bool, float, float]:
@@ -81,7 +83,7 @@ def in_final(leading: Sequence[PlanMeasurement], most: int) -> list[PlanMeasurem
         most: Largest number of plans.
     """
     simplest = sorted(leading, key=lambda outcome: outcome.plan.num_decisions)[:1]
-    by_plan = {one.plan.digest: one for one in (*leading[:1], *simplest, *leading)}
+    by_plan = {outcome.plan.digest: outcome for outcome in (*leading[:1], *simplest, *leading)}
     return list(by_plan.values())[:most]
 
 
@@ -101,10 +103,10 @@ def winner_of(confirmed: Sequence[PlanMeasurement]) -> PlanMeasurement | None:
     L is not all of what a plan with several threads loses: its time comes out up to 1 + L too long
     on two CPUs, beside a plan with one thread.
     """
-    loads = (one.measured.load for one in confirmed if one.measured and one.measured.busy)
+    loads = (each.measured.load for each in confirmed if each.measured and each.measured.busy)
     least = _NEAR / (1 + max(loads, default=0.0)) * max(map(safe_ratio, confirmed), default=0.0)
     near = (outcome for outcome in confirmed if safe_ratio(outcome) >= least)
-    return min(near, key=lambda one: (one.plan.num_decisions, -safe_ratio(one)), default=None)
+    return min(near, key=lambda each: (each.plan.num_decisions, -safe_ratio(each)), default=None)
 
 
 def safe_ratio(outcome: PlanMeasurement) -> float:
@@ -114,8 +116,8 @@ def safe_ratio(outcome: PlanMeasurement) -> float:
 
 def _finals(outcomes: Sequence[PlanMeasurement]) -> dict[str, list[PlanMeasurement]]:
     """Returns the thorough outcomes by the digest of their plan."""
-    found: dict[str, list[PlanMeasurement]] = {}
+    by_plan: dict[str, list[PlanMeasurement]] = {}
     for outcome in outcomes:
         if outcome.thorough:
-            found.setdefault(outcome.plan.digest, []).append(outcome)
-    return found
+            by_plan.setdefault(outcome.plan.digest, []).append(outcome)
+    return by_plan

@@ -81,7 +81,7 @@ def unmeasured(job: Job, plan: Plan, conclusion: str = "") -> Report:
 def _is_unbeaten(stored: Plan, new: Sequence[PlanMeasurement]) -> bool:
     """Returns True if a search says nothing against the plan that the store has."""
     against = (outcome for outcome in new if outcome.thorough or outcome.measured is None)
-    return not (stored.is_empty or any(one.plan.digest == stored.digest for one in against))
+    return not (stored.is_empty or any(outcome.plan.digest == stored.digest for outcome in against))
 
 
 def report_of_given(

@@ -325,7 +325,7 @@ class Race:
             # Its speed is no standard for others.
             self._refused.add(outcome.plan.digest)
             allowed = [o for o in self.outcomes if o.plan.digest not in self._refused]
-            self._best = max(allowed, key=lambda one: one.ratio, default=outcome)
+            self._best = max(allowed, key=lambda outcome: outcome.ratio, default=outcome)
         elif self._best is None or outcome.ratio > self._best.ratio:
             self._best = outcome
         self.watch(self.outcomes, self._best)

@@ -144,5 +144,5 @@ class Versions:
 
 def steps_of(point: Point) -> tuple[str, ...]:
     """Returns the steps that a point sets."""
-    found = point.at("steps").get(STEPS)
-    return tuple(json.loads(found)) if found else ()
+    steps = point.at("steps").get(STEPS)
+    return tuple(json.loads(steps)) if steps else ()

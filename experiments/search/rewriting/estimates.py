@@ -71,8 +71,8 @@ class Estimates:
 
     def _predictions(self, node: RewriteNode) -> list[tuple[float, str]]:
         """Returns predicted value and place of each rewrite, best first."""
-        found = [(self._space.expected(node, r), r.place) for r in self._space.rewrites(node)]
-        return [(value[0], place) for value, place in sorted(found, key=lambda pair: pair[0])]
+        predicted = [(self._space.expected(node, r), r.place) for r in self._space.rewrites(node)]
+        return [(value[0], place) for value, place in sorted(predicted, key=lambda pair: pair[0])]
 
 
 def greedy_rewrites(space: RewriteSpace, random: np.random.Generator) -> Steps[None]:

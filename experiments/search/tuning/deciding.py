@@ -121,13 +121,13 @@ class DecidingMethod(PlanSearch):
 
     def _next(self) -> Plan | None:
         """Returns the next plan, and waits for it; None if there is none."""
-        found, self._pending = self._begin().result(), None
-        if found is None:
+        decided, self._pending = self._begin().result(), None
+        if decided is None:
             self._pending = Future()
             self._pending.set_result(None)
             return None
-        self._last = found.plan.digest
-        return replace(found.plan, method=self._name)
+        self._last = decided.plan.digest
+        return replace(decided.plan, method=self._name)
 
     def _take(self, result: PlanMeasurement) -> None:
         """Takes the next decisions, if the outcome is that of the last ones."""

@@ -95,27 +95,27 @@ def fewest(ways: Sequence[Decisions], screened: Screened) -> Decisions:
         ways: The decisions to choose from.
         screened: Measures decisions.
     """
-    found = [screened(decisions[:_MOST_DECISIONS]) for decisions in ways]
-    taken, ratio = max(found, key=lambda one: (one[1], -len(one[0])), default=((), 1.0))
+    measured = [screened(decisions[:_MOST_DECISIONS]) for decisions in ways]
+    taken, ratio = max(measured, key=lambda each: (each[1], -len(each[0])), default=((), 1.0))
     # The last ones first: they are about single places, and seldom bring as much as rules.
     for name in reversed(taken):
-        without, left = screened(tuple(one for one in taken if one != name))
-        if left >= (1 - _NEEDED) * ratio:
-            taken, ratio = without, max(left, ratio)
+        without, ratio_without = screened(tuple(each for each in taken if each != name))
+        if ratio_without >= (1 - _NEEDED) * ratio:
+            taken, ratio = without, max(ratio_without, ratio)
     return taken
 
 
-def _confirmed(job: Job, found: Followed) -> Taught:
+def _confirmed(job: Job, followed: Followed) -> Taught:
     """Returns decisions with the slower of two measurements in fresh processes."""
-    if found.plan.is_empty:
+    if followed.plan.is_empty:
         return Taught((), None)
     with Measurer(job, workers=_CONFIRMATIONS) as measurer:
-        trials = [MeasurementRequest(found.plan, _FINAL)] * _CONFIRMATIONS
+        trials = [MeasurementRequest(followed.plan, _FINAL)] * _CONFIRMATIONS
         outcomes = list(measurer.measure(trials))
     slower = min(outcomes, key=lambda outcome: outcome.ratio)
     if slower.measured is None or not all(map(leads, outcomes)):
         return Taught((), None)
-    return Taught(found.decisions, slower.measured)
+    return Taught(followed.decisions, slower.measured)
 
 
 class Followed(NamedTuple):

@@ -139,7 +139,7 @@ class Evolution(KnobSearch):
     def _crossed(self, first: Point, second: Point) -> Point:
         """Returns a point that has each value of one of two points."""
         values = first.values, second.values
-        names = sorted({name for one in values for name in one})
+        names = sorted({name for each in values for name in each})
         sides = self._random.integers(2, size=len(names))
         return Point.of(
             {name: values[side].get(name, DEFAULT) for name, side in zip(names, sides, strict=True)}

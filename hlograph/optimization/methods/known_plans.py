@@ -108,10 +108,10 @@ class FlagSets(PlanSearch):
         module = program.module()
         present = frozenset(module.opcodes())
         self._waiting = [
-            one
-            for one in FLAG_SETS
-            if (not one.opcodes or one.opcodes & present)
-            and (one.numerics == "close" or numerics == "fast")
+            flags
+            for flags in FLAG_SETS
+            if (not flags.opcodes or flags.opcodes & present)
+            and (flags.numerics == "close" or numerics == "fast")
         ]
         self._hot = dict.fromkeys(present, 1.0)
         if "while" in present and not _loops_carry_floats(module.to_text()):
@@ -122,7 +122,7 @@ class FlagSets(PlanSearch):
         if not self._waiting:
             return None
         # The first of those that are equal.
-        chosen = min(self._waiting, key=lambda one: share_of(one.opcodes, self._hot) < COLD)
+        chosen = min(self._waiting, key=lambda flags: share_of(flags.opcodes, self._hot) < COLD)
         self._waiting.remove(chosen)
         return Plan(
             program=self._program.name,
