@@ -12,7 +12,7 @@ from hlograph.isolation import Remote, WorkerLimits
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.methods import COLD, HELPS, PlanSearch
 from hlograph.plans import Numerics, Plan, Program
-from hlograph.plans.placing.kinds import kinds_of
+from hlograph.plans.placing.operations import kinds_of
 from hlograph.reading.hlo_text import InstructionText, read_instructions
 from hlograph.transforms.rules import rules
 from hlograph.transforms.sweeping import PREPARATION, greedy_sweeps, sweep
