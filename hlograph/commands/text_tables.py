@@ -14,13 +14,12 @@ _TIMES = (("s", 1.0), ("ms", 1e3), ("µs", 1e6))
 _LARGE = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 
 
-def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), indent: int = 0) -> str:
+def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
     """Returns rows as aligned columns.
 
     Args:
         rows: Rows of one length, the header first.
         right: Numbers of the columns that are aligned at the right.
-        indent: Spaces before each row.
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
@@ -29,7 +28,7 @@ def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), indent: i
             cell.rjust(width) if number in right else cell.ljust(width)
             for number, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
-        lines.append(" " * indent + "  ".join(cells).rstrip())
+        lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
 
 

@@ -249,19 +249,15 @@ def _overview(graph: HloGraph, count: int) -> dict[str, Any]:
     }
 
 
-def graph_page(
-    module: Module, *, name: str = "graph", title: str = "Graph", numbers: Sequence[Numbers] = ()
-) -> tuple[Page, dict[str, Any]]:
+def graph_page(module: Module, numbers: Sequence[Numbers] = ()) -> tuple[Page, dict[str, Any]]:
     """Returns the page of a module's graph, and its data file.
 
     Args:
         module: The module.
-        name: Name of the page.
-        title: Title of the page.
         numbers: Numbers to colour by, beside bytes and flops.
     """
-    file = f"{name}-module"
-    return Page("graph", name, title, {"module": file}), {file: module_data(module, numbers)}
+    file = "graph-module"
+    return Page("graph", "graph", "Graph", {"module": file}), {file: module_data(module, numbers)}
 
 
 _FILE = "compiled-module"

@@ -170,7 +170,6 @@ class PolicySession:
         player: The policy.
         program: The program.
         files: Receives what was seen and changed in each episode, by name.
-        limit: Largest number of steps of an episode.
     """
 
     def __init__(
@@ -178,11 +177,10 @@ class PolicySession:
         player: PlayablePolicy,
         program: Module,
         files: dict[str, Any],
-        limit: int = MOST_STEPS,
     ) -> None:
         self.attention: Attention | None = None
         self._files = files
-        self._player, self._program, self._limit = player, program, limit
+        self._player, self._program = player, program
         self._start = player.start(program)
         self._names: dict[tuple[int, ...], str] = {}
         self._lock = threading.Lock()
@@ -217,7 +215,7 @@ class PolicySession:
             if first not in self._names:
                 name = f"policy-{len(self._names)}"
                 data = EpisodeData(self._start, name)
-                played = self._player.play(self._program, first, self._limit)
+                played = self._player.play(self._program, first, MOST_STEPS)
                 moves: list[dict[str, Any]] = []
                 for move in played:
                     if not first and not moves:
@@ -244,8 +242,8 @@ class PolicySession:
         actions = question.get("actions") if isinstance(question, dict) else None
         if not isinstance(actions, list) or not all(type(action) is int for action in actions):
             raise HloError(f"expected {{'actions': [numbers]}}, got {question!r}")
-        if len(actions) >= self._limit:
-            raise HloError(f"expected fewer than {self._limit} actions, got {len(actions)}")
+        if len(actions) >= MOST_STEPS:
+            raise HloError(f"expected fewer than {MOST_STEPS} actions, got {len(actions)}")
         return {"episode": self.episode(tuple(actions))}
 
 

@@ -97,29 +97,15 @@ def _parts(name: str) -> Iterator[tuple[tuple[str, ...], int]]:
 
 def _run(module: Module, name: str) -> tuple[StepRun, bool]:
     """Returns the step, and whether it reported a change, which fixed points go by."""
-    if is_place(name):
-        step = _apply(module, name)
-        return step, step.changed
-    return _run_pass(module, name)
-
-
-def _run_pass(module: Module, name: str) -> tuple[StepRun, bool]:
     begin = time.perf_counter()
     try:
+        if is_place(name):
+            module.apply(name)
+            return StepRun(name, time.perf_counter() - begin, True, "", module), True
         run = module.run_with_snapshot(passes[name])
-    except PassError as error:
+    except (PassError, RewriteError) as error:
         return StepRun(name, time.perf_counter() - begin, False, str(error), module), False
     return StepRun(name, run.seconds, run.snapshot is not None, "", module), run.reported
-
-
-def _apply(module: Module, place: str) -> StepRun:
-    begin = time.perf_counter()
-    error = ""
-    try:
-        module.apply(place)
-    except RewriteError as failure:
-        error = str(failure)
-    return StepRun(place, time.perf_counter() - begin, not error, error, module)
 
 
 class StepData:
@@ -171,21 +157,18 @@ class StepData:
         }
 
 
-def steps_data(
-    start: Module, steps: Iterable[StepRun], prefix: str = "steps"
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def steps_data(start: Module, steps: Iterable[StepRun]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Takes steps, and returns the data of the page and its files by name.
 
     Args:
         start: The module before the first step.
         steps: The steps.
-        prefix: First part of the names of files.
 
     Returns:
         ``program`` (the module's name), ``start_op_count`` and ``steps``, as
         ``StepData.describe`` has them; and the files.
     """
-    data = StepData(start, prefix)
+    data = StepData(start, "steps")
     described = [data.describe(step) for step in steps]
     page = {"program": start.name, "start_op_count": start.op_count, "steps": described}
     return page, data.files

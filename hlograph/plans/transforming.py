@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from hlograph.errors import HloError, PlanError
-from hlograph.module import Module
+from hlograph.module import Module, take_step
 from hlograph.plans import mlir_modules
 from hlograph.plans.layouts import constrain, constrain_signature, needs_module
 from hlograph.plans.plan import Plan
 from hlograph.plans.program import Program, to_stablehlo
-from hlograph.transforms.pipelines import pipelines
 
 
 def transformed(program: Program, plan: Plan) -> bytes:
@@ -51,11 +50,6 @@ def apply_steps(module: Module, steps: tuple[str, ...]) -> None:
     """
     for number, step in enumerate(steps):
         try:
-            if step in pipelines:
-                module.run(pipelines[step])
-            elif "(" in step:
-                module.apply(step)
-            else:
-                module.run(step)
+            take_step(module, step)
         except (HloError, ValueError) as error:
             raise PlanError(f"step {number + 1} of {len(steps)}, {step}: {error}") from error

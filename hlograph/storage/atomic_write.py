@@ -7,21 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def write_atomically(
-    path: Path, write: Callable[[Path], object], *, make_folder: bool = True
-) -> None:
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Writes a file under a temporary name in the same folder and renames it when complete.
 
     Args:
-        path: The file.
+        path: The file; its folder is made if it is missing.
         write: Function that writes the whole file to the path that it is passed.
-        make_folder: True creates the file's folder if it is missing.
 
     Raises:
         OSError: The file cannot be written.
     """
-    if make_folder:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
         write(unfinished)
@@ -30,9 +26,9 @@ def write_atomically(
         unfinished.unlink(missing_ok=True)
 
 
-def write_bytes_atomically(path: Path, data: bytes, *, make_folder: bool = True) -> None:
+def write_bytes_atomically(path: Path, data: bytes) -> None:
     """Writes bytes as `write_atomically` does."""
-    write_atomically(path, lambda target: target.write_bytes(data), make_folder=make_folder)
+    write_atomically(path, lambda target: target.write_bytes(data))
 
 
 def write_text_atomically(path: Path, text: str) -> None:
