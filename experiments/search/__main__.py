@@ -113,12 +113,12 @@ def _benchmarks(config: SearchConfig) -> list[str]:
 
     part = Part(config.split, config.corpus_set, config.op_limit, None)
     names, _ = chosen(config.benchmarks, part)
-    known = best_known.current(best_known.FILE) if config.only_new else {}
-    left = [name for name in names if name not in known]
-    if not left:
+    recorded = best_known.current(best_known.FILE) if config.only_new else {}
+    chosen_names = [name for name in names if name not in recorded]
+    if not chosen_names:
         raise ValueError("--only-new: every benchmark has a recorded result")
     sizes = {b.name: b.op_count for b in corpus.load()}
-    return sorted(left, key=lambda name: (sizes.get(name, math.inf), name))
+    return sorted(chosen_names, key=lambda name: (sizes.get(name, math.inf), name))
 
 
 if __name__ == "__main__":

@@ -66,23 +66,23 @@ def continuation(space: PassSpace, node: PassNode, order: Sequence[int]) -> Cont
     return best
 
 
-def needed(space: PassSpace, node: PassNode, found: Continuation) -> Continuation:
+def needed(space: PassSpace, node: PassNode, result: Continuation) -> Continuation:
     """Leaves out the first passes of a continuation as long as it leads to no more instructions.
 
     Args:
         space: Space of the state; calls count against its budget.
         node: State that the continuation begins in.
-        found: The continuation.
+        result: The continuation.
 
     Raises:
         BudgetSpentError: The budget is spent.
     """
-    while found.passes:
-        shorter = continuation(space, node, found.passes[1:])
-        if shorter.op_count > found.op_count or len(shorter.passes) >= len(found.passes):
+    while result.passes:
+        shorter = continuation(space, node, result.passes[1:])
+        if shorter.op_count > result.op_count or len(shorter.passes) >= len(result.passes):
             break
-        found = shorter
-    return found
+        result = shorter
+    return result
 
 
 @dataclass(frozen=True)

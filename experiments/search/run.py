@@ -97,11 +97,11 @@ def search_in_batches(
                 report(result)
 
         try:
-            found = runner.run(tasks[first : first + batch], "a search", report=arrived)
+            results = runner.run(tasks[first : first + batch], "a search", report=arrived)
         finally:
             if record is not None:
                 record_better(runner, better, record)
-        yield found
+        yield results
 
 
 def corpus_fingerprints(split: Split | None = None) -> dict[str, str]:
@@ -131,15 +131,15 @@ def record_better(
     Returns:
         The rows added.
     """
-    known = best_known.current(path)
-    better = [new for new in candidates if new.improves(known.get(new.benchmark))]
+    recorded = best_known.current(path)
+    better = [new for new in candidates if new.improves(recorded.get(new.benchmark))]
     tasks = [Tidy(benchmark=new.benchmark, passes=new.passes) for new in better]
     better = [
         replace(new, passes=passes, op_count=op_count)
         for new, (passes, op_count) in zip(better, runner.run(tasks, "tidying"), strict=True)
     ]
     # An order may have been shorter than the recorded one only before the tidying.
-    better = [new for new in better if new.improves(known.get(new.benchmark))]
+    better = [new for new in better if new.improves(recorded.get(new.benchmark))]
     passed = checked(runner, better)
     for new in passed:
         if new.verdict not in COMPARED:

@@ -85,26 +85,26 @@ class Explain(Task):
         # As in the episode: the recorded order would add to the masks.
         hidden = {*path[-1].no_ops()}
         order = [hlograph.passes.index(name) for name in self.order]
-        left = [continuation(space, node, order) for node in path]
-        missing = needed(space, path[-1], left[-1]).passes
+        continued = [continuation(space, node, order) for node in path]
+        missing = needed(space, path[-1], continued[-1]).passes
         best = min(node.op_count for node in path)
         return Shortfall(
             benchmark=self.benchmark,
             start=space.root.op_count,
             op_count=best,
             best_known=min(self.best_known, best),
-            continued=min(left[-1].op_count, best),
+            continued=min(continued[-1].op_count, best),
             calls=len(moves),
             stopped=stopped,
             missing=space.named(missing),
             masked=space.named(move for move in dict.fromkeys(missing) if move in hidden),
-            turn=_worst_turn(space, moves, [each.op_count for each in left]),
+            turn=_worst_turn(space, moves, [each.op_count for each in continued]),
         )
 
 
-def _worst_turn(space: PassSpace, moves: Sequence[int], left: Sequence[int]) -> Turn | None:
+def _worst_turn(space: PassSpace, moves: Sequence[int], counts: Sequence[int]) -> Turn | None:
     """Returns the step after which the recorded order leaves most more than before it."""
-    costs = [after - before for before, after in pairwise(left)]
+    costs = [after - before for before, after in pairwise(counts)]
     if not costs or max(costs) <= 0:
         return None
     step = costs.index(max(costs))

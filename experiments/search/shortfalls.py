@@ -77,11 +77,13 @@ def _explain(config: ShortfallConfig) -> int:
     policy = TrainedPolicy.load(checkpoint_location(config.checkpoint))
     part = Part(config.split, config.corpus_set, config.op_limit, config.count)
     names, group = chosen(config.benchmarks, part)
-    known = best_known.current()
+    recorded = best_known.current()
     tasks = [
-        Explain(benchmark=n, policy=policy, best_known=known[n].op_count, order=known[n].passes)
+        Explain(
+            benchmark=n, policy=policy, best_known=recorded[n].op_count, order=recorded[n].passes
+        )
         for n in names
-        if n in known
+        if n in recorded
     ]
     if not tasks:
         raise ValueError(
@@ -89,24 +91,24 @@ def _explain(config: ShortfallConfig) -> int:
             "python -m experiments.search --record"
         )
     with task_runner("shortfalls", config.out, config.num_workers, 0) as runner:
-        found = runner.run(tasks, "an explanation", progress="episodes")
-    text = page(config.checkpoint, group, found, config.worst)
+        explained = runner.run(tasks, "an explanation", progress="episodes")
+    text = page(config.checkpoint, group, explained, config.worst)
     print(text)
     if config.out is not None:
         write_text_atomically(config.out / "shortfalls.md", text)
     return 0
 
 
-def page(policy: str, group: str, found: Sequence["Shortfall"], worst: int) -> str:
+def page(policy: str, group: str, explained: Sequence["Shortfall"], worst: int) -> str:
     """Returns the page, as Markdown.
 
     Args:
         policy: Name or path of the policy.
         group: Name of the benchmarks.
-        found: The explanations.
+        explained: The explanations.
         worst: Number of benchmarks to name.
     """
-    ordered = sorted(found, key=lambda each: (each.ratio, each.benchmark))
+    ordered = sorted(explained, key=lambda each: (each.ratio, each.benchmark))
     rows = [_row(each) for each in ordered[:worst] if each.ratio < 1]
     return "\n".join(
         [
@@ -115,7 +117,7 @@ def page(policy: str, group: str, found: Sequence["Shortfall"], worst: int) -> s
             "| instructions | benchmarks | best known / policy | ended too early | wrong turns | "
             "reached the horizon | pass calls |",
             "|---|---:|---:|---:|---:|---:|---:|",
-            *_groups(found),
+            *_groups(explained),
             "",
             "The second ratio is what the recorded order still gains after the episode, the third "
             "what it does not gain any more. Their product is the first.",
@@ -129,10 +131,10 @@ def page(policy: str, group: str, found: Sequence["Shortfall"], worst: int) -> s
     )
 
 
-def _groups(found: Sequence["Shortfall"]) -> Iterable[str]:
+def _groups(explained: Sequence["Shortfall"]) -> Iterable[str]:
     """Yields a row of the table for each size, and one for all."""
     for low, high in (*_SIZES, (0, math.inf)):
-        part = [each for each in found if low <= each.start < high]
+        part = [each for each in explained if low <= each.start < high]
         if not part:
             continue
         name = "all" if (low, high) == (0, math.inf) else _range(low, high)

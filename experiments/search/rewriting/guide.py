@@ -39,14 +39,14 @@ class ActionProbabilities:
         """
         if self.stops:
             return None
-        left = [
+        fresh = [
             n
             for n, rewrite in enumerate(self.offered)
             if self.probabilities[n] > 0 and rewrite.place not in tried
         ]
-        if not left:
+        if not fresh:
             return None
-        return self.offered[max(left, key=lambda n: self.probabilities[n])]
+        return self.offered[max(fresh, key=lambda n: self.probabilities[n])]
 
 
 def settings_of(trained: TrainedPolicy) -> RewriteTrainConfig:
@@ -125,9 +125,9 @@ class RewriteGuide:
         return [*path][1:]
 
     def _judge(self, node: RewriteNode) -> ActionProbabilities:
-        found = self._space.rewrites(node)
-        offered = offered_of(found, self._limit, sweeps=self._sweeps)
-        state = self._state(node, offered, len(found))
+        rewrites = self._space.rewrites(node)
+        offered = offered_of(rewrites, self._limit, sweeps=self._sweeps)
+        state = self._state(node, offered, len(rewrites))
         log_probs = self._evaluate([state]).log_probs
         return ActionProbabilities(
             offered,

@@ -101,10 +101,10 @@ class PlayedPolicy:
         limit = {"seconds": self._limit, "clock": time.process_time}
         episodes = Episodes(self._kind, self._policy, lambda: self._env)
         if episode == 0:
-            (found,) = play_greedily(episodes, [self._name], **limit)
+            (played,) = play_greedily(episodes, [self._name], **limit)
         else:
-            found = play_drawn(episodes, self._name, episode, **limit)
-        return Decided.of(self._process, self._process.follow(found.passes))
+            played = play_drawn(episodes, self._name, episode, **limit)
+        return Decided.of(self._process, self._process.follow(played.passes))
 
 
 def descended(process: PlanStates) -> Point:
