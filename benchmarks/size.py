@@ -12,9 +12,7 @@ class names that stand for several classes (``names``), modules that import each
 from __future__ import annotations
 
 import ast
-import io
 import sys
-import tokenize
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -33,16 +31,8 @@ PACKAGES = (*LIBRARIES, "benchmarks")
 SMALL = 40
 """Most lines of a small module."""
 
-_LAYOUT = {
-    tokenize.COMMENT,
-    tokenize.DEDENT,
-    tokenize.ENCODING,
-    tokenize.ENDMARKER,
-    tokenize.INDENT,
-    tokenize.NEWLINE,
-    tokenize.NL,
-}
-"""Tokens that make no line a line of code."""
+_HOLDERS = (ast.stmt, ast.excepthandler, ast.match_case)
+"""Nodes that statements, and so imports, may be in."""
 
 RowName = Literal[
     "python",
@@ -92,7 +82,16 @@ def imported_names(tree: ast.AST, *, types: bool = False) -> Iterator[str]:
             raise ValueError(f"expected absolute imports, got {ast.unparse(tree)}")
         yield from (f"{tree.module}.{alias.name}" for alias in tree.names)
     for child in children:
-        yield from imported_names(child, types=types)
+        if isinstance(child, _HOLDERS):
+            yield from imported_names(child, types=types)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yields all statements within a node, and what holds them."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, _HOLDERS):
+            yield child
+            yield from _statements(child)
 
 
 def import_graph(texts: dict[str, str], *, types: bool = False) -> nx.DiGraph:
@@ -125,11 +124,12 @@ def cyclic_groups(graph: nx.DiGraph) -> list[list[str]]:
 
 def code_lines(text: str) -> int:
     """Returns the number of lines of a module without docstrings, comments and blank lines."""
-    lines: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type not in _LAYOUT:
-            lines.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(ast.parse(text)):
+    lines = {
+        number
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.strip() and not line.lstrip().startswith("#")
+    }
+    for node in _statements(ast.parse(text)):
         # A string that is a statement documents the module, class, function or name before it.
         match node:
             case ast.Expr(value=ast.Constant(value=str())):
@@ -169,18 +169,23 @@ class SourceTree:
             if file.suffix in (".cc", ".h")
         }
 
+    @cached_property
+    def imports(self) -> nx.DiGraph:
+        """Imports at run time, also those of each package that a module is in."""
+        imports = import_graph(self.texts)
+        for module in self.texts:
+            package = module.rpartition(".")[0]
+            if package in imports:
+                imports.add_edge(module, package)
+        return imports
+
     def reached(self, start: str) -> dict[str, int]:
         """Returns the modules that importing a module and calling all of it imports, itself too.
 
         Imports within functions count, those for type checkers do not. Python also runs the
         ``__init__`` of each package that a module is in.
         """
-        imports = import_graph(self.texts)
-        for module in self.texts:
-            package = module.rpartition(".")[0]
-            if package in imports:
-                imports.add_edge(module, package)
-        return dict.fromkeys(sorted({start} | nx.descendants(imports, start)), 1)
+        return dict.fromkeys(sorted({start} | nx.descendants(self.imports, start)), 1)
 
     def optimize(self) -> dict[str, int]:
         """Returns the modules that the module of ``hlograph.optimize`` imports."""
@@ -193,7 +198,7 @@ class SourceTree:
         modules = defaultdict(list)
         for module in sorted(self.texts):
             if module.split(".")[0] in LIBRARIES:
-                for node in ast.walk(ast.parse(self.texts[module])):
+                for node in _statements(ast.parse(self.texts[module])):
                     if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                         modules[node.name].append(module)
         return {f"{name}: {', '.join(of)}": 1 for name, of in sorted(modules.items()) if of[1:]}
