@@ -24,5 +24,5 @@ def check_rule(rule: str, text: str, allowed: Collection[str]) -> None:
         rewritten.apply(rewrite)
         rewritten.verify()
         assert rewritten.op_count - module.op_count == rewrite.op_count
-        verdict = rewritten.equivalent_to(module).verdict
+        verdict = rewritten.equivalent_to(module, samples=1).verdict
         assert verdict in allowed, text

@@ -20,7 +20,7 @@ def test_there_are_programs_for_every_rule_of_our_own():
 
 
 @pytest.mark.parametrize("rule", OWN)
-@settings(max_examples=5, deadline=None, derandomize=True)
+@settings(max_examples=3, deadline=None, derandomize=True)
 @given(rng=RANDOM)
 def test_a_rule_of_our_own_applies_and_keeps_what_is_computed(rule, rng: Random):
     text = PROGRAMS[rule](rng)
