@@ -35,6 +35,34 @@ def _job(function=lambda x: jnp.tanh(x @ x), donate=()):
     return Job(Program.of(lowered), [X])
 
 
+@pytest.fixture(scope="module")
+def measurer():
+    """A measurer of `_job`, of tests that ask for plans of their own."""
+    with Measurer(_job(), workers=1) as measurer:
+        yield measurer
+
+
+@pytest.fixture
+def new(measurer):
+    """The measurer, which has lost no worker and has measured nothing."""
+    measurer.without, measurer._early_losses, measurer._answered = frozenset(), 0, False
+    yield measurer
+    measurer.without = frozenset()
+
+
+def _kill_at_work(measurer, plan, kind):
+    """Sends the worker a signal as soon as it is at work on a plan."""
+    recorder = measurer._pool._slots[0]._recorder
+    (pid,) = measurer.pids
+
+    def wait_and_kill():
+        while not (operation := recorder.operation) or operation.note != plan.digest.encode():
+            time.sleep(0.001)
+        os.kill(pid, kind)
+
+    threading.Thread(target=wait_and_kill, daemon=True).start()
+
+
 def test_what_a_trial_finds():
     unknown = Plan(steps=("no-such-pass",))
     trials = [
@@ -62,31 +90,28 @@ def test_what_a_trial_finds():
     assert not failed.accident
 
 
-def test_a_plan_of_the_same_code_as_the_default_is_not_timed():
+def test_a_plan_of_the_same_code_as_the_default_is_not_timed(measurer):
     same = Plan(steps=("call-inliner",))
-    with Measurer(_job(), workers=1) as measurer:
-        quick, thorough = measurer.measure(
-            [MeasurementRequest(same, SHORT), MeasurementRequest(same, THOROUGH)]
-        )
+    quick, thorough = measurer.measure(
+        [MeasurementRequest(same, SHORT), MeasurementRequest(same, THOROUGH)]
+    )
     assert (quick.measured, quick.error) == (None, UNCHANGED)
     assert thorough.measured is not None
     assert not thorough.changes
 
 
-def test_plans_of_equal_code_are_timed_once():
+def test_plans_of_equal_code_are_timed_once(measurer):
     both = Plan(steps=("call-inliner",), flags=NARROW.flags)
-    with Measurer(_job(), workers=1) as measurer:
-        first, second = measurer.measure(
-            [MeasurementRequest(NARROW, SHORT), MeasurementRequest(both, SHORT)]
-        )
+    first, second = measurer.measure(
+        [MeasurementRequest(NARROW, SHORT), MeasurementRequest(both, SHORT)]
+    )
     assert first.measured is not None
     assert second.measured == first.measured
     assert second.plan.digest == both.digest
 
 
-def test_a_plan_far_behind_the_fastest_is_timed_briefly():
-    with Measurer(_job(), workers=1) as measurer:
-        (outcome,) = measurer.measure([MeasurementRequest(NARROW, SHORT, best=1000.0)])
+def test_a_plan_far_behind_the_fastest_is_timed_briefly(measurer):
+    (outcome,) = measurer.measure([MeasurementRequest(WIDE, SHORT, best=1000.0)])
     assert outcome.measured is not None
     assert outcome.measured.pairs == SHORT.least < SHORT.pairs
 
@@ -96,9 +121,7 @@ def test_a_plan_whose_worker_crashes_is_no_accident():
 
         def trials():
             yield MeasurementRequest(NARROW, SHORT)
-            (pid,) = measurer.pids
-            # By then the worker measures, however busy the machine is.
-            threading.Timer(3.0, os.kill, (pid, signal.SIGSEGV)).start()
+            _kill_at_work(measurer, WIDE, signal.SIGSEGV)
             yield MeasurementRequest(WIDE, LONG)
 
         _, lost = measurer.measure(trials())
@@ -189,10 +212,9 @@ def test_a_loop_that_never_ends_on_inputs_that_nobody_gave():
         (WorkerCrashedError("a failed CHECK"), set()),
     ],
 )
-def test_samples_that_the_default_does_not_survive_by_its_own_fault(lost, left_out):
-    with Measurer(_job(), workers=1) as measurer:
-        assert measurer._left_out(lost) == bool(left_out)
-        assert measurer.without == left_out
+def test_samples_that_the_default_does_not_survive_by_its_own_fault(lost, left_out, new):
+    assert new._left_out(lost) == bool(left_out)
+    assert new.without == left_out
 
 
 def test_a_worker_that_dies_costs_its_candidate():
@@ -200,8 +222,7 @@ def test_a_worker_that_dies_costs_its_candidate():
 
         def trials():
             yield MeasurementRequest(NARROW, SHORT)
-            (pid,) = measurer.pids
-            threading.Timer(0.5, os.kill, (pid, signal.SIGKILL)).start()
+            _kill_at_work(measurer, WIDE, signal.SIGKILL)
             yield MeasurementRequest(WIDE, LONG)
             yield MeasurementRequest(SMALL, SHORT)
 
@@ -245,14 +266,13 @@ def test_a_worker_that_is_stopped_before_the_default_has_run_is_an_accident():
         (WorkerTimedOutError("too long", note=DEFAULT, to_blame=True), [True]),
     ],
 )
-def test_a_loss_in_the_default_is_its_fault_if_it_repeats_or_has_no_other_cause(lost, faults):
-    with Measurer(_job(), workers=1) as measurer:
-        for fault in faults:
-            if fault:
-                with pytest.raises(NotExecutableError, match="default compilation or run"):
-                    measurer._lost(MeasurementRequest(NARROW, SHORT), lost)
-            else:
-                assert measurer._lost(MeasurementRequest(NARROW, SHORT), lost).accident
+def test_a_loss_in_the_default_is_its_fault_if_it_repeats_or_has_no_other_cause(lost, faults, new):
+    for fault in faults:
+        if fault:
+            with pytest.raises(NotExecutableError, match="default compilation or run"):
+                new._lost(MeasurementRequest(NARROW, SHORT), lost)
+        else:
+            assert new._lost(MeasurementRequest(NARROW, SHORT), lost).accident
 
 
 def test_a_search_that_is_left_ends_its_processes():
