@@ -282,22 +282,19 @@ class KindEntry(NamedTuple):
         return resolve_name(self.cls)
 
 
-_HERE = "experiments.policies"
+# Written out, so that the wheel's copy finds what it has to carry (distribution/carried.py).
+_PASSES = "experiments.policies.pass_ordering:PassOrderingKind"
+_REWRITES = "experiments.policies.rewriting:RewritingKind"
+_FUSIONS = "experiments.policies.fusion:FusionKind"
+_PLANS = "experiments.policies.tuning:TuningKind"
+
 KINDS: dict[PolicyName, KindEntry] = {
-    "gnn": KindEntry("GNN", "graph", GNNTrainConfig, f"{_HERE}.pass_ordering:PassOrderingKind"),
-    "op_counts": KindEntry(
-        "op counts", "op_counts", PassTrainConfig, f"{_HERE}.pass_ordering:PassOrderingKind"
-    ),
-    "rewrites": KindEntry(
-        "GNN on rewrites", "graph", RewriteTrainConfig, f"{_HERE}.rewriting:RewritingKind"
-    ),
-    "fusion": KindEntry("GNN on fusions", "graph", FusionTrainConfig, f"{_HERE}.fusion:FusionKind"),
-    "tuning": KindEntry(
-        "GNN on decisions", "graph", TuningTrainConfig, f"{_HERE}.tuning:TuningKind"
-    ),
-    "tuning_counts": KindEntry(
-        "op counts on decisions", "op_counts", TuningTrainConfig, f"{_HERE}.tuning:TuningKind"
-    ),
+    "gnn": KindEntry("GNN", "graph", GNNTrainConfig, _PASSES),
+    "op_counts": KindEntry("op counts", "op_counts", PassTrainConfig, _PASSES),
+    "rewrites": KindEntry("GNN on rewrites", "graph", RewriteTrainConfig, _REWRITES),
+    "fusion": KindEntry("GNN on fusions", "graph", FusionTrainConfig, _FUSIONS),
+    "tuning": KindEntry("GNN on decisions", "graph", TuningTrainConfig, _PLANS),
+    "tuning_counts": KindEntry("op counts on decisions", "op_counts", TuningTrainConfig, _PLANS),
 }
 """All kinds of policy, by name."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from distribution.carried import PACKAGES, POLICIES, ROOT, carried, copy, renamed
+from experiments.policies.kind import KINDS as ALL_KINDS
 from experiments.policies.shipped import KINDS, available
 
 MODULES = {name: Path() for name in ("envs", "envs.tuning", "experiments", "experiments.policies")}
@@ -64,6 +65,8 @@ def test_what_is_carried():
 
 
 def test_a_policy_of_each_kind_is_carried():
+    modules = {entry.cls.partition(":")[0] for entry in ALL_KINDS.values()}
+    assert modules < set(carried())
     files = {file.name.split("-seed")[0] for file in ROOT.glob(POLICIES)}
     shipped = {name.split("-seed")[0] for name in available()}
     assert set(KINDS) >= shipped
@@ -74,6 +77,7 @@ PLAY = """
 import sys
 sys.path[:0] = {path!r}
 import gymnasium, hlograph.envs
+from hlograph.experiments.play import play
 from hlograph.experiments.policies.shipped import available
 from hlograph.experiments.policies.shipped import checkpoint_location
 from hlograph.experiments.search.tuning.episodes import PlayedPolicy
@@ -92,6 +96,7 @@ assert type(env.unwrapped).__module__ == "hlograph.envs.tuning"
 plan = PlayedPolicy(Program.of(module), "close", checkpoint_location("tuning")).decided(0).plan
 print(plan.fingerprint == Program.of(module).fingerprint, *methods(["policy"]))
 print(*available())
+print(*(play(policy, module).op_count for policy in ("gnn", "op-counts", "rewrites")))
 print(*sorted({packages!r} & set(sys.modules)))
 """
 
@@ -116,7 +121,8 @@ def test_a_policy_is_played_without_the_checkout(tmp_path: Path):
     command = [sys.executable, "-ISc", program]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    played, policies, generic = done.stdout.splitlines()
-    assert played == "True policy"
+    decided, policies, op_counts, generic = done.stdout.splitlines()
+    assert decided == "True policy"
     assert policies.split() == [f"{kind}-seed0" for kind in KINDS]
+    assert op_counts == "3 3 3"
     assert generic == ""
