@@ -1,4 +1,4 @@
-/** A module as the views use it, from the columns that hlograph/explorer/module_data.py writes. */
+/** A module as the views use it, from the columns that hlograph/explorer/graph_pages.py writes. */
 
 interface NumbersData {
   name: string;

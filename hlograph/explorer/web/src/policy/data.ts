@@ -1,4 +1,4 @@
-/** Data of a policy's episodes, as hlograph/explorer/policy_data.py and policy_session.py write it. */
+/** Data of a policy's episodes, as hlograph/explorer/policies.py writes it. */
 
 import type { Instruction, Step } from "../steps/data";
 

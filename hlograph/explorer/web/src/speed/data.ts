@@ -1,4 +1,4 @@
-/** Data of the page of a plan; hlograph/explorer/plan_data.py. */
+/** Data of the page of a plan; hlograph/explorer/plan_pages.py. */
 
 import type { Interval } from "../parts/bars";
 import type { Spans } from "../parts/timeline";

@@ -1,4 +1,4 @@
-/** An optimized module as the views use it; hlograph/explorer/optimized_data.py. */
+/** An optimized module as the views use it; hlograph/explorer/timelines.py. */
 
 export interface OptimizedData {
   readonly name: string;

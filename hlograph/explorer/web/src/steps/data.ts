@@ -1,4 +1,4 @@
-/** Data of steps, as hlograph/explorer/step_data.py and difference.py write it. */
+/** Data of steps, as hlograph/explorer/steps.py and difference.py write it. */
 
 /** One step: a pass, a rewrite or a decision. */
 export interface Step {

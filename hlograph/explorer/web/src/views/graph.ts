@@ -11,7 +11,7 @@ import { count, counted, seconds } from "../parts/numbers";
 import { overview } from "../parts/overview";
 import type { PageData, Site, View } from "../site";
 
-/** Data of the page; hlograph/explorer/module_data.py. */
+/** Data of the page; hlograph/explorer/graph_pages.py. */
 interface GraphPage {
   /** Data file with the module. */
   module: string;

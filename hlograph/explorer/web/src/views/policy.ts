@@ -11,7 +11,7 @@ import type { Difference } from "../steps/data";
 import { differenceView } from "../steps/difference";
 import { stepList, summary } from "../steps/list";
 
-/** Name of the query that plays on; hlograph/explorer/policy_page.py. */
+/** Name of the query that plays on; hlograph/explorer/policies.py. */
 const WHAT_IF = "what-if";
 const ENDINGS = { stop: "ended by itself", horizon: "ended by the horizon of its training", limit: "cut off by the limit of steps" };
 
