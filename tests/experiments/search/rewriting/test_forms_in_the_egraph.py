@@ -32,7 +32,7 @@ from hlograph.plans import Program
 
 pytest.importorskip("egglog", reason="it comes with hlograph[paper]")
 
-QUICK = EqualitySettings(SaturationLimits(rounds=3), 5.0)
+QUICK = EqualitySettings(SaturationLimits(rounds=2), 5.0)
 
 
 def module_of(function: Callable[..., Any], *shapes: tuple[int, ...]) -> Module:
