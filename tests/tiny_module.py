@@ -2,12 +2,7 @@
 
 TINY = """
 HloModule tiny
-
-double {
-  x = f32[4] parameter(0)
-  ROOT two_x = f32[4] add(x, x)
-}
-
+double { x = f32[4] parameter(0) ROOT two_x = f32[4] add(x, x) }
 ENTRY main {
   p = f32[4] parameter(0)
   a = f32[4] exponential(p)

@@ -10,19 +10,7 @@ from benchmarks.subjects import NEAR, chain, names_near, subject
 from hlograph import corpus
 from hlograph.errors import HloError, PassError
 from hlograph.module import Module
-
-REFUSED = """HloModule dynamic
-
-ENTRY main {
-  a = f32[8] parameter(0)
-  b = f32[8] parameter(1)
-  n = s32[] parameter(2)
-  m = s32[] parameter(3)
-  da = f32[<=8] set-dimension-size(a, n), dimensions={0}
-  db = f32[<=8] set-dimension-size(b, m), dimensions={0}
-  ROOT s = f32[<=8] add(da, db)
-}
-"""
+from tests.envs.conftest import DYNAMIC
 
 
 @pytest.mark.parametrize("size", [3, 10, 1_000])
@@ -60,7 +48,7 @@ def test_an_episode_leaves_the_module_as_it_was():
 
 
 def test_a_pass_that_xla_refuses_ends_no_measurement():
-    module = Module.from_text(REFUSED)
+    module = Module.from_text(DYNAMIC)
     with pytest.raises(PassError):
         module.clone().run("dynamic_padder")
     run_alone(module, hlograph.passes.names.index("dynamic_padder"))

@@ -13,7 +13,6 @@ from tests.campaigns.fuzz_minimise import Minimiser, Prober, Trial, main, shorte
 
 NESTED = """
 HloModule nested, entry_computation_layout={(f32[4]{0})->f32[4]{0}}
-
 inner {
   x = f32[4] parameter(0)
   y = f32[4] negate(x)
@@ -21,11 +20,7 @@ inner {
   ROOT w = f32[4] add(z, x)
 }
 
-other {
-  u = f32[4] parameter(0)
-  ROOT v = f32[4] abs(u)
-}
-
+other { u = f32[4] parameter(0) ROOT v = f32[4] abs(u) }
 ENTRY main {
   p = f32[4] parameter(0)
   a = f32[4] exponential(p)

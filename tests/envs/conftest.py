@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hlograph import Module, corpus
+from hlograph.isolation import FlightRecorder
 from tests.tiny_module import TINY
 
 DYNAMIC = """
@@ -33,6 +34,18 @@ ENTRY main {
 }
 """
 """Its dots can run in several libraries."""
+
+
+class PassCounter(FlightRecorder):
+    """Counts the passes that are run: each is noted before it begins."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = 0
+
+    def begin(self, note: bytes, seconds: float | None = None) -> None:
+        self.begun += 1
+        super().begin(note, seconds)
 
 
 @pytest.fixture

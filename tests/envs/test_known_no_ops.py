@@ -16,22 +16,10 @@ from envs import KnownNoOps, PassOrderingEnv
 from hlograph import Module, corpus
 from hlograph.errors import DamagedFileError
 from hlograph.isolation import FlightRecorder
-from tests.envs.conftest import DYNAMIC
+from tests.envs.conftest import DYNAMIC, PassCounter
 from tests.tiny_module import COUNTED_LOOP
 
 LAST = len(hlograph.passes) - 1
-
-
-class _Counter(FlightRecorder):
-    """Counts the passes that are run: each is noted before it begins."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.begun = 0
-
-    def begin(self, note: bytes, seconds: float | None = None) -> None:
-        self.begun += 1
-        super().begin(note, seconds)
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -195,7 +183,7 @@ def test_episodes_are_the_same_with_and_without(tmp_path, small_benchmarks):
 
 def test_known_no_ops_are_not_run_again(small_benchmarks):
     known = KnownNoOps()
-    first, again, every = _Counter(), _Counter(), _Counter()
+    first, again, every = PassCounter(), PassCounter(), PassCounter()
     benchmark = small_benchmarks[0]
     _walk(benchmark, 0, known, first)
     _walk(benchmark, 0, known, again)
@@ -221,7 +209,7 @@ def test_a_change_that_leaves_the_fingerprint_is_run_again():
     annotate = hlograph.passes["while-loop-trip-count-annotator"]
     module.run(annotate)
     assert module.run(annotate)  # it says so each time
-    known, counter = KnownNoOps(), _Counter()
+    known, counter = KnownNoOps(), PassCounter()
     for _ in range(2):
         env = PassOrderingEnv(
             module, observation="op_counts", known=known, recorder=counter, horizon=1
@@ -232,7 +220,7 @@ def test_a_change_that_leaves_the_fingerprint_is_run_again():
 
 
 def test_modules_for_other_numbers_of_devices_are_other_states():
-    known, counter = KnownNoOps(), _Counter()
+    known, counter = KnownNoOps(), PassCounter()
     dce = hlograph.passes.index("dce")
     for attribute in ("", ", replica_count=2", ", num_partitions=2", ""):
         env = PassOrderingEnv(
@@ -248,7 +236,7 @@ def test_modules_for_other_numbers_of_devices_are_other_states():
 
 
 def test_forgetting_masks_forgets_no_known_no_ops(tiny):
-    counter = _Counter()
+    counter = PassCounter()
     env = PassOrderingEnv(tiny, observation="op_counts", known=KnownNoOps(), recorder=counter)
     pad = hlograph.passes.index("dynamic_padder")
     for _ in range(3):
@@ -258,7 +246,7 @@ def test_forgetting_masks_forgets_no_known_no_ops(tiny):
 
 
 def test_a_subset_of_the_passes_shares_what_is_known(tiny):
-    known, counter = KnownNoOps(), _Counter()
+    known, counter = KnownNoOps(), PassCounter()
     for actions in (None, ["dce", "dynamic_padder"], ["dynamic_padder"]):
         env = PassOrderingEnv(
             tiny, observation="op_counts", actions=actions, known=known, recorder=counter, horizon=1

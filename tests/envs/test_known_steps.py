@@ -13,22 +13,10 @@ import hlograph
 from envs import KnownNoOps, KnownSteps, PassOrderingEnv
 from hlograph import Module, corpus
 from hlograph.isolation import FlightRecorder
-from tests.envs.conftest import DYNAMIC
+from tests.envs.conftest import DYNAMIC, PassCounter
 from tests.tiny_module import COUNTED_LOOP, TINY
 
 NUM_PASSES = len(hlograph.passes)
-
-
-class _Counter(FlightRecorder):
-    """Counts the passes that are run: each is noted before it begins."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.begun = 0
-
-    def begin(self, note: bytes, seconds: float | None = None) -> None:
-        self.begun += 1
-        super().begin(note, seconds)
 
 
 def _env(
@@ -111,7 +99,7 @@ def test_failures_and_reports_of_no_change_are_as_without(text):
 
 
 def test_known_steps_are_not_made_again(small_benchmarks):
-    steps, counter = KnownSteps(), _Counter()
+    steps, counter = KnownSteps(), PassCounter()
     env = _env(small_benchmarks[0], steps, counter)
     actions = _walks(0)[0]
     for expected in (True, False):
@@ -123,7 +111,7 @@ def test_known_steps_are_not_made_again(small_benchmarks):
 
 
 def test_the_module_follows_when_it_is_asked_for():
-    counter = _Counter()
+    counter = PassCounter()
     env = _env(Module.from_text(TINY), KnownSteps(), counter)
     for expected in (0, 2):
         env.reset(seed=0)
@@ -139,7 +127,7 @@ def test_the_module_follows_when_it_is_asked_for():
 
 
 def test_a_new_pass_runs_after_the_known_ones_that_it_needs():
-    counter = _Counter()
+    counter = PassCounter()
     env = _env(Module.from_text(TINY), KnownSteps(), counter, timings=True)
     env.reset(seed=0)
     env.step(hlograph.passes.index("call-inliner"))
@@ -171,7 +159,7 @@ def test_forks_in_the_middle_of_an_episode_are_as_without(small_benchmarks):
 
 
 def test_a_replay_makes_the_steps():
-    counter = _Counter()
+    counter = PassCounter()
     env = _env(Module.from_text(TINY), KnownSteps(), counter)
     env.reset(seed=0)
     env.step(hlograph.passes.index("call-inliner"))
@@ -180,7 +168,7 @@ def test_a_replay_makes_the_steps():
 
 
 def test_without_known_no_ops_every_step_is_made(tiny):
-    counter = _Counter()
+    counter = PassCounter()
     env = PassOrderingEnv(tiny, known=None, known_steps=KnownSteps(), recorder=counter)
     for _ in range(2):
         env.reset(seed=0)
@@ -189,7 +177,7 @@ def test_without_known_no_ops_every_step_is_made(tiny):
 
 
 def test_the_steps_of_a_module_go_with_it():
-    steps, counter = KnownSteps(), _Counter()
+    steps, counter = KnownSteps(), PassCounter()
     for _ in range(2):
         env = _env(Module.from_text(TINY), steps, counter)
         env.reset(seed=0)

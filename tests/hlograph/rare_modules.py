@@ -7,7 +7,6 @@ from __future__ import annotations
 
 FFT = """
 HloModule m
-
 ENTRY e {
   p = c64[4,8] parameter(0)
   f = c64[4,8] fft(p), fft_type=FFT, fft_length={8}
@@ -18,7 +17,6 @@ ENTRY e {
 
 LINEAR_ALGEBRA = """
 HloModule m
-
 ENTRY e {
   p = f32[2,5,5] parameter(0)
   b = f32[2,5,3] parameter(1)
@@ -33,7 +31,6 @@ ENTRY e {
 
 RANDOM = """
 HloModule m
-
 ENTRY e {
   s = u64[2] parameter(0)
   a = f32[] constant(0)
@@ -52,7 +49,6 @@ ENTRY e {
 
 BATCH_NORM = """
 HloModule m
-
 ENTRY e {
   x = f32[4,6,3] parameter(0)
   s = f32[3] parameter(1)
@@ -71,19 +67,8 @@ ENTRY e {
 
 SELECT_AND_SCATTER = """
 HloModule m
-
-ge {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = pred[] compare(a,b), direction=GE
-}
-
-add {
-  a2 = f32[] parameter(0)
-  b2 = f32[] parameter(1)
-  ROOT c2 = f32[] add(a2,b2)
-}
-
+ge { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = pred[] compare(a,b), direction=GE }
+add { a2 = f32[] parameter(0) b2 = f32[] parameter(1) ROOT c2 = f32[] add(a2,b2) }
 ENTRY e {
   x = f32[2,8,8,3] parameter(0)
   y = f32[2,4,4,3] parameter(1)
@@ -98,7 +83,6 @@ ENTRY e {
 
 TOPK = """
 HloModule m
-
 gt {
   a = f32[] parameter(0)
   b = f32[] parameter(1)
@@ -123,13 +107,7 @@ ENTRY e {
 
 COLLECTIVES = """
 HloModule m, num_partitions=4
-
-add {
-  a = bf16[] parameter(0)
-  b = bf16[] parameter(1)
-  ROOT c = bf16[] add(a,b)
-}
-
+add { a = bf16[] parameter(0) b = bf16[] parameter(1) ROOT c = bf16[] add(a,b) }
 ENTRY e {
   x = bf16[8,4] parameter(0)
   r = bf16[8,4] all-reduce(x), channel_id=1, use_global_device_ids=true,
@@ -149,7 +127,6 @@ ENTRY e {
 
 TYPES = """
 HloModule m
-
 ENTRY e {
   a = f8e4m3fn[4,4] parameter(0)
   b = f8e5m2[4,4] parameter(1)
@@ -175,13 +152,7 @@ ENTRY e {
 
 EMPTY_ARRAYS = """
 HloModule m
-
-add {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = f32[] add(a,b)
-}
-
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a,b) }
 ENTRY e {
   x = f32[0,4] parameter(0)
   y = f32[4,0] parameter(1)
@@ -195,13 +166,7 @@ ENTRY e {
 
 DYNAMIC = """
 HloModule m
-
-add {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = f32[] add(a,b)
-}
-
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a,b) }
 ENTRY e {
   x = f32[8,4] parameter(0)
   n = s32[] parameter(1)
@@ -217,7 +182,6 @@ ENTRY e {
 
 GROUPED_CONVOLUTIONS = """
 HloModule m
-
 ENTRY e {
   x = f32[2,9,9,6] parameter(0)
   k = f32[3,3,3,8] parameter(1)
@@ -239,22 +203,9 @@ ENTRY e {
 
 CONDITIONALS = """
 HloModule m
-
-a {
-  p = f32[4] parameter(0)
-  ROOT q = f32[4] negate(p)
-}
-
-b {
-  p2 = f32[4] parameter(0)
-  ROOT q2 = f32[4] exponential(p2)
-}
-
-c {
-  p3 = f32[4] parameter(0)
-  ROOT q3 = f32[4] abs(p3)
-}
-
+a { p = f32[4] parameter(0) ROOT q = f32[4] negate(p) }
+b { p2 = f32[4] parameter(0) ROOT q2 = f32[4] exponential(p2) }
+c { p3 = f32[4] parameter(0) ROOT q3 = f32[4] abs(p3) }
 mp {
   m1 = f32[] parameter(0)
   m2 = f32[] parameter(1)
@@ -274,7 +225,6 @@ ENTRY e {
 
 BATCHED_DOTS = """
 HloModule m
-
 ENTRY e {
   a = f32[1,3,4,5] parameter(0)
   b = f32[3,1,5,6] parameter(1)
@@ -290,7 +240,6 @@ ENTRY e {
 
 BARRIER = """
 HloModule m
-
 ENTRY e {
   a = f32[4] parameter(0)
   t = (f32[4],f32[4]) tuple(a,a)
@@ -303,7 +252,6 @@ ENTRY e {
 
 STOCHASTIC_CONVERT = """
 HloModule m
-
 ENTRY e {
   a = f32[65] parameter(0)
   u = u32[65] parameter(1)
@@ -313,7 +261,6 @@ ENTRY e {
 
 VARIADIC_REDUCTIONS = """
 HloModule m
-
 f {
   a = f32[] parameter(0)
   ai = s32[] parameter(1)
@@ -341,13 +288,7 @@ ENTRY e {
 
 SCATTERS = """
 HloModule m
-
-add {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = f32[] add(a, b)
-}
-
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
 two {
   a1 = f32[] parameter(0)
   b1 = s32[] parameter(1)
@@ -387,13 +328,7 @@ ENTRY e {
 
 BATCHED_GATHER = """
 HloModule m
-
-add {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = f32[] add(a, b)
-}
-
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
 ENTRY e {
   x = f32[5,7,8] parameter(0)
   i = s32[5,7,3,1] parameter(1)
@@ -409,13 +344,7 @@ ENTRY e {
 
 ASYNCHRONOUS = """
 HloModule m, replica_count=4
-
-add {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = f32[] add(a, b)
-}
-
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
 ENTRY e {
   x = f32[8,4] parameter(0)
   s = f32[8,4] all-reduce-start(x), replica_groups={}, to_apply=add
@@ -434,7 +363,6 @@ ENTRY e {
 
 INPUT_AND_OUTPUT = """
 HloModule m
-
 ENTRY e {
   t = token[] after-all()
   i = (f32[4], token[]) infeed(t), infeed_config="x"
@@ -449,7 +377,6 @@ ENTRY e {
 
 DYNAMIC_RESHAPE = """
 HloModule m
-
 ENTRY e {
   x = f32[<=8,4] parameter(0)
   n = s32[] get-dimension-size(x), dimensions={0}
@@ -464,7 +391,6 @@ ENTRY e {
 
 DYNAMIC_LOOP = """
 HloModule m
-
 body {
   s = (s32[], f32[<=8]) parameter(0)
   i = s32[] get-tuple-element(s), index=0
@@ -499,13 +425,7 @@ ENTRY e {
 
 DYNAMIC_CONCATENATE = """
 HloModule m
-
-gt {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT r = pred[] compare(a, b), direction=GT
-}
-
+gt { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = pred[] compare(a, b), direction=GT }
 ENTRY e {
   x = f32[<=8,4] parameter(0)
   y = f32[3,4] parameter(1)
@@ -519,7 +439,6 @@ ENTRY e {
 
 ELEMENTWISE = """
 HloModule m
-
 ENTRY e {
   a = f64[3,3] parameter(0)
   b = f64[3,3] parameter(1)
@@ -549,7 +468,6 @@ ENTRY e {
 
 NESTED_CONTROL_FLOW = """
 HloModule m
-
 inner {
   x = f32[4] parameter(0)
   c = f32[] constant(2)
@@ -614,7 +532,6 @@ ENTRY e {
 
 SHARDED = """
 HloModule m, num_partitions=8
-
 ENTRY e {
   x = f32[16,16] parameter(0), sharding={devices=[8,1]<=[8]}
   s = f32[16,16] custom-call(x), custom_call_target="Sharding", sharding={devices=[1,8]<=[8]}
@@ -629,13 +546,7 @@ ENTRY e {
 
 SIZE_ONE = """
 HloModule m
-
-add {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = f32[] add(a, b)
-}
-
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
 ENTRY e {
   x = f32[1,1,6,1] parameter(0)
   z = f32[] constant(0)
@@ -654,7 +565,6 @@ ENTRY e {
 
 INTEGERS = """
 HloModule m
-
 ENTRY e {
   a = u8[5] parameter(0)
   b = s64[5] parameter(1)
@@ -687,7 +597,6 @@ ENTRY e {
 
 RARELY_CHANGED = """
 HloModule for_passes_that_have_little_to_do
-
 greater {
   l = f32[] parameter(0)
   r = f32[] parameter(1)
@@ -696,16 +605,8 @@ greater {
   ROOT more = pred[] compare(l, r), direction=GT
 }
 
-plus {
-  pa = f32[] parameter(0)
-  ROOT pb = f32[] add(pa, pa)
-}
-
-minus {
-  ma = f32[] parameter(0)
-  ROOT mb = f32[] negate(ma)
-}
-
+plus { pa = f32[] parameter(0) ROOT pb = f32[] add(pa, pa) }
+minus { ma = f32[] parameter(0) ROOT mb = f32[] negate(ma) }
 choose {
   ca = f32[] parameter(0)
   cb = f32[] parameter(1)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 WHILE = """
 HloModule loop
-
 body {
   state = (s32[], f32[4]) parameter(0)
   i = s32[] get-tuple-element(state), index=0
@@ -36,7 +35,6 @@ ENTRY main {
 
 CUSTOM_CALL = r"""
 HloModule custom
-
 ENTRY main {
   x = f32[4,4] parameter(0)
   order = token[] after-all()
@@ -50,7 +48,6 @@ ENTRY main {
 
 DYNAMIC = """
 HloModule dynamic
-
 ENTRY main {
   x = f32[<=10,4] parameter(0)
   size = s32[] get-dimension-size(x), dimensions={0}
@@ -61,7 +58,6 @@ ENTRY main {
 
 SHARDING = """
 HloModule sharded, num_partitions=4
-
 ENTRY main {
   x = f32[8,4] parameter(0), sharding={devices=[4,1]0,1,2,3}
   y = f32[8,4] parameter(1), sharding={replicated}
@@ -71,12 +67,7 @@ ENTRY main {
 
 INDEXING = """
 HloModule indexing
-
-assign {
-  old = f32[] parameter(0)
-  ROOT new = f32[] parameter(1)
-}
-
+assign { old = f32[] parameter(0) ROOT new = f32[] parameter(1) }
 ENTRY main {
   x = f32[10,20] parameter(0)
   at = s32[7,1] parameter(1)
@@ -97,7 +88,6 @@ ENTRY main {
 
 LITERALS = """
 HloModule literals
-
 ENTRY main {
   scalar = f32[] constant(-2.5)
   infinite = f32[] constant(-inf)
@@ -118,7 +108,6 @@ ENTRY main {
 
 TYPES = """
 HloModule types
-
 ENTRY main {
   a = bf16[3,5] parameter(0)
   b = f8e4m3fn[3,5] parameter(1)
@@ -135,12 +124,7 @@ ENTRY main {
 
 CONDITIONAL = """
 HloModule branches
-
-negate_it {
-  a = f32[2,3] parameter(0)
-  ROOT minus = f32[2,3] negate(a)
-}
-
+negate_it { a = f32[2,3] parameter(0) ROOT minus = f32[2,3] negate(a) }
 keep_it {
   ROOT b = f32[2,3] parameter(0)
 }
@@ -156,7 +140,6 @@ ENTRY main {
 
 FUSION = """
 HloModule fused
-
 fused_computation {
   u = f32[8] parameter(0)
   v = f32[8] parameter(1)
@@ -173,13 +156,7 @@ ENTRY main {
 
 REDUCE = """
 HloModule sums
-
-plus {
-  l = f32[] parameter(0)
-  r = f32[] parameter(1)
-  ROOT total = f32[] add(l, r)
-}
-
+plus { l = f32[] parameter(0) r = f32[] parameter(1) ROOT total = f32[] add(l, r) }
 ENTRY main {
   x = f32[2,3,5]{2,1,0} parameter(0)
   zero = f32[] constant(0)
@@ -190,7 +167,6 @@ ENTRY main {
 
 NESTED_TUPLES = """
 HloModule nested
-
 ENTRY main {
   p = ((f32[2], s32[3]), (pred[])) parameter(0)
   first = (f32[2], s32[3]) get-tuple-element(p), index=0
@@ -202,7 +178,6 @@ ENTRY main {
 
 CONTROL = """
 HloModule ordered
-
 ENTRY main {
   x = f32[2] parameter(0)
   a = f32[2] exponential(x)
@@ -214,7 +189,6 @@ ENTRY main {
 
 CONVOLUTION = """
 HloModule conv3d
-
 ENTRY main {
   image = f32[2,8,9,10,4] parameter(0)
   kernel = f32[3,3,1,2,6] parameter(1)
@@ -226,24 +200,9 @@ ENTRY main {
 
 REDUNDANT = """
 HloModule redundant
-
-unused {
-  q = f32[4] parameter(0)
-  ROOT same = f32[4] abs(q)
-}
-
-left {
-  l1 = f32[] parameter(0)
-  l2 = f32[] parameter(1)
-  ROOT l3 = f32[] add(l1, l2)
-}
-
-right {
-  r1 = f32[] parameter(0)
-  r2 = f32[] parameter(1)
-  ROOT r3 = f32[] add(r1, r2)
-}
-
+unused { q = f32[4] parameter(0) ROOT same = f32[4] abs(q) }
+left { l1 = f32[] parameter(0) l2 = f32[] parameter(1) ROOT l3 = f32[] add(l1, l2) }
+right { r1 = f32[] parameter(0) r2 = f32[] parameter(1) ROOT r3 = f32[] add(r1, r2) }
 ENTRY main {
   p = f32[4] parameter(0)
   idle = f32[4] parameter(1)
@@ -263,13 +222,7 @@ ENTRY main {
 
 SHAPES = """
 HloModule shapes
-
-add {
-  l = f32[] parameter(0)
-  r = f32[] parameter(1)
-  ROOT t = f32[] add(l, r)
-}
-
+add { l = f32[] parameter(0) r = f32[] parameter(1) ROOT t = f32[] add(l, r) }
 ENTRY main {
   x = f32[4,1,6] parameter(0)
   s = f32[] parameter(1)

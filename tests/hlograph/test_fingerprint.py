@@ -165,7 +165,6 @@ def test_a_pass_that_reports_no_change_changes_nothing(small_benchmarks):
 
 SHAPES_ONLY = """
 HloModule s
-
 ENTRY main {
   p = %(type)s[%(size)d,3] parameter(0)
   half = %(type)s[] constant(%(value)s)

@@ -294,12 +294,7 @@ def test_verify_reports_a_broken_module():
 # XLA cannot show that n equals m, and the pass wants to know at compile time.
 DYNAMIC = """
 HloModule dynamic
-
-inner {
-  x = f32[8] parameter(0)
-  ROOT y = f32[8] tanh(x)
-}
-
+inner { x = f32[8] parameter(0) ROOT y = f32[8] tanh(x) }
 ENTRY main {
   a = f32[8] parameter(0)
   b = f32[8] parameter(1)

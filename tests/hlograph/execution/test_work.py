@@ -11,11 +11,7 @@ from hlograph._native import native
 from hlograph.execution.rates import features
 
 SCALAR_SUM = """
-sum {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT s = f32[] add(a, b)
-}
+sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
 """
 
 

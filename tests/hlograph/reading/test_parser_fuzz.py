@@ -269,11 +269,7 @@ def test_protos_with_literals_larger_than_their_data_are_refused():
 
 _CALLS = """HloModule m
 
-f {
-  a = f32[2] parameter(0)
-  ROOT b = f32[2] negate(a)
-}
-
+f { a = f32[2] parameter(0) ROOT b = f32[2] negate(a) }
 ENTRY e {
   x = f32[2] parameter(0)
   y = f32[2] fusion(x), kind=kLoop, calls=f

@@ -19,7 +19,6 @@ from tests.hlograph.transforms.small_programs import small_programs
 RULES = [hlograph.rules["fusion"], hlograph.rules["multi-output-fusion"]]
 DIAMOND = """
 HloModule diamond
-
 ENTRY main {
   x = f32[64,64] parameter(0)
   y = f32[64] parameter(1)
@@ -34,7 +33,6 @@ ENTRY main {
 # Fusing a with d and b with c would need each of the two kernels before the other.
 CROSSED = """
 HloModule crossed
-
 ENTRY main {
   x = f32[64] parameter(0)
   a = f32[64] sine(x)
@@ -50,12 +48,7 @@ ENTRY main {
 """
 NESTED = """
 HloModule nested, frontend_attributes={hlograph_lowered="true"}
-
-inner {
-  p = f32[8] parameter(0)
-  ROOT e = f32[8] exponential(p)
-}
-
+inner { p = f32[8] parameter(0) ROOT e = f32[8] exponential(p) }
 outer {
   p = f32[8] parameter(0)
   f = f32[8] fusion(p), kind=kLoop, calls=inner
@@ -71,7 +64,6 @@ ENTRY main {
 NOT_FOR_ONE_CPU = ("collective-matmul", "dense-linear-algebra", "linear-solve", "stencil")
 APART = """
 HloModule apart
-
 add {
   p = f32[] parameter(0)
   q = f32[] parameter(1)

@@ -190,7 +190,6 @@ def test_a_rule_of_our_own_does_not_apply_where_it_would_be_wrong(case):
 # Each pair is independent, until the other one is one product; no rule reads from one to the other.
 CROSSED = f"""
 HloModule crossed
-
 ENTRY main {{
   {MATRICES}
   first = f32[4,4] dot(x, y), {DOT}

@@ -34,11 +34,7 @@ ENTRY main {
 """,
     "reduce": """
 HloModule reduce_of_dot
-add {
-  x = f32[] parameter(0)
-  y = f32[] parameter(1)
-  ROOT sum = f32[] add(x, y)
-}
+add { x = f32[] parameter(0) y = f32[] parameter(1) ROOT sum = f32[] add(x, y) }
 ENTRY main {
   a = f32[5,5] parameter(0)
   b = f32[4,5] parameter(1)
@@ -166,11 +162,7 @@ def test_rng_expander_is_deterministic():
 
 SHARED_COMPUTATION = """
 HloModule shared, replica_count=2
-add {
-  x = f32[] parameter(0)
-  y = f32[] parameter(1)
-  ROOT sum = f32[] add(x, y)
-}
+add { x = f32[] parameter(0) y = f32[] parameter(1) ROOT sum = f32[] add(x, y) }
 ENTRY main {
   p = f32[4,3] parameter(0)
   zero = f32[] constant(0)
@@ -197,10 +189,7 @@ body {
   one = s32[] constant(1)
   ROOT next = s32[] add(n, one)
 }
-condition {
-  m = s32[] parameter(0)
-  ROOT yes = pred[] constant(true)
-}
+condition { m = s32[] parameter(0) ROOT yes = pred[] constant(true) }
 ENTRY main {
   zero = s32[] constant(0)
   ROOT never = s32[] while(zero), condition=condition, body=body
@@ -243,16 +232,8 @@ def test_text_keeps_negative_zeros():
 
 SCALAR_SELECT_AND_SCATTER = """
 HloModule scalars
-ge {
-  x = f32[] parameter(0)
-  y = f32[] parameter(1)
-  ROOT r = pred[] compare(x, y), direction=GE
-}
-add {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT s = f32[] add(a, b)
-}
+ge { x = f32[] parameter(0) y = f32[] parameter(1) ROOT r = pred[] compare(x, y), direction=GE }
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
 ENTRY main {
   p = f32[] parameter(0)
   q = f32[] parameter(1)

@@ -15,7 +15,6 @@ from tests.hlograph.transforms.small_programs import small_programs
 
 TWO_ZEROS = """
 HloModule two_zeros
-
 ENTRY main {
   x = f32[4] parameter(0)
   y = f32[4] parameter(1)
@@ -31,12 +30,7 @@ ENTRY main {
 """
 CALLS = """
 HloModule calls
-
-double {
-  p = f32[2] parameter(0)
-  ROOT sum = f32[2] add(p, p)
-}
-
+double { p = f32[2] parameter(0) ROOT sum = f32[2] add(p, p) }
 ENTRY main {
   x = f32[2] parameter(0)
   first = f32[2] call(x), to_apply=double

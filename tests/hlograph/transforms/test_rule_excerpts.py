@@ -7,7 +7,6 @@ from hlograph.transforms.rewriting import find_rewrites
 
 LOOP = """
 HloModule loop
-
 condition {
   p = (s32[], f32[4], f32[4]) parameter(0)
   i = s32[] get-tuple-element(p), index=0
@@ -37,7 +36,6 @@ ENTRY main {
 """
 IOTAS = """
 HloModule iotas
-
 ENTRY main {
   x = s32[4] parameter(0)
   one = s32[4] iota(), iota_dimension=0
@@ -50,12 +48,7 @@ ENTRY main {
 """
 DEAD_REDUCTION = """
 HloModule dead
-
-inner {
-  a = f32[] parameter(0)
-  ROOT s = f32[] sine(a)
-}
-
+inner { a = f32[] parameter(0) ROOT s = f32[] sine(a) }
 sum {
   a = f32[] parameter(0)
   b = f32[] parameter(1)
@@ -76,7 +69,6 @@ ENTRY main {
 """
 CONSTANTS = """
 HloModule constants
-
 scaled {
   x = f32[4] parameter(0)
   c = f32[] parameter(1)
@@ -85,12 +77,7 @@ scaled {
   ROOT r = f32[4] multiply(x, scale)
 }
 
-sum {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT s = f32[] add(a, b)
-}
-
+sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
 ENTRY main {
   x = f32[4] parameter(0)
   two = f32[] constant(2)

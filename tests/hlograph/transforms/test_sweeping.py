@@ -12,12 +12,7 @@ from tests.hlograph.transforms.small_programs import small_programs
 
 NESTED = """
 HloModule nested
-
-double {
-  p = f32[2] parameter(0)
-  ROOT sum = f32[2] add(p, p)
-}
-
+double { p = f32[2] parameter(0) ROOT sum = f32[2] add(p, p) }
 fourfold {
   q = f32[2] parameter(0)
   once = f32[2] call(q), to_apply=double

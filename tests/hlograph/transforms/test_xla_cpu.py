@@ -8,13 +8,7 @@ from hlograph.transforms.xla_cpu import before_layout_assignment
 
 PARTITIONED = """
 HloModule step, num_partitions=8
-
-sum {
-  x = f32[] parameter(0)
-  y = f32[] parameter(1)
-  ROOT s = f32[] add(x, y)
-}
-
+sum { x = f32[] parameter(0) y = f32[] parameter(1) ROOT s = f32[] add(x, y) }
 ENTRY main {
   p = f32[4,4] parameter(0)
   id = u32[] partition-id()
