@@ -10,16 +10,12 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hlograph.errors import HloError, PassError, RewriteError, WorkerLostError
 from hlograph.isolation import FlightRecorder, WorkerLimits, WorkerPool
 from hlograph.isolation.pass_call import RUN, RUN_LOWERED
 from hlograph.isolation.quarantine import Reproducer
-from hlograph.module import take_step
-
-if TYPE_CHECKING:
-    from hlograph.module import Module
+from hlograph.module import Module, take_step
 
 REPRODUCED = 1
 """Exit status if the call ends its process again."""
@@ -73,8 +69,6 @@ def _make_worker(recorder: FlightRecorder) -> Callable[[Reproducer], str]:
 
 
 def _read(reproducer: Reproducer) -> Module:
-    from hlograph.module import Module
-
     return Module.from_text(reproducer.module)
 
 

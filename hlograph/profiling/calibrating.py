@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlograph._native import native
+from hlograph.execution import lock
 from hlograph.execution.rates import Rates, features
+from hlograph.execution.runs import Run
+from hlograph.execution.turns import in_turns
+from hlograph.plans import Program, compile_program
 from hlograph.storage.machine import machine
 
 if TYPE_CHECKING:
-    from hlograph.execution.runs import Run
     from hlograph.profiling.calibration_programs import SmallProgram
 
 _ROUNDS = 30
@@ -140,8 +143,6 @@ def calibrate(
 
 def measure(programs: Sequence[SmallProgram]) -> list[CalibrationSample]:
     """Compiles programs, and measures one run of each, while other measurements wait."""
-    from hlograph.execution import lock
-
     with lock.compiling():
         compiled = [_compiled(program) for program in programs]
     with lock.alone():
@@ -161,9 +162,6 @@ def _compiled(program: SmallProgram) -> tuple[tuple[tuple[int, float], ...], Run
     """Returns the work of a program, and its executable with arguments."""
     import jax
 
-    from hlograph.execution.runs import Run
-    from hlograph.plans import Program, compile_program
-
     lowered = Program.of(jax.jit(program.function).lower(*program.arguments))
     work = tuple(native().work(lowered.module()._native))
     return work, Run(compile_program(lowered), jax.tree.leaves(program.arguments))
@@ -171,8 +169,6 @@ def _compiled(program: SmallProgram) -> tuple[tuple[tuple[int, float], ...], Run
 
 def _seconds(run: Run) -> float:
     """Returns the seconds of the fastest of some blocks of runs."""
-    from hlograph.execution.turns import in_turns
-
     turns = in_turns(
         [run.seconds], turns=_BLOCKS, block_seconds=_BLOCK_SECONDS, max_seconds=_MAX_SECONDS
     )
