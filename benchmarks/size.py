@@ -5,8 +5,8 @@
 
 Rows, by their names for ``--list``: lines of Python (``python``, ``code``, ``tests``, ``datasets``)
 and of C++ (``native``), modules that two entry points import (``train_gnn``, ``optimize``), public
-class names that stand for several classes (``names``), modules that import each other
-(``cycles``), and modules of a few lines (``small``).
+class names that stand for several classes (``names``), modules that import each other (``cycles``),
+and modules of a few lines (``small``).
 """
 
 from __future__ import annotations
@@ -284,7 +284,7 @@ class SizeConfig:
 
 def main() -> int:
     """Prints the table, or what a row of it counts."""
-    config = tyro.cli(SizeConfig, description=__doc__)
+    config = tyro.cli(SizeConfig, prog="python -m benchmarks.size", description=__doc__)
     print(table(ROOT) if config.row is None else listing(ROOT, config.row))
     return 0
 

@@ -5,9 +5,9 @@
     tensorboard --logdir runs/ppo_passes
 
 It is made for reading, from top to bottom: settings, agent, environment, rollout, advantages,
-update, evaluation, and the program that calls them. Its model is CleanRL's ``ppo.py``
-(github.com/vwxyzjn/cleanrl). ``experiments.train_gnn`` adds what large runs need: worker processes,
-imitation of searches, encoders that share work between states, runs that can be resumed.
+update, evaluation, and the program that calls them. Its model is ``ppo.py`` of CleanRL, which is at
+github.com/vwxyzjn/cleanrl. The program experiments.train_gnn adds what large runs need: worker
+processes, imitation of searches, encoders that share work between states, runs that can be resumed.
 
 - [P] Schulman et al. 2017, "Proximal policy optimization algorithms", arXiv:1707.06347.
 - [G] Schulman et al. 2016, "High-dimensional continuous control using generalized advantage

@@ -55,4 +55,4 @@ def main(
 
 
 if __name__ == "__main__":
-    sys.exit(tyro.cli(main, description=__doc__))
+    sys.exit(tyro.cli(main, prog="python -m experiments.policies.ship", description=__doc__))

@@ -7,9 +7,9 @@ Programs are names or globs of the speed set, or files. A competitor is one or m
 commas between them: those of hlograph, and knobs-NAME for a searcher over knobs (random,
 coordinate, evolution, one-plus-one of nevergrad, or tpe of optuna). Each race has its own
 measurements, so that competitors do not learn from each other. When all are done, each winner is
-measured a second time, in a process of its own. A run that was interrupted goes on with
---out FOLDER. With --workers ray, the nodes of a Ray cluster have a race each at a time.
-TensorBoard shows the races: tensorboard --logdir FOLDER.
+measured a second time, in a process of its own. With --out FOLDER, a run that was interrupted goes
+on. With --workers ray, the nodes of a Ray cluster have a race each at a time. TensorBoard shows the
+races: tensorboard --logdir FOLDER.
 """
 
 import sys
