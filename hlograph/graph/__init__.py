@@ -1,1 +1,1 @@
-"""Typed graphs of HLO modules: columns, attributes, features, files and exports."""
+"""Typed graphs of HLO modules: columns, attributes, features, files, exports, kernels."""
