@@ -161,7 +161,10 @@ SEARCHES: dict[Searched, dict[str, RegisteredSearch]] = {
         "policy": RegisteredSearch(f"{_SEARCH}.rewriting.guide:policy_episode", "must", False),
     },
 }
-"""The searches that come with the project, by process and name; ``register`` adds others."""
+"""The searches that come with the project, by process and name; ``register`` adds others.
+
+Those over passes and over rewrites are not in the wheel.
+"""
 
 _ADDED: set[str] = set()
 

@@ -19,8 +19,8 @@ from hlograph.errors import HloError
 from hlograph.explorer.steps import StepRun
 from hlograph.module import Module
 
-_PLAYERS = ("hlograph.experiments.policies.explored", "experiments.policies.explored")
-"""Modules with a function ``load_player``: that of the wheel, and that of the checkout."""
+_PLAYER = "hlograph.experiments.policies.explored"
+"""Module with a function ``load_player``, by its name in the wheel and in a checkout."""
 
 
 @dataclass(frozen=True)
@@ -115,15 +115,10 @@ def load_player(name: str) -> PlayablePolicy:
         HloError: There is no such policy, or the programs that play policies are not here.
         OSError: The checkpoint cannot be read.
     """
-    for module in _PLAYERS:
-        try:
-            player = importlib.import_module(module)
-        except ModuleNotFoundError as error:
-            if error.name is None or not module.startswith(error.name):
-                raise HloError(f"playing a policy needs the package {error.name}") from error
-            continue
-        return player.load_player(name)
-    raise HloError(
-        "policies are played by the package experiments, which is not here; run this in a checkout "
-        "of the project"
-    )
+    try:
+        player = importlib.import_module(_PLAYER)
+    except ModuleNotFoundError as error:
+        if error.name is None or not _PLAYER.startswith(error.name):
+            raise HloError(f"playing a policy needs the package {error.name}") from error
+        raise HloError(f"policies are played by the module {_PLAYER}, which is not here") from error
+    return player.load_player(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from hlograph.plans import jaxlib_modules
@@ -16,16 +16,17 @@ from hlograph.plans.placing.places import Kinds, PlacementDecision, decided_in, 
 from hlograph.reading.hlo_editing import Computation, Instruction, ModuleText
 from hlograph.reading.hlo_text import array_shape
 
+# The stage of each kind of decision, in the order in which they are carried out. Libraries take
+# single operations, so they come before fusions change these; partitions are those of what the
+# fusions leave, and a loop as one kernel needs its final body.
 _STAGES: Mapping[Decision, Stage] = {
-    "fuse": "fusion",
-    "unfuse": "fusion",
-    "partitions": "kernel",
     "library": "kernel",
+    "unfuse": "fusion",
+    "fuse": "fusion",
+    "partitions": "kernel",
     "one-kernel": "kernel",
 }
-# Libraries take single operations, so they come before fusions change these; partitions are those
-# of what the fusions leave, and a loop as one kernel needs its final body.
-_ORDER: Sequence[Decision] = ("library", "unfuse", "fuse", "partitions", "one-kernel")
+_ORDER = tuple(_STAGES)
 
 # A knob about less of the time than this has nothing to win.
 _LEAST_SHARE = 0.01

@@ -1,1 +1,1 @@
-"""Writes tables and figures of studies as Markdown: an index, and a page for each study."""
+"""Pages of studies: their sections, tables and pictures, and the program that writes them."""

@@ -20,7 +20,7 @@ last bit. If they do not, any such difference is ``different``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import ml_dtypes
 import numpy as np
@@ -209,10 +209,10 @@ def judge(
     return OutputVerdict("different", reason, output, found)
 
 
-Verdict = Literal["equal", "close", "different", "not comparable"]
+Verdict = Literal["equal", "close", "not comparable", "different"]
 EngineName = Literal["compiled", "evaluator"]
 
-RANK: tuple[Verdict, ...] = ("equal", "close", "not comparable", "different")
+RANK: tuple[Verdict, ...] = get_args(Verdict)
 """Verdicts from best to worst."""
 
 
