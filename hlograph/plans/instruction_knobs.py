@@ -43,8 +43,8 @@ class PlaceKnobs:
         self._proto = proto
         self._module = ModuleText.parse(jaxlib_modules.text_of(proto, literals=False))
         self._decided: dict[str, dict[str, PlacementDecision]] = {}
-        for one in decided_in(self._module):
-            self._decided.setdefault(_name(one), {})[one.decision] = one
+        for decision in decided_in(self._module):
+            self._decided.setdefault(_name(decision), {})[decision.decision] = decision
 
     @property
     def decided(self) -> Mapping[str, Mapping[str, PlacementDecision]]:
@@ -59,7 +59,7 @@ class PlaceKnobs:
                 ``hlograph.measuring.compiled.Shares``. None if it is not known.
         """
         for name, values in self._decided.items():
-            places = {place for one in values.values() for place in one.places}
+            places = {place for decision in values.values() for place in decision.places}
             share = 1.0 if shares is None else sum(shares.get(place, 0.0) for place in places)
             if share >= _LEAST_SHARE:
                 about = next(iter(values.values())).about
@@ -115,14 +115,14 @@ class PlaceKnobs:
         chosen = set(placements)
         values: dict[str, str] = {}
         for name, decided in self._decided.items():
-            made = [one for one in decided.values() if chosen.issuperset(one.placements)]
+            made = [value for value in decided.values() if chosen.issuperset(value.placements)]
             if made:
-                values[name] = max(made, key=lambda one: len(one.placements)).decision
+                values[name] = max(made, key=lambda value: len(value.placements)).decision
         return values
 
 
-def _name(one: PlacementDecision) -> str:
-    return f"{_STAGES[one.placements[0].decision]} {one.kind}"
+def _name(decision: PlacementDecision) -> str:
+    return f"{_STAGES[decision.placements[0].decision]} {decision.kind}"
 
 
 _RESULT = "result"
@@ -141,9 +141,9 @@ class LayoutKnobs:
         kinds = Kinds(module)
         self._places: dict[str, list[str]] = {}
         self._knobs: dict[str, tuple[tuple[str, ...], Instruction]] = {}
-        for home, one in module.instructions():
-            if one.opcode in ("dot", "convolution"):
-                self._add(kinds.of(home, one), home, one)
+        for home, op in module.instructions():
+            if op.opcode in ("dot", "convolution"):
+                self._add(kinds.of(home, op), home, op)
 
     def knobs(self, hot: Mapping[str, float] | None) -> Iterator[Knob]:
         """Yields the knobs.
@@ -152,10 +152,10 @@ class LayoutKnobs:
             hot: Share of the time in the kernels that contain each kind of instruction; see
                 ``hlograph.measuring.compiled.Shares``. None if it is not known.
         """
-        for name, (values, one) in self._knobs.items():
-            kind, opcode = kinds_of(one.opcode, one.shape)
+        for name, (values, op) in self._knobs.items():
+            kind, opcode = kinds_of(op.opcode, op.shape)
             share = 1.0 if hot is None else hot.get(kind, hot.get(opcode, 0.0))
-            yield Knob(name, values, share, len(self._places[name]), f"{one.opcode} {one.shape}")
+            yield Knob(name, values, share, len(self._places[name]), f"{op.opcode} {op.shape}")
 
     def layouts(self, values: Mapping[str, str]) -> dict[str, str]:
         """Returns the layouts of a plan by the names of instructions, for values of knobs."""
@@ -173,12 +173,12 @@ class LayoutKnobs:
             if len(found := {layouts.get(place, "") for place in places}) == 1 and found != {""}
         }
 
-    def _add(self, kind: str, home: Computation, one: Instruction) -> None:
-        for role, name in (*((str(n), o) for n, o in enumerate(one.operands)), (_RESULT, one.name)):
+    def _add(self, kind: str, home: Computation, op: Instruction) -> None:
+        for role, name in (*((str(n), o) for n, o in enumerate(op.operands)), (_RESULT, op.name)):
             orders = tuple(_orders(home.by_name[name].shape))
             if orders:
                 knob = f"layout {kind} {role}"
-                self._knobs.setdefault(knob, (orders, one))
+                self._knobs.setdefault(knob, (orders, op))
                 self._places.setdefault(knob, []).append(name)
 
 
@@ -194,6 +194,6 @@ def _orders(shape: str) -> Iterator[str]:
     yield "{" + ",".join(map(str, swapped)) + "}"
     if len(order) == 4:
         for channels in (1, 3):
-            moved = [channels, *(one for one in reversed(range(4)) if one != channels)]
+            moved = [channels, *(axis for axis in reversed(range(4)) if axis != channels)]
             if moved not in (order, swapped):
                 yield "{" + ",".join(map(str, moved)) + "}"

@@ -62,10 +62,10 @@ def constrain(proto: bytes, layouts: Mapping[str, str]) -> bytes:
     module = jaxlib_modules.module_text(proto)
     for name, layout in inner.items():
         try:
-            computation, one = module.find(name)
+            computation, op = module.find(name)
         except HloError as error:
             raise PlanError(str(error)) from error
-        _constrain(module, computation, one, layout)
+        _constrain(module, computation, op, layout)
     return with_literals(jaxlib_modules.proto_of(str(module)), literals_in(proto))
 
 
@@ -87,21 +87,21 @@ def constrain_signature(module: Any, layouts: Mapping[str, str]) -> None:
                 raise PlanError(f"the layout {layout} does not fit {name}: {error}") from error
 
 
-def _constrain(module: ModuleText, home: Computation, one: Instruction, layout: str) -> None:
-    shape = array_shape(one.shape)
+def _constrain(module: ModuleText, home: Computation, op: Instruction, layout: str) -> None:
+    shape = array_shape(op.shape)
     if shape is None or len(numbers(layout)) != len(shape.dimensions):
         raise PlanError(
-            f"expected a layout of {one.name}, which is {one.shape}, got {layout}: only arrays "
+            f"expected a layout of {op.name}, which is {op.shape}, got {layout}: only arrays "
             "have layouts, with one number for each dimension"
         )
     for _, caller in module.called_from().get(home.name, ()):
         if caller.opcode not in ("while", "call", "conditional"):
-            raise PlanError(f"{one.name} is computed within {caller.name} and has no layout")
-    text = one.shape.split("{")[0] + layout
+            raise PlanError(f"{op.name} is computed within {caller.name} and has no layout")
+    text = op.shape.split("{")[0] + layout
     attributes = {"custom_call_target": _TARGET, "operand_layout_constraints": f"{{{text}}}"}
-    name = module.fresh(f"{one.name}_layout")
+    name = module.fresh(f"{op.name}_layout")
     for user in home.instructions:
-        user.operands = [name if operand == one.name else operand for operand in user.operands]
-    made = Instruction(name, text, "custom-call", [one.name], attributes, one.is_root)
-    one.is_root = False
-    home.instructions.insert(home.instructions.index(one) + 1, made)
+        user.operands = [name if operand == op.name else operand for operand in user.operands]
+    made = Instruction(name, text, "custom-call", [op.name], attributes, op.is_root)
+    op.is_root = False
+    home.instructions.insert(home.instructions.index(op) + 1, made)

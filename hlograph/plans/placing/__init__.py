@@ -43,7 +43,7 @@ def with_old_literals(proto: bytes, module: ModuleText, values: Mapping[str, byt
         module: Its text.
         values: Serialized literals of the original module, by instruction.
     """
-    origins = {one.name: one.origin for _, one in module.instructions() if one.opcode == "constant"}
+    origins = {op.name: op.origin for _, op in module.instructions() if op.opcode == "constant"}
     return with_literals(
         proto, {name: values[old] for name, old in origins.items() if old in values}
     )

@@ -27,8 +27,8 @@ def depends_on(computation: Computation, later: str, earlier: str) -> bool:
     """Returns True if one instruction has to run after another one."""
     instructions, seen, waiting = computation.by_name, {later}, [later]
     while waiting:
-        one = instructions[waiting.pop()]
-        for name in (*one.operands, *one.predecessors):
+        op = instructions[waiting.pop()]
+        for name in (*op.operands, *op.predecessors):
             if name == earlier:
                 return True
             if name not in seen:
@@ -80,11 +80,11 @@ def _last_writers(module: ModuleText, computation: Computation, base: str) -> It
     root, instructions = computation.root, computation.by_name
     callers = module.called_from().get(computation.name, ())
     results = root.operands if root.opcode == "tuple" else [root.name]
-    if any(one.attributes.get("body") == f"%{computation.name}" for _, one in callers):
+    if any(op.attributes.get("body") == f"%{computation.name}" for _, op in callers):
         for number, result in enumerate(results):
-            one = instructions[result]
-            kept = one.opcode == "get-tuple-element" and one.operands == [base]
-            if not (kept and one.attributes.get("index") == str(number)):
+            op = instructions[result]
+            kept = op.opcode == "get-tuple-element" and op.operands == [base]
+            if not (kept and op.attributes.get("index") == str(number)):
                 yield _source(computation, result)
     elif computation.is_entry and int(instructions[base].argument) in _aliases(module):
         yield from (_source(computation, result) for result in results)
@@ -99,17 +99,17 @@ def _aliases(module: ModuleText) -> set[int]:
 
 
 def _base(computation: Computation, name: str) -> str:
-    one = computation.by_name[name]
-    while one.opcode in ("bitcast", "get-tuple-element"):
-        one = computation.by_name[one.operands[0]]
-    return one.name
+    op = computation.by_name[name]
+    while op.opcode in ("bitcast", "get-tuple-element"):
+        op = computation.by_name[op.operands[0]]
+    return op.name
 
 
 def _source(computation: Computation, name: str) -> str:
-    one = computation.by_name[name]
-    while one.opcode == "bitcast":
-        one = computation.by_name[one.operands[0]]
-    return one.name
+    op = computation.by_name[name]
+    while op.opcode == "bitcast":
+        op = computation.by_name[op.operands[0]]
+    return op.name
 
 
 # XLA's own limits keep code and the time of compilation from growing exponentially.
@@ -152,13 +152,13 @@ def check_fuse(
     names = f"{producer.name} into {consumer.name}"
     if producer.name not in consumer.operands:
         raise PlanError(f"cannot fuse {names}: expected an operand and its user")
-    for one in (producer, consumer):
-        if not is_loop_fusion(one) or array_shape(one.shape) is None:
-            raise PlanError(f"cannot fuse {names}: {one.name} is no loop fusion of one array")
-        if one.predecessors:
-            raise PlanError(f"cannot fuse {names}: {one.name} has control dependencies")
-        if others := sorted(module.computations[one.calls[0]].opcodes - _FUSED):
-            raise PlanError(f"cannot fuse {names}: {one.name} has a {others[0]}")
+    for op in (producer, consumer):
+        if not is_loop_fusion(op) or array_shape(op.shape) is None:
+            raise PlanError(f"cannot fuse {names}: {op.name} is no loop fusion of one array")
+        if op.predecessors:
+            raise PlanError(f"cannot fuse {names}: {op.name} has control dependencies")
+        if others := sorted(module.computations[op.calls[0]].opcodes - _FUSED):
+            raise PlanError(f"cannot fuse {names}: {op.name} has a {others[0]}")
     if home.is_predecessor(producer.name):
         raise PlanError(f"cannot fuse {names}: an instruction has to follow {producer.name}")
     check_read_later(module, home, producer.operands, consumer.name)
@@ -182,17 +182,17 @@ def _check_size(names: str, instructions: list[Instruction], operands: list[str]
 
 def _copies(instructions: list[Instruction]) -> dict[str, int]:
     """Returns how often the code of each instruction is emitted: once for each way of indexing."""
-    users: dict[str, list[Instruction]] = {one.name: [] for one in instructions}
-    for one in instructions:
-        for operand in one.operands:
-            users[operand].append(one)
+    users: dict[str, list[Instruction]] = {op.name: [] for op in instructions}
+    for op in instructions:
+        for operand in op.operands:
+            users[operand].append(op)
     copies: dict[str, int] = {}
-    for one in reversed(instructions):
-        same = [copies[user.name] for user in users[one.name] if user.opcode in ELEMENTWISE]
-        other = [copies[user.name] for user in users[one.name] if user.opcode not in ELEMENTWISE]
-        copies[one.name] = max(1, max(same, default=0) + sum(other))
-        if one.opcode in ("parameter", "constant"):
-            copies[one.name] = 1
+    for op in reversed(instructions):
+        same = [copies[user.name] for user in users[op.name] if user.opcode in ELEMENTWISE]
+        other = [copies[user.name] for user in users[op.name] if user.opcode not in ELEMENTWISE]
+        copies[op.name] = max(1, max(same, default=0) + sum(other))
+        if op.opcode in ("parameter", "constant"):
+            copies[op.name] = 1
     return copies
 
 
@@ -211,14 +211,14 @@ def _merged(
     ]
     for body, fusion, owner in ((made, producer, "of"), (used, consumer, "")):
         renamed: dict[str, str] = {}
-        for one in body.instructions:
-            if one.opcode == "parameter":
-                renamed[one.name] = values[fusion.operands[int(one.argument)]]
+        for op in body.instructions:
+            if op.opcode == "parameter":
+                renamed[op.name] = values[fusion.operands[int(op.argument)]]
                 continue
-            copy = one.copy(f"{prefix}.{one.name}" if owner else one.name)
-            copy.operands = [renamed[operand] for operand in one.operands]
-            copy.is_root = one.is_root and not owner
-            renamed[one.name] = copy.name
+            copy = op.copy(f"{prefix}.{op.name}" if owner else op.name)
+            copy.operands = [renamed[operand] for operand in op.operands]
+            copy.is_root = op.is_root and not owner
+            renamed[op.name] = copy.name
             merged.append(copy)
         if owner:
             values[producer.name] = renamed[body.root.name]
@@ -226,4 +226,4 @@ def _merged(
 
 
 def _shapes(body: Computation, fusion: Instruction) -> dict[str, str]:
-    return {fusion.operands[int(one.argument)]: one.shape for one in body.parameters}
+    return {fusion.operands[int(op.argument)]: op.shape for op in body.parameters}

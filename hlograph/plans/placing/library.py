@@ -31,61 +31,61 @@ def place_library(module: ModuleText, name: str, value: str) -> None:
     Raises:
         PlanError: The library does not take it, or it is in no library.
     """
-    home, one = module.find(name)
+    home, op = module.find(name)
     if value == "none":
-        check_no_library(module, one)
-        _take_from_library(module, home, one)
+        check_no_library(module, op)
+        _take_from_library(module, home, op)
     elif value in _KINDS:
-        check_library(module, home, one, value)
-        _give(module, home, one, value)
+        check_library(module, home, op, value)
+        _give(module, home, op, value)
     else:
         raise PlanError(f"expected ynn, onednn or none for library, got {value!r}")
 
 
-def check_no_library(module: ModuleText, one: Instruction) -> None:
+def check_no_library(module: ModuleText, op: Instruction) -> None:
     """Checks that XLA's own code can do what a library does.
 
     Raises:
         PlanError: It is in no library, or has an operation that XLA has no code for.
     """
-    if not is_library_fusion(one):
-        raise PlanError(f"expected a library's fusion for the value none, got {one.name}")
-    if one.shape.startswith("("):
-        raise PlanError(f"{one.name} has several results; expected one array")
-    for inner in module.computations[one.calls[0]].instructions:
+    if not is_library_fusion(op):
+        raise PlanError(f"expected a library's fusion for the value none, got {op.name}")
+    if op.shape.startswith("("):
+        raise PlanError(f"{op.name} has several results; expected one array")
+    for inner in module.computations[op.calls[0]].instructions:
         if inner.opcode not in LOOP | PLAIN | {"parameter", "constant"}:
-            raise PlanError(f"{one.name} has a {inner.opcode}, which only its library does")
+            raise PlanError(f"{op.name} has a {inner.opcode}, which only its library does")
 
 
-def check_library(module: ModuleText, home: Computation, one: Instruction, library: str) -> None:
+def check_library(module: ModuleText, home: Computation, op: Instruction, library: str) -> None:
     """Checks that a library takes an operation.
 
     Raises:
         PlanError: It does not.
     """
     check_no_kernel_around(module, home)
-    computation, core = home, one
-    if is_loop_fusion(one):
-        computation = module.computations[one.calls[0]]
+    computation, core = home, op
+    if is_loop_fusion(op):
+        computation = module.computations[op.calls[0]]
         core = computation.root
         if any(not is_cheap(i, computation) for i in computation.instructions if not i.is_root):
-            raise PlanError(f"expected a single operation for a library, got the fusion {one.name}")
+            raise PlanError(f"expected a single operation for a library, got the fusion {op.name}")
         if any(
             i.opcode not in ("parameter", "constant", core.opcode) for i in computation.instructions
         ):
-            raise PlanError(f"expected a single operation for a library, got the fusion {one.name}")
+            raise PlanError(f"expected a single operation for a library, got the fusion {op.name}")
     names = [computation.by_name[operand].shape for operand in core.operands]
     shapes = [array_shape(text) for text in (core.shape, *names)]
-    found = [shape for shape in shapes if shape is not None and shape.is_row_major]
-    if len(found) != len(shapes):
-        raise PlanError(f"expected row-major arrays for a library, got those of {one.name}")
+    arrays = [shape for shape in shapes if shape is not None and shape.is_row_major]
+    if len(arrays) != len(shapes):
+        raise PlanError(f"expected row-major arrays for a library, got those of {op.name}")
     taken = {
-        "dot": lambda: _takes_dot(core, found),
-        "convolution": lambda: library == "ynn" and _takes_convolution(core, found),
-        "reduce": lambda: library == "ynn" and _takes_reduce(module, core, found),
+        "dot": lambda: _takes_dot(core, arrays),
+        "convolution": lambda: library == "ynn" and _takes_convolution(core, arrays),
+        "reduce": lambda: library == "ynn" and _takes_reduce(module, core, arrays),
     }.get(core.opcode, lambda: False)
     if not taken():
-        raise PlanError(f"the library {library} does not take the {core.opcode} {one.name}")
+        raise PlanError(f"the library {library} does not take the {core.opcode} {op.name}")
 
 
 def _takes_dot(core: Instruction, shapes: list[ArrayShape]) -> bool:
@@ -132,7 +132,7 @@ def _takes_reduce(module: ModuleText, core: Instruction, shapes: list[ArrayShape
     if len(core.operands) != 2 or {s.type for s in shapes} not in ({"f32"}, {"f64"}):
         return False
     reducer = module.computations[core.calls[0]]
-    parameters = [one.name for one in reducer.parameters]
+    parameters = [op.name for op in reducer.parameters]
     return (
         len(reducer.instructions) == 3
         and reducer.root.opcode in _REDUCERS
@@ -142,19 +142,19 @@ def _takes_reduce(module: ModuleText, core: Instruction, shapes: list[ArrayShape
     )
 
 
-def _give(module: ModuleText, home: Computation, one: Instruction, library: str) -> None:
-    if one.opcode != "fusion":
-        _wrap(module, home, one)
-    set_library(one, _KINDS[library])
+def _give(module: ModuleText, home: Computation, op: Instruction, library: str) -> None:
+    if op.opcode != "fusion":
+        _wrap(module, home, op)
+    set_library(op, _KINDS[library])
 
 
-def _wrap(module: ModuleText, home: Computation, one: Instruction) -> None:
+def _wrap(module: ModuleText, home: Computation, op: Instruction) -> None:
     """Makes a fusion of one instruction, under its name."""
-    body = Computation(module.fresh(f"{one.name}_computation"), False, [])
-    root = one.copy(f"{body.name}.root")
+    body = Computation(module.fresh(f"{op.name}_computation"), False, [])
+    root = op.copy(f"{body.name}.root")
     root.is_root, root.operands = True, []
     shapes, numbers_of = home.by_name, {}
-    for operand in one.operands:
+    for operand in op.operands:
         if operand not in numbers_of:
             number = str(len(numbers_of))
             name = numbers_of[operand] = f"{body.name}.{number}"
@@ -164,15 +164,15 @@ def _wrap(module: ModuleText, home: Computation, one: Instruction) -> None:
     root.attributes.pop("control-predecessors", None)
     root.attributes.pop("backend_config", None)
     body.instructions.append(root)
-    kept = {k: v for k, v in one.attributes.items() if k == "control-predecessors"}
-    one.opcode, one.operands = "fusion", list(numbers_of)
-    one.attributes = {"kind": "kLoop", "calls": f"%{body.name}"} | kept
+    kept = {k: v for k, v in op.attributes.items() if k == "control-predecessors"}
+    op.opcode, op.operands = "fusion", list(numbers_of)
+    op.attributes = {"kind": "kLoop", "calls": f"%{body.name}"} | kept
     module.add(body)
 
 
-def _take_from_library(module: ModuleText, home: Computation, one: Instruction) -> None:
-    inner = module.computations[one.calls[0]]
-    set_library(one, "")
+def _take_from_library(module: ModuleText, home: Computation, op: Instruction) -> None:
+    inner = module.computations[op.calls[0]]
+    set_library(op, "")
     # XLA's loops would compute these again for each element that needs them.
     parts = [
         part.name
@@ -185,6 +185,6 @@ def _take_from_library(module: ModuleText, home: Computation, one: Instruction) 
             or (part.opcode in ELEMENTWISE and len(inner.users(part.name)) > 1)
         )
     ]
-    split(module, home, one, parts)
+    split(module, home, op, parts)
     if inner.root.opcode in PLAIN:
-        plain_root(module, home, one)
+        plain_root(module, home, op)

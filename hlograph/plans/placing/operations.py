@@ -52,26 +52,26 @@ def kinds_of(opcode: str, shape: str) -> tuple[str, str]:
         opcode: XLA's name of the opcode.
         shape: Text of the shape; of a tuple's, the first array counts.
     """
-    found = _DIMENSIONS.search(shape)
-    elements = math.prod(int(size) for size in found[1].split(",") if size) if found else 0
+    match = _DIMENSIONS.search(shape)
+    elements = math.prod(int(size) for size in match[1].split(",") if size) if match else 0
     return f"{opcode} {elements}", opcode
 
 
-def is_cheap(one: Instruction, computation: Computation) -> bool:
+def is_cheap(op: Instruction, computation: Computation) -> bool:
     """Returns True if an instruction is not worth a kernel: constants, and what repeats them."""
-    if one.opcode == "broadcast":
-        return computation.by_name[one.operands[0]].opcode == "constant"
-    return one.opcode in CHEAP
+    if op.opcode == "broadcast":
+        return computation.by_name[op.operands[0]].opcode == "constant"
+    return op.opcode in CHEAP
 
 
-def is_loop_fusion(one: Instruction) -> bool:
+def is_loop_fusion(op: Instruction) -> bool:
     """Returns True for a fusion that is computed element by element."""
-    return one.opcode == "fusion" and one.kind == "kLoop"
+    return op.opcode == "fusion" and op.kind == "kLoop"
 
 
-def is_library_fusion(one: Instruction) -> bool:
+def is_library_fusion(op: Instruction) -> bool:
     """Returns True for a fusion that a library computes."""
-    return one.opcode == "fusion" and one.kind == "kCustom"
+    return op.opcode == "fusion" and op.kind == "kCustom"
 
 
 _CONFIG, _KEY = "backend_config", "outer_dimension_partitions"

@@ -45,57 +45,55 @@ def place_one_kernel(module: ModuleText, name: str, value: str) -> None:
     Raises:
         PlanError: It is neither, it is one already, or it has an operation that needs its own.
     """
-    home, one = module.find(name)
+    home, op = module.find(name)
     if value:
         raise PlanError(f"expected no value for one-kernel, got {value!r}")
-    check_one_kernel(module, home, one)
-    for inner in inner_instructions(module, one):
+    check_one_kernel(module, home, op)
+    for inner in inner_instructions(module, op):
         if partitions_of(inner):
             set_partitions(inner, ())
-    attributes = one.attributes.get(_ATTRIBUTES, "{}").strip("{}")
-    if one.opcode == "call":
+    attributes = op.attributes.get(_ATTRIBUTES, "{}").strip("{}")
+    if op.opcode == "call":
         joined = f"{attributes},{SMALL_CALL}" if attributes else SMALL_CALL
-        one.attributes[_ATTRIBUTES] = f"{{{joined}}}"
+        op.attributes[_ATTRIBUTES] = f"{{{joined}}}"
         return
     body = Computation(module.fresh(f"{name}_computation"), False, [])
-    inner = one.copy(module.fresh(f"{name}.inner"))
-    parameter = Instruction(module.fresh(f"{name}.state"), one.shape, "parameter", [], argument="0")
+    inner = op.copy(module.fresh(f"{name}.inner"))
+    parameter = Instruction(module.fresh(f"{name}.state"), op.shape, "parameter", [], argument="0")
     inner.operands, inner.is_root = [parameter.name], True
     inner.attributes.pop("control-predecessors", None)
     body.instructions = [parameter, inner]
-    kept = {k: v for k, v in one.attributes.items() if k == "control-predecessors"}
-    one.opcode = "call"
-    one.attributes = kept | {"to_apply": f"%{body.name}", _ATTRIBUTES: f"{{{SMALL_CALL}}}"}
+    kept = {k: v for k, v in op.attributes.items() if k == "control-predecessors"}
+    op.opcode = "call"
+    op.attributes = kept | {"to_apply": f"%{body.name}", _ATTRIBUTES: f"{{{SMALL_CALL}}}"}
     module.add(body)
 
 
 def check_one_kernel(
-    module: ModuleText, home: Computation, one: Instruction, *, libraries: bool = False
+    module: ModuleText, home: Computation, op: Instruction, *, libraries: bool = False
 ) -> None:
     """Checks that a loop or call can be compiled as one kernel.
 
     Args:
         module: The module.
         home: The computation of the loop or call.
-        one: The loop or call.
+        op: The loop or call.
         libraries: True accepts calls of libraries in it, which have to be replaced before.
 
     Raises:
         PlanError: It cannot.
     """
-    if one.opcode not in ("call", "while"):
-        raise PlanError(
-            f"expected a call or a loop for one-kernel, got the {one.opcode} {one.name}"
-        )
-    if SMALL_CALL in one.attributes.get(_ATTRIBUTES, ""):
-        raise PlanError(f"{one.name} is one kernel already")
+    if op.opcode not in ("call", "while"):
+        raise PlanError(f"expected a call or a loop for one-kernel, got the {op.opcode} {op.name}")
+    if SMALL_CALL in op.attributes.get(_ATTRIBUTES, ""):
+        raise PlanError(f"{op.name} is one kernel already")
     check_no_kernel_around(module, home)
-    for inner in inner_instructions(module, one):
+    for inner in inner_instructions(module, op):
         if libraries and is_library_fusion(inner):
             continue
         if inner.opcode in _UNAVAILABLE or inner.kind == "kCustom":
             what = "library call" if inner.kind == "kCustom" else inner.opcode
-            raise PlanError(f"{one.name} has the {what} {inner.name}, which no single kernel takes")
+            raise PlanError(f"{op.name} has the {what} {inner.name}, which no single kernel takes")
 
 
 def check_no_kernel_around(module: ModuleText, home: Computation) -> None:
@@ -114,9 +112,9 @@ def check_no_kernel_around(module: ModuleText, home: Computation) -> None:
                 waiting.append(outer.name)
 
 
-def inner_instructions(module: ModuleText, one: Instruction) -> Iterator[Instruction]:
+def inner_instructions(module: ModuleText, op: Instruction) -> Iterator[Instruction]:
     """Yields the instructions of all computations that an instruction calls."""
-    for name in one.calls:
+    for name in op.calls:
         for inner in module.computations[name].instructions:
             yield inner
             yield from inner_instructions(module, inner)
@@ -133,9 +131,9 @@ def place_partitions(module: ModuleText, name: str, value: str) -> None:
     Raises:
         PlanError: The instruction is no loop fusion of one array, or the numbers do not fit it.
     """
-    home, one = module.find(name)
-    _check(module, home, one)
-    shape = array_shape(one.shape)
+    home, op = module.find(name)
+    _check(module, home, op)
+    shape = array_shape(op.shape)
     assert shape is not None
     if not re.fullmatch(r"[1-9]\d{0,5}(,[1-9]\d{0,5})*", value):
         raise PlanError(f"expected partitions such as 4 or 2,2, got {value!r}")
@@ -147,16 +145,16 @@ def place_partitions(module: ModuleText, name: str, value: str) -> None:
             f"expected at most as many parts as each outer dimension of {name} has elements "
             f"({','.join(map(str, sizes))}) and {_MOST_PARTS} in all, got {value!r}"
         )
-    set_partitions(one, () if math.prod(parts) == 1 else parts)
+    set_partitions(op, () if math.prod(parts) == 1 else parts)
 
 
-def partition_values(module: ModuleText, home: Computation, one: Instruction) -> Iterator[str]:
+def partition_values(module: ModuleText, home: Computation, op: Instruction) -> Iterator[str]:
     """Yields values to try for a fusion: one thread, and powers of two up to twice the cores."""
     try:
-        _check(module, home, one)
+        _check(module, home, op)
     except PlanError:
         return
-    shape, now = array_shape(one.shape), partitions_of(one)
+    shape, now = array_shape(op.shape), partitions_of(op)
     if shape is None or shape.elements < _WORTHWHILE_ELEMENTS:
         return
     if now:
@@ -168,11 +166,11 @@ def partition_values(module: ModuleText, home: Computation, one: Instruction) ->
         number *= 2
 
 
-def _check(module: ModuleText, home: Computation, one: Instruction) -> None:
-    shape = array_shape(one.shape)
-    if not is_loop_fusion(one) or shape is None or not shape.elements:
-        raise PlanError(f"expected a loop fusion of one array for partitions, got {one.name}")
-    for inner in module.computations[one.calls[0]].instructions:
+def _check(module: ModuleText, home: Computation, op: Instruction) -> None:
+    shape = array_shape(op.shape)
+    if not is_loop_fusion(op) or shape is None or not shape.elements:
+        raise PlanError(f"expected a loop fusion of one array for partitions, got {op.name}")
+    for inner in module.computations[op.calls[0]].instructions:
         if inner.opcode in IN_PLACE or inner.opcode.startswith("rng"):
-            raise PlanError(f"{one.name} has a {inner.opcode}, which is not divided among threads")
+            raise PlanError(f"{op.name} has a {inner.opcode}, which is not divided among threads")
     check_no_kernel_around(module, home)

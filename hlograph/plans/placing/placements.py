@@ -78,41 +78,39 @@ def placements_of(proto: bytes) -> list[Placement]:
 
 def placements_in(module: ModuleText) -> list[Placement]:
     """Returns the placements that apply to a module that was parsed; see ``placements_of``."""
-    fused = {
-        name for _, one in module.instructions() if one.opcode == "fusion" for name in one.calls
-    }
-    found: list[Placement] = []
+    fused = {name for _, op in module.instructions() if op.opcode == "fusion" for name in op.calls}
+    placements: list[Placement] = []
     for home in module.computations.values():
         if home.name in fused:
             continue
-        for one in home.instructions:
-            found += _of(module, home, one)
-    return found
+        for op in home.instructions:
+            placements += _of(module, home, op)
+    return placements
 
 
-def _of(module: ModuleText, home: Computation, one: Instruction) -> Iterator[Placement]:
-    if is_loop_fusion(one):
-        for value in partition_values(module, home, one):
-            yield Placement(one.name, "partitions", value)
-        yield from _unfuses(module, one)
-        for user in home.users(one.name):
-            if _accepts(check_fuse, module, home, one, user):
-                yield Placement(one.name, "fuse", user.name)
-    if is_library_fusion(one) and _accepts(check_no_library, module, one):
-        yield Placement(one.name, "library", "none")
-    if one.opcode in ("dot", "convolution") or is_loop_fusion(one):
+def _of(module: ModuleText, home: Computation, op: Instruction) -> Iterator[Placement]:
+    if is_loop_fusion(op):
+        for value in partition_values(module, home, op):
+            yield Placement(op.name, "partitions", value)
+        yield from _unfuses(module, op)
+        for user in home.users(op.name):
+            if _accepts(check_fuse, module, home, op, user):
+                yield Placement(op.name, "fuse", user.name)
+    if is_library_fusion(op) and _accepts(check_no_library, module, op):
+        yield Placement(op.name, "library", "none")
+    if op.opcode in ("dot", "convolution") or is_loop_fusion(op):
         for library in _LIBRARIES:
-            if _accepts(check_library, module, home, one, library):
-                yield Placement(one.name, "library", library)
-    if one.opcode in ("call", "while") and _accepts(check_one_kernel, module, home, one):
-        yield Placement(one.name, "one-kernel")
+            if _accepts(check_library, module, home, op, library):
+                yield Placement(op.name, "library", library)
+    if op.opcode in ("call", "while") and _accepts(check_one_kernel, module, home, op):
+        yield Placement(op.name, "one-kernel")
 
 
-def _unfuses(module: ModuleText, one: Instruction) -> Iterator[Placement]:
-    inner = module.computations[one.calls[0]]
-    parts = parts_of(module, one)
+def _unfuses(module: ModuleText, op: Instruction) -> Iterator[Placement]:
+    inner = module.computations[op.calls[0]]
+    parts = parts_of(module, op)
     if parts:
-        yield Placement(one.name, "unfuse")
+        yield Placement(op.name, "unfuse")
     for name in parts:
         shared = len(inner.users(name)) > 1
         if len(parts) > 1 and (shared or inner.by_name[name].opcode not in ELEMENTWISE):

@@ -53,15 +53,15 @@ def decided_in(module: ModuleText) -> list[PlacementDecision]:
     """
     module.index()
     kinds, homes = Kinds(module), dict(_homes(module))
-    found: dict[tuple[str, str], list[tuple[Placement, str]]] = {}
+    placed: dict[tuple[str, str], list[tuple[Placement, str]]] = {}
     about: dict[str, str] = {}
     for placement in placements_in(module):
-        (home, one), decision = _place(module, homes, placement)
-        kind = kinds.of(home, one)
-        about[kind] = f"{one.opcode} {one.shape}"
+        (home, op), decision = _place(module, homes, placement)
+        kind = kinds.of(home, op)
+        about[kind] = f"{op.opcode} {op.shape}"
         if placement.decision == "fuse":
             decision = f"fuse {kinds.of(*homes[placement.value])}"
-        found.setdefault((kind, decision), []).append((placement, one.name))
+        placed.setdefault((kind, decision), []).append((placement, op.name))
     decided = [
         PlacementDecision(
             kind,
@@ -70,7 +70,7 @@ def decided_in(module: ModuleText) -> list[PlacementDecision]:
             tuple(dict.fromkeys(name for _, name in several)),
             about[kind],
         )
-        for (kind, decision), several in found.items()
+        for (kind, decision), several in placed.items()
     ]
     return [*_loops_without_libraries(module, kinds), *_into_all_users(decided), *decided]
 
@@ -99,11 +99,11 @@ def _loops_without_libraries(module: ModuleText, kinds: Kinds) -> Iterator[Place
 
     A call of a library in a loop of small arrays takes longer than what it computes.
     """
-    found: dict[str, list[tuple[Instruction, list[Instruction]]]] = {}
-    for home, one in module.instructions():
-        if one.opcode == "while" and (inner := _replaceable_libraries(module, home, one)):
-            found.setdefault(kinds.of(home, one), []).append((one, inner))
-    for kind, loops in found.items():
+    loops_of: dict[str, list[tuple[Instruction, list[Instruction]]]] = {}
+    for home, op in module.instructions():
+        if op.opcode == "while" and (inner := _replaceable_libraries(module, home, op)):
+            loops_of.setdefault(kinds.of(home, op), []).append((op, inner))
+    for kind, loops in loops_of.items():
         calls = {fusion.name: None for _, inner in loops for fusion in inner}
         placements = [Placement(name, "library", "none") for name in calls]
         placements += [Placement(loop.name, "one-kernel") for loop, _ in loops]
@@ -118,11 +118,11 @@ def _replaceable_libraries(
     module: ModuleText, home: Computation, loop: Instruction
 ) -> list[Instruction]:
     """Returns the calls of libraries in a loop, if it could be one kernel without them."""
-    calls = [one for one in inner_instructions(module, loop) if is_library_fusion(one)]
+    calls = [op for op in inner_instructions(module, loop) if is_library_fusion(op)]
     try:
         check_one_kernel(module, home, loop, libraries=True)
-        for one in calls:
-            check_no_library(module, one)
+        for op in calls:
+            check_no_library(module, op)
     except PlanError:
         return []
     return calls
@@ -131,13 +131,13 @@ def _replaceable_libraries(
 def _into_all_users(decided: Sequence[PlacementDecision]) -> Iterator[PlacementDecision]:
     """Yields the decision to fuse into all users, for kinds of places with several users."""
     users: dict[str, list[PlacementDecision]] = {}
-    for one in decided:
-        if one.decision.startswith("fuse "):
-            users.setdefault(one.kind, []).append(one)
+    for decision in decided:
+        if decision.decision.startswith("fuse "):
+            users.setdefault(decision.kind, []).append(decision)
     for kind, several in users.items():
         if len(several) > 1:
-            placements = tuple(placement for one in several for placement in one.placements)
-            places = tuple(dict.fromkeys(name for one in several for name in one.places))
+            placements = tuple(placement for fused in several for placement in fused.placements)
+            places = tuple(dict.fromkeys(name for fused in several for name in fused.places))
             yield PlacementDecision(kind, "fuse all", placements, places, several[0].about)
 
 
@@ -152,53 +152,53 @@ class Kinds:
         self._module = module
         self._digests: dict[str, str] = {}
 
-    def of(self, home: Computation, one: Instruction) -> str:
+    def of(self, home: Computation, op: Instruction) -> str:
         """Returns the kind of an instruction, as 12 hexadecimal digits.
 
         Args:
             home: The computation of the instruction.
-            one: The instruction.
+            op: The instruction.
         """
         shapes = home.by_name
-        return _digest([*self._own(one), *(shapes[name].shape for name in one.operands)])
+        return _digest([*self._own(op), *(shapes[name].shape for name in op.operands)])
 
-    def _own(self, one: Instruction) -> Iterator[str]:
-        yield f"{one.shape} {one.opcode} {one.argument} {library_kind(one)}"
-        for key, value in sorted(one.attributes.items()):
+    def _own(self, op: Instruction) -> Iterator[str]:
+        yield f"{op.shape} {op.opcode} {op.argument} {library_kind(op)}"
+        for key, value in sorted(op.attributes.items()):
             if key not in _IGNORED:
                 yield f"{key}={_NAME.sub('%', value)}"
-        yield from map(self._content, one.calls)
+        yield from map(self._content, op.calls)
 
     def _content(self, name: str) -> str:
         """Returns a digest of a computation without names."""
         if name not in self._digests:
             body = self._module.computations[name].instructions
-            numbers = {one.name: str(number) for number, one in enumerate(body)}
+            numbers = {op.name: str(number) for number, op in enumerate(body)}
             lines = [
                 " ".join(
-                    [str(one.is_root), *self._own(one), *(numbers[name] for name in one.operands)]
+                    [str(op.is_root), *self._own(op), *(numbers[name] for name in op.operands)]
                 )
-                for one in body
+                for op in body
             ]
             self._digests[name] = _digest(lines)
         return self._digests[name]
 
 
 def _homes(module: ModuleText) -> Iterator[tuple[str, tuple[Computation, Instruction]]]:
-    for home, one in module.instructions():
-        yield one.name, (home, one)
+    for home, op in module.instructions():
+        yield op.name, (home, op)
 
 
 def _place(
     module: ModuleText, homes: Mapping[str, tuple[Computation, Instruction]], placement: Placement
 ) -> tuple[tuple[Computation, Instruction], str]:
     """Returns the instruction that runs as a whole, and the decision without names."""
-    home, one = homes[placement.instruction]
+    home, op = homes[placement.instruction]
     words = [placement.decision, placement.value] if placement.value else [placement.decision]
-    if placement.decision == "unfuse" and one.opcode != "fusion":
-        words.append(str(home.instructions.index(one)))
-        one, home = fusion_around(module, home, one.name)
-    return (home, one), " ".join(words)
+    if placement.decision == "unfuse" and op.opcode != "fusion":
+        words.append(str(home.instructions.index(op)))
+        op, home = fusion_around(module, home, op.name)
+    return (home, op), " ".join(words)
 
 
 def _digest(lines: list[str]) -> str:

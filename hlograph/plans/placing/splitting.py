@@ -29,15 +29,15 @@ def place_unfuse(module: ModuleText, name: str, value: str) -> None:
     """
     if value:
         raise PlanError(f"expected no value for unfuse, got {value!r}")
-    home, one = module.find(name)
-    if one.opcode == "fusion":
-        parts = parts_of(module, one)
+    home, op = module.find(name)
+    if op.opcode == "fusion":
+        parts = parts_of(module, op)
         if not parts:
             raise PlanError(f"{name} has no part that can be a kernel of its own")
-        split(module, home, one, parts)
+        split(module, home, op, parts)
         return
     fusion, outer = fusion_around(module, home, name)
-    check_part(module, fusion, one)
+    check_part(module, fusion, op)
     split(module, outer, fusion, [name])
 
 
@@ -59,17 +59,17 @@ def fusion_around(
 def parts_of(module: ModuleText, fusion: Instruction) -> list[str]:
     """Returns the instructions of a fusion that can be kernels, operands first."""
     inner = module.computations[fusion.calls[0]]
-    found: list[str] = []
-    for one in inner.instructions:
+    parts: list[str] = []
+    for op in inner.instructions:
         try:
-            check_part(module, fusion, one)
+            check_part(module, fusion, op)
         except PlanError:
             continue
-        found.append(one.name)
-    return found
+        parts.append(op.name)
+    return parts
 
 
-def check_part(module: ModuleText, fusion: Instruction, one: Instruction) -> None:
+def check_part(module: ModuleText, fusion: Instruction, op: Instruction) -> None:
     """Checks that an instruction within a fusion can be a kernel of its own.
 
     Raises:
@@ -81,15 +81,15 @@ def check_part(module: ModuleText, fusion: Instruction, one: Instruction) -> Non
             f"expected a loop fusion to take apart, got {fusion.name} of kind {fusion.kind}; "
             "for a library's use the placement library with the value none"
         )
-    if one.is_root or is_cheap(one, inner) or one.opcode not in LOOP | PLAIN:
-        raise PlanError(f"the {one.opcode} {one.name} of {fusion.name} is no kernel of its own")
-    if one.shape.startswith("("):
-        raise PlanError(f"{one.name} has several results; expected one array")
-    cone = _cone(inner, one.name)
+    if op.is_root or is_cheap(op, inner) or op.opcode not in LOOP | PLAIN:
+        raise PlanError(f"the {op.opcode} {op.name} of {fusion.name} is no kernel of its own")
+    if op.shape.startswith("("):
+        raise PlanError(f"{op.name} has several results; expected one array")
+    cone = _cone(inner, op.name)
     if any(part.opcode in IN_PLACE for part in cone):
-        raise PlanError(f"{one.name} needs a value that {fusion.name} writes in place")
-    if _is_written(inner, one.name):
-        raise PlanError(f"{fusion.name} writes into the value of {one.name}")
+        raise PlanError(f"{op.name} needs a value that {fusion.name} writes in place")
+    if _is_written(inner, op.name):
+        raise PlanError(f"{fusion.name} writes into the value of {op.name}")
 
 
 def split(module: ModuleText, outer: Computation, fusion: Instruction, parts: list[str]) -> None:
@@ -111,7 +111,7 @@ def plain_root(module: ModuleText, outer: Computation, fusion: Instruction) -> N
     split(
         module, outer, fusion, [n for n in dict.fromkeys(root.operands) if not _is_given(inner, n)]
     )
-    numbers = {one.name: int(one.argument) for one in inner.parameters}
+    numbers = {op.name: int(op.argument) for op in inner.parameters}
     operands = [fusion.operands[numbers[name]] for name in root.operands]
     kept = {k: v for k, v in fusion.attributes.items() if k == _CONTROL}
     fusion.opcode, fusion.operands, fusion.attributes = root.opcode, operands, kept
@@ -127,7 +127,7 @@ def _take_out(
     module: ModuleText, outer: Computation, fusion: Instruction, inner: Computation, name: str
 ) -> None:
     part = inner.by_name[name]
-    numbers = {one.name: int(one.argument) for one in inner.parameters}
+    numbers = {op.name: int(op.argument) for op in inner.parameters}
     new = part.copy(module.fresh(f"{name}_part"))
     new.is_root = False
     ready = all(operand in numbers for operand in part.operands)
@@ -136,7 +136,7 @@ def _take_out(
     else:
         cone = _cone(inner, name)
         new.opcode, new.attributes = "fusion", {"kind": "kLoop"}
-        new.operands = [fusion.operands[numbers[one.name]] for one in cone if one.name in numbers]
+        new.operands = [fusion.operands[numbers[op.name]] for op in cone if op.name in numbers]
         body = _body_of(module, cone, name)
         new.attributes["calls"] = f"%{body.name}"
         module.add(body)
@@ -151,12 +151,12 @@ def _take_out(
 def _body_of(module: ModuleText, cone: list[Instruction], root: str) -> Computation:
     body = Computation(module.fresh(f"{root}_part_computation"), False, [])
     names: dict[str, str] = {}
-    for one in cone:
-        copy = one.copy(f"{body.name}.{one.name}")
-        names[one.name] = copy.name
-        copy.operands = [names[operand] for operand in one.operands]
-        copy.is_root = one.name == root
-        if one.opcode == "parameter":
+    for op in cone:
+        copy = op.copy(f"{body.name}.{op.name}")
+        names[op.name] = copy.name
+        copy.operands = [names[operand] for operand in op.operands]
+        copy.is_root = op.name == root
+        if op.opcode == "parameter":
             copy.argument = str(sum(other.opcode == "parameter" for other in body.instructions))
         body.instructions.append(copy)
     return body
@@ -169,8 +169,8 @@ def _become_parameter(
     part.opcode, part.operands, part.attributes = "parameter", [], {}
     part.argument = str(len(fusion.operands))
     fusion.operands.append(value)
-    needed = {one.name for one in _cone(inner, inner.root.name)}
-    inner.instructions = [one for one in inner.instructions if one.name in needed]
+    needed = {op.name for op in _cone(inner, inner.root.name)}
+    inner.instructions = [op for op in inner.instructions if op.name in needed]
     operands: list[str] = []
     for parameter in inner.parameters:
         operands.append(fusion.operands[int(parameter.argument)])
@@ -186,7 +186,7 @@ def _cone(inner: Computation, name: str) -> list[Instruction]:
             if operand not in needed:
                 needed.add(operand)
                 waiting.append(operand)
-    return [one for one in inner.instructions if one.name in needed]
+    return [op for op in inner.instructions if op.name in needed]
 
 
 def _is_written(inner: Computation, name: str) -> bool:
