@@ -139,15 +139,15 @@ class _Index:
     """Holds what is looked up again and again in a computation that does not change."""
 
     def __init__(self, instructions: list[Instruction]) -> None:
-        self.by_name = {one.name: one for one in instructions}
+        self.by_name = {op.name: op for op in instructions}
         self.users: dict[str, list[Instruction]] = {}
-        self.opcodes = frozenset(one.opcode for one in instructions)
+        self.opcodes = frozenset(op.opcode for op in instructions)
         self.predecessors: set[str] = set()
-        for one in instructions:
-            for name in dict.fromkeys(one.operands):
-                self.users.setdefault(name, []).append(one)
-            if PREDECESSORS in one.attributes:
-                self.predecessors.update(one.predecessors)
+        for op in instructions:
+            for name in dict.fromkeys(op.operands):
+                self.users.setdefault(name, []).append(op)
+            if PREDECESSORS in op.attributes:
+                self.predecessors.update(op.predecessors)
 
 
 @dataclass(eq=False)
@@ -164,43 +164,43 @@ class Computation:
     @property
     def root(self) -> Instruction:
         """The instruction whose value is the result."""
-        return next(one for one in self.instructions if one.is_root)
+        return next(op for op in self.instructions if op.is_root)
 
     @property
     def parameters(self) -> list[Instruction]:
         """The parameters by their numbers."""
-        found = [one for one in self.instructions if one.opcode == "parameter"]
-        return sorted(found, key=lambda one: int(one.argument))
+        parameters = [op for op in self.instructions if op.opcode == "parameter"]
+        return sorted(parameters, key=lambda op: int(op.argument))
 
     @property
     def by_name(self) -> dict[str, Instruction]:
         """The instructions by their names."""
         if self._index is not None:
             return self._index.by_name
-        return {one.name: one for one in self.instructions}
+        return {op.name: op for op in self.instructions}
 
     def users(self, name: str) -> list[Instruction]:
         """Returns the instructions that have an operand of that name."""
         if self._index is not None:
             return self._index.users.get(name, [])
-        return [one for one in self.instructions if name in one.operands]
+        return [op for op in self.instructions if name in op.operands]
 
     @property
     def opcodes(self) -> frozenset[str]:
         """The opcodes of the instructions."""
         if self._index is not None:
             return self._index.opcodes
-        return frozenset(one.opcode for one in self.instructions)
+        return frozenset(op.opcode for op in self.instructions)
 
     def is_predecessor(self, name: str) -> bool:
         """Returns True if an instruction has to run after that one, beside its operands."""
         if self._index is not None:
             return name in self._index.predecessors
-        return any(name in one.predecessors for one in self.instructions)
+        return any(name in op.predecessors for op in self.instructions)
 
     def copy(self) -> Computation:
         """Returns a copy that can be edited."""
-        instructions = [one.copy(one.name) for one in self.instructions]
+        instructions = [op.copy(op.name) for op in self.instructions]
         return Computation(self.name, self.is_entry, instructions, self.tail, self.sign)
 
     def index(self) -> None:
@@ -262,7 +262,7 @@ class ModuleText:
     @property
     def entry(self) -> Computation:
         """The computation that runs first."""
-        return next(one for one in self.computations.values() if one.is_entry)
+        return next(body for body in self.computations.values() if body.is_entry)
 
     def find(self, name: str) -> tuple[Computation, Instruction]:
         """Returns the instruction of a name and its computation.
@@ -271,21 +271,21 @@ class ModuleText:
             HloError: There is none, or several.
         """
         if self._homes is not None:
-            found = self._homes.get(name, [])
+            named = self._homes.get(name, [])
         else:
-            found = [pair for pair in self.instructions() if pair[1].name == name]
-        if len(found) != 1:
+            named = [pair for pair in self.instructions() if pair[1].name == name]
+        if len(named) != 1:
             raise HloError(
                 f"expected the name of one instruction of the optimized module, and {name!r} "
-                f"belongs to {len(found)}"
+                f"belongs to {len(named)}"
             )
-        return found[0]
+        return named[0]
 
     def instructions(self) -> Iterator[tuple[Computation, Instruction]]:
         """Yields every instruction with its computation."""
         for computation in self.computations.values():
-            for one in computation.instructions:
-                yield computation, one
+            for op in computation.instructions:
+                yield computation, op
 
     def called_from(self) -> dict[str, list[tuple[Computation, Instruction]]]:
         """Returns the instructions that call a computation, by its name, with where they are.
@@ -294,9 +294,9 @@ class ModuleText:
         """
         if self._called_from is None:
             self._called_from = {}
-            for computation, one in self.instructions():
-                for name in one.calls:
-                    self._called_from.setdefault(name, []).append((computation, one))
+            for computation, op in self.instructions():
+                for name in op.calls:
+                    self._called_from.setdefault(name, []).append((computation, op))
         return self._called_from
 
     def changed(self) -> None:
@@ -317,7 +317,7 @@ class ModuleText:
     def copy(self) -> ModuleText:
         """Returns a copy that can be edited."""
         return ModuleText(
-            self.header, {name: one.copy() for name, one in self.computations.items()}
+            self.header, {name: body.copy() for name, body in self.computations.items()}
         )
 
     def fresh(self, name: str) -> str:
@@ -338,11 +338,11 @@ class ModuleText:
     def add(self, computation: Computation) -> None:
         """Adds a computation."""
         self.computations[computation.name] = computation
-        self._taken().update(one.name for one in computation.instructions)
+        self._taken().update(op.name for op in computation.instructions)
 
     def _taken(self) -> set[str]:
         if self._names is None:
-            self._names = {one.name for _, one in self.instructions()} | set(self.computations)
+            self._names = {op.name for _, op in self.instructions()} | set(self.computations)
         return self._names
 
     def _callees_first(self) -> Iterator[Computation]:
@@ -352,7 +352,7 @@ class ModuleText:
         while waiting:
             name = waiting[-1]
             body = self.computations[name].instructions
-            missing = [n for one in body for n in one.calls if n not in done]
+            missing = [n for op in body for n in op.calls if n not in done]
             if name in done or not missing:
                 waiting.pop()
                 if name not in done:
