@@ -75,7 +75,7 @@ def test_its_checkpoint_is_evaluated(finished, tmp_path):
 def test_run_time_can_be_the_reward(reward, tmp_path, capsys):
     stranger = tmp_path / "nowhere.hlo"
     stranger.write_text(NOWHERE)
-    config = replace(tiny_rewrite_config(), reward=reward, total_steps=24, num_envs=2)
+    config = replace(tiny_rewrite_config(), reward=reward, total_steps=12, num_envs=2)
     config = replace(config, benchmarks=(*config.benchmarks, str(stranger)), out=tmp_path / "run")
     assert train(config) == 0
     said = capsys.readouterr().out
