@@ -24,12 +24,12 @@ from hlograph.profiling.kernels import Kernel, kernel_times
 from hlograph.profiling.of_program import profile_program
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.profiling.peaks import Peaks, measured_peaks
-from hlograph.profiling.profile import Memory, Profile, profile_executable
+from hlograph.profiling.profile import MemoryUsage, Profile, profile_executable
 
 __all__ = [
     "KINDS",
     "Kernel",
-    "Memory",
+    "MemoryUsage",
     "OptimizedModule",
     "Peaks",
     "Profile",

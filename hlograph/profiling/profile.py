@@ -26,7 +26,7 @@ _RIGHT = frozenset({"share", "time", "calls"})
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryUsage:
     """Memory of a program in bytes.
 
     Attributes:
@@ -46,7 +46,7 @@ class Memory:
     peak: int
 
     @classmethod
-    def of(cls, executable: LoadedExecutable) -> Memory:
+    def of(cls, executable: LoadedExecutable) -> MemoryUsage:
         """Returns the memory of an executable, as XLA planned it."""
         stats = executable.get_compiled_memory_stats()
         return cls(
@@ -80,7 +80,7 @@ class Profile:
     recorded_seconds: float
     accounted: float
     kernels: tuple[Kernel, ...]
-    memory: Memory
+    memory: MemoryUsage
     cost: RunCost
 
     def by_kind(self) -> dict[str, float]:
@@ -156,7 +156,7 @@ def profile_executable(
         recorded_seconds=measured.recorded_seconds,
         accounted=measured.accounted,
         kernels=measured.kernels,
-        memory=Memory.of(executable),
+        memory=MemoryUsage.of(executable),
         cost=cost_of(executable, measured.program, calls),
     )
 
