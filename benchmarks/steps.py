@@ -59,7 +59,7 @@ def random_episode(module: Module, observation: ObservationKind, seed: int) -> E
     The same passes in the same states, whichever comes first; passes that are known to do
     nothing are left out of both. Both pay for the copy that the first change makes.
     """
-    env = PassOrderingEnv(module, observation=observation, horizon=STEPS, costs=False, known=None)
+    env = PassOrderingEnv(module, observation=observation, horizon=STEPS, costs=False, memory=None)
     env.reset(seed=seed)
     rng = np.random.default_rng(seed)
     alone = module.clone()

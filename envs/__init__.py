@@ -29,18 +29,14 @@ if TYPE_CHECKING:
     from envs.run_times import RunTimes as RunTimes
     from envs.tuning import TuningEnv as TuningEnv
     from envs.validation import Validation as Validation
-    from hlograph.decisions.known_no_ops import KnownNoOps as KnownNoOps
-    from hlograph.decisions.memory import KnownSteps as KnownSteps
-    from hlograph.decisions.memory import NoOpTable as NoOpTable
+    from hlograph.decisions.memory import Memory as Memory
     from hlograph.decisions.trajectory import ReplayError as ReplayError
     from hlograph.decisions.trajectory import Trajectory as Trajectory
 
 _LAZY = {
     "BytesDrop": "envs.rewards",
     "CostDrop": "envs.rewards",
-    "KnownNoOps": "hlograph.decisions.known_no_ops",
-    "KnownSteps": "hlograph.decisions.memory",
-    "NoOpTable": "hlograph.decisions.memory",
+    "Memory": "hlograph.decisions.memory",
     "OpCount": "envs.rewards",
     "OpCountDrop": "envs.rewards",
     "PassDecisionsEnv": "envs.pass_decisions",
@@ -60,9 +56,7 @@ _LAZY = {
 __all__ = [
     "BytesDrop",
     "CostDrop",
-    "KnownNoOps",
-    "KnownSteps",
-    "NoOpTable",
+    "Memory",
     "OpCount",
     "OpCountDrop",
     "PassDecisionsEnv",

@@ -24,7 +24,7 @@ from hlograph.decisions.benchmarks import (
     Selection,
     resolve_benchmarks,
 )
-from hlograph.decisions.memory import NoOpTable
+from hlograph.decisions.memory import Memory
 from hlograph.decisions.process import STOP, Action, Process, State, Step
 from hlograph.decisions.trajectory import Trajectory, check_replay
 from hlograph.errors import UnknownNameError
@@ -60,8 +60,8 @@ class DecisionEnv(gymnasium.Env[Any, np.int64], Generic[S]):
             training split of the corpus. Modules are read when they are first chosen.
         reward: A name of ``envs.rewards.REWARDS`` or a callable.
         horizon: Number of steps after which an episode is truncated.
-        no_op_bytes: Memory for the no-ops that masks show; None for a process whose states offer
-            actions of their own.
+        memory: Memory of which the environment shows its own view in masks; None for a process
+            whose states offer actions of their own.
         selection: This and all that follow: see ``envs.settings.EnvSettings``.
         costs: See there.
         timings: See there.
@@ -83,7 +83,7 @@ class DecisionEnv(gymnasium.Env[Any, np.int64], Generic[S]):
         *,
         reward: str | Reward,
         horizon: int,
-        no_op_bytes: int | None = None,
+        memory: Memory | None = None,
         selection: Selection = "uniform",
         costs: bool = True,
         timings: bool = False,
@@ -98,8 +98,7 @@ class DecisionEnv(gymnasium.Env[Any, np.int64], Generic[S]):
         self._num_actions = process.num_actions
         self.action_space = spaces.Discrete(self._num_actions)
         self._stop = self._num_actions - 1 if process.stops else None
-        self._no_op_bytes = no_op_bytes
-        self._forget()
+        self._memory = None if memory is None else memory.copy()
         self._choice = BenchmarkChoice(resolve_benchmarks(benchmarks), selection)
         self._reward = resolve_reward(reward)
         self._tells_costs, self._tells_times = costs, timings
@@ -157,7 +156,8 @@ class DecisionEnv(gymnasium.Env[Any, np.int64], Generic[S]):
         super().reset(seed=seed)
         if seed is not None:
             self._choice.restart()
-            self._forget()
+            if self._memory is not None:
+                self._memory.hide()
         if self._episode is not None:
             self.process.leave(self._episode.player)
         name = (options or {}).get("benchmark")
@@ -207,7 +207,7 @@ class DecisionEnv(gymnasium.Env[Any, np.int64], Generic[S]):
         """Returns an independent copy of the environment in the middle of its episode.
 
         What the copy learns, its masks and random numbers do not affect the original, nor the
-        other way round. Both share tables that show in times only (``KnownNoOps``, ``RunTimes``),
+        other way round. Both share what shows in times only (``Memory``, ``RunTimes``),
         the reward, the quarantine and the flight recorder.
         """
         fork = object.__new__(type(self))
@@ -217,8 +217,8 @@ class DecisionEnv(gymnasium.Env[Any, np.int64], Generic[S]):
             if random._np_random is not None:
                 random._np_random = _copy_generator(random._np_random)
         fork._choice = copy.copy(self._choice)
-        if self._no_ops is not None:
-            fork._no_ops = self._no_ops.copy()
+        if self._memory is not None:
+            fork._memory = self._memory.copy()
         if self._episode is not None:
             fork._episode = self._episode.copy()
         return fork
@@ -292,17 +292,12 @@ class DecisionEnv(gymnasium.Env[Any, np.int64], Generic[S]):
             raise gymnasium.error.ResetNeeded("no episode has begun; call reset() first")
         return self._episode
 
-    def _forget(self) -> None:
-        """Forgets what masks show of earlier episodes."""
-        size = self._no_op_bytes
-        self._no_ops = None if size is None else NoOpTable(self._num_actions, size)
-
     def _mask(self, episode: Episode[S]) -> NDArray[np.int8]:
         mask = self.process.mask(episode.player)
-        return mask if self._no_ops is None else self._no_ops.masked(mask, episode.fingerprint)
+        return mask if self._memory is None else self._memory.masked(mask, episode.fingerprint)
 
     def _take(self, episode: Episode[S], action: int) -> Step[S]:
-        before, fixed = episode.player.state, self._no_ops is not None
+        before, fixed = episode.player.state, self._memory is not None
         if action == self._stop:
             return Step(before, STOP, last=True)
         if not episode.mask[action]:
@@ -318,8 +313,8 @@ class DecisionEnv(gymnasium.Env[Any, np.int64], Generic[S]):
             episode.enter()
         episode.note(step.name)
         if step.state is before or (fixed and not step.changed):
-            if self._no_ops is not None:
-                self._no_ops.add(episode.fingerprint, action)
+            if self._memory is not None:
+                self._memory.show(episode.fingerprint, action)
             # All else that the mask depends on is as before.
             episode.withdraw(action)
         else:

@@ -11,8 +11,7 @@ from envs.observations import ObservationKind, observation_of_kind
 from envs.rewards import Reward
 from envs.settings import EnvSettings, isolation, listed, shown
 from hlograph.decisions.benchmarks import BenchmarkSource
-from hlograph.decisions.known_no_ops import KNOWN_NO_OPS, KnownNoOps
-from hlograph.decisions.memory import KNOWN_STEPS, KnownSteps
+from hlograph.decisions.memory import MEMORY, Memory
 from hlograph.decisions.passes import PassProcess
 from hlograph.decisions.process import State
 from hlograph.transforms.registry import Pass, passes
@@ -64,8 +63,8 @@ class PassOrderingEnv(DecisionEnv[State]):
     ## Determinism
     The same trajectory gives the same fingerprint in every process. The no-ops that masks are made
     of are kept from episode to episode; ``reset(seed=...)`` forgets them, so that a seed determines
-    the masks too. A pass known to change nothing is not run again (``envs.KnownNoOps``), nor are
-    steps that an earlier episode made (``envs.KnownSteps``), which shows in ``step_time`` only.
+    the masks too. A pass known to change nothing is not run again, nor are steps made that an
+    earlier episode made (``envs.Memory``), which shows in ``step_time`` only.
 
     ## Version history
     * v0: First version.
@@ -81,13 +80,9 @@ class PassOrderingEnv(DecisionEnv[State]):
             them.
         actions: Names of the passes to choose from, or one; None: all. With
             ``hlograph.passes.exact`` the outputs of the module stay bitwise equal.
-        no_op_bytes: Memory for the no-ops that masks are made of.
-        known: Table of passes that are not run because they are known to change nothing; by
-            default all environments of the process share a table of 8 MiB. None runs every pass
-            that the mask allows, in order to time passes.
-        known_steps: Table of steps that are not made again because earlier episodes made them; by
-            default all environments of the process share a table of 128 MiB. None, or no table of
-            passes that change nothing, makes every step.
+        memory: What is known of states. The environment shows in its masks what it has learned
+            itself, and shares what only saves time, by default with all environments of the
+            process. None runs every pass that the mask allows, in order to time passes.
         **settings: See ``envs.settings.EnvSettings``.
     """
 
@@ -100,21 +95,19 @@ class PassOrderingEnv(DecisionEnv[State]):
         horizon: int = 40,
         share_observations: bool = False,
         actions: Sequence[str] | str | None = None,
-        no_op_bytes: int = 32 << 20,
-        known: KnownNoOps | None = KNOWN_NO_OPS,
-        known_steps: KnownSteps | None = KNOWN_STEPS,
+        memory: Memory | None = MEMORY,
         **settings: Unpack[EnvSettings],
     ) -> None:
         self.passes: tuple[Pass, ...] = (
             tuple(passes) if actions is None else tuple(passes[name] for name in listed(actions))
         )
-        process = PassProcess(self.passes, known, known_steps, **isolation(settings))
+        process = PassProcess(self.passes, memory, **isolation(settings))
         super().__init__(
             process,
             benchmarks,
             reward=reward,
             horizon=horizon,
-            no_op_bytes=no_op_bytes,
+            memory=MEMORY if memory is None else memory,
             **shown(settings),
         )
         self._share_observations = share_observations

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ from experiments.policies.config import (
     PolicyName,
 )
 from experiments.policies.kind import STOP, EnvRequest, MakeEnv, PolicyInput, PolicyKind
-from hlograph.decisions.known_no_ops import KnownNoOps
-from hlograph.decisions.memory import KNOWN_STEPS, KnownSteps
+from hlograph.decisions.memory import Memory
 from models.config import CloningConfig, PPOConfig
+
+# All policies of a run have the same settings; other settings begin another memory.
+_shared_memory = lru_cache(maxsize=1)(Memory)
 
 COST_WIDTH = 2
 """Number of context values that only the value head sees: flops and transcendentals."""
@@ -86,7 +89,6 @@ class PassOrderingKind(PolicyKind[PassTrainConfig]):
         self.outputs = (*self.action_names, STOP)
         self.context_width = context_width(len(self.outputs))
         self.value_width = COST_WIDTH if config.value_costs else 0
-        self._known: KnownNoOps | None = None
 
     @staticmethod
     def existing_actions() -> Collection[str]:
@@ -124,6 +126,11 @@ class PassOrderingKind(PolicyKind[PassTrainConfig]):
     def env_maker(self, request: EnvRequest) -> MakeEnv:
         """See ``PolicyKind.env_maker``."""
         config = self.config
+        memory = (Memory if request.fresh else _shared_memory)(
+            None if request.fresh else _known_no_ops_file(config),
+            no_op_bytes=config.known_no_ops_mib << 20,
+            shown_bytes=config.no_op_mib << 20,
+        )
         return PassOrderingEnv(
             request.benchmarks,
             observation=self.observation,
@@ -134,21 +141,10 @@ class PassOrderingKind(PolicyKind[PassTrainConfig]):
             timings=True,
             share_observations=True,
             actions=self.action_names,
-            no_op_bytes=config.no_op_mib << 20,
             quarantine=request.quarantine,
             recorder=request.recorder,
-            known=self._known_no_ops(request.fresh),
-            known_steps=KnownSteps() if request.fresh else KNOWN_STEPS,
+            memory=memory,
         ).fork
-
-    def _known_no_ops(self, fresh: bool) -> KnownNoOps:
-        """Returns the no-ops that the workers of this machine share, or for fresh ones none."""
-        size = self.config.known_no_ops_mib << 20
-        if fresh:
-            return KnownNoOps(max_bytes=size)
-        if self._known is None:
-            self._known = KnownNoOps(_known_no_ops_file(self.config), size)
-        return self._known
 
 
 def _known_no_ops_file(config: PassTrainConfig) -> Path | None:

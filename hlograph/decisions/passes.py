@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlograph.decisions.benchmarks import NamedModule
-from hlograph.decisions.known_no_ops import KnownNoOps
-from hlograph.decisions.memory import KnownSteps
+from hlograph.decisions.memory import Memory
 from hlograph.decisions.process import LiveModule, Process, ProgramStart, State, Step
 from hlograph.errors import PassError
 from hlograph.graph.features import GraphFeatures
@@ -31,15 +30,15 @@ class LivePasses(LiveModule[State]):
     Attributes:
         no_ops: Bit i is set if the pass of index i in ``hlograph.passes`` is known to change
             nothing in the present state.
-        shared_no_ops: Those of them that ``KnownNoOps`` has.
-        context: Number that, with the fingerprint, is the key of a state in ``KnownNoOps``.
+        shared_no_ops: Those of them that the memory shares.
+        context: Number that, with the fingerprint, identifies a state of the memory's no-ops.
     """
 
     no_ops = shared_no_ops = context = 0
 
     @property
-    def key(self) -> int:
-        """The present state's key in ``KnownNoOps``."""
+    def identity(self) -> int:
+        """Fingerprint and context of the present state, by which no-ops are remembered."""
         return int(self.state.snapshot.fingerprint, 16) ^ self.context
 
     def copy(self) -> Self:
@@ -53,14 +52,12 @@ class LivePasses(LiveModule[State]):
 class PassProcess(Process[State]):
     """Process whose actions are passes.
 
-    A pass that reports no change is a no-op of its state. It is not run there again: ``no_ops``
-    has it for all processes of the machine. A step that an earlier player made is not made again
-    while nothing needs the module: ``steps`` has it for this process.
+    A pass that reports no change is a no-op of its state. It is not run there again. A step that
+    an earlier player made is not made again while nothing needs the module.
 
     Args:
         actions: The passes, by action number.
-        no_ops: Passes that are known to change nothing; None runs every pass.
-        steps: States that are known to follow from others; None makes every step.
+        memory: What earlier players learned of states; None runs every pass and makes every step.
         quarantine: States and passes that are not to be tried.
         recorder: Records each pass before it runs; None outside of worker processes.
     """
@@ -68,8 +65,7 @@ class PassProcess(Process[State]):
     def __init__(
         self,
         actions: Sequence[Pass] = tuple(passes),
-        no_ops: KnownNoOps | None = None,
-        steps: KnownSteps | None = None,
+        memory: Memory | None = None,
         quarantine: Quarantine | None = None,
         recorder: FlightRecorder | None = None,
     ) -> None:
@@ -78,7 +74,7 @@ class PassProcess(Process[State]):
         self.num_actions = len(self.passes) + 1
         self._names = tuple(entry.name for entry in self.passes)
         self._numbers = {name: number for number, name in enumerate(self._names)}
-        self._no_ops, self._steps = no_ops, None if no_ops is None else steps
+        self._memory = memory
         acts_on = passes.acts_on[:, [entry.index for entry in self.passes]] > 0
         self._acts_on = np.hstack([acts_on, np.ones((len(acts_on), 1), bool)])
         self._masks: dict[bytes, NDArray[np.int8]] = {}
@@ -86,11 +82,11 @@ class PassProcess(Process[State]):
     def start(self, benchmark: NamedModule) -> LivePasses:
         """Returns a new live module of a program in its first state."""
         module = benchmark.load()
-        steps = self._steps
+        memory = self._memory
         # Of the start itself, not of its clone: it keeps its fingerprint for the next episode.
-        state = State(module.snapshot()) if steps is None else steps.start(module)
+        state = State(module.snapshot()) if memory is None else memory.start(module)
         start = ProgramStart(benchmark.name, module, module)
-        player = LivePasses(self, start, state, remembers=steps is not None)
+        player = LivePasses(self, start, state, remembers=memory is not None)
         player.context = int(module.context_fingerprint(), 16)
         self._arrive(player)
         return player
@@ -122,15 +118,15 @@ class PassProcess(Process[State]):
 
     def graph(self, player: LiveModule[State]) -> GraphFeatures:
         """Returns the typed graph of a player's state as arrays of floats; not to be changed."""
-        if self._steps is None or not player.remembers:
+        if self._memory is None or not player.remembers:
             return super().graph(player)
-        return self._steps.graph(player.state, lambda: player.module.features())
+        return self._memory.graph(player.state, lambda: player.module.features())
 
     def leave(self, player: LiveModule[State]) -> None:
         """Shares the no-ops that a player found in its state, all at once."""
         assert isinstance(player, LivePasses)
-        if self._no_ops is not None and player.no_ops != player.shared_no_ops:
-            self._no_ops.add(player.key, player.no_ops)
+        if self._memory is not None and player.no_ops != player.shared_no_ops:
+            self._memory.add_no_ops(player.identity, player.no_ops)
             player.shared_no_ops = player.no_ops
 
     def repeat(self, module: Module, action: str) -> None:
@@ -139,13 +135,13 @@ class PassProcess(Process[State]):
 
     def _arrive(self, player: LivePasses) -> None:
         """Looks up what is known of the state that a player has entered."""
-        if self._no_ops is not None:
-            player.no_ops = player.shared_no_ops = self._no_ops.at(player.key)
+        if self._memory is not None:
+            player.no_ops = player.shared_no_ops = self._memory.no_ops(player.identity)
 
     def _after(self, player: LiveModule[State], action: int) -> Step[State]:
         assert isinstance(player, LivePasses)
         entry, before = self.passes[action], player.state
-        if self._no_ops is not None and player.no_ops >> entry.index & 1:
+        if self._memory is not None and player.no_ops >> entry.index & 1:
             return Step(before, entry.name)
         after = before.after.get(entry.name) if player.remembers else None
         if after is None:
@@ -177,8 +173,8 @@ class PassProcess(Process[State]):
         # A pass that reports a change and leaves the fingerprint may have reordered instructions:
         # that is another state, by its key.
         after = State(snapshot or before.snapshot, before, entry.name)
-        if self._steps is not None and player.remembers:
-            after = self._steps.add(before, after)
+        if self._memory is not None and player.remembers:
+            after = self._memory.add_step(before, after)
         player.arrive(after)
         return self._arrived(player, before, step)
 
