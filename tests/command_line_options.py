@@ -3,8 +3,6 @@
 python -m tests.command_line_options --write
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import os

@@ -1,7 +1,5 @@
 """Sets the order of the files of the whole suite, and prepares its workers."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Sequence
 from functools import cache

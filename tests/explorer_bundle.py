@@ -6,8 +6,6 @@ They are committed, as a package is built where there is no node. The first line
 digest of what it is made from and one of what was made, which a test checks without node.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import subprocess

@@ -3,8 +3,6 @@
 python -m tests.extension_stub --write
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from types import ModuleType

@@ -3,8 +3,6 @@
 python -m tests.rules_table --write
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ The order of the packages is a contract of import-linter (pyproject.toml), which
 an ``__init__.py`` alone and does not look for cycles of modules.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

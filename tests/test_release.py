@@ -1,7 +1,5 @@
 """Tests that a release states each thing once, or that its statements agree."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

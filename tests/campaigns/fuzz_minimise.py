@@ -8,8 +8,6 @@ worker, since some of the defects end the process. Ctrl-C ends it early, with th
 so far.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re
@@ -194,8 +192,7 @@ class Minimiser:
     def _with_parameters(self, text: str, names: Sequence[str]) -> str:
         """Replaces instructions of the entry by parameters and removes unused ones."""
         kept = shortest(
-            entry_instructions(text),
-            lambda some: self._shows(cut(text, frozenset(some)), names),
+            entry_instructions(text), lambda some: self._shows(cut(text, frozenset(some)), names)
         )
         return cut(text, frozenset(kept))
 

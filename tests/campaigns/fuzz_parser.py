@@ -8,8 +8,6 @@ it ended a fresh process. Ctrl-C ends the campaign early, with its report. The e
 there are such inputs.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -93,10 +91,7 @@ def main(config: ParserFuzzConfig, parse: Callable[[bytes], object] = hlograph.p
     numbers = range(config.first, config.first + config.inputs)
     worker = partial(make_worker, inputs, parse, memory)
     limits = WorkerLimits(config.seconds, memory=memory)
-    with (
-        WorkerPool(worker, config.workers, limits) as pool,
-        progress(len(numbers), "input") as bar,
-    ):
+    with WorkerPool(worker, config.workers, limits) as pool, progress(len(numbers), "input") as bar:
         try:
             for outcome in outcomes_of(numbers, inputs, pool):
                 report.add(outcome)

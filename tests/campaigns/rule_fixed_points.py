@@ -9,8 +9,6 @@ for each module, and the same command continues after Ctrl-C. A table by rule is
 `report.md` and, with --page, into a page of the documentation.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

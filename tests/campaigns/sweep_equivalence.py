@@ -9,8 +9,6 @@ so the same command continues after Ctrl-C. Tables by pass are written to `repor
 --page, into a page of the documentation.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections import Counter, defaultdict

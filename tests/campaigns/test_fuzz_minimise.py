@@ -19,7 +19,6 @@ inner {
   z = f32[4] sine(y), metadata={op_name="culprit"}
   ROOT w = f32[4] add(z, x)
 }
-
 other { u = f32[4] parameter(0) ROOT v = f32[4] abs(u) }
 ENTRY main {
   p = f32[4] parameter(0)

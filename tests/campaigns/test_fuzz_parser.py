@@ -1,7 +1,5 @@
 """The parser campaign: its inputs are reproducible, and every kind of outcome is reported."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

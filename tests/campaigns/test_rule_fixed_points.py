@@ -1,7 +1,5 @@
 """Comparison of rules with the passes that they are a part of."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

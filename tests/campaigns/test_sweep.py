@@ -1,7 +1,5 @@
 """The framework of campaigns: modules, tasks, results, pages."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

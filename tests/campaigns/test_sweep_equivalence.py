@@ -1,7 +1,5 @@
 """The sweep over passes and modules."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Fixtures of the tests of the corpus."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from pathlib import Path

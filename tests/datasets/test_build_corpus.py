@@ -1,7 +1,5 @@
 """The builder: what it keeps, what it drops, and that it makes the same graphs again."""
 
-from __future__ import annotations
-
 import csv
 import fcntl
 import os

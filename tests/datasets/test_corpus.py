@@ -1,7 +1,5 @@
 """The shipped corpus: the manifest tells the truth about the files, and the split is honest."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import random

@@ -1,7 +1,5 @@
 """Replica groups of newer XLA in the words of an older one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import ModuleType
 

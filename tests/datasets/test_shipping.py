@@ -1,7 +1,5 @@
 """Tests the choice of shipped modules: a share of bytes for each family, novel structures first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType

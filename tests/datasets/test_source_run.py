@@ -3,8 +3,6 @@
 Stand-ins take the place of the libraries that lower, which these tests must not need.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType

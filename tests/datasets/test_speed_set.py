@@ -1,7 +1,5 @@
 """The set `speed`: whole families in each split, and no structure in two of them."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import os

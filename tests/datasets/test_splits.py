@@ -1,7 +1,5 @@
 """Sets and splits: no structure on two sides, whole families held out."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 from types import ModuleType

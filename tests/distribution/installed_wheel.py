@@ -7,8 +7,6 @@ extension found beside the package, the command, pages of the explorer, the envi
 policies, and a search by the policy for time. The flag -I keeps the checkout off the path.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

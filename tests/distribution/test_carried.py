@@ -1,7 +1,5 @@
 """Tests that envs, models and experiments of a wheel work under names of hlograph alone."""
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The source distribution builds the wheel, and has neither corpus nor tests."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tarfile

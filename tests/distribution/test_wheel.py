@@ -1,7 +1,5 @@
 """The wheel of `make wheel` works in an environment of its own, without the checkout."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import sysconfig

@@ -4,8 +4,6 @@ Commands of the project's own programs are read by the programs' own parsers: th
 in this process, and stopped as soon as its parser has made settings of the command line.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import importlib

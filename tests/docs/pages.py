@@ -5,8 +5,6 @@ is left alone. The cells of notebooks, ``{code-cell} python3``, run when the sit
 blocks hold commands, and so do code spans that begin like one.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

@@ -4,8 +4,6 @@ A program that is not in `PROGRAMS` fails the test of a command that names it: g
 Subcommands of `hlograph` have a line each.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

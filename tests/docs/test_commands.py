@@ -3,8 +3,6 @@
 Commands of quick programs are run in each run of the suite, too.
 """
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

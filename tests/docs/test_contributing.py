@@ -1,7 +1,5 @@
 """The paths through the code that CONTRIBUTING shows are those that the imports take."""
 
-from __future__ import annotations
-
 import re
 
 import networkx as nx

@@ -1,7 +1,5 @@
 """The Python examples of the documentation run."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Files, names and links that the documentation mentions exist."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The site has every page and every public name, and what is generated is current."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import re

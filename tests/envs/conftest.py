@@ -1,7 +1,5 @@
 """A tiny module that every pass of the tests has an effect on."""
 
-from __future__ import annotations
-
 import pytest
 
 from hlograph import Module, corpus

@@ -1,7 +1,5 @@
 """Tests of the contract that all environments keep."""
 
-from __future__ import annotations
-
 import dataclasses
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Tests of PassDecisionsEnv and of the policies without learning."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Tests of PassOrderingEnv."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

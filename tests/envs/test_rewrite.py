@@ -1,7 +1,5 @@
 """Tests of RewriteEnv."""
 
-from __future__ import annotations
-
 import gymnasium
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Tests of RewriteEnv with rules for time: their choice, preparation, predictions and rewards."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

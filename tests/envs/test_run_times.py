@@ -1,7 +1,5 @@
 """Tests of rewards of measured run time."""
 
-from __future__ import annotations
-
 import copy
 import math
 import pickle

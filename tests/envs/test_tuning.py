@@ -1,7 +1,5 @@
 """Tests of TuningEnv."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tests of the validation of episodes."""
 
-from __future__ import annotations
-
 import gymnasium
 import pytest
 

@@ -1,7 +1,5 @@
 """The PPO of one file learns on a small module, repeats itself by its seed, and keeps to masks."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

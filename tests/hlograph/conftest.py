@@ -1,7 +1,5 @@
 """Modules of the corpus that several tests use, and a lock of their own."""
 
-from __future__ import annotations
-
 import pytest
 
 from hlograph import Module, corpus

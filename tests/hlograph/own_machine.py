@@ -1,7 +1,5 @@
 """Fixtures of tests that measure: a cache and a lock of their own, and short measurements."""
 
-from __future__ import annotations
-
 import tempfile
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 Instructions have short names: what matters is that every pass meets every operation.
 """
 
-from __future__ import annotations
-
 FFT = """
 HloModule m
 ENTRY e {
@@ -90,7 +88,6 @@ gt {
   d = s32[] parameter(3)
   ROOT r = pred[] compare(a,b), direction=GT, type=TOTALORDER
 }
-
 ENTRY e {
   x = f32[4,20] parameter(0)
   t = (f32[4,5], s32[4,5]) topk(x), k=5, largest=true
@@ -212,7 +209,6 @@ mp {
   pr = pred[] compare(m1,m2), direction=LT
   ROOT ms = f32[] select(pr,m1,m2)
 }
-
 ENTRY e {
   i = s32[] parameter(0)
   x = f32[4] parameter(1)
@@ -271,7 +267,6 @@ f {
   i = s32[] select(g, ai, bi)
   ROOT t = (f32[], s32[]) tuple(v, i)
 }
-
 ENTRY e {
   x = f32[100,40] parameter(0)
   io = s32[100,40] iota(), iota_dimension=1
@@ -298,7 +293,6 @@ two {
   q1 = s32[] maximum(b1, b2)
   ROOT t = (f32[], s32[]) tuple(sp, q1)
 }
-
 ENTRY e {
   x = f32[10,6,4] parameter(0)
   y = s32[10,6,4] parameter(1)
@@ -400,14 +394,12 @@ body {
   y = f32[<=8] add(x, x)
   ROOT t = (s32[], f32[<=8]) tuple(j, y)
 }
-
 cond {
   sq = (s32[], f32[<=8]) parameter(0)
   i2 = s32[] get-tuple-element(sq), index=0
   l = s32[] constant(3)
   ROOT c = pred[] compare(i2, l), direction=LT
 }
-
 ENTRY e {
   p = f32[8] parameter(0)
   n = s32[] parameter(1)
@@ -474,7 +466,6 @@ inner {
   b = f32[4] broadcast(c), dimensions={}
   ROOT y = f32[4] multiply(x, b)
 }
-
 br0 {
   a0 = (f32[4], s32[]) parameter(0)
   a01 = f32[4] get-tuple-element(a0), index=0
@@ -482,7 +473,6 @@ br0 {
   n0 = s32[] get-tuple-element(a0), index=1
   ROOT t0 = (f32[4], s32[]) tuple(k0, n0)
 }
-
 br1 {
   a1 = (f32[4], s32[]) parameter(0)
   a11 = f32[4] get-tuple-element(a1), index=0
@@ -492,7 +482,6 @@ br1 {
   m1 = s32[] add(n1, one)
   ROOT t1 = (f32[4], s32[]) tuple(k1, m1)
 }
-
 body {
   s = (f32[4], s32[], s32[], f32[4]) parameter(0)
   v = f32[4] get-tuple-element(s), index=0
@@ -513,14 +502,12 @@ body {
   ni = s32[] add(i, o1)
   ROOT t = (f32[4], s32[], s32[], f32[4]) tuple(sv, ni, nn, w)
 }
-
 cond {
   sq = (f32[4], s32[], s32[], f32[4]) parameter(0)
   i2 = s32[] get-tuple-element(sq), index=1
   l = s32[] constant(4)
   ROOT c2 = pred[] compare(i2, l), direction=LT
 }
-
 ENTRY e {
   p0 = f32[4] parameter(0)
   zero = s32[] constant(0)
@@ -604,7 +591,6 @@ greater {
   ri = s32[] parameter(3)
   ROOT more = pred[] compare(l, r), direction=GT
 }
-
 plus { pa = f32[] parameter(0) ROOT pb = f32[] add(pa, pa) }
 minus { ma = f32[] parameter(0) ROOT mb = f32[] negate(ma) }
 choose {
@@ -613,7 +599,6 @@ choose {
   less = pred[] compare(ca, cb), direction=LT
   ROOT chosen = f32[] conditional(less, ca, cb), true_computation=plus, false_computation=minus
 }
-
 ENTRY main {
   x = f32[6,4] parameter(0)
   bits = u32[6,4] parameter(1)

@@ -3,8 +3,6 @@
 Instruction names are unique in each module, so that the parser keeps them as they are.
 """
 
-from __future__ import annotations
-
 WHILE = """
 HloModule loop
 body {
@@ -16,14 +14,12 @@ body {
   twice = f32[4] add(x, x)
   ROOT out = (s32[], f32[4]) tuple(next, twice)
 }
-
 condition {
   old = (s32[], f32[4]) parameter(0)
   counter = s32[] get-tuple-element(old), index=0
   limit = s32[] constant(10)
   ROOT less = pred[] compare(counter, limit), direction=LT
 }
-
 ENTRY main {
   start = s32[] constant(0)
   p = f32[4] parameter(0)
@@ -128,7 +124,6 @@ negate_it { a = f32[2,3] parameter(0) ROOT minus = f32[2,3] negate(a) }
 keep_it {
   ROOT b = f32[2,3] parameter(0)
 }
-
 ENTRY main {
   which = pred[] parameter(0)
   x = f32[2,3] parameter(1)
@@ -146,7 +141,6 @@ fused_computation {
   product = f32[8] multiply(u, v)
   ROOT sum = f32[8] add(product, v)
 }
-
 ENTRY main {
   x = f32[8] parameter(0)
   y = f32[8] parameter(1)

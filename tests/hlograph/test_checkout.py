@@ -1,7 +1,5 @@
 """In a checkout, names of the wheel are of the modules beside hlograph."""
 
-from __future__ import annotations
-
 import importlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Errors: messages, attributes and pickling."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

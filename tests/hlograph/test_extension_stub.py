@@ -1,7 +1,5 @@
 """The checked-in stubs describe the extensions as they are built."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.extension_stub import EXTENSIONS, generate

@@ -1,7 +1,5 @@
 """The fingerprint is the identity of a module's state."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys
@@ -48,8 +46,7 @@ OTHERS = {
     ),
     "sharding": BASE.replace("parameter(0)", "parameter(0), sharding={replicated}"),
     "frontend attribute": BASE.replace(
-        "b = f32[4,2] exponential(p)",
-        'b = f32[4,2] exponential(p), frontend_attributes={k="v"}',
+        "b = f32[4,2] exponential(p)", 'b = f32[4,2] exponential(p), frontend_attributes={k="v"}'
     ),
 }
 

@@ -1,7 +1,5 @@
 """hlograph.Module: reading, printing, counting, copying and running passes."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import signal

@@ -1,7 +1,5 @@
 """The extension is loaded only with the tensorflow-cpu that it was built against."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib.metadata import requires

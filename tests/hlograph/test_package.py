@@ -1,7 +1,5 @@
 """The names of the package are resolved on first use, and importing it is light."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

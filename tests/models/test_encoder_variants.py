@@ -188,7 +188,6 @@ half {
   h = f32[] constant(0.5)
   ROOT m = f32[] multiply(x, h)
 }
-
 ENTRY main {
   a = f32[4,1]{1,0} parameter(0)
   zero = f32[] constant(0)

@@ -1,7 +1,5 @@
 """Modules that campaigns run on: the corpus, and small modules of operations that it lacks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 

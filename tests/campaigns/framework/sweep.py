@@ -1,7 +1,5 @@
 """Sweeps: a list of named checks on each module, in workers that may be lost, and their reports."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence

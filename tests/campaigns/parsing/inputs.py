@@ -1,7 +1,5 @@
 """Inputs of the parser campaign: input number N of a seed is the same in every process."""
 
-from __future__ import annotations
-
 import gzip
 from random import Random
 from typing import NamedTuple
@@ -69,12 +67,7 @@ class Inputs:
         data = random.choice((gzip.compress, zstandard.compress))(content)
         at = random.randrange(len(data))
         return random.choice(
-            (
-                data,
-                data[:at],
-                data + data[:at],
-                data[:at] + random.randbytes(1) + data[at + 1 :],
-            )
+            (data, data[:at], data + data[:at], data[:at] + random.randbytes(1) + data[at + 1 :])
         )
 
 

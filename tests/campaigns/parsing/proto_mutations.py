@@ -4,8 +4,6 @@ Most mutations change one field of the message or of a message inside it. The re
 decoded, so it reaches the code behind the decoder.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from random import Random
 from typing import NamedTuple

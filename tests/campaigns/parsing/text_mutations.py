@@ -4,8 +4,6 @@ A mutation takes the text, a `random.Random` and other texts, and returns the da
 Mutations change bytes, tokens, lines and numbers, and insert words of HLO's grammar.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Parses inputs in workers and reports the outcome of each input."""
 
-from __future__ import annotations
-
 import itertools
 import resource
 import time

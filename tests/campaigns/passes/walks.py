@@ -1,7 +1,5 @@
 """Random walks over XLA's passes on one module: their order, all checks, and repetitions."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections import defaultdict

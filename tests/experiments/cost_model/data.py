@@ -1,7 +1,5 @@
 """A small data set of plan times whose order a cost model can learn."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

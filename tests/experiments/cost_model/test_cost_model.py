@@ -1,7 +1,5 @@
 """The cost model: what it learns from a small data set, and what it predicts."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

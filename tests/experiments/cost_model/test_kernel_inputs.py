@@ -1,7 +1,5 @@
 """Inputs of the cost model: what of a kernel they show."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -16,7 +14,6 @@ FUSED = """HloModule kernel
   %n1 = f32[8,128]{LAYOUT} parameter(0)
   ROOT %n2 = f32[8,128]{LAYOUT} sine(%n1)
 }
-
 ENTRY %n3 {
   %n4 = f32[8,128]{LAYOUT} parameter(0)
   ROOT %n5 = f32[8,128]{LAYOUT} fusion(%n4), kind=kLoop, calls=%n0, CONFIG

@@ -1,7 +1,5 @@
 """Quality of rankings: known answers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

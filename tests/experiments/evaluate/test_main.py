@@ -266,11 +266,7 @@ def test_time_is_taken_with_nothing_known_before(checkpoint, names):
     recorder = _Counting()
     worker = RolloutWorker(config, recorder)
     _, policy = policy_of(Checkpoint.load(checkpoint))
-    shared = {
-        "kind": "op_counts",
-        "parameters": parameters_of(policy),
-        "quarantine": Quarantine(),
-    }
+    shared = {"kind": "op_counts", "parameters": parameters_of(policy), "quarantine": Quarantine()}
     # What this play finds out is known to other tasks of the worker.
     Play(benchmarks=names[:1], **shared).do(worker)
     calls = []

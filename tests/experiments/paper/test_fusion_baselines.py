@@ -1,7 +1,5 @@
 """The comparison of fusion policies with XLA's own fusion."""
 
-from __future__ import annotations
-
 from experiments.paper.fusion_baselines import main
 
 

@@ -147,10 +147,7 @@ def test_an_outcome_that_fails_its_check_is_not_timed():
 
 @pytest.mark.parametrize(
     ("benchmark", "limits", "why"),
-    [
-        ("gp-tinygp/linear/predict", Limits(), "lapack"),
-        (BENCHMARK, Limits(flops=1), "flops"),
-    ],
+    [("gp-tinygp/linear/predict", Limits(), "lapack"), (BENCHMARK, Limits(flops=1), "flops")],
 )
 def test_what_cannot_be_executed_is_named(benchmark, limits, why):
     task = _task(MethodToTime("xla-cpu", None), benchmark=benchmark, limits=limits)

@@ -1,7 +1,5 @@
 """A folder as a user of the command line has it: a module, a function, and a cache of its own."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

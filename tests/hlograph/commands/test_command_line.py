@@ -1,7 +1,5 @@
 """The program as a whole: help, errors, closed pipes, Ctrl-C."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

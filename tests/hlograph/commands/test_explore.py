@@ -1,7 +1,5 @@
 """``hlograph explore``: the pages that it writes and serves."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """hlograph parse, passes, run and diff."""
 
-from __future__ import annotations
-
 import json
 import re
 

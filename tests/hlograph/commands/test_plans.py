@@ -1,7 +1,5 @@
 """hlograph optimize, apply and profile, with the shortest of budgets."""
 
-from __future__ import annotations
-
 import gc
 import json
 import signal

@@ -1,7 +1,5 @@
 """The data set of plan times: the shipped one, and files that are none."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The benchmarks that a user names, and those that are none."""
 
-from __future__ import annotations
-
 import pytest
 
 from envs import PassOrderingEnv

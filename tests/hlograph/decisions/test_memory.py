@@ -1,7 +1,5 @@
 """Tests of Memory: what it shows, and what it shares in memory and in a file."""
 
-from __future__ import annotations
-
 import copy
 import multiprocessing
 import pickle

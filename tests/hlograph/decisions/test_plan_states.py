@@ -1,7 +1,5 @@
 """Decisions about a program, one by one: what is possible, what follows, and what it is worth."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 import pytest

@@ -1,7 +1,5 @@
 """Elementwise operations, and operations that move elements."""
 
-from __future__ import annotations
-
 from tests.hlograph.degenerate.writer import Dims, Writer, listed, shape
 
 _FLOAT_UNARY = (

@@ -1,7 +1,5 @@
 """Calls, loops and conditionals."""
 
-from __future__ import annotations
-
 from tests.hlograph.degenerate.writer import Dims, Writer, shape
 
 NOTHING = """

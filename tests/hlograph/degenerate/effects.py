@@ -1,7 +1,5 @@
 """Random numbers, collectives, and operations with side effects."""
 
-from __future__ import annotations
-
 from itertools import product
 
 from tests.hlograph.degenerate.writer import Dims, Writer, shape

@@ -7,8 +7,6 @@ Each form of an operation comes with two kinds of operands: parameters, which st
 no pass knows, and constants, which passes fold and simplify.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 from itertools import product
 

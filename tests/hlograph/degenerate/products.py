@@ -1,7 +1,5 @@
 """Dots, convolutions, linear algebra and Fourier transforms."""
 
-from __future__ import annotations
-
 from itertools import product
 
 from tests.hlograph.degenerate.writer import Dims, Writer, listed, shape, window
@@ -79,8 +77,7 @@ def linear_algebra(w: Writer, dims: Dims) -> None:
         w.result(pair, f'custom-call({b}), custom_call_target="Qr"')
         values = f"({shape('f32', square)}, {shape('f32', (*dims, size))})"
         w.result(
-            values,
-            f'custom-call({x}), custom_call_target="Eigh", backend_config="1,1,100,1e-6"',
+            values, f'custom-call({x}), custom_call_target="Eigh", backend_config="1,1,100,1e-6"'
         )
 
 

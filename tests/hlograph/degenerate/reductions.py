@@ -1,7 +1,5 @@
 """Reductions, windows, sorts and batch normalization."""
 
-from __future__ import annotations
-
 from itertools import product
 
 from tests.hlograph.degenerate.writer import Dims, Writer, listed, shape, window

@@ -1,7 +1,5 @@
 """Writes small HLO modules of one operation each."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import count

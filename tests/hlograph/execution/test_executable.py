@@ -1,7 +1,5 @@
 """Compiled modules: kernels, errors and timing."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Serves a site while a test asks it."""
 
-from __future__ import annotations
-
 import queue
 import threading
 from collections.abc import Iterator

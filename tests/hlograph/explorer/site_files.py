@@ -1,7 +1,5 @@
 """Reads the files of a site as the browser does."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from hlograph import Module, pipelines
 from hlograph.explorer.matching import NONE, Instructions, match
 from tests.tiny_module import COUNTED_LOOP, TINY

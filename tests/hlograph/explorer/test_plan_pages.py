@@ -1,7 +1,5 @@
 """The decisions of plans, and a plan of a small program, recorded and measured in workers."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The server: what it answers, whom it refuses, and the pages in a browser that ask it."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Access to graphs by the names of instructions, so that tests can state facts by hand."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The attributes that a graph keeps, for one instruction of each kind."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

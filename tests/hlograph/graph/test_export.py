@@ -1,7 +1,5 @@
 """PyTorch Geometric, networkx and Graphviz."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

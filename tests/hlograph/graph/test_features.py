@@ -1,7 +1,5 @@
 """Node and edge features: known values, and properties of every graph."""
 
-from __future__ import annotations
-
 import math
 import random
 

@@ -1,7 +1,5 @@
 """Saving, loading, JSON and equality."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import dataclasses

@@ -1,7 +1,5 @@
 """A saved graph is read without the extension and without frameworks."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Graphs counted by hand: every node, every edge, every position."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

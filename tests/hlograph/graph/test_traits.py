@@ -1,7 +1,5 @@
 """Traits: each on examples; "dead" and "duplicate" also compared with dce and cse."""
 
-from __future__ import annotations
-
 import pytest
 
 from hlograph import Module

@@ -1,7 +1,5 @@
 """The vocabularies equal those of the linked XLA."""
 
-from __future__ import annotations
-
 from hlograph._native import native
 from hlograph.graph.vocabulary import ATTRIBUTES, ELEMENT_TYPES, OPCODES, TEXT_ATTRIBUTES
 

@@ -1,7 +1,5 @@
 """Tasks of the tests of ``SideProcess``."""
 
-from __future__ import annotations
-
 import functools
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Objects in a worker process: calls, exceptions, and what ends the process."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -30,10 +30,7 @@ def test_answers():
 
 @pytest.mark.parametrize(
     ("task", "error", "words"),
-    [
-        (tasks.failing, HloError, "something else"),
-        (tasks.dying, WorkerLostError, "SIGSEGV"),
-    ],
+    [(tasks.failing, HloError, "something else"), (tasks.dying, WorkerLostError, "SIGSEGV")],
 )
 def test_a_task_that_fails(task, error, words):
     process = SideProcess(tasks.task(task))

@@ -1,7 +1,5 @@
 """Synthetic spaces of known optima, and searches in them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """``hlograph.optimize`` in the background: what the program sees of a search beside it."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import os

@@ -1,7 +1,5 @@
 """Coordinate search over knobs, alone and in turns with evolution."""
 
-from __future__ import annotations
-
 from hlograph.optimization.methods.coordinate import Coordinate, Gains, JointSearch, Kind
 from hlograph.optimization.methods.knob_search import PointSpeed
 from hlograph.plans.knobs import Knob, Point, stage_of

@@ -1,7 +1,5 @@
 """Searches over knobs as methods: points become plans, and outcomes results."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """Tests that all searchers pass."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

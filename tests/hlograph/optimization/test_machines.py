@@ -1,7 +1,5 @@
 """A plan of another jaxlib, CPU or number of cores is measured again before it is used."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

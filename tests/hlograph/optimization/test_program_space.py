@@ -1,7 +1,5 @@
 """The space of a program: which knobs it has, and what the plans of points do."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import jax

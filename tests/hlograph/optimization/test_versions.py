@@ -1,7 +1,5 @@
 """A changed program begins with what made the last version of its name faster."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """Small jax functions with known results, and what tests ask of their plans."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -1,7 +1,5 @@
 """Plans that reach jaxlib by each way, and give the results of ``jit``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

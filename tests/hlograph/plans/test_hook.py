@@ -1,7 +1,5 @@
 """The hook: compilations of other threads, errors, and JAX's compilation cache."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Layouts of instructions, arguments and results."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """Kinds of places: equal work has the same kind, wherever it stands and whatever its name."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 

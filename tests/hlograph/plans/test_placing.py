@@ -1,7 +1,5 @@
 """Placements: what each changes in the executable, and what is refused."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import pytest
@@ -107,20 +105,17 @@ def test_a_value_that_is_overwritten_is_not_read_later() -> None:
   %p = f32[8]{0} parameter(0)
   ROOT %s = f32[8]{0} sine(%p)
 }
-
 %b (q: f32[8], z: f32[1], i: s32[]) -> f32[8] {
   %q = f32[8]{0} parameter(0)
   %z = f32[1]{0} parameter(1)
   %i = s32[] parameter(2)
   ROOT %d = f32[8]{0} dynamic-update-slice(%q, %z, %i)
 }
-
 %c (r: f32[8], t: f32[8]) -> f32[8] {
   %r = f32[8]{0} parameter(0)
   %t = f32[8]{0} parameter(1)
   ROOT %u = f32[8]{0} add(%r, %t)
 }
-
 ENTRY %e (x: f32[8], y: f32[1], n: s32[]) -> f32[8] {
   %x = f32[8]{0} parameter(0)
   %y = f32[1]{0} parameter(1)

@@ -1,7 +1,5 @@
 """Plans: files, merging and refusal."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from dataclasses import replace

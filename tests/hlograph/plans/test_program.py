@@ -1,7 +1,5 @@
 """Programs of lowered functions and of HLO, and what is refused."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 

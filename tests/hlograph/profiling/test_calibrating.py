@@ -1,7 +1,5 @@
 """Rates of a machine: small programs are measured, and rates fitted to their times."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

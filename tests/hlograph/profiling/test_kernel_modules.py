@@ -1,7 +1,5 @@
 """Kernels of an optimized module as modules of their own."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """Tests of the model of HLO text, compared with what XLA says of the same modules."""
 
-from __future__ import annotations
-
 import re
 
 import jax

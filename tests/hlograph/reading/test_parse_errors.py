@@ -1,7 +1,5 @@
 """hlograph.parse: sources that are not modules give clear errors, never an abort."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import sys

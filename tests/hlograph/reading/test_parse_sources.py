@@ -1,7 +1,5 @@
 """hlograph.parse: the same graph from every kind of source."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import re

@@ -4,8 +4,6 @@ Damaged inputs are parsed in a child forked for each, so that one that ends the 
 test and does not end them all.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """The process that parses: what a signal, a fork and other threads do to its client."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """Provenance: commit, versions and flags of a result."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import shlex

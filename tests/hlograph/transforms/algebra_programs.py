@@ -1,7 +1,5 @@
 """Random small programs with the patterns of hlograph's own rules, one kind for each rule."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random

@@ -1,7 +1,5 @@
 """Worker of the sweep over degenerate modules; a module of its own, since workers import it."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 from collections.abc import Callable

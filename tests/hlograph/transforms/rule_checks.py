@@ -1,7 +1,5 @@
 """The check of a rule of hlograph's own on one program."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import hlograph

@@ -1,7 +1,5 @@
 """Fusion: legal pairs, the effect of fusing a pair, and the generated code."""
 
-from __future__ import annotations
-
 import random
 import re
 
@@ -54,7 +52,6 @@ outer {
   f = f32[8] fusion(p), kind=kLoop, calls=inner
   ROOT n = f32[8] negate(f)
 }
-
 ENTRY main {
   x = f32[8] parameter(0)
   ROOT f = f32[8] fusion(x), kind=kLoop, calls=outer
@@ -70,7 +67,6 @@ add {
   twice = f32[] multiply(q, q)
   ROOT sum = f32[] add(p, twice)
 }
-
 ENTRY main {
   x = f32[64,8] parameter(0)
   zero = f32[] constant(0)

@@ -1,7 +1,5 @@
 """Rules about groups of instructions: rearrangements and slices that move together."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

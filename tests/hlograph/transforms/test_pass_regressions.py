@@ -1,7 +1,5 @@
 """Defects of XLA's passes that walks over the corpus found, each on the smallest module."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The reference pipelines compared with XLA's own compilation."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

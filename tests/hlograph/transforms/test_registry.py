@@ -1,7 +1,5 @@
 """The registry of passes."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from collections.abc import Iterator

@@ -13,7 +13,6 @@ condition {
   ten = s32[] constant(10)
   ROOT less = pred[] compare(i, ten), direction=LT
 }
-
 body {
   p = (s32[], f32[4], f32[4]) parameter(0)
   i = s32[] get-tuple-element(p), index=0
@@ -25,7 +24,6 @@ body {
   negated = f32[4] negate(unused)
   ROOT all = (s32[], f32[4], f32[4]) tuple(next, twice, negated)
 }
-
 ENTRY main {
   n = s32[] parameter(0)
   x = f32[4] parameter(1)
@@ -55,7 +53,6 @@ sum {
   c = f32[] call(b), to_apply=inner
   ROOT s = f32[] add(a, c)
 }
-
 ENTRY main {
   x = f32[4] parameter(0)
   zero = f32[] constant(0)
@@ -76,7 +73,6 @@ scaled {
   scale = f32[4] broadcast(s), dimensions={}
   ROOT r = f32[4] multiply(x, scale)
 }
-
 sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
 ENTRY main {
   x = f32[4] parameter(0)

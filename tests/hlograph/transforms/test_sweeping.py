@@ -18,7 +18,6 @@ fourfold {
   once = f32[2] call(q), to_apply=double
   ROOT twice = f32[2] call(once), to_apply=double
 }
-
 ENTRY main {
   x = f32[2] parameter(0)
   y = f32[2] call(x), to_apply=fourfold

@@ -1,7 +1,5 @@
 """Tests of the effects of single values, from plans that set several."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

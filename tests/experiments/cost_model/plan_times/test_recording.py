@@ -1,7 +1,5 @@
 """Recording of plans of a small program, from the command line to the data set."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import partial

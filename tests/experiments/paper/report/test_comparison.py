@@ -18,9 +18,7 @@ from experiments.paper.report.document import (
     over_seeds,
     share_over_seeds,
 )
-from experiments.paper.report.methods import (
-    notes,
-)
+from experiments.paper.report.methods import notes
 from tests.experiments.paper.report.known_study import GROUP, known_study
 
 

@@ -1,7 +1,5 @@
 """Rules for time in the e-graph: each is held, and the fastest form by prediction is extracted."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable

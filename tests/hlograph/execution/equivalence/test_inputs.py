@@ -1,7 +1,5 @@
 """Random inputs fit the way parameters are used."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Pairs of modules whose verdict is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -62,8 +60,7 @@ MATH = """x = f32[8,16] parameter(0)
 
 @pytest.mark.parametrize("engine", ["compiled", "evaluator"])
 @pytest.mark.parametrize(
-    ("last", "one"),
-    [("subtract", "1"), ("add", "1.001"), ("add", "1.00001"), ("multiply", "1")],
+    ("last", "one"), [("subtract", "1"), ("add", "1.001"), ("add", "1.00001"), ("multiply", "1")]
 )
 def test_a_wrong_rewrite_is_different(engine, last, one):
     start = module(MATH.format(last="add", one="1"))

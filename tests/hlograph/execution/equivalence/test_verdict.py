@@ -1,7 +1,5 @@
 """Difference of two arrays."""
 
-from __future__ import annotations
-
 import ml_dtypes
 import numpy as np
 import pytest

@@ -3,8 +3,6 @@
 The reductions of jaxlib 0.10.2 may lose a NaN of an array, and with it a greater element before it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
