@@ -238,7 +238,7 @@ def failing_step(name: str) -> tuple[DecisionEnv, int]:
         return env, 0
     if name == TUNING:
         wrong = {"knob": "flags xla_no_such_flag", "value": "true"}
-        player.state.offered[0] = dataclasses.replace(player.state.offered[0], **wrong)
+        player.state.offered[0] = player.state.offered[0]._replace(**wrong)
         return env, 0
     # The pair is offered once more, where it is gone.
     gone = player.state.pair
