@@ -129,7 +129,7 @@ class IncrementalGATEncoder(IncrementalEncoder):
         return self._gat.pooling.finish(members.sum(self._summands.all))
 
     @property
-    def nodes(self) -> Tensor:
+    def node_vectors(self) -> Tensor:
         """Vectors of encoded nodes by their last colour; valid until the next call."""
         return self._nodes[-1].all
 

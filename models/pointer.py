@@ -255,7 +255,7 @@ class _IncrementalActionEncoder(IncrementalEncoder):
         first, self._done = self._done, len(self._with_actions)
         graphs = self._graphs.new_vectors()
         actions = self._with_actions.actions(range(first, self._done))
-        return self._whole.joined(graphs, actions, self._graphs.nodes, actions.colour)
+        return self._whole.joined(graphs, actions, self._graphs.node_vectors, actions.colour)
 
 
 class PointerActorCritic(ActorCritic):
