@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import tyro
 
 from hlograph.errors import HloError
+from hlograph.execution.interrupts import INTERRUPTED
 from hlograph.storage.atomic_write import write_bytes_atomically, write_text_atomically
 from hlograph.storage.locations import files_below, join, read_bytes
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 Settings = TypeVar("Settings")
-REFUSED, FAILED, INTERRUPTED = 2, 3, 130
-"""Exit statuses: not begun; ended early, to be continued; after Ctrl-C or SIGTERM."""
+REFUSED, FAILED = 2, 3
+"""Exit statuses: not begun; ended early, to be continued. ``INTERRUPTED`` is that of Ctrl-C."""
 CONFIG = "config.json"
 """File of the run's settings."""
 CONFIG_KIND, CONFIG_VERSION = "run settings", 2

@@ -21,7 +21,6 @@ import tyro
 
 from experiments.evaluate.run_folder import (
     FAILED,
-    INTERRUPTED,
     REFUSED,
     RunFolderError,
     run_folder,
@@ -38,6 +37,7 @@ from experiments.paper.training_settings import ABLATIONS, FIGURE2, FIGURE4
 from experiments.policies.config import to_json
 from experiments.workers.startup import prepare_process
 from hlograph.errors import DamagedFileError, HloError
+from hlograph.execution.interrupts import INTERRUPTED, handled_interrupts
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
 
 
@@ -141,9 +141,9 @@ def main(arguments: Sequence[str]) -> int:
     name, config = parse(arguments)
     time = datetime.now().strftime("%Y%m%d-%H%M%S")
     folder = config.out or Path("runs") / f"paper-{name}-{config.preset}-{time}"
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    terminated = handled_interrupts(signal.default_int_handler, (signal.SIGTERM,))
     try:
-        with run_folder(folder):
+        with terminated, run_folder(folder):
             _keep(replace(config, out=folder), folder)
             prepare_process("cpu")
             resolve_name(EXPERIMENTS[name].run)(config, folder).save(folder)
@@ -160,8 +160,6 @@ def main(arguments: Sequence[str]) -> int:
     except ValueError as error:
         print(f"\n{error}", file=sys.stderr)
         return REFUSED
-    finally:
-        signal.signal(signal.SIGTERM, before)
     print(f"study.json is in {folder}")
     return 0
 

@@ -15,7 +15,6 @@ from experiments.evaluate.run_folder import (
     CONFIG_KIND,
     CONFIG_VERSION,
     FAILED,
-    INTERRUPTED,
     REFUSED,
     RunFolderError,
     copy_run,
@@ -24,6 +23,7 @@ from experiments.evaluate.run_folder import (
 from experiments.policies.config import PolicyName, TrainConfig, to_json
 from experiments.workers.startup import prepare_process
 from hlograph.errors import HloError
+from hlograph.execution.interrupts import INTERRUPTED, handled_interrupts
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
 from hlograph.storage.locations import is_url
 
@@ -70,9 +70,9 @@ def train(config: TrainConfig, make_worker: "MakeWorker | None" = None) -> int:
         return REFUSED
 
 
+@handled_interrupts(signal.default_int_handler, (signal.SIGTERM,))
 def _run(config: TrainConfig, folder: Path, command: str, make_worker: "MakeWorker | None") -> int:
     """Trains in a folder that this process has locked; errors are reported in one line."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         prepare_process(config.device, config.deterministic)
         try:
@@ -89,8 +89,6 @@ def _run(config: TrainConfig, folder: Path, command: str, make_worker: "MakeWork
         print(f"\n{type(error).__name__}: {error}", file=sys.stderr)
         print(f"What is in {folder} is whole; to continue: {command}", file=sys.stderr)
         return FAILED
-    finally:
-        signal.signal(signal.SIGTERM, before)
     print(f"results, checkpoints and TensorBoard logs are in {folder}")
     return 0
 
