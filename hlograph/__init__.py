@@ -48,7 +48,9 @@ if TYPE_CHECKING:
     from hlograph.module import Cost as Cost
     from hlograph.module import Module as Module
     from hlograph.module import parse as parse
+    from hlograph.optimization.jit_function import jit as jit
     from hlograph.optimization.of_function import optimize as optimize
+    from hlograph.optimization.stored_plans import use_plans as use_plans
     from hlograph.plans.plan import Plan as Plan
     from hlograph.transforms.pipelines import FixedPoint as FixedPoint
     from hlograph.transforms.pipelines import Pipeline as Pipeline
@@ -76,11 +78,13 @@ _LAZY = {
     "Plan": "plans.plan",
     "Rewrite": "transforms.rewriting",
     "Rule": "transforms.rules",
+    "jit": "optimization.jit_function",
     "optimize": "optimization.of_function",
     "parse": "module",
     "passes": "transforms.registry",
     "pipelines": "transforms.pipelines",
     "rules": "transforms.rules",
+    "use_plans": "optimization.stored_plans",
 }
 
 __all__ = [
@@ -108,11 +112,13 @@ __all__ = [
     "VerificationError",
     "__version__",
     "corpus",
+    "jit",
     "optimize",
     "parse",
     "passes",
     "pipelines",
     "rules",
+    "use_plans",
 ]
 
 

@@ -34,8 +34,10 @@ from hlograph.storage.locations import (
     Location,
     as_location,
     cache_folder,
+    folder_size,
     join,
     read_bytes,
+    remove_oldest,
     write_bytes,
 )
 from hlograph.storage.machine import machine
@@ -110,6 +112,9 @@ def rules_of(plan: Plan) -> str:
 class Store:
     """A folder or URL with one plan for each key, and one recipe for each name of a program.
 
+    A folder takes 512 MB at most, or ``$HLOGRAPH_CACHE_MB``: beyond that, what was not used for the
+    longest time is removed when a plan is stored.
+
     Args:
         location: A path, or a URL that fsspec reads and writes. None is the folder ``plans`` of
             hlograph's cache (``$HLOGRAPH_CACHE``, otherwise ``~/.cache/hlograph``).
@@ -119,6 +124,11 @@ class Store:
         self.location: Location = (
             cache_folder() / "plans" if location is None else as_location(location)
         )
+
+    @property
+    def size(self) -> int:
+        """Bytes of a folder's files; 0 for a URL."""
+        return folder_size(self.location) if isinstance(self.location, Path) else 0
 
     @classmethod
     def of(cls, store: StoreLike) -> Store:
@@ -149,6 +159,21 @@ class Store:
         plan, rules = self._read(key)
         return plan if plan is not None and rules != rules_of(plan) else None
 
+    def plans(self) -> Iterator[Plan]:
+        """Yields the plans of a folder that this version of hlograph carries out as measured.
+
+        Raises:
+            HloError: The store is no folder.
+        """
+        if not isinstance(self.location, Path):
+            raise HloError(
+                f"expected a store in a folder, whose plans are listed, got {self.location}"
+            )
+        for file in sorted(self.location.glob(f"*{_PLAN}")):
+            plan, rules = self._read(file.name.removesuffix(_PLAN))
+            if plan is not None and rules == rules_of(plan):
+                yield plan
+
     def put(self, key: str, plan: Plan) -> None:
         """Stores a plan that was measured; one with the same key is replaced.
 
@@ -157,6 +182,8 @@ class Store:
         """
         content = {**json.loads(plan.to_json()), _RULES: rules_of(plan)}
         write_bytes(self._file(key), (json.dumps(content, indent=2) + "\n").encode())
+        if isinstance(self.location, Path):
+            remove_oldest(self.location, _most_bytes())
 
     def get_recipe(self, job: Job) -> Recipe | None:
         """Returns the recipe of the last version that has a program's name; None if there is none.
@@ -182,7 +209,10 @@ class Store:
 
     def _read(self, key: str) -> tuple[Plan | None, str]:
         try:
-            data = read_bytes(self._file(key))
+            data = read_bytes(file := self._file(key))
+            if isinstance(file, Path):
+                with contextlib.suppress(OSError):  # a store that others own
+                    os.utime(file)  # plans in use stay; see `remove_oldest`
             return Plan.from_json(data), json.loads(data).get(_RULES, "")
         except (OSError, HloError):
             return None, ""
@@ -199,6 +229,11 @@ class Store:
     def _recipe_file(self, job: Job) -> Location:
         named = _digest(f"{job.program.name} {job.numerics}".encode(), 24)
         return join(self.location, f"{named}.recipe.json")
+
+
+def _most_bytes() -> int:
+    """Returns the bytes that each folder of the cache may take; ``$HLOGRAPH_CACHE_MB`` or 512."""
+    return int(float(os.environ.get("HLOGRAPH_CACHE_MB", 512)) * 1e6)
 
 
 StoreLike = Store | str | os.PathLike[str] | None
@@ -234,7 +269,9 @@ def recipe_of(job: Job, plan: Plan) -> Recipe:
 
 
 class Measurements:
-    """Outcomes of one key, a line for each, written as soon as they are known and never removed.
+    """Outcomes of one key, a line for each, written as soon as they are known.
+
+    No line is removed; the oldest files go when all files take too much; see ``Store``.
 
     Several processes may append at the same time, also while others read. A line that was cut off
     or damaged is left out.
@@ -313,6 +350,8 @@ class Measurements:
 
     def _append(self, line: str) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not self.path.exists():
+            remove_oldest(self.path.parent, _most_bytes())
         # The first newline ends a line that was cut off. One write of the whole line keeps it apart
         # from those of other processes.
         content = f"\n{line}\n".encode()

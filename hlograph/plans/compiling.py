@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -173,6 +173,41 @@ def compile_lowered(lowered: Any, plan: Plan) -> Any:
         return checking_weak_types(compiled, lowered)
     except RuntimeError as error:  # jax.errors.JaxRuntimeError
         raise PlanError(f"XLA does not compile {program.name}: {error}") from error
+
+
+class PlannedCompilation(NamedTuple):
+    """What to give to jax instead, so that a compilation of its own is that of a plan.
+
+    Attributes:
+        client: Stands in for jaxlib's client.
+        module: The ``ir.Module`` after the plan's steps and layouts.
+        options: Options of the compilation, with the plan's flags.
+    """
+
+    client: PlannedClient
+    module: Any
+    options: Any
+
+
+def planned_compilation(
+    program: Program, plan: Plan, client: Any, options: Any
+) -> PlannedCompilation:
+    """Returns what compiles a program as a plan says, for a compilation that jax has begun.
+
+    Args:
+        program: The program.
+        plan: The plan.
+        client: jaxlib's client.
+        options: The ``CompileOptions`` of jax; they are copied.
+
+    Raises:
+        PlanError: The plan cannot be carried out.
+    """
+    name = _planned_name(program.name, plan)
+    module = mlir_modules.parse(mlir_modules.renamed(transformed(program, plan), name))
+    options = type(options).ParseFromString(options.SerializeAsString())
+    options.env_option_overrides = list(flags.options(plan.flags).items())
+    return PlannedCompilation(PlannedClient(client, plan), module, options)
 
 
 def _planned_name(name: str, plan: Plan) -> str:

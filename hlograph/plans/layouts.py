@@ -41,6 +41,11 @@ def needs_module(layouts: Mapping[str, str]) -> bool:
     return not all(map(_SIGNATURE.fullmatch, layouts))
 
 
+def concerns_signature(layouts: Mapping[str, str]) -> bool:
+    """Returns True if some layouts are those of arguments or results."""
+    return any(map(_SIGNATURE.fullmatch, layouts))
+
+
 def constrain(proto: bytes, layouts: Mapping[str, str]) -> bytes:
     """Returns a module in which instructions have given layouts.
 

@@ -20,7 +20,7 @@ from hlograph.execution.equivalence.arrays import Signature, signature_of
 from hlograph.module import Module
 from hlograph.plans import mlir_modules
 from hlograph.reading.sources import is_lowered
-from hlograph.reading.stablehlo import from_lowered, from_stablehlo
+from hlograph.reading.stablehlo import from_lowered, from_mlir, from_stablehlo
 
 if TYPE_CHECKING:
     from hlograph.reading.sources import Source
@@ -78,6 +78,20 @@ class Program:
         module = lowered.compiler_ir("stablehlo")
         bytecode = mlir_modules.to_bytecode(module)
         return cls(mlir_modules.name_of(module), "stablehlo", bytecode, lowered)
+
+    @classmethod
+    def of_mlir(cls, module: Any) -> Self:
+        """Returns the program of an ``ir.Module`` of StableHLO that jax has made for one device.
+
+        Raises:
+            HloParseError: jaxlib does not convert it to HLO.
+            ProgramError: A setting of jax changes the options of compilations.
+        """
+        check_settings()
+        bytecode = mlir_modules.to_bytecode(module)
+        program = cls(mlir_modules.name_of(module), "stablehlo", bytecode)
+        vars(program)["_hlo"] = from_mlir(module)
+        return program
 
     def stablehlo(self) -> bytes:
         """Returns StableHLO bytecode. HLO is converted by jaxlib.

@@ -66,6 +66,27 @@ def from_lowered(lowered: Any) -> tuple[HloForm, bytes]:
     return _with_counts(serialized, counts)
 
 
+def from_mlir(module: Any) -> bytes:
+    """Converts an ``ir.Module`` that jax has made to HLO, as ``jax.stages.Lowered`` does.
+
+    Returns:
+        A serialized ``HloModuleProto``.
+
+    Raises:
+        HloParseError: jaxlib does not convert it.
+    """
+    from jax._src.interpreters.mlir import module_to_bytecode
+    from jaxlib import _jax  # pyright: ignore[reportAttributeAccessIssue]
+
+    try:
+        computation = _jax.mlir.mlir_module_to_xla_computation(
+            module_to_bytecode(module), use_tuple_args=False, return_tuple=False
+        )
+        return computation.as_serialized_hlo_module_proto()
+    except Exception as error:  # of classes that jaxlib does not export
+        raise HloParseError(f"jaxlib does not convert this StableHLO to HLO: {error}") from error
+
+
 def _with_counts(serialized: bytes, counts: DeviceCounts) -> tuple[HloForm, bytes]:
     if counts == DeviceCounts():
         return "proto", serialized

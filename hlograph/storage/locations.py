@@ -7,6 +7,7 @@ a protocol (s3fs, gcsfs) is installed beside fsspec and finds credentials in its
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator
@@ -153,3 +154,39 @@ def cache_folder() -> Path:
     if given := os.environ.get("HLOGRAPH_CACHE"):
         return Path(given)
     return Path.home() / ".cache" / "hlograph"
+
+
+def folder_size(folder: Path) -> int:
+    """Returns the bytes of the files of a folder, without those of folders in it."""
+    return sum(size for _, size, _ in _files(folder))
+
+
+def remove_oldest(folder: Path, most_bytes: int) -> None:
+    """Removes the files of a folder that were written first, until the others fit.
+
+    Files that another process removes meanwhile, or that cannot be removed, are passed over.
+
+    Args:
+        folder: The folder.
+        most_bytes: Bytes that its files may take.
+    """
+    files = _files(folder)
+    excess = sum(size for _, size, _ in files) - most_bytes
+    for _, size, path in sorted(files):
+        if excess <= 0:
+            return
+        with contextlib.suppress(OSError):
+            path.unlink()
+            excess -= size
+
+
+def _files(folder: Path) -> list[tuple[float, int, Path]]:
+    """Returns the time of the last change, the bytes and the path of each file of a folder."""
+    files = []
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            with contextlib.suppress(OSError):
+                status = path.stat()
+                if path.is_file():
+                    files.append((status.st_mtime, status.st_size, path))
+    return files

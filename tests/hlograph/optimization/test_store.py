@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import os
 
 import jax
 import jax.numpy as jnp
@@ -154,3 +155,18 @@ def test_a_plan_that_an_earlier_version_of_hlograph_has_stored_is_used(cache):
     (folder / f"{program}-close-{machine().key}.jsonl").write_text(json.dumps(line) + "\n")
     (outcome,) = Measurements(CacheKey.of(job), given=job.given).read()
     assert (outcome.plan.flags, outcome.error, outcome.when) == (line["plan"]["flags"], "no", 1.5)
+
+
+def test_a_store_says_its_size_and_removes_what_was_not_used_for_long(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    for number in range(3):
+        store.put(f"key{number}", Plan("program"))
+        os.utime(tmp_path / f"key{number}.plan.json", (number, number))
+    size = store.size // 3
+    assert size == (tmp_path / "key0.plan.json").stat().st_size
+    assert store.get("key0") is not None  # it is in use
+    monkeypatch.setenv("HLOGRAPH_CACHE_MB", str(3.5 * size / 1e6))
+    store.put("key3", Plan("program"))
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        f"key{number}.plan.json" for number in (0, 2, 3)
+    ]

@@ -1,0 +1,397 @@
+"""``hlograph.jit``: ``jax.jit`` whose compilations are replaced by faster ones, once confirmed.
+
+A call is a call of ``jax.jit``, which finds the executable of its arguments in C++. When a search
+in the background has confirmed a plan, the executable that jax keeps for the lowering becomes that
+of the plan. So signatures, static arguments, donation and pytrees are jax's own, and a call costs
+what one of ``jax.jit`` costs, and less than a microsecond more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import os
+import reprlib
+import threading
+import types
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, overload
+
+from hlograph.errors import HloError
+from hlograph.execution.equivalence.arrays import Array
+from hlograph.measuring.trial import Job
+from hlograph.optimization.background import in_background
+from hlograph.optimization.cache import Store, StoreLike
+from hlograph.optimization.function import OptimizedFunction
+from hlograph.optimization.jit_executables import (
+    ExecutableCache,
+    ProgramExecutables,
+    arguments_of,
+    is_outside,
+    jitted_apart,
+)
+from hlograph.optimization.of_function import inputs_of
+from hlograph.optimization.optimizing import report_of_given, stored_plan, unmeasured
+from hlograph.optimization.race import SearchSettings
+from hlograph.optimization.report import Report
+from hlograph.plans import Numerics, Plan, PlanRefusedError, Program
+
+_SWITCH = "HLOGRAPH_JIT"
+_SECONDS = "HLOGRAPH_JIT_SECONDS"
+_MOST_SECONDS = 1800.0  # of all searches of a process, unless the variable says otherwise
+_SHOWN = 6  # arrays of a signature
+
+
+@overload
+def jit(function: Callable[..., Any], /, **settings: Any) -> JitFunction: ...
+@overload
+def jit(function: None = None, /, **settings: Any) -> Callable[..., JitFunction]: ...
+def jit(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    budget: float = 60.0,
+    numerics: Numerics = "close",
+    store: StoreLike = None,
+    methods: Iterable[str] | str | None = None,
+    background: bool = True,
+    max_signatures: int = 8,
+    plans: Iterable[Plan] = (),
+    **options: Any,
+) -> JitFunction | Callable[..., JitFunction]:
+    """Returns a function as ``jax.jit`` does, which searches for faster plans of its own calls.
+
+    The first call runs at once, as ``jax.jit`` compiles it or by the plan of the store. A search
+    goes on in a process beside the program; when its plan is confirmed, later calls run by it. Each
+    signature (shapes, types and static arguments) has a plan of its own. A signature after the
+    first is noticed at the end of its first call, which runs as ``jax.jit`` compiles it.
+
+    Decorate the outermost function. Inside ``jit``, ``grad``, ``vmap`` or another transformation
+    of jax the function is that of ``jax.jit``, and ``JitFunction.report`` counts such calls. A
+    function that cannot be measured (callbacks, ``jax.debug.print``, several devices, another
+    platform than the CPU) also is, and a warning says so once.
+
+    The environment variable ``HLOGRAPH_JIT=off`` turns all searches and plans off.
+    ``HLOGRAPH_JIT_SECONDS`` limits the budgets of all searches of a process together (1800).
+
+        @hlograph.jit
+        def step(params, batch): ...
+
+        @hlograph.jit(static_argnames="mode", budget=10)
+        def apply(x, mode): ...
+
+    Args:
+        function: The function, or one of ``jax.jit``, which is used as it is, so that its own
+            calls run by the plans, too; None returns a decorator.
+        budget: Seconds to search for, for each signature.
+        numerics: See ``hlograph.optimize``.
+        store: See ``hlograph.optimize``.
+        methods: See ``hlograph.optimize``.
+        background: False searches within the first call of a signature, which waits for the end.
+        max_signatures: Number of signatures that are searched for. Plans of the store are used for
+            further ones, too.
+        plans: Plans to use instead of a search, each for its own program.
+        **options: Options of ``jax.jit``, such as ``static_argnums`` and ``donate_argnums``.
+
+    Raises:
+        HloError: ``function`` is no function, or one of ``jax.jit`` with further options.
+    """
+    methods = [methods] if isinstance(methods, str) else methods
+    settings = SearchSettings(
+        budget, None if methods is None else tuple(methods), Store.of(store), progress=False
+    )
+    more = JitSettings(settings, numerics, background, max_signatures, tuple(plans), options)
+    if function is None:
+        return functools.partial(JitFunction, settings=more)
+    return JitFunction(function, more)
+
+
+@dataclass(frozen=True)
+class JitSettings:
+    """What ``hlograph.jit`` was called with; see there.
+
+    Attributes:
+        search: Settings of each search.
+        numerics: Class of results.
+        background: True searches beside the program.
+        max_signatures: Number of signatures that are searched for.
+        plans: Plans to use instead of a search.
+        options: Options of ``jax.jit``.
+    """
+
+    search: SearchSettings
+    numerics: Numerics
+    background: bool
+    max_signatures: int
+    plans: tuple[Plan, ...]
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class JitReport:
+    """What ``hlograph.jit`` did for a function.
+
+    Attributes:
+        name: Name of the function.
+        reports: The report of each signature that has a plan or a search, by its text.
+        refused: Reasons why signatures run as ``jax.jit`` compiles them, by their text.
+        traced: Number of calls inside transformations of jax.
+    """
+
+    name: str
+    reports: dict[str, Report]
+    refused: dict[str, str]
+    traced: int
+
+    def __str__(self) -> str:
+        """Returns a line for each signature."""
+        lines = [
+            f"{self.name}({text}): {report.conclusion}" for text, report in self.reports.items()
+        ]
+        lines += [f"{self.name}({text}): as jax.jit: {why}" for text, why in self.refused.items()]
+        if self.traced:
+            lines.append(
+                f"{self.name}: {self.traced} calls inside transformations of jax, as jax.jit: "
+                "decorate the outermost function"
+            )
+        return "\n".join(lines) or f"{self.name}: not called yet"
+
+
+class JitFunction:
+    """A function of ``jax.jit`` whose signatures run by plans; see ``hlograph.jit``.
+
+    It has the attributes of a function of ``jax.jit``, such as ``lower``. A copy is the function
+    itself, as for any function. A pickle of one that its module has under its name is that name;
+    otherwise it has the function and the plans.
+
+    Args:
+        function: The function.
+        settings: What ``hlograph.jit`` was called with.
+
+    Raises:
+        HloError: It is no function, or one of ``jax.jit`` with further options.
+    """
+
+    def __init__(self, function: Callable[..., Any], settings: JitSettings) -> None:
+        self._function, self._settings = function, settings
+        self._jit: Any = jitted_apart(function, settings.options)
+        self._is_off = os.environ.get(_SWITCH, "").lower() in ("off", "0", "false")
+        self._cache, self._traced = ExecutableCache(self._jit), 0
+        self._signatures: dict[str, _Signature] = {}
+        self._refused: dict[str, str] = {}
+        self._lock = threading.RLock()
+        self._is_clean = is_outside()
+        functools.update_wrapper(self, function, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the function, as ``jax.jit`` does."""
+        if self._is_off:
+            return self._jit(*args, **kwargs)
+        if not self._is_clean():
+            self._traced += 1
+            return self._jit(*args, **kwargs)
+        cache = self._cache
+        if not cache.measure():  # a stored plan saves compiling what it replaces
+            self._notice(args, kwargs, before=1)
+        result = self._jit(*args, **kwargs)
+        if cache.measure() != cache.size:
+            self._notice(args, kwargs)
+        return result
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Returns the function, bound to an instance as a method is."""
+        return self if instance is None else types.MethodType(self, instance)
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """The plans that are in use."""
+        reports = (signature.function.report for signature in self._signatures.values())
+        return tuple(report.plan for report in reports if not report.plan.is_empty)
+
+    @property
+    def report(self) -> JitReport:
+        """What was done for each signature until now."""
+        reports = {s.text: s.function.report for s in self._signatures.values()}
+        return JitReport(self._name, reports, dict(self._refused), self._traced)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits until the searches of all signatures have ended, and their plans are used.
+
+        Args:
+            timeout: Seconds to wait at most for each; None waits for any time.
+
+        Returns:
+            True if no search goes on.
+        """
+        return all(s.function.wait(timeout) for s in list(self._signatures.values()))
+
+    def close(self) -> None:
+        """Ends all searches. The function stays as it is at this moment."""
+        for signature in list(self._signatures.values()):
+            signature.function.close()
+
+    @property
+    def _name(self) -> str:
+        return getattr(self._function, "__name__", "function")
+
+    def _notice(self, args: Any, kwargs: Any, *, before: int = 0) -> None:
+        """Looks whether a call has a new signature, and whether its executable is the plan's.
+
+        Args:
+            args: Arguments of the call by position.
+            kwargs: Arguments by name.
+            before: Number of executables that jax will add to its cache: 1 before the call.
+        """
+        with self._lock:
+            self._cache.size = self._cache.measure() + before
+            lowered = self._jit.lower(*args, **kwargs)
+            text = _text_of(lowered, arguments_of(self._jit, args, kwargs, static=True))
+            if text in self._refused:
+                return
+            try:
+                self._enter(lowered, text, args, kwargs)
+            except HloError as error:
+                warned, self._refused[text] = bool(self._refused), str(error)
+                if not warned:
+                    warnings.warn(
+                        f"{self._name} runs as jax.jit compiles it: {error}. (This is said once.)",
+                        stacklevel=3,
+                    )
+
+    def _enter(self, lowered: Any, text: str, args: Any, kwargs: Any) -> None:
+        """Begins with a signature, or goes on with one that jax has lowered again.
+
+        Raises:
+            HloError: It cannot be measured.
+        """
+        program = Program.of(lowered)
+        key = program.fingerprint
+        signature = self._signatures.get(key)
+        if signature is not None:
+            signature.executables.add(lowered)
+            return
+        executables = ProgramExecutables(self._cache, lowered)
+        job = Job(program, self._inputs(lowered, args, kwargs), self._settings.numerics)
+        function = self._planned(job, executables.use)
+        self._signatures[key] = _Signature(text, function, executables)
+
+    def _planned(self, job: Job, use: Callable[[Plan], None]) -> OptimizedFunction:
+        """Returns the record of a signature, whose plan comes from the user, the store or a search.
+
+        Raises:
+            HloError: The program cannot be measured.
+        """
+        report = self._report_at_hand(job)
+        if report is not None:
+            use(report.plan)
+            return OptimizedFunction(self._jit, None, report)
+        if len(self._signatures) >= self._settings.max_signatures:
+            return self._without_plan(job, f"max_signatures={self._settings.max_signatures}")
+        if not _ALLOWANCE.take(self._settings.search.budget):
+            return self._without_plan(job, f"{_SECONDS}={_ALLOWANCE.seconds:g}")
+        function = in_background(self._jit, use, job, self._settings.search)
+        if not self._settings.background:
+            function.wait()
+        return function
+
+    def _without_plan(self, job: Job, limit: str) -> OptimizedFunction:
+        words = f"jaxlib's default, without a search: {limit} is reached"
+        report = Report(job.program.name, Plan(), words, job.numerics)
+        return OptimizedFunction(self._jit, None, report)
+
+    def _report_at_hand(self, job: Job) -> Report | None:
+        """Returns the report of a plan that needs no search; None if there is none."""
+        for plan in self._settings.plans:
+            if plan.fingerprint == job.program.fingerprint:
+                with contextlib.suppress(PlanRefusedError):  # for another machine
+                    return report_of_given(job, plan, measure_again=False)
+        stored = stored_plan(job, self._settings.search.store)
+        return None if stored is None else unmeasured(job, stored)
+
+    def _inputs(self, lowered: Any, args: Any, kwargs: Any) -> list[Array] | None:
+        """Returns the arrays of a call; None if it has donated them, or they are too large."""
+        import jax
+
+        dynamic = arguments_of(self._jit, args, kwargs, static=False)
+        arrays = (leaf for leaf in jax.tree.leaves(dynamic) if isinstance(leaf, jax.Array))
+        if any(array.is_deleted() for array in arrays):
+            return None
+        return inputs_of(lowered, *dynamic)
+
+    def __copy__(self) -> JitFunction:
+        """Returns the function itself, as for any function."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> JitFunction:
+        """Returns the function itself, as for any function."""
+        return self
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Pickles the name of a function of a module; the function and its plans otherwise."""
+        name = getattr(self._function, "__qualname__", "")
+        scope: Any = inspect.getmodule(self._function)
+        with contextlib.suppress(AttributeError):
+            for part in name.split("."):
+                scope = getattr(scope, part)
+            if scope is self:
+                return name
+        settings = self._settings
+        plans = tuple({plan.digest: plan for plan in (*self.plans, *settings.plans)}.values())
+        return JitFunction, (self._function, replace(settings, plans=plans))
+
+    def __getattr__(self, name: str) -> Any:
+        """Returns an attribute of the function of ``jax.jit``, such as ``lower``."""
+        if name.startswith("_"):  # also while a pickle is read
+            raise AttributeError(name)
+        return getattr(self._jit, name)
+
+    def __repr__(self) -> str:
+        return f"<hlograph.jit of {self._name}>"
+
+
+@dataclass(frozen=True)
+class _Signature:
+    """A signature: its text, the record of its plan and search, and its executables."""
+
+    text: str
+    function: OptimizedFunction
+    executables: ProgramExecutables
+
+
+class _Allowance:
+    """The seconds that all searches of the process may take together."""
+
+    def __init__(self) -> None:
+        self._lock, self._taken = threading.Lock(), 0.0
+
+    @property
+    def seconds(self) -> float:
+        """The limit."""
+        return float(os.environ.get(_SECONDS, _MOST_SECONDS))
+
+    def take(self, budget: float) -> bool:
+        """Takes a search's budget; returns False if it would be too much."""
+        with self._lock:
+            if self._taken + budget > self.seconds:
+                return False
+            self._taken += budget
+            return True
+
+
+_ALLOWANCE = _Allowance()
+
+
+def _text_of(lowered: Any, static: tuple[Sequence[Any], dict[str, Any]]) -> str:
+    """Returns the types of a lowering's arrays, in the order of leaves, and its static values."""
+    import jax
+
+    avals = jax.tree.leaves(lowered.in_avals)
+    shown = [aval.str_short(short_dtypes=True) for aval in avals[:_SHOWN]]
+    if len(avals) > _SHOWN:
+        shown.append(f"and {len(avals) - _SHOWN} more")
+    shown += [reprlib.repr(value) for value in static[0]]
+    shown += [f"{name}={reprlib.repr(value)}" for name, value in static[1].items()]
+    return ", ".join(shown)

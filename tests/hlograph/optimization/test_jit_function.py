@@ -1,0 +1,281 @@
+"""``hlograph.jit``: which executable a call runs, seen in results that fast math changes.
+
+With fast math XLA takes ``x * 0`` for 0, also where x is infinite.
+"""
+
+import copy
+import functools
+import pickle
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlograph
+from hlograph.errors import HloError
+from hlograph.measuring.trial import Job
+from hlograph.optimization import Store
+from hlograph.optimization.cache import CacheKey
+from hlograph.optimization.jit_function import _ALLOWANCE
+from hlograph.plans import Plan, Program
+
+X = np.array([1.0, np.inf], np.float32)
+LONGER = np.array([1.0, np.inf, np.inf], np.float32)
+FAST = {
+    "xla_cpu_enable_fast_math": True,
+    "xla_cpu_fast_math_honor_nans": False,
+    "xla_cpu_fast_math_honor_infs": False,
+}
+
+
+def times_zero(x):
+    return x * 0 + 1
+
+
+def times_zero_as(x, mode):
+    return x * 0 + {"one": 1, "two": 2}[mode]
+
+
+@hlograph.jit(numerics="fast", max_signatures=0)
+def decorated(x):
+    return x * 0 + 1
+
+
+def _fast_plan(function, *args, **kwargs):
+    jit = function if hasattr(function, "lower") else jax.jit(function)
+    program = Program.of(jit.lower(*args, **kwargs))
+    return Plan(program.name, program.fingerprint, flags=FAST, numerics="fast")
+
+
+def _store_for(folder, function, *args, **kwargs):
+    """Returns a store with a plan of fast math for the program of a call."""
+    jit = function if hasattr(function, "lower") else jax.jit(function)
+    job = Job(Program.of(jit.lower(*args, **kwargs)), None, "fast")
+    store = Store(folder)
+    store.put(CacheKey.of(job), _fast_plan(jit, *args, **kwargs))
+    return store
+
+
+def _is_planned(result):
+    return bool(np.isfinite(np.asarray(result)).all())
+
+
+@pytest.fixture
+def jitted(tmp_path):
+    """Returns ``hlograph.jit`` that searches for nothing, with a store in a folder of the test."""
+    return functools.partial(hlograph.jit, numerics="fast", max_signatures=0, store=Store(tmp_path))
+
+
+def test_the_first_call_runs_by_the_plan_of_the_store(jitted, tmp_path):
+    _store_for(tmp_path, times_zero, X)
+    function = jitted(times_zero)
+    assert _is_planned(function(X))
+    assert "from the store" in str(function.report)
+    assert [plan.flags for plan in function.plans] == [FAST]
+
+
+def test_without_a_plan_it_is_jax_jit(jitted):
+    function = jitted(times_zero)
+    np.testing.assert_array_equal(function(X), jax.jit(times_zero)(X))
+    assert "max_signatures=0 is reached" in str(function.report)
+    assert not function.plans
+
+
+def test_jax_jit_of_the_function_stays_as_it_is(jitted, tmp_path):
+    _store_for(tmp_path, times_zero, X)
+    assert _is_planned(jitted(times_zero)(X))
+    assert not _is_planned(jax.jit(times_zero)(X))
+
+
+@pytest.mark.parametrize("function", [functools.partial(times_zero_as, mode="one"), jnp.sin])
+def test_a_program_has_the_name_that_jax_jit_gives_it(jitted, function):
+    assert jitted(function).lower(X).as_text() == jax.jit(function).lower(X).as_text()
+
+
+def test_each_signature_has_its_own_plan(jitted, tmp_path):
+    _store_for(tmp_path, times_zero, LONGER)
+    function = jitted(times_zero)
+    assert not _is_planned(function(X))
+    function(LONGER)  # its signature is noticed at the end of this call
+    for _ in range(2):
+        assert not _is_planned(function(X))
+        assert _is_planned(function(LONGER))
+    assert list(function.report.reports) == ["f32[2]", "f32[3]"]
+
+
+def test_static_arguments_are_part_of_the_signature(jitted, tmp_path):
+    static = jax.jit(times_zero_as, static_argnames="mode")
+    _store_for(tmp_path, static, X, mode="two")
+    function = jitted(times_zero_as, static_argnames="mode")
+    assert not _is_planned(function(X, mode="one"))
+    function(X, mode="two")
+    np.testing.assert_array_equal(function(X, mode="two"), [2, 2])
+    function(X, "two")  # another call for jax, and the same program
+    np.testing.assert_array_equal(function(X, "two"), [2, 2])
+    assert not _is_planned(function(X, "one"))
+    assert list(function.report.reports) == ["f32[2], mode='one'", "f32[2], mode='two'"]
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_values_are_those_of_the_arguments_that_are_not_static(jitted, by_name):
+    function = jitted(times_zero_as, static_argnums=1)
+    args, kwargs = ((X,), {"mode": "one"}) if by_name else ((X, "one"), {})
+    lowered = function.lower(*args, **kwargs)
+    (values,) = function._inputs(lowered, args, kwargs)
+    np.testing.assert_array_equal(values, X)
+
+
+def test_donated_arguments(jitted, tmp_path):
+    donating = jax.jit(times_zero, donate_argnums=0)
+    _store_for(tmp_path, donating, X)
+    _store_for(tmp_path, donating, LONGER)
+    function = jitted(times_zero, donate_argnums=0)
+    first, second, third = jnp.array(X), jnp.array(LONGER), jnp.array(LONGER)
+    assert _is_planned(function(first))
+    function(second)  # noticed when it is gone
+    assert first.is_deleted()
+    assert second.is_deleted()
+    assert _is_planned(function(third))
+
+
+def test_committed_arrays_are_a_signature(jitted, tmp_path):
+    committed = jax.device_put(X, jax.devices("cpu")[0])
+    _store_for(tmp_path, times_zero, committed)
+    function = jitted(times_zero)
+    assert not _is_planned(function(X))
+    function(committed)
+    assert _is_planned(function(committed))
+    assert not _is_planned(function(X))
+
+
+def test_plans_survive_that_jax_forgets_its_executables(jitted, tmp_path):
+    _store_for(tmp_path, times_zero, X)
+    function = jitted(times_zero)
+    function(X)
+    jax.clear_caches()
+    function(X)
+    assert _is_planned(function(X))
+
+
+def test_in_transformations_it_is_jax_jit(jitted, tmp_path):
+    _store_for(tmp_path, times_zero, X)
+    function = jitted(times_zero)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not _is_planned(jax.jit(lambda x: function(x))(X))
+        jax.grad(lambda x: function(x).sum())(X)
+        jax.vmap(function)(X[None])
+    assert function.report.traced == 3
+    assert "3 calls inside transformations" in str(function.report)
+
+
+def test_what_cannot_be_measured_is_said_once(jitted):
+    def prints(x):
+        jax.debug.print("{}", x.shape[0], ordered=True)
+        return x
+
+    printing = jitted(prints)
+    with pytest.warns(UserWarning, match="prints runs as jax.jit compiles it.*callbacks"):
+        printing(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        printing(LONGER)
+        printing(X)
+    assert list(printing.report.refused) == ["f32[2]", "f32[3]"]
+
+
+def test_given_plans_are_used_for_their_program(jitted):
+    function = jitted(times_zero, plans=[_fast_plan(times_zero, X)])
+    assert _is_planned(function(X))
+    assert not _is_planned(function(LONGER))
+
+
+def test_it_can_be_turned_off(jitted, tmp_path, monkeypatch):
+    _store_for(tmp_path, times_zero, X)
+    monkeypatch.setenv("HLOGRAPH_JIT", "off")
+    function = jitted(times_zero)
+    assert not _is_planned(function(X))
+    assert str(function.report) == "times_zero: not called yet"
+
+
+def test_searches_of_a_process_have_a_limit(tmp_path, monkeypatch):
+    monkeypatch.setenv("HLOGRAPH_JIT_SECONDS", str(_ALLOWANCE._taken + 1))
+    function = hlograph.jit(times_zero, budget=2, store=tmp_path)
+    function(X)
+    assert "HLOGRAPH_JIT_SECONDS" in str(function.report)
+
+
+def test_a_method(jitted, tmp_path):
+    class Layer:
+        def __init__(self, weight):
+            self.weight = weight
+
+        @functools.partial(jitted, static_argnums=0)
+        def __call__(self, x):
+            return x * self.weight
+
+    layer = Layer(2.0)
+    np.testing.assert_array_equal(layer(X), X * 2)
+    np.testing.assert_array_equal(Layer(3.0)(X), X * 3)
+    assert len(vars(Layer)["__call__"].report.reports) == 2
+
+
+def test_it_is_a_function(jitted):
+    function = jitted(times_zero)
+    assert (function.__name__, function.__wrapped__) == ("times_zero", times_zero)
+    assert copy.deepcopy(function) is function
+    assert copy.copy(function) is function
+    assert function.lower(X).as_text() == jax.jit(times_zero).lower(X).as_text()
+    with pytest.raises(AttributeError):
+        _ = function.no_attribute
+
+
+def test_a_pickle_is_a_name_or_has_the_plans(jitted, tmp_path):
+    assert pickle.loads(pickle.dumps(decorated)) is decorated
+    _store_for(tmp_path, times_zero, X)
+    function = jitted(times_zero)
+    function(X)
+    data = pickle.dumps(function)
+    for file in tmp_path.iterdir():
+        file.unlink()
+    assert _is_planned(pickle.loads(data)(X))
+
+
+def test_options_of_jax_jit_are_given_once(jitted):
+    assert jitted(jax.jit(times_zero)).lower(X)
+    with pytest.raises(HloError, match="donate_argnums"):
+        jitted(jax.jit(times_zero), donate_argnums=0)
+    with pytest.raises(HloError, match="expected a function"):
+        jitted(3)
+
+
+@pytest.mark.parametrize("layout", ["argument:0", "result:0"])
+def test_a_plan_with_layouts_of_the_signature(jitted, layout):
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    program = Program.of(jax.jit(jnp.sin).lower(x))
+    plan = Plan(program.name, program.fingerprint, layouts={layout: "{0,1}"})
+    function = jitted(jnp.sin, plans=[plan])
+    for argument in (x, jnp.array(x), jax.device_put(x, jax.devices("cpu")[0])):
+        result = function(argument)
+        np.testing.assert_array_equal(result, jax.jit(jnp.sin)(x))
+        np.testing.assert_array_equal(jnp.asarray(result) + 1, jax.jit(jnp.sin)(x) + 1)
+    assert len(function.plans) == 1
+
+
+def test_a_search_takes_over(tmp_path):
+    def depthwise(x, w):
+        return jax.lax.conv_general_dilated(
+            x, w, (1,), [(3, 0)], feature_group_count=64, dimension_numbers=("NHC", "HIO", "NHC")
+        )
+
+    x, w = np.ones((2, 128, 64), np.float32), np.ones((4, 1, 64), np.float32)
+    function = hlograph.jit(depthwise, budget=2, methods="forms", store=tmp_path)
+    before = function(x, w)
+    assert function.wait(120)
+    assert any("products" in step for plan in function.plans for step in plan.steps)
+    np.testing.assert_allclose(function(x, w), before, rtol=1e-5)
+    again = hlograph.jit(depthwise, budget=2, methods="forms", store=tmp_path)
+    again(x, w)
+    assert "from the store" in str(again.report)
