@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hlograph.isolation import pool, slot
+from hlograph.storage.event_files import tensorboard_without_tensorflow
 
 ROOT = Path(__file__).parent
 # Folders and files with the longest tests, which train, measure, or start processes. They come
@@ -26,6 +27,11 @@ LONG = (
     "experiments",
     "hlograph/measuring",
 )
+
+
+def pytest_configure() -> None:
+    """Keeps modules of tests that write event files from importing TensorFlow, which takes 5 s."""
+    tensorboard_without_tensorflow()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

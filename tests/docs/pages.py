@@ -46,6 +46,7 @@ FOLDERS = (
     "distribution",
 )
 FIRST_WORDS = ("python", "make", "pip", "pytest", "ray", "tensorboard", ".ci/run", "hlograph")
+MARKDOWN = MarkdownIt().enable("table")
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,9 @@ def commands_of_docstring(docstring: str) -> Iterator[str]:
     for line in _lines(docstring):
         if re.match(r"python (-m \w|\w\S*\.py)", line):
             yield line
-    spans = (token.content for token in _tokens(docstring) if token.type == "code_inline")
+    # Most docstrings have no code, and parsing takes a while.
+    tokens = _tokens(docstring) if "`" in docstring else ()
+    spans = (token.content for token in tokens if token.type == "code_inline")
     yield from filter(_is_command, spans)
 
 
@@ -165,7 +168,7 @@ def _sources() -> Iterator[Path]:
 @cache
 def _tokens(text: str) -> list[Token]:
     found: list[Token] = []
-    for token in MarkdownIt().enable("table").parse(text):
+    for token in MARKDOWN.parse(text):
         found += (token, *(token.children or ()))
     return found
 

@@ -23,7 +23,6 @@ from experiments.workers.collecting import Deck
 from experiments.workers.worker import RolloutWorker
 from hlograph import corpus
 from hlograph.isolation import FlightRecorder, Quarantine
-from hlograph.storage.event_files import tensorboard_without_tensorflow
 from tests.experiments.tiny_run import tiny_config
 
 SETTINGS = AgentSettings(width=16, dqn_learning_starts=8, dqn_target_interval=8, a2c_steps=3)
@@ -31,7 +30,6 @@ SETTINGS = AgentSettings(width=16, dqn_learning_starts=8, dqn_target_interval=8,
 
 @pytest.fixture(scope="module")
 def worker(tmp_path_factory):
-    tensorboard_without_tensorflow()
     config = tiny_config(out=tmp_path_factory.mktemp("run"))
     return RolloutWorker(config, FlightRecorder())
 

@@ -27,7 +27,6 @@ from experiments.paper.training_settings import (
 from experiments.policies.checkpoint import Checkpoint
 from experiments.workers.player import player
 from hlograph import corpus
-from hlograph.storage.event_files import tensorboard_without_tensorflow
 
 SMALL = {
     "seeds": (3,),
@@ -74,7 +73,6 @@ def _validation_ratios(study, folder, kind):
 
 
 def test_figure2(tmp_path):
-    tensorboard_without_tensorflow()
     config = replace(
         FIGURE2["quick"],
         **SMALL,
@@ -95,14 +93,12 @@ def test_figure2(tmp_path):
 
 
 def test_figure4(tmp_path):
-    tensorboard_without_tensorflow()
     study = figure4(replace(FIGURE4["quick"], **SMALL), tmp_path)
     methods = [f"{what} ({encoder})" for what in REWARDS for encoder in ("op counts", "GNN")]
     _check(study, methods, tmp_path)
 
 
 def test_ablations(tmp_path):
-    tensorboard_without_tensorflow()
     variants = ("without edges", "GIN")
     small = SMALL | {"total_steps": 0, "cloning_epochs": 1, "variants": variants}
     study = ablations(replace(ABLATIONS["quick"], **small), tmp_path)

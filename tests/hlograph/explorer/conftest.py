@@ -1,4 +1,4 @@
-"""A real browser, and pages of modules of three sizes.
+"""A real browser, and pages of a small and of a large module.
 
 A test that takes ``visit`` fails on errors in the browser's console, and on any request to anywhere
 else than a file or the loopback address.
@@ -24,10 +24,9 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 SIZES = {
     60: "dense-linear-algebra/pinv/one",
-    1003: "learned-evolution/learned-es/generation-bbob",
     48875: "gpt2/l75-h16-a2/train-adamw-b1-s8",
 }
-"""Benchmarks of few, some and many instructions; the last is the largest of the corpus."""
+"""Benchmarks of few and of many instructions; the second is the largest of the corpus."""
 
 PATIENCE = 120_000
 """Milliseconds until a step counts as failed: the machine may be busy."""
@@ -94,7 +93,7 @@ def is_near(address: str) -> bool:
 
 @pytest.fixture(scope="session", params=SIZES, ids="{:,}".format)
 def any_module(request: pytest.FixtureRequest) -> Module:
-    """Returns a module of each of the three sizes."""
+    """Returns a module of each of the two sizes."""
     return corpus.benchmark(SIZES[request.param]).load()
 
 

@@ -98,6 +98,7 @@ def test_the_view_shows_what_passes_changed(visit: Visit, shown: Shown) -> None:
         assert drawn(page, "After") == set(region["after"]) or not region["after"]
 
 
+@pytest.mark.parametrize("any_module", [60], indirect=True)
 def test_an_instruction_is_found_on_both_sides_and_in_the_text(visit: Visit, shown: Shown) -> None:
     number = next(
         number
@@ -120,6 +121,7 @@ def test_an_instruction_is_found_on_both_sides_and_in_the_text(visit: Visit, sho
     assert texts == [content["before"][row["match"]]["line"], row["line"]]
 
 
+@pytest.mark.parametrize("any_module", [60], indirect=True)
 def test_steps_are_chosen_by_slider_keys_and_address(visit: Visit, shown: Shown) -> None:
     effective = [number for number, step in enumerate(shown.steps, 1) if step["changed"]]
     page = visit(shown.folder, f"#steps/{effective[1]}")

@@ -11,12 +11,11 @@ from hlograph.errors import DamagedFileError, HloError
 from hlograph.explorer.results.tables import Bars, Lines, PageTable, Text
 from hlograph.explorer.results_page import is_results, results_of
 from hlograph.storage.checked_file import write_checked_json
-from hlograph.storage.event_files import scalars, tensorboard_without_tensorflow
+from hlograph.storage.event_files import scalars
 
 
 @pytest.fixture
 def run(tmp_path):
-    tensorboard_without_tensorflow()
     from torch.utils.tensorboard.writer import SummaryWriter
 
     folder = tmp_path / "run"
