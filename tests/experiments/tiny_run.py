@@ -41,7 +41,7 @@ def tiny_config(**changes: Any) -> GNNTrainConfig:
         checkpoint_every=1,
         samples=1,
         threads=1,
-        gat=GATConfig(layers=1, heads=2, head_width=4, edge_width=4, counted_kinds=4),
+        gat=GATConfig(layers=1, heads=2, head_width=8, edge_width=4, counted_kinds=4),
     )
     return replace(config, **changes)
 

@@ -360,7 +360,7 @@ def test_huge_modules_are_of_the_test_splits():
 
 
 def test_win_gives_random_search_the_time_of_the_gnn(checkpoint, tmp_path):
-    gat = GATConfig(layers=1, heads=2, head_width=4, edge_width=4, counted_kinds=4)
+    gat = GATConfig(layers=1, heads=2, head_width=8, edge_width=4, counted_kinds=4)
     config = GNNTrainConfig(seed=5, horizon=6, envs_per_task=2, gat=gat)
     kind = policy_kind("gnn", config)
     ppo = PPO(kind.new_policy(), kind.ppo)

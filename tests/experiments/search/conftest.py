@@ -50,7 +50,7 @@ def policy(request) -> TrainedPolicy:
     config = replace(
         GNN_PRESETS["quick"],
         value_costs=request.param == "op_counts",
-        gat=GATConfig(layers=1, heads=2, head_width=4, edge_width=4, counted_kinds=4),
+        gat=GATConfig(layers=1, heads=2, head_width=8, edge_width=4, counted_kinds=4),
     )
     network = policy_kind(request.param, config).new_policy()
     parameters = {key: value.numpy() for key, value in network.state_dict().items()}
