@@ -1,5 +1,6 @@
 """The source distribution builds the wheel, and has neither corpus nor tests."""
 
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -9,6 +10,8 @@ import pytest
 
 from distribution.carried import ROOT, carried
 
+ELSEWHERE = (".venv", ".git", "build", "dist", "runs", "hlo")
+"""Folders of many files, which are not copied: the build would look at each."""
 BUILD = "import scikit_build_core.build as b, sys; print(b.build_sdist(sys.argv[1]))"
 
 
@@ -16,8 +19,10 @@ BUILD = "import scikit_build_core.build as b, sys; print(b.build_sdist(sys.argv[
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Returns the folder of an unpacked source distribution."""
     folder = tmp_path_factory.mktemp("sdist")
+    source = folder / "source"
+    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*ELSEWHERE))
     command = [sys.executable, "-c", BUILD, str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
     (file,) = folder.glob("hlograph-*.tar.gz")
     assert file.stat().st_size < 6_000_000
     with tarfile.open(file) as archive:

@@ -71,7 +71,7 @@ PROGRAMS: dict[str, Program] = {
             "--out OUT/figures.json --page None"
         )
     ),
-    "benchmarks.size": Program((), quick=True),
+    "benchmarks.size": Program(()),
     "benchmarks.speed_rules": Program(
         _flags("--quick --out OUT/rules.csv"), part=_flags("--rules one-hot-as-gather")
     ),
@@ -98,7 +98,6 @@ PROGRAMS: dict[str, Program] = {
     "experiments.evaluate": Program(
         _flags("--samples 1 --checks 0 --workers in-process"),
         part=_flags("--op-limit 800 --count 1"),
-        quick=True,
         bare=False,
         split="test-unseen",
     ),

@@ -56,9 +56,9 @@ def _rewriting(out, **changes):
     return replace(config, **changes)
 
 
-def test_workers_killed_from_outside_change_nothing(finished, tmp_path):
+def test_neither_losses_nor_the_number_of_workers_change_results(finished, tmp_path):
     folder = tmp_path / "run"
-    assert _sabotaged(tiny_config(out=folder), ["kill", "stop"]) == 0
+    assert _sabotaged(tiny_config(out=folder, num_workers=3), ["kill", "stop"]) == 0
     assert sorted(event["event"] for event in _events(folder)) == ["killed", "timed_out"]
     assert not (folder / QUARANTINE).exists()
     assert same_policies(finished, folder)
@@ -166,14 +166,14 @@ def test_a_benchmark_that_a_pass_hangs_on_is_left_out(tmp_path, capsys):
     slow, damaged = tmp_path / "slow.hlo", tmp_path / "damaged.hlo"
     slow.write_text(SLOW_FOLDING)
     damaged.write_text("HloModule x")
-    config = tiny_config(check_seconds=2.0, samples=0, total_steps=24, out=tmp_path / "run")
+    config = tiny_config(check_seconds=1.0, samples=0, total_steps=24, out=tmp_path / "run")
     own = replace(config, benchmarks=(str(slow), *config.benchmarks, str(damaged)))
     assert train(own) == 0
     (event,) = _events(tmp_path / "run")
     assert event["event"] == "timed_out"
     assert event["doing"] == f"reference pipelines of {slow}"
     said = capsys.readouterr().out
-    assert f"left out: {slow}: an operation took longer than its 2 s" in said
+    assert f"left out: {slow}: an operation took longer than its 1 s" in said
     assert f"left out: {damaged}: " in said
     alone = replace(config, benchmarks=(str(damaged),), out=tmp_path / "alone")
     assert train(alone) == FAILED
@@ -219,10 +219,3 @@ def test_a_rule_of_xla_that_hangs_when_it_is_listed(tmp_path, capsys):
     (alone,) = (config.out / QUARANTINE).glob("*by.constant_folding.hlo")
     assert repro.main([str(alone), "--seconds", "0.5"]) == repro.REPRODUCED
     assert "reproduced: timed_out" in capsys.readouterr().out
-
-
-def test_results_do_not_depend_on_the_number_of_workers(finished, tmp_path):
-    folder = tmp_path / "run"
-    assert train(tiny_config(out=folder, num_workers=1)) == 0
-    assert same_policies(finished, folder)
-    assert results(finished) == results(folder)

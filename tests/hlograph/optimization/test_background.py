@@ -306,6 +306,7 @@ def test_ctrl_c_is_the_programs_and_its_end_ends_the_search():
     assert _ended(pids)
 
 
+@pytest.mark.slow
 def test_a_program_that_is_killed_leaves_no_process():
     script, pids = _start()
     script.kill()

@@ -394,14 +394,14 @@ def _outcome(data: bytes) -> str:
 
 
 @pytest.mark.filterwarnings("ignore:os.fork")
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=16, deadline=None, derandomize=True)
 @given(st.sampled_from(_TEXTS), st.randoms(use_true_random=False))
 def test_damaged_texts(text, random):
     assert _outcome(mutate_text(text, random, _TEXTS)) == "good"
 
 
 @pytest.mark.filterwarnings("ignore:os.fork")
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=16, deadline=None, derandomize=True)
 @given(st.sampled_from(_PROTOS), st.randoms(use_true_random=False))
 def test_damaged_protos(proto, random):
     assert _outcome(mutate_proto(proto, random, _PROTOS)) == "good"

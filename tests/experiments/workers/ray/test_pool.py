@@ -78,6 +78,7 @@ def test_what_became_of_a_worker_process(pool):
     }
 
 
+@pytest.mark.slow
 def test_an_actor_that_is_killed_costs_its_task_and_comes_back(pool):
     found = []
     for _, result in pool.map(["pid", *["hang"] * 2, "pid"]):
@@ -93,6 +94,7 @@ def test_an_actor_that_is_killed_costs_its_task_and_comes_back(pool):
         pids |= {pid for _, pid in pool.map(["pid"] * 2)}
 
 
+@pytest.mark.slow
 def test_a_task_meets_one_of_many_lost_actors_at_most(pool):
     workers: set[int] = set()
     while len(workers) < 2:
