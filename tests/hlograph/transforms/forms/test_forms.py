@@ -32,10 +32,8 @@ def test_every_rule_has_a_case_where_it_pays():
 
 
 @pytest.mark.parametrize("rule", FORMS)
-@settings(max_examples=2, deadline=None, derandomize=True)
-@given(rng=RANDOM)
-def test_a_rule_applies_and_keeps_what_is_computed(rule, rng: Random):
-    text = PROGRAMS[rule](rng)
+def test_a_rule_applies_and_keeps_what_is_computed(rule):
+    text = PROGRAMS[rule](Random(rule))  # the campaign of forms draws more
     exact = hlograph.rules[rule].exact
     check_rule(rule, text, ("equal",) if exact else ("equal", "close"))
 
@@ -53,10 +51,8 @@ def test_hoisted_products_are_read_in_the_parts_that_the_loop_takes(rng: Random)
 
 
 @pytest.mark.parametrize("rule", FORMS)
-@settings(max_examples=1, deadline=None, derandomize=True)
-@given(rng=RANDOM)
-def test_a_rule_reads_no_further_than_it_declares(rule, rng: Random):
-    text = PROGRAMS[rule](rng)
+def test_a_rule_reads_no_further_than_it_declares(rule):
+    text = PROGRAMS[rule](Random(rule))
     module = hlograph.Module.from_text(text)
     rules = [*hlograph.rules.general, rule]
     assert module.rewrites(rules) == find_rewrites(module._native, rules, shared_copies=False)
