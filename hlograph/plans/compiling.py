@@ -13,6 +13,7 @@ from hlograph.errors import PlanError, PlanRefusedError
 from hlograph.plans import flags, jaxlib_modules, mlir_modules
 from hlograph.plans.hook import CaptureError, editing
 from hlograph.plans.jaxlib_modules import with_name
+from hlograph.plans.jaxlib_versions import check_flags
 from hlograph.plans.placing import place
 from hlograph.plans.plan import Plan
 from hlograph.plans.program import Program
@@ -40,7 +41,7 @@ def compile_program(program: Program, plan: Plan | None = None) -> Any:
 
     Raises:
         PlanError: The plan cannot be carried out, or XLA does not compile the program.
-        PlanRefusedError: The plan is for another program.
+        PlanRefusedError: The plan is for another program, or for another jaxlib.
     """
     from jax.extend import backend
 
@@ -64,6 +65,7 @@ def optimized_module(program: Program, plan: Plan | None = None) -> bytes:
 
     Raises:
         PlanError: The plan cannot be carried out, or XLA does not compile the program.
+        PlanRefusedError: The plan is for another jaxlib.
     """
     from jax.extend import backend
 
@@ -144,7 +146,7 @@ def compile_lowered(lowered: Any, plan: Plan) -> Any:
 
     Raises:
         PlanError: The plan cannot be carried out, or XLA does not compile the program.
-        PlanRefusedError: The plan is for another program.
+        PlanRefusedError: The plan is for another program, or for another jaxlib.
     """
     if plan.is_empty:
         return checking_weak_types(lowered.compile(), lowered)
@@ -227,9 +229,13 @@ class PlannedClient:
     Args:
         client: jaxlib's client.
         plan: The plan; its steps and layouts are those of the lowered module already.
+
+    Raises:
+        PlanRefusedError: The installed jaxlib does not have one of the plan's flags.
     """
 
     def __init__(self, client: Any, plan: Plan) -> None:
+        check_flags(plan.flags)
         self._client, self._plan = client, plan
         self.placed = ""
 

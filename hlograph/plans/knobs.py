@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 from hlograph.errors import HloError
-from hlograph.plans.flags import CONVOLUTIONS, DOTS, FLAGS, REDUCTIONS, FlagValue
+from hlograph.plans.flag_effects import FLAG_VALUES, LIBRARIES, flags_without_effect
+from hlograph.plans.flags import FLAGS, FlagValue
 from hlograph.plans.plan import Numerics
 
 Stage = Literal["steps", "layout", "fusion", "kernel", "flags"]
@@ -176,40 +177,20 @@ class Recipe:
             raise HloError(f"expected the JSON of a recipe: {error!r}") from error
 
 
-class _FlagValues(NamedTuple):
-    """A flag, its values, and the opcodes of which a program must have one."""
-
-    flag: str
-    values: tuple[FlagValue, ...]
-    opcodes: frozenset[str] = frozenset()
-
-
 _LIBRARY = frozenset({"dot", "convolution", "reduce", "reduce-window"})
-_FLAG_VALUES = (
-    _FlagValues("xla_cpu_small_while_loop_byte_threshold", (4_000_000, 0), frozenset({"while"})),
-    _FlagValues(
-        "xla_cpu_experimental_ynn_fusion_type",
-        (f"{DOTS},{CONVOLUTIONS}", "", f"{DOTS},{REDUCTIONS}", REDUCTIONS),
-        _LIBRARY,
-    ),
-    _FlagValues("xla_cpu_experimental_onednn_fusion_type", (DOTS,), frozenset({"dot"})),
-    _FlagValues("xla_cpu_prefer_vector_width", (512, 128)),
-    _FlagValues("xla_cpu_use_multi_output_fusion", (True,)),
-    _FlagValues("xla_cpu_disable_new_fusion_emitters", (True,)),
-    _FlagValues("xla_cpu_disable_tiled_emitter", (True,)),
-    _FlagValues("xla_cpu_experimental_enable_tiling_propagation", (True,)),
-    _FlagValues("xla_cpu_disable_loop_unrolling", (True,)),
-    _FlagValues("xla_cpu_optimize_for_size", (True,)),
-    _FlagValues("xla_cpu_scheduler_type", ("CPU_SCHEDULER_TYPE_CONCURRENCY_OPTIMIZED",)),
-    _FlagValues("xla_cpu_multi_thread_eigen", (False,), frozenset({"dot", "convolution"})),
-    _FlagValues("xla_cpu_enable_fast_math", (True,)),
-)
+# Flags that matter only to programs with one of some opcodes.
+_OPCODES: Mapping[str, frozenset[str]] = {
+    "xla_cpu_small_while_loop_byte_threshold": frozenset({"while"}),
+    LIBRARIES: _LIBRARY,
+    "xla_cpu_experimental_onednn_fusion_type": frozenset({"dot"}),
+    "xla_cpu_multi_thread_eigen": frozenset({"dot", "convolution"}),
+}
 
 
 def flag_knobs(
     opcodes: Iterable[str], hot: Mapping[str, float] | None, numerics: Numerics
 ) -> Iterator[Knob]:
-    """Yields the knobs of flags for a program.
+    """Yields the knobs of flags for a program: those of flags that the installed jaxlib heeds.
 
     Args:
         opcodes: The opcodes of the program.
@@ -217,10 +198,11 @@ def flag_knobs(
             ``hlograph.measuring.compiled.Shares``. None if it is not known.
         numerics: Class of the results; ``fast`` has knobs of fast math.
     """
-    present = frozenset(opcodes)
-    for flag, values, opcodes in _FLAG_VALUES:
+    present, dead = frozenset(opcodes), flags_without_effect()
+    for flag, values in FLAG_VALUES.items():
+        opcodes = _OPCODES.get(flag, frozenset())
         allowed = numerics == "fast" or not FLAGS[flag].fast
-        if allowed and (not opcodes or opcodes & present):
+        if flag not in dead and allowed and (not opcodes or opcodes & present):
             texts = tuple(map(json.dumps, values))
             yield Knob(f"flags {flag}", texts, share_of(opcodes, hot), about="the program")
 
@@ -238,15 +220,22 @@ def share_of(opcodes: frozenset[str], hot: Mapping[str, float] | None) -> float:
 
 
 def flag_values() -> tuple[tuple[str, str], ...]:
-    """Returns each name of a knob of flags with each of its values, in a fixed order."""
+    """Returns each name of a knob of flags with each of its values.
+
+    They are the same, in the same order, with each version of jaxlib.
+    """
     return tuple(
-        (f"flags {flag}", json.dumps(value)) for flag, values, _ in _FLAG_VALUES for value in values
+        (f"flags {flag}", json.dumps(value))
+        for flag, values in FLAG_VALUES.items()
+        for value in values
     )
 
 
 def flags_of(values: Mapping[str, str]) -> dict[str, FlagValue]:
-    """Returns the flags that the values of knobs set."""
-    return {name.removeprefix("flags "): json.loads(value) for name, value in values.items()}
+    """Returns the flags that the values of knobs set, but for those without effect here."""
+    flags = {name.removeprefix("flags "): json.loads(value) for name, value in values.items()}
+    dead = flags_without_effect() if flags else frozenset()
+    return {name: value for name, value in flags.items() if name not in dead}
 
 
 def values_of(flags: Mapping[str, FlagValue]) -> dict[str, str]:

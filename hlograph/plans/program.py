@@ -7,18 +7,16 @@ but its module is refused: the program that runs would differ from the measured 
 from __future__ import annotations
 
 import contextlib
-import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import version
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from hlograph.errors import HloParseError, ProgramError
 from hlograph.execution.equivalence.arrays import Signature, signature_of
 from hlograph.module import Module
 from hlograph.plans import mlir_modules
+from hlograph.plans.jaxlib_versions import check_jaxlib, check_settings
 from hlograph.reading.sources import is_lowered
 from hlograph.reading.stablehlo import from_lowered, from_mlir, from_stablehlo
 
@@ -59,7 +57,7 @@ class Program:
         """
         if is_lowered(source):
             return cls.of_lowered(source)
-        _check_jaxlib()
+        check_jaxlib()
         check_settings()
         module = source if isinstance(source, Module) else Module.read(source)
         return cls(module.name, "hlo", module.to_proto())
@@ -72,7 +70,7 @@ class Program:
             ProgramError: It cannot be compiled again as it is (see ``check_lowered``), a setting of
                 jax changes the options of compilations, or jaxlib is too old.
         """
-        _check_jaxlib()
+        check_jaxlib()
         check_settings()
         check_lowered(lowered)
         module = lowered.compiler_ir("stablehlo")
@@ -148,18 +146,6 @@ class Program:
         self.__dict__.update(state)
 
 
-def _check_jaxlib() -> None:
-    # What is private in jaxlib differs between versions; this module is the newest that is used.
-    try:
-        importlib.import_module("jaxlib._hlo")
-    except ImportError as error:
-        raise ProgramError(
-            "plans, hlograph.optimize and kernel times need jaxlib 0.10.2, and "
-            f"{version('jaxlib')} is installed: pip install 'jax>=0.10.2,<0.11'. Graphs, modules "
-            "and passes work with jax from 0.6.2 on"
-        ) from error
-
-
 def to_stablehlo(proto: bytes) -> bytes:
     """Converts a serialized ``HloModuleProto`` to StableHLO bytecode by jaxlib.
 
@@ -172,40 +158,6 @@ def to_stablehlo(proto: bytes) -> bytes:
         return hlo_to_stablehlo(proto)
     except Exception as error:  # of classes that jaxlib does not export
         raise ProgramError(f"jaxlib does not convert this HLO to StableHLO: {error}") from error
-
-
-# Settings of jax that reach the options of a compilation, and no module, with their defaults. They
-# are those that jax/_src/compiler.py of jax 0.10.2 reads, without those of GPUs and of caches.
-_SETTINGS: Mapping[str, Any] = MappingProxyType(
-    {
-        "jax_disable_most_optimizations": False,
-        "jax_compiler_enable_remat_pass": True,
-        "jax_exec_time_optimization_effort": 0.0,
-        "jax_memory_fitting_effort": 0.0,
-        "jax_optimization_level": "UNKNOWN",
-        "jax_memory_fitting_level": "O2",
-    }
-)
-
-
-def check_settings() -> None:
-    """Checks that jax compiles with its default options.
-
-    Raises:
-        ProgramError: A setting of jax changes them.
-    """
-    import jax
-
-    for name, default in _SETTINGS.items():
-        # Those without a context manager are flags, which the attributes of the config lack.
-        value = getattr(jax.config, name) if hasattr(jax.config, name) else jax.config.read(name)
-        if value != default:
-            raise ProgramError(
-                f"expected {name}={default!r}, jax's default, got {value!r}: plans are measured "
-                "beside what jaxlib compiles by default. Leave the setting out (as an environment "
-                f"variable it is {name.upper()}), or set flags of XLA for the whole process in "
-                "XLA_FLAGS"
-            )
 
 
 def check_lowered(lowered: Any) -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.methods import COLD, HELPS, Listed, Method, PlanSearch
 from hlograph.plans import Numerics, Plan, PlanError, Program
+from hlograph.plans.flag_effects import LIBRARIES, flags_without_effect
 from hlograph.plans.flags import CONVOLUTIONS, DOTS, REDUCTIONS, FlagValue
 from hlograph.plans.knobs import share_of
 from hlograph.reading.hlo_text import read_instructions
@@ -17,7 +18,6 @@ _STEPS = (("xla-simplify",), ("algsimp", "cse", "dce"), ("while-loop-invariant-c
 
 _FLOATS = re.compile(r"\bb?f\d+\[")
 
-_LIBRARIES = "xla_cpu_experimental_ynn_fusion_type"
 _FAST_MATH = {
     "xla_cpu_enable_fast_math": True,
     "xla_cpu_fast_math_honor_nans": False,
@@ -51,17 +51,17 @@ FLAG_SETS: tuple[FlagSet, ...] = (
     ),
     FlagSet(
         "reductions without library",
-        {_LIBRARIES: f"{DOTS},{CONVOLUTIONS}"},
+        {LIBRARIES: f"{DOTS},{CONVOLUTIONS}"},
         frozenset({"reduce", "reduce-window"}),
     ),
     FlagSet(
         "convolutions without library",
-        {_LIBRARIES: f"{DOTS},{REDUCTIONS}"},
+        {LIBRARIES: f"{DOTS},{REDUCTIONS}"},
         frozenset({"convolution"}),
     ),
     FlagSet(
         "no library",
-        {_LIBRARIES: ""},
+        {LIBRARIES: ""},
         frozenset({"dot", "convolution", "reduce", "reduce-window"}),
     ),
     FlagSet(
@@ -81,7 +81,7 @@ FLAG_SETS: tuple[FlagSet, ...] = (
     FlagSet("tiling propagation", {"xla_cpu_experimental_enable_tiling_propagation": True}),
     FlagSet(
         "oneDNN",
-        {"xla_cpu_experimental_onednn_fusion_type": DOTS, _LIBRARIES: ""},
+        {"xla_cpu_experimental_onednn_fusion_type": DOTS, LIBRARIES: ""},
         frozenset({"dot", "convolution"}),
     ),
     FlagSet("128-bit vectors", {"xla_cpu_prefer_vector_width": 128}),
@@ -106,11 +106,12 @@ class FlagSets(PlanSearch):
         self._program = program
         self._numerics: Numerics = numerics
         module = program.module()
-        present = frozenset(module.opcodes())
+        present, dead = frozenset(module.opcodes()), flags_without_effect()
         self._waiting = [
             flags
             for flags in FLAG_SETS
-            if (not flags.opcodes or flags.opcodes & present)
+            if dead.isdisjoint(flags.flags)
+            and (not flags.opcodes or flags.opcodes & present)
             and (flags.numerics == "close" or numerics == "fast")
         ]
         self._hot = dict.fromkeys(present, 1.0)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from hlograph import HloError
 from hlograph.plans import Plan
+from hlograph.plans.flag_effects import FLAG_VALUES, flags_without_effect
 from hlograph.plans.flags import FLAGS
 from hlograph.plans.knobs import (
     DEFAULT,
@@ -13,6 +14,7 @@ from hlograph.plans.knobs import (
     Knob,
     Point,
     flag_knobs,
+    flag_values,
     flags_of,
     stage_of,
     values_of,
@@ -79,9 +81,21 @@ def test_flags_are_those_that_can_matter():
     assert any(FLAGS[name].fast for name in names(EVERYTHING, "fast"))
 
 
+def test_flags_without_effect_are_no_knobs_and_decide_nothing():
+    dead = flags_without_effect()
+    assert dead
+    assert names(EVERYTHING, "fast").isdisjoint(dead)
+    values = {f"flags {name}": "true" for name in dead} | {
+        "flags xla_cpu_optimize_for_size": "true"
+    }
+    assert flags_of(values) == {"xla_cpu_optimize_for_size": True}
+    # A model that chooses flags has the same kinds of choices with each jaxlib.
+    assert {f"flags {name}" for name in dead & FLAG_VALUES.keys()} <= dict(flag_values()).keys()
+
+
 def test_a_flag_about_libraries_is_about_what_they_compute():
     shares = {knob.name: knob.share for knob in flag_knobs(EVERYTHING, HOT, "close")}
     assert shares["flags xla_cpu_experimental_ynn_fusion_type"] == pytest.approx(0.7)
-    assert shares["flags xla_cpu_experimental_onednn_fusion_type"] == 0.5
+    assert shares["flags xla_cpu_multi_thread_eigen"] == 0.5
     assert shares["flags xla_cpu_small_while_loop_byte_threshold"] == 0.6
     assert shares["flags xla_cpu_prefer_vector_width"] == 1.0

@@ -44,6 +44,8 @@ def test_compiler_options_of_a_function_are_refused():
     ],
 )
 def test_settings_of_jax_that_change_its_default_are_refused(name, value):
+    if name.endswith("_effort") and not hasattr(jax.config, name):
+        pytest.skip("this jax has no such setting")
     lowered = jax.jit(jnp.tanh).lower(X)
     flag = name == "jax_disable_most_optimizations"
     before = jax.config.read(name) if flag else getattr(jax.config, name)
@@ -154,7 +156,7 @@ def test_an_older_jaxlib_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     lowered = jax.jit(f.step).lower(*f.step_arguments())
     monkeypatch.setitem(sys.modules, "jaxlib._hlo", None)  # importing it raises ImportError
     with pytest.raises(
-        ProgramError, match=r"need jaxlib 0\.10\.2, and .* is installed: pip install"
+        ProgramError, match=r"need jaxlib 0\.10\.2 or newer, and .* is installed: pip install"
     ):
         Program.of(lowered)
     with pytest.raises(ProgramError, match="jaxlib"):

@@ -1,0 +1,67 @@
+"""What versions of jaxlib have: the table beside the installed one, and plans for another one."""
+
+from importlib.metadata import version
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from hlograph.errors import PlanRefusedError
+from hlograph.plans import Plan, Program, compile_lowered, compile_program, jaxlib_versions
+from hlograph.plans.compiling import optimized_module
+from hlograph.plans.flag_effects import FLAG_VALUES, flags_without_effect
+from hlograph.plans.flags import FLAGS
+from hlograph.plans.jaxlib_versions import TESTED, FlagSupport, flag_support
+
+GONE = "xla_cpu_disable_tiled_emitter"
+
+
+@pytest.fixture
+def untested(monkeypatch):
+    """The installed jaxlib as one that the table does not have."""
+    monkeypatch.setattr(jaxlib_versions, "TESTED", {"0.0.1": FlagSupport()})
+    jaxlib_versions._warn_of_untested.cache_clear()
+    yield
+    jaxlib_versions._warn_of_untested.cache_clear()
+
+
+def test_the_table_is_about_flags_that_plans_may_set():
+    for support in TESTED.values():
+        assert support.without_effect <= FLAGS.keys()
+        assert not support.unknown & support.idle
+
+
+def test_what_the_installed_jaxlib_compiles_is_as_the_table_says(untested):
+    with pytest.warns(UserWarning, match="hlograph is tested with"):
+        found = flags_without_effect()
+    assert found == TESTED[version("jaxlib")].without_effect & FLAG_VALUES.keys()
+
+
+def test_an_untested_jaxlib_is_named_once(untested):
+    lowered = jax.jit(jnp.tanh).lower(jnp.ones(3))
+    with pytest.warns(UserWarning, match=rf"tested with jaxlib 0.0.1, and {version('jaxlib')}"):
+        program = Program.of(lowered)
+    assert Program.of(lowered) == program
+    assert compile_program(program, Plan(flags={GONE: True})) is not None
+
+
+def test_a_plan_with_a_flag_that_jaxlib_lacks_is_refused(monkeypatch):
+    lowered = jax.jit(jnp.tanh).lower(jnp.ones(3))
+    program, plan = Program.of(lowered), Plan(flags={GONE: True})
+    compile_lowered(lowered, plan)
+    here = {version("jaxlib"): FlagSupport(unknown=frozenset({GONE}))}
+    monkeypatch.setattr(jaxlib_versions, "TESTED", here)
+    for carried_out in (compile_program, optimized_module):
+        with pytest.raises(PlanRefusedError, match=f"flags that jaxlib .* has, got {GONE}"):
+            carried_out(program, plan)
+    with pytest.raises(PlanRefusedError, match=GONE):
+        compile_lowered(lowered, plan)
+
+
+def test_each_flag_that_jaxlib_lacks_is_refused():
+    support = flag_support()
+    assert support is not None
+    program = Program.of(jax.jit(jnp.tanh).lower(jnp.ones(3)))
+    for name in support.unknown:
+        with pytest.raises(PlanRefusedError, match=name):
+            compile_program(program, Plan(flags={name: True}))
