@@ -9,6 +9,7 @@ import io
 from typing import Any
 
 from hlograph.errors import HloParseError
+from hlograph.execution.equivalence.arrays import Signature
 
 MAIN = "main"
 """Name of the function that XLA compiles as the entry computation."""
@@ -16,6 +17,7 @@ MAIN = "main"
 # Attributes that XLA reads or writes as facts about arrays of the whole program. Others describe
 # the module for a person (jax.result_info) or are made again by XLA.
 _DONATED = ("tf.aliasing_output", "jax.buffer_donor")
+_ALIASES = "mhlo.input_output_alias"
 
 # Written by XLA's conversion from HLO; these entry layouts are no requirement of the program.
 _ENTRY_LAYOUTS = tuple(
@@ -68,13 +70,57 @@ def name_of(module: Any) -> str:
 
 
 def donated_arguments(module: Any) -> tuple[int, ...]:
-    """Returns the numbers of the arguments whose buffers the program may reuse."""
+    """Returns the numbers of the arguments whose buffers the program may reuse.
+
+    jax says so at each argument, and XLA's conversion from HLO in a table of the module.
+    """
     with module.context:
-        return tuple(
+        marked = {
             number
             for number, attributes in enumerate(main_of(module).arg_attrs)
             if any(name in attributes for name in _DONATED)
-        )
+        }
+        table = module.operation.attributes
+        rows = list(table[_ALIASES]) if _ALIASES in table else []
+        return tuple(sorted(marked | {row["alias"]["parameter_number"].value for row in rows}))
+
+
+def has_aliases(data: bytes) -> bool:
+    """Returns True if StableHLO bytecode may have a table of aliases."""
+    return _ALIASES.encode() in data
+
+
+def with_flat_aliases(data: bytes, signature: Signature) -> bytes:
+    """Returns StableHLO that XLA converted from HLO, with aliases of its own arguments and results.
+
+    The conversion makes one argument of each leaf of a tuple, and leaves the table of aliases as it
+    was, which no longer fits then.
+
+    Args:
+        data: The StableHLO.
+        signature: Signature of the HLO.
+    """
+    from jaxlib.mlir import ir
+
+    module = parse(data)
+    arguments = {spec.path: number for number, spec in enumerate(signature.parameters)}
+    results = {spec.path: number for number, spec in enumerate(signature.results)}
+    with module.context:
+        rows: list[str] = []
+        for row in module.operation.attributes[_ALIASES]:
+            alias = row["alias"]
+            path = (alias["parameter_number"].value, *alias["parameter_index"])
+            result = tuple(row["output_index"])
+            if path not in arguments or result not in results:
+                continue  # of a whole tuple, whose buffer only holds pointers
+            index = f": {results[result]}" if len(results) > 1 else ""
+            rows.append(
+                f"{{alias = {{kind = {alias['kind']}, parameter_index = array<i64>, "
+                f"parameter_number = {arguments[path]} : i64}}, output_index = array<i64{index}>}}"
+            )
+        table = ir.Attribute.parse(f"[{', '.join(rows)}]")
+        module.operation.attributes[_ALIASES] = table
+    return to_bytecode(module)
 
 
 def copy_signature(source: Any, target: Any) -> None:
@@ -102,8 +148,8 @@ def copy_signature(source: Any, target: Any) -> None:
         new.operation.attributes["arg_attrs"] = ir.Attribute.parse(str(old.arg_attrs))
         new.operation.attributes["res_attrs"] = ir.Attribute.parse(str(old.result_attrs))
         attributes = target.operation.attributes
-        if "mhlo.input_output_alias" in attributes:
-            del attributes["mhlo.input_output_alias"]
+        if _ALIASES in attributes:
+            del attributes[_ALIASES]
         for name in _ENTRY_LAYOUTS:
             if name in attributes and name not in source.operation.attributes:
                 del attributes[name]

@@ -151,13 +151,18 @@ def to_stablehlo(proto: bytes) -> bytes:
 
     Raises:
         ProgramError: jaxlib does not convert it.
+        HloError: It aliases arrays, and a parameter or result is not an array of fixed size.
     """
     from jax.extend.mlir import hlo_to_stablehlo
 
     try:
-        return hlo_to_stablehlo(proto)
+        converted = hlo_to_stablehlo(proto)
     except Exception as error:  # of classes that jaxlib does not export
         raise ProgramError(f"jaxlib does not convert this HLO to StableHLO: {error}") from error
+    if not mlir_modules.has_aliases(converted):
+        return converted
+    signature = signature_of(Module.from_proto(proto))
+    return mlir_modules.with_flat_aliases(converted, signature)
 
 
 def check_lowered(lowered: Any) -> None:

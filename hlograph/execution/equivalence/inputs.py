@@ -104,9 +104,8 @@ def _integers(
         low, high = 0, min(high, min((b for b in uses.bounds if b > 1), default=1))
     elif not uses.bits and dtype.itemsize > 1:
         low, high = 0, _SMALL
-    if high - low <= 2**63:
-        return rng.integers(low, high, dims).astype(dtype)
-    return rng.integers(low, high, dims, dtype=np.uint64).astype(dtype)
+    # The widest type of the sign has both bounds of all types; numpy draws the same numbers in it.
+    return rng.integers(low, high, dims, dtype=np.int64 if low < 0 else np.uint64).astype(dtype)
 
 
 def _floats(rng: np.random.Generator, dims: tuple[int, ...], uses: Uses) -> Array:

@@ -5,12 +5,14 @@ import sys
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from jax.experimental.layout import Format, Layout
 
 import hlograph
 from hlograph import HloError, Module, parse
 from hlograph.errors import ProgramError
+from hlograph.execution.runs import Run
 from hlograph.plans import Plan, Program, compile_program
 from hlograph.plans import program as programs
 from tests.hlograph.plans import functions as f
@@ -134,6 +136,39 @@ def test_hlo_is_a_program_that_jaxlib_compiles() -> None:
     assert program.form == "hlo"
     assert program.donated == ()
     compile_program(program)
+
+
+ALIASES = """HloModule update, input_output_alias={%s}
+
+ENTRY main {
+  pair = (f32[8]{0}, f32[8]{0}) parameter(0)
+  single = f32[8]{0} parameter(1)
+  first = f32[8]{0} get-tuple-element(pair), index=0
+  second = f32[8]{0} get-tuple-element(pair), index=1
+  product = f32[8]{0} multiply(first, second)
+  sum = f32[8]{0} add(single, product)
+  inner = (f32[8]{0}) tuple(product)
+  ROOT both = (f32[8]{0}, (f32[8]{0})) tuple(sum, inner)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("aliases", "donated"),
+    [
+        ("{0}: (1, {}, may-alias)", (2,)),
+        ("{0}: (0, {1}, must-alias), {1,0}: (1, {}, may-alias)", (1, 2)),
+    ],
+)
+def test_hlo_that_donates_runs_again_and_again(aliases, donated):
+    program = Program.of(ALIASES % aliases)
+    assert program.donated == donated
+    inputs = [np.full(8, value, np.float32) for value in (2, 3, 4)]
+    run = Run(compile_program(program), inputs, program.donated)
+    for _ in range(2):
+        total, product = run.outputs()
+        assert total.tolist() == [10] * 8
+        assert product.tolist() == [6] * 8
 
 
 def test_the_fingerprint_is_that_of_the_function() -> None:

@@ -99,6 +99,14 @@ def test_keys_use_all_their_bits():
     assert inputs.make(0, 0)[0].max() > 2**31
 
 
+@pytest.mark.parametrize(("element_type", "low", "high"), [("s64", -1, 1), ("u64", 0, 2)])
+def test_keys_of_64_bits_use_all_of_them(element_type, low, high):
+    inputs = maker(f"k = {element_type}[64] parameter(0)\n ROOT r = {element_type}[64] xor(k, k)")
+    values = [int(value) / 2**63 for value in inputs.make(0, 0)[0]]
+    assert low <= min(values) < low + 0.5
+    assert high - 0.5 < max(values) < high
+
+
 @pytest.mark.parametrize("operation", ["log", "sqrt", "rsqrt", "log-plus-one"])
 def test_arguments_are_in_the_domain(operation):
     inputs = maker(
