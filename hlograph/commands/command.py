@@ -50,6 +50,6 @@ class Command:
 
 
 def one_line(error: Exception) -> str:
-    """Returns the message of an error and its notes as one line."""
-    notes = getattr(error, "__notes__", ())
+    """Returns the message of an error and its notes, without tracebacks, as one line."""
+    notes = [note for note in getattr(error, "__notes__", ()) if "Traceback (most" not in note]
     return " ".join(f"{error} {' '.join(notes)}".split()) or type(error).__name__

@@ -78,13 +78,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    except (HloError, OSError) as error:
+    except Exception as error:
         asked = command is not None and command.debug
         if asked or os.environ.get("HLOGRAPH_DEBUG", "0") not in ("", "0"):
             raise
-        print(f"error: {one_line(error)}", file=sys.stderr)
+        print(f"error: {_words_of(error)}", file=sys.stderr)
         return 1
     return answer.status
+
+
+def _words_of(error: Exception) -> str:
+    if isinstance(error, HloError | OSError | ImportError):
+        return one_line(error)
+    return (
+        f"hlograph itself failed: {type(error).__name__}: {one_line(error)}. Please report it, "
+        "with the traceback, which --debug shows"
+    )
 
 
 def _parsed(arguments: Sequence[str]) -> Command:

@@ -97,11 +97,13 @@ def _forget_old_output() -> None:
 def portable(error: Exception) -> Exception:
     """Returns the exception with its traceback as a note.
 
-    One that cannot be pickled becomes an HloError with the traceback.
+    One that cannot be pickled becomes an HloError with its type and message.
     """
-    error.add_note("in a worker process:\n" + "".join(traceback.format_exception(error)))
+    note = "in a worker process:\n" + "".join(traceback.format_exception(error))
+    error.add_note(note)
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:  # whatever its __reduce__ raises
-        return HloError("".join(traceback.format_exception(error)))
+        error = HloError(f"{type(error).__name__}: {error}")
+        error.add_note(note)
     return error

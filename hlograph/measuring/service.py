@@ -12,6 +12,7 @@ from hlograph.errors import NotExecutableError, WorkerCrashedError, WorkerLostEr
 from hlograph.isolation import WorkerLimits, WorkerPool
 from hlograph.measuring.trial import Job, MeasurementRequest, PlanMeasurement
 from hlograph.measuring.worker import DEFAULT, SAMPLE, MeasuringWorker
+from hlograph.reading.parser_server import failed_check
 
 _PRELOADED = ("hlograph.measuring.worker",)
 _MEMORY = 16 << 30
@@ -100,7 +101,7 @@ class Measurer:
         return True
 
     def _lost(self, trial: MeasurementRequest, lost: WorkerLostError) -> PlanMeasurement:
-        words = f"{lost} {lost.output[-300:]}".strip()
+        words = f"{lost} {failed_check(lost.output) or lost.output[-300:]}".strip()
         # Once the default has run in a worker, a loss is an accident or the plan's fault.
         if not self._answered and lost.note in (None, DEFAULT):
             self._early_losses += 1

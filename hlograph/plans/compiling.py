@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import re
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -27,6 +28,10 @@ _MARK = "__plan_"
 _CAPTURE, _CAPTURES = "__optimized_", itertools.count()
 # Prefix of the names of custom calls to LAPACK, which crash before LAPACK was initialised.
 _LAPACK = b"lapack_"
+# XLA's words for a custom call that it does not know, followed by its target.
+_NO_CODE = re.compile(
+    r"No (?:registered implementation for \w+ custom call to|FFI handler registered for) (\S+)"
+)
 
 
 def compile_program(program: Program, plan: Plan | None = None) -> Any:
@@ -121,6 +126,11 @@ def _compiled_by(client: PlannedClient, plan: Plan, name: str, data: bytes) -> A
     try:
         return client.compile_and_load(data, devices, options)
     except RuntimeError as error:  # jax.errors.JaxRuntimeError
+        if missing := _NO_CODE.search(str(error)):
+            raise PlanError(
+                f"{name} has a custom call to {missing[1]!r}, and jaxlib has no code for it on "
+                "CPUs: the code is a library's own, or a GPU's or TPU's"
+            ) from error
         raise PlanError(f"XLA does not compile {name}: {error}") from error
 
 

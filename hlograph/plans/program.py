@@ -7,6 +7,7 @@ but its module is refused: the program that runs would differ from the measured 
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +23,9 @@ from hlograph.reading.stablehlo import from_lowered, from_mlir, from_stablehlo
 
 if TYPE_CHECKING:
     from hlograph.reading.sources import Source
+
+# Targets of custom calls that hold the address of a Python function.
+_CALLBACK = re.compile(rb"xla_(?:ffi_)?(?:partitioned_)?python_\w*callback")
 
 Form = Literal["stablehlo", "hlo"]
 """Form of a program's data: StableHLO bytecode, or a serialized ``HloModuleProto``."""
@@ -60,7 +64,13 @@ class Program:
         check_jaxlib()
         check_settings()
         module = source if isinstance(source, Module) else Module.read(source)
-        return cls(module.name, "hlo", module.to_proto())
+        proto = module.to_proto()
+        if callback := _CALLBACK.search(proto):
+            raise ProgramError(
+                "expected a program without callbacks into Python, got a custom call to "
+                f"{callback[0].decode()!r}: its function was in the process that wrote the file"
+            )
+        return cls(module.name, "hlo", proto)
 
     @classmethod
     def of_lowered(cls, lowered: Any) -> Self:

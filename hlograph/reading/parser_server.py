@@ -146,10 +146,21 @@ def _memory_file(name: str) -> contextlib.AbstractContextManager[IO[bytes]]:
     return os.fdopen(os.memfd_create(name), "w+b")
 
 
+def failed_check(output: str) -> str:
+    """Returns the message of a failed check of XLA, without the place in XLA's sources.
+
+    Args:
+        output: What the process wrote to stderr.
+
+    Returns:
+        The message; empty if no check failed.
+    """
+    match = _CHECK.search(output)
+    return match[1] if match else ""
+
+
 def _last_words(output: str) -> str:
-    """Returns the message of a failed check of XLA, without the place in XLA's sources."""
-    found = _CHECK.search(output)
-    return found.group(1) if found else output.strip()[:300]
+    return failed_check(output) or output.strip()[:300]
 
 
 def _address_space() -> int:
