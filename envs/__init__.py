@@ -12,7 +12,11 @@ from __future__ import annotations
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
-import gymnasium
+from hlograph.errors import MissingExtraError
+
+MissingExtraError.check("learn", "gymnasium")
+
+import gymnasium  # noqa: E402
 
 if TYPE_CHECKING:
     from envs.pass_decisions import PassDecisionsEnv as PassDecisionsEnv

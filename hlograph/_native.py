@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 # In this order: libtensorflow_cc depends on libtensorflow_framework.
 _LIBRARIES = ("libtensorflow_framework.so.2", "libtensorflow_cc.so.2")
+_ENGINE = "pip install 'hlograph[engine]'"
 _REBUILD = (
     "Install hlograph again, or in a checkout build it: "
     "pip install --no-build-isolation --force-reinstall --no-deps ."
@@ -96,8 +97,8 @@ def _tensorflow_directory(required: str | None) -> Path:
     if spec is None or spec.origin is None:
         package = "tensorflow-cpu" if required is None else f"tensorflow-cpu=={required}"
         raise EngineUnavailableError(
-            f"expected the package {package}, but no tensorflow is installed. hlograph takes XLA's "
-            f"libraries from it, and never imports it: pip install {package}"
+            f"expected the package {package}, but no tensorflow is installed. The engine of "
+            f"hlograph takes XLA's libraries from it, and never imports it: {_ENGINE}"
         )
     return Path(spec.origin).parent
 
@@ -107,7 +108,7 @@ def _check_version(built: str) -> None:
     if installed != built:
         raise EngineUnavailableError(
             f"hlograph was built against tensorflow-cpu {built}, but {installed} is installed; "
-            f"XLA's C++ interface differs between versions: pip install tensorflow-cpu=={built}"
+            f"XLA's C++ interface differs between versions: {_ENGINE}"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib.util
 import re
 from collections.abc import Collection
 from typing import Self
@@ -76,6 +77,27 @@ class UnknownNameError(HloError, KeyError):
 
 class EngineUnavailableError(HloError, ImportError):
     """Raised when the native extension or the XLA libraries it needs cannot be loaded."""
+
+
+class MissingExtraError(HloError, ImportError):
+    """Raised when packages of an extra of hlograph are needed, and not installed."""
+
+    @classmethod
+    def check(cls, extra: str, *packages: str) -> None:
+        """Checks that packages are installed. They are not imported, which may take seconds.
+
+        Args:
+            extra: Name of the extra that installs them.
+            *packages: Names that are imported.
+
+        Raises:
+            MissingExtraError: One of them is not.
+        """
+        missing = [name for name in packages if importlib.util.find_spec(name) is None]
+        if missing:
+            raise cls(
+                f"expected {' and '.join(missing)} to be installed: pip install 'hlograph[{extra}]'"
+            )
 
 
 class DamagedFileError(HloError):

@@ -4,3 +4,7 @@ Nothing here knows gymnasium, an environment or a program that trains: states co
 graph arrays or count vectors, transitions as tensors. The graph vocabulary of `hlograph`
 is the only part of the project that this package imports.
 """
+
+from hlograph.errors import MissingExtraError
+
+MissingExtraError.check("learn", "torch")

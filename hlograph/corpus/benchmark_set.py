@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, TypeVar, overload
 
-from hlograph.errors import UnknownNameError
+from hlograph.errors import MissingExtraError, UnknownNameError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,7 +158,11 @@ class BenchmarkSet(Sequence[Benchmark]):
         """Returns the attributes of the benchmarks as a table, one row for each benchmark.
 
         Columns: the attributes of ``Benchmark``, without ``source``.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
         """
+        MissingExtraError.check("learn", "pandas")
         import pandas as pd
 
         rows = [tuple(getattr(b, column) for column in COLUMNS) for b in self]

@@ -64,7 +64,7 @@ class PassProcess(Process[State]):
 
     def __init__(
         self,
-        actions: Sequence[Pass] = tuple(passes),
+        actions: Sequence[Pass] = passes,
         memory: Memory | None = None,
         quarantine: Quarantine | None = None,
         recorder: FlightRecorder | None = None,

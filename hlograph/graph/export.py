@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hlograph.errors import MissingExtraError
 from hlograph.graph.features import node_features
 from hlograph.graph.vocabulary import EDGE_TYPES, ELEMENT_TYPES, NODE_TYPES, OPCODES
 
@@ -37,8 +38,9 @@ def to_pyg(graph: HloGraph) -> Data:
         batch. The tensors share no memory with the graph.
 
     Raises:
-        ImportError: torch-geometric is not installed.
+        MissingExtraError: torch-geometric is not installed.
     """
+    MissingExtraError.check("learn", "torch", "torch_geometric")
     import torch
     from torch_geometric.data import Data
 

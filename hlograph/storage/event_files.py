@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
+from hlograph.errors import MissingExtraError
+
 Curve = list[tuple[int, float]]
 """Steps and values of a scalar, in the order in which they were written."""
 
@@ -31,9 +33,13 @@ def scalars(folder: Path) -> Mapping[str, Curve]:
 
     Args:
         folder: The folder.
+
+    Raises:
+        MissingExtraError: TensorBoard is not installed.
     """
     if not any(folder.glob(PATTERN)):
         return {}
+    MissingExtraError.check("learn", "tensorboard")
     tensorboard_without_tensorflow()
     from tensorboard.backend.event_processing import event_accumulator
 

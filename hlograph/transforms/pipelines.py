@@ -9,9 +9,9 @@ All consist of passes of ``hlograph.passes``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from functools import cached_property
 
 from hlograph.errors import UnknownNameError
 from hlograph.transforms.registry import Pass, passes
@@ -89,8 +89,13 @@ class Pipeline:
 class Pipelines(Mapping[str, Pipeline]):
     """Read-only mapping from names to the reference pipelines."""
 
-    def __init__(self, *pipelines: Pipeline) -> None:
-        self._by_name = MappingProxyType({pipeline.name: pipeline for pipeline in pipelines})
+    def __init__(self, load: Callable[[], Iterable[Pipeline]]) -> None:
+        """Keeps a function that yields the pipelines; it is called on first use."""
+        self._load = load
+
+    @cached_property
+    def _by_name(self) -> dict[str, Pipeline]:
+        return {pipeline.name: pipeline for pipeline in self._load()}
 
     def __getitem__(self, name: str) -> Pipeline:
         try:
@@ -109,70 +114,72 @@ def _passes(names: str) -> tuple[Pass, ...]:
     return tuple(passes[name] for name in names.split())
 
 
-_CPU_SIMPLIFICATION = FixedPoint(
-    _passes(
-        "algsimp:cpu simplify-sorts dce gather_expander:simple gather_simplifier "
-        "tree_reduction_rewriter zero_sized_hlo_elimination while-loop-invariant-code-motion "
-        "tuple-simplifier while-loop-constant-sinking simplify-while-loops dce reshape-mover "
-        "constant_folding simplify-conditional"
+_CPU_SIMPLIFICATION = (
+    "algsimp:cpu simplify-sorts dce gather_expander:simple gather_simplifier "
+    "tree_reduction_rewriter zero_sized_hlo_elimination while-loop-invariant-code-motion "
+    "tuple-simplifier while-loop-constant-sinking simplify-while-loops dce reshape-mover "
+    "constant_folding simplify-conditional"
+)
+
+_FOR_THE_TARGET = (
+    "result_caster dot_decomposer operand_upcaster rng-expander rng-bit-generator-expander "
+    "dynamic-index-splitter topk-decomposer:operation comparison-expander cholesky_expander "
+    "qr_expander eigh_expander triangular_solve_expander all_to_all_decomposer "
+    "stochastic_convert_decomposer all-reduce-promotion float-normalization-bf16 "
+    "convolution-group-converter:batch convolution-group-converter:cpu batchnorm_expander "
+    "logistic-expander reduce-window-rewriter dynamic_padder change-op-data-type:f16-f32 "
+    "gather_expander:simple tree_reduction_rewriter select_and_scatter_expander "
+    "scatter_expander:simple bitcast_dtypes_expander"
+)
+
+
+def _xla_cpu() -> Pipeline:
+    simplification = FixedPoint(_passes(_CPU_SIMPLIFICATION))
+    return Pipeline(
+        "xla-cpu",
+        "XLA:CPU's own order up to layout assignment",
+        (
+            *_passes(
+                "flatten-call-graph sharding-remover dce "
+                "batched_gather_scatter_normalizer result_caster dot_decomposer operand_upcaster "
+                "rng-expander rng-bit-generator-expander zero_sized_hlo_elimination "
+                "dynamic-index-splitter conditional-to-select map-inline topk-decomposer:operation "
+                "comparison-expander cholesky_expander qr_expander eigh_expander "
+                "triangular_solve_expander all_to_all_decomposer stochastic_convert_decomposer "
+                "call-inliner:single-call-site batch-dot-simplification dot_decomposer "
+                "all-reduce-promotion float-normalization-bf16 batch-dot-simplification "
+                "convolution-group-converter:batch convolution-group-converter:cpu "
+                "batchnorm_expander logistic-expander conditional-canonicalizer "
+                "dynamic-dimension-simplifier reduce-window-rewriter reduce-window-resizer "
+                "dynamic_padder change-op-data-type:f16-f32"
+            ),
+            simplification,
+            *_passes("select_and_scatter_expander scatter_expander:simple scatter_simplifier"),
+            simplification,
+            *_passes(
+                "bitcast_dtypes_expander topk-rewriter transpose-folding:dot cse "
+                "cse_barrier_expander tuple-simplifier while-loop-trip-count-annotator "
+                "flatten-call-graph"
+            ),
+        ),
     )
-)
 
-_XLA_CPU = Pipeline(
-    "xla-cpu",
-    "XLA:CPU's own order up to layout assignment",
-    (
-        *_passes(
-            "flatten-call-graph sharding-remover dce "
-            "batched_gather_scatter_normalizer result_caster dot_decomposer operand_upcaster "
-            "rng-expander rng-bit-generator-expander zero_sized_hlo_elimination "
-            "dynamic-index-splitter conditional-to-select map-inline topk-decomposer:operation "
-            "comparison-expander cholesky_expander qr_expander eigh_expander "
-            "triangular_solve_expander all_to_all_decomposer stochastic_convert_decomposer "
-            "call-inliner:single-call-site batch-dot-simplification dot_decomposer "
-            "all-reduce-promotion float-normalization-bf16 batch-dot-simplification "
-            "convolution-group-converter:batch convolution-group-converter:cpu "
-            "batchnorm_expander logistic-expander conditional-canonicalizer "
-            "dynamic-dimension-simplifier reduce-window-rewriter reduce-window-resizer "
-            "dynamic_padder change-op-data-type:f16-f32"
-        ),
-        _CPU_SIMPLIFICATION,
-        *_passes("select_and_scatter_expander scatter_expander:simple scatter_simplifier"),
-        _CPU_SIMPLIFICATION,
-        *_passes(
-            "bitcast_dtypes_expander topk-rewriter transpose-folding:dot cse "
-            "cse_barrier_expander tuple-simplifier while-loop-trip-count-annotator "
-            "flatten-call-graph"
-        ),
-    ),
-)
 
-_XLA_SIMPLIFY = Pipeline(
-    "xla-simplify",
-    "fixed point of inlining, simplification and cse",
-    (
-        FixedPoint(
-            _passes(
-                "call-inliner algsimp simplify-sorts dce tuple-simplifier "
-                "while-loop-invariant-code-motion while-loop-constant-sinking "
-                "simplify-while-loops reshape-mover constant_folding simplify-conditional cse dce"
-            )
+def _xla_simplify() -> Pipeline:
+    return Pipeline(
+        "xla-simplify",
+        "fixed point of inlining, simplification and cse",
+        (
+            FixedPoint(
+                _passes(
+                    "call-inliner algsimp simplify-sorts dce tuple-simplifier "
+                    "while-loop-invariant-code-motion while-loop-constant-sinking "
+                    "simplify-while-loops reshape-mover constant_folding simplify-conditional "
+                    "cse dce"
+                )
+            ),
         ),
-    ),
-)
-
-_FOR_THE_TARGET = frozenset(
-    _passes(
-        "result_caster dot_decomposer operand_upcaster rng-expander rng-bit-generator-expander "
-        "dynamic-index-splitter topk-decomposer:operation comparison-expander cholesky_expander "
-        "qr_expander eigh_expander triangular_solve_expander all_to_all_decomposer "
-        "stochastic_convert_decomposer all-reduce-promotion float-normalization-bf16 "
-        "convolution-group-converter:batch convolution-group-converter:cpu batchnorm_expander "
-        "logistic-expander reduce-window-rewriter dynamic_padder change-op-data-type:f16-f32 "
-        "gather_expander:simple tree_reduction_rewriter select_and_scatter_expander "
-        "scatter_expander:simple bitcast_dtypes_expander"
     )
-)
 
 
 def _without(pipeline: Pipeline, left_out: frozenset[Pass], name: str, text: str) -> Pipeline:
@@ -186,16 +193,19 @@ def _without(pipeline: Pipeline, left_out: frozenset[Pass], name: str, text: str
     return Pipeline(name, text, tuple(kept(pipeline.steps)))
 
 
-_XLA_CPU_UNEXPANDED = _without(
-    _XLA_CPU,
-    _FOR_THE_TARGET,
-    "xla-cpu-unexpanded",
-    "XLA:CPU's own order without the expansions that only the target asks for",
-)
+def _pipelines() -> Iterator[Pipeline]:
+    yield (xla_cpu := _xla_cpu())
+    yield _without(
+        xla_cpu,
+        frozenset(_passes(_FOR_THE_TARGET)),
+        "xla-cpu-unexpanded",
+        "XLA:CPU's own order without the expansions that only the target asks for",
+    )
+    yield _xla_simplify()
+    yield Pipeline("none", "leaves the module as it is", ())
 
-pipelines = Pipelines(
-    _XLA_CPU, _XLA_CPU_UNEXPANDED, _XLA_SIMPLIFY, Pipeline("none", "leaves the module as it is", ())
-)
+
+pipelines = Pipelines(_pipelines)
 """The reference pipelines by name."""
 
 

@@ -32,7 +32,7 @@ when it writes an annotation that is already there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar, cast, overload
@@ -70,13 +70,20 @@ class Named(Sequence[E], Generic[E]):
 
     Args:
         kind: Kind of the entries for error messages, such as "pass".
-        entries: The entries, in order.
+        load: Function that yields the entries, in order. It is called on first use, because it
+            loads the engine.
     """
 
-    def __init__(self, kind: str, entries: Sequence[E]) -> None:
-        self._kind = kind
-        self._entries = tuple(entries)
-        self._by_name = {entry.name: entry for entry in self._entries}
+    def __init__(self, kind: str, load: Callable[[], Iterable[E]]) -> None:
+        self._kind, self._load = kind, load
+
+    @cached_property
+    def _entries(self) -> tuple[E, ...]:
+        return tuple(self._load())
+
+    @cached_property
+    def _by_name(self) -> dict[str, E]:
+        return {entry.name: entry for entry in self._entries}
 
     @overload
     def __getitem__(self, key: int | str) -> E: ...
@@ -194,25 +201,20 @@ def _entry(name: str) -> Pass:
     return passes[name]
 
 
-def _load() -> Registry:
-    return Registry(
-        "pass",
-        [
-            Pass(
-                name=entry.name,
-                description=entry.description,
-                xla_class=entry.xla_class,
-                options=tuple(entry.options),
-                requires=entry.requires_pass or None,
-                numerics=cast(Numerics, entry.numerics),
-                acts_on=tuple(entry.acts_on),
-                index=index,
-                _native=entry,
-            )
-            for index, entry in enumerate(native().registry())
-        ],
-    )
+def _load() -> Iterator[Pass]:
+    for index, entry in enumerate(native().registry()):
+        yield Pass(
+            name=entry.name,
+            description=entry.description,
+            xla_class=entry.xla_class,
+            options=tuple(entry.options),
+            requires=entry.requires_pass or None,
+            numerics=cast(Numerics, entry.numerics),
+            acts_on=tuple(entry.acts_on),
+            index=index,
+            _native=entry,
+        )
 
 
-passes = _load()
+passes = Registry("pass", _load)
 """The passes of the linked XLA."""

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -85,10 +86,9 @@ def _entry(name: str) -> Rule:
     return rules[name]
 
 
-rules = Rules(
-    "rule",
-    [
-        Rule(
+def _load() -> Iterator[Rule]:
+    for index, entry in enumerate(native().rules()):
+        yield Rule(
             name=entry.name,
             description=entry.description,
             xla_code=entry.xla_code,
@@ -99,7 +99,7 @@ rules = Rules(
             exact=entry.exact,
             _native=entry,
         )
-        for index, entry in enumerate(native().rules())
-    ],
-)
+
+
+rules = Rules("rule", _load)
 """The rules of the linked XLA, followed by hlograph's own."""

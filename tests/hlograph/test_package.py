@@ -1,11 +1,13 @@
 """The names of the package are resolved on first use, and importing it is light."""
 
+import pkgutil
 import subprocess
 import sys
 
 import pytest
 
 import hlograph
+from hlograph._checkout import PACKAGES
 
 HEAVY = ("torch", "jax", "jaxlib", "tensorflow", "hlograph._xla", "hlograph.module")
 
@@ -20,8 +22,16 @@ def test_importing_loads_neither_the_extension_nor_frameworks():
     program = "import hlograph\nhlograph.OPCODES, hlograph.HloError, dir(hlograph)"
     assert _loaded_after(program) == []
     assert _loaded_after("import hlograph.corpus, hlograph.errors") == []
-    loaded = _loaded_after("import hlograph; hlograph.Module, hlograph.parse, hlograph.rules")
-    assert loaded == ["hlograph._xla", "hlograph.module"]
+    program = "import hlograph; hlograph.Module, hlograph.parse, hlograph.rules, hlograph.pipelines"
+    assert _loaded_after(program) == ["hlograph.module"]
+    assert _loaded_after(f"{program}; len(hlograph.rules)") == ["hlograph._xla", "hlograph.module"]
+
+
+def test_no_public_name_is_that_of_a_subpackage():
+    """Importing the subpackage would put it in the place of the value."""
+    names = {module.name for module in pkgutil.iter_modules(hlograph.__path__)}
+    names |= set(PACKAGES)  # which a checkout has beside the library
+    assert set(hlograph.__all__) & names == {"corpus"}  # a subpackage that is public itself
 
 
 @pytest.mark.parametrize("name", hlograph.__all__)
