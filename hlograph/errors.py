@@ -17,6 +17,10 @@ class HloError(Exception):
     """Base class of all errors of hlograph."""
 
 
+class HloWarning(UserWarning):
+    """Category of warnings about what was left out of a source, or added to it."""
+
+
 class HloParseError(HloError, ValueError):
     """Raised when a source is not an HLO module.
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import redirect_stdout
-from typing import Annotated
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from typing import Annotated, Any
 
 import tyro
 
@@ -20,7 +21,7 @@ from hlograph.commands.optimize import Optimize
 from hlograph.commands.parse import Parse
 from hlograph.commands.passes import Passes, RunPasses
 from hlograph.commands.profile import Calibrate, ProfileProgram
-from hlograph.errors import HloError
+from hlograph.errors import HloError, HloWarning
 from hlograph.execution.interrupts import INTERRUPTED, handled_interrupts
 
 _DESCRIPTION = """Learned and measured decisions of the compiler XLA, for programs in jaxlib.
@@ -69,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         command = _parsed(given)
         # What a user's function prints is not part of the answer.
-        with redirect_stdout(sys.stderr), handled_interrupts():
+        with redirect_stdout(sys.stderr), handled_interrupts(), _short_warnings():
             answer = command.run()
         _print(answer, as_json=command.json)
     except BrokenPipeError:  # the reader, such as head, has closed the pipe
@@ -85,6 +86,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {_words_of(error)}", file=sys.stderr)
         return 1
     return answer.status
+
+
+@contextmanager
+def _short_warnings() -> Iterator[None]:
+    """Shows each warning of hlograph as one line, without the place in its sources."""
+    show = warnings.showwarning
+
+    def show_short(message: Warning | str, category: type[Warning], *place: Any) -> None:
+        if issubclass(category, HloWarning):
+            print(f"warning: {message}", file=sys.stderr)
+        else:
+            show(message, category, *place)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", HloWarning)
+        warnings.showwarning = show_short
+        yield
 
 
 def _words_of(error: Exception) -> str:

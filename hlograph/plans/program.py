@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from hlograph.errors import HloParseError, ProgramError
+from hlograph.errors import HloParseError, HloWarning, ProgramError
 from hlograph.execution.equivalence.arrays import Signature, signature_of
 from hlograph.module import Module
 from hlograph.plans import mlir_modules
 from hlograph.plans.jaxlib_versions import check_jaxlib, check_settings
-from hlograph.reading.sources import is_lowered
+from hlograph.reading.dumps import first_module_of
+from hlograph.reading.optimized_text import is_optimized, without_optimizations
+from hlograph.reading.sources import file_of, is_lowered
 from hlograph.reading.stablehlo import from_lowered, from_mlir, from_stablehlo
 
 if TYPE_CHECKING:
@@ -65,6 +68,9 @@ class Program:
         check_settings()
         module = source if isinstance(source, Module) else Module.read(source)
         proto = module.to_proto()
+        if is_optimized(proto, module.opcodes()):
+            module = _before_optimizations(module, source)
+            proto = module.to_proto()
         if callback := _CALLBACK.search(proto):
             raise ProgramError(
                 "expected a program without callbacks into Python, got a custom call to "
@@ -154,6 +160,21 @@ class Program:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+
+
+def _before_optimizations(module: Module, source: Source | Module) -> Module:
+    """Returns a module that XLA can optimize again, and says what is no longer in it."""
+    text, left_out = without_optimizations(module.to_text())
+    file = None if isinstance(source, Module) else file_of(source)
+    beside = file and first_module_of(file)
+    hint = f"; {beside} has the program as it was before" if beside else ""
+    warnings.warn(
+        f"{file or module.name} is a module after XLA's optimizations: {left_out} were taken out, "
+        f"and jaxlib optimizes it again, so that its times are others{hint}",
+        HloWarning,
+        stacklevel=3,
+    )
+    return Module.from_text(text)
 
 
 def to_stablehlo(proto: bytes) -> bytes:
