@@ -197,7 +197,11 @@ class JitFunction:
         if not cache.measure():  # a stored plan saves compiling what it replaces
             self._notice(args, kwargs, before=1)
         result = self._jit(*args, **kwargs)
-        if cache.measure() != cache.size:
+        size = cache.measure()
+        if size != cache.size:
+            if not size and cache.size > 0:  # ordered effects, for example
+                self._is_off = True
+                return result
             self._notice(args, kwargs)
         return result
 
@@ -245,21 +249,34 @@ class JitFunction:
             kwargs: Arguments by name.
             before: Number of executables that jax will add to its cache: 1 before the call.
         """
+        import jax
+
+        if jax.config.jax_disable_jit:
+            return
         with self._lock:
             self._cache.size = self._cache.measure() + before
-            lowered = self._jit.lower(*args, **kwargs)
+            try:
+                lowered = self._jit.lower(*args, **kwargs)
+            except Exception:  # what jax raises for these arguments, it raises in the call
+                return
             text = _text_of(lowered, arguments_of(self._jit, args, kwargs, static=True))
             if text in self._refused:
                 return
             try:
                 self._enter(lowered, text, args, kwargs)
-            except HloError as error:
-                warned, self._refused[text] = bool(self._refused), str(error)
-                if not warned:
-                    warnings.warn(
-                        f"{self._name} runs as jax.jit compiles it: {error}. (This is said once.)",
-                        stacklevel=3,
-                    )
+            except Exception as error:  # whatever it is, the call must not fail by it
+                reason = str(error) if isinstance(error, HloError) else repr(error)
+                self._refuse(text, reason)
+
+    def _refuse(self, text: str, reason: str) -> None:
+        """Notes that a signature runs as ``jax.jit`` compiles it; a warning says so once."""
+        is_first, self._refused[text] = not self._refused, reason
+        if is_first:
+            with contextlib.suppress(UserWarning):  # raised where warnings are errors
+                warnings.warn(
+                    f"{self._name} runs as jax.jit compiles it: {reason}. (This is said once.)",
+                    stacklevel=4,
+                )
 
     def _enter(self, lowered: Any, text: str, args: Any, kwargs: Any) -> None:
         """Begins with a signature, or goes on with one that jax has lowered again.
@@ -369,8 +386,16 @@ class _Allowance:
 
     @property
     def seconds(self) -> float:
-        """The limit."""
-        return float(os.environ.get(_SECONDS, _MOST_SECONDS))
+        """The limit.
+
+        Raises:
+            HloError: The environment variable is no number.
+        """
+        given = os.environ.get(_SECONDS, str(_MOST_SECONDS))
+        try:
+            return float(given)
+        except ValueError as error:
+            raise HloError(f"expected a number of seconds in {_SECONDS}, got {given!r}") from error
 
     def take(self, budget: float) -> bool:
         """Takes a search's budget; returns False if it would be too much."""

@@ -186,6 +186,31 @@ def test_what_cannot_be_measured_is_said_once(jitted):
     assert list(printing.report.refused) == ["f32[2]", "f32[3]"]
 
 
+def test_what_jax_does_not_keep_is_left_alone(jitted, tmp_path):
+    _store_for(tmp_path, times_zero, X)
+    function = jitted(times_zero)
+    with jax.disable_jit():
+        assert not _is_planned(function(jnp.array(X)))
+    assert str(function.report) == "times_zero: not called yet"
+    assert _is_planned(function(X))
+
+
+def test_errors_of_a_call_are_those_of_jax(jitted):
+    function = jitted(times_zero)
+    with pytest.raises(TypeError, match="positional argument"):
+        function()
+    with pytest.raises(TypeError, match="Error interpreting argument"):
+        function("text")
+    np.testing.assert_array_equal(function(np.ones(2)), [1, 1])
+
+
+def test_no_error_of_a_search_reaches_a_call(jitted, monkeypatch):
+    monkeypatch.setenv("HLOGRAPH_JIT_SECONDS", "many")
+    function = hlograph.jit(times_zero)
+    with pytest.warns(UserWarning, match="expected a number of seconds in HLOGRAPH_JIT_SECONDS"):
+        assert not _is_planned(function(X))
+
+
 def test_given_plans_are_used_for_their_program(jitted):
     function = jitted(times_zero, plans=[_fast_plan(times_zero, X)])
     assert _is_planned(function(X))
