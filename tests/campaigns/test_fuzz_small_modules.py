@@ -1,6 +1,7 @@
 """Every pass on small modules of many kinds of operations, with all checks of the campaign."""
 
 import random
+from functools import cache
 
 import pytest
 
@@ -16,10 +17,16 @@ TEXTS = {**samples.ALL, **dict(SMALL)}
 TEXTS.pop("INDEXING")
 
 
+@cache
+def start(name: str) -> Module:
+    """Returns a module, of which another process parses what is unusual."""
+    module = Module.from_text(TEXTS[name])
+    module.verify()
+    return module
+
+
 def checked(name: str) -> CheckedModule:
-    start = Module.from_text(TEXTS[name])
-    start.verify()
-    return CheckedModule(name, start, FlightRecorder(), random.Random(name), Tally())
+    return CheckedModule(name, start(name).clone(), FlightRecorder(), random.Random(name), Tally())
 
 
 @pytest.mark.parametrize("name", TEXTS)
