@@ -225,7 +225,7 @@ def graph_features(graph: HloGraph) -> GraphFeatures:
 
 
 def offered(
-    found: Sequence[Rewrite],
+    rewrites: Sequence[Rewrite],
     limit: int,
     *,
     predict: bool = False,
@@ -235,7 +235,7 @@ def offered(
     """Returns what a state offers: rewrites, then sweeps.
 
     Args:
-        found: Rewrites, as ``Module.rewrites`` lists them.
+        rewrites: Rewrites, as ``Module.rewrites`` lists them.
         limit: Largest number of candidates to return.
         predict: See ``chosen``.
         sweeps: True to offer the sweeps of two places or more (``sweeps_of``), at most as many as
@@ -245,20 +245,20 @@ def offered(
     Returns:
         The candidates; each kind in the order in which the rewrites were found.
     """
-    allowed = [one for one in found if one.place not in excluded]
+    allowed = [rewrite for rewrite in rewrites if rewrite.place not in excluded]
     if not sweeps:
         return list(chosen(allowed, limit, predict=predict))
 
     def may_run(sweep: Sweep) -> bool:
-        return not any(one.place in excluded for one in (sweep, *sweep.rewrites))
+        return not any(each.place in excluded for each in (sweep, *sweep.rewrites))
 
-    every = list(filter(may_run, sweeps_of(found)))
-    most = set(sorted(every, key=lambda one: -len(one.rewrites))[: limit // 2])
-    taken = [one for one in every if one in most]
+    every = list(filter(may_run, sweeps_of(rewrites)))
+    most = set(sorted(every, key=lambda sweep: -len(sweep.rewrites))[: limit // 2])
+    taken = [sweep for sweep in every if sweep in most]
     return [*chosen(allowed, limit - len(taken), predict=predict), *taken]
 
 
-def chosen(found: Sequence[Rewrite], limit: int, *, predict: bool = False) -> list[Rewrite]:
+def chosen(rewrites: Sequence[Rewrite], limit: int, *, predict: bool = False) -> list[Rewrite]:
     """Returns the rewrites that are offered, where more apply than there are actions.
 
     Rules take turns, so that a rule with many places does not hide the others: first the best
@@ -267,27 +267,27 @@ def chosen(found: Sequence[Rewrite], limit: int, *, predict: bool = False) -> li
     then those found first. With predictions, they are those that save the most seconds.
 
     Args:
-        found: Rewrites, as ``Module.rewrites`` lists them.
+        rewrites: Rewrites, as ``Module.rewrites`` lists them.
         limit: Largest number of rewrites to return.
         predict: True to compare rewrites of one rule, and rules, by their predicted seconds.
 
     Returns:
         The chosen rewrites, in the order in which they were found.
     """
-    if len(found) <= limit:
-        return list(found)
+    if len(rewrites) <= limit:
+        return list(rewrites)
     turns: list[tuple[int, int]] = []
     taken: dict[str, int] = {}
     worth = [
-        (one.seconds if predict else one.op_count, one.bytes_accessed, place)
-        for place, one in enumerate(found)
+        (rewrite.seconds if predict else rewrite.op_count, rewrite.bytes_accessed, place)
+        for place, rewrite in enumerate(rewrites)
     ]
     for *_, place in sorted(worth):
-        turn = taken[found[place].rule] = taken.get(found[place].rule, -1) + 1
+        turn = taken[rewrites[place].rule] = taken.get(rewrites[place].rule, -1) + 1
         turns.append((turn, place))
     # Sorting is stable: in each turn, what is worth most goes first.
     kept = sorted(place for _, place in sorted(turns, key=lambda pair: pair[0])[:limit])
-    return [found[place] for place in kept]
+    return [rewrites[place] for place in kept]
 
 
 def feature_names(predict: bool, sweeps: bool = False) -> tuple[str, ...]:
@@ -338,11 +338,11 @@ def links(candidates: Sequence[Candidate], graph: HloGraph) -> NDArray[np.int64]
         int64 ``[L, 3]``: candidate, node, and index of the role in ``ROLES``.
     """
     node_of = {name: node for node, name in enumerate(graph.names()[: -graph.num_computations])}
-    found: list[tuple[int, int, int]] = []
+    rows: list[tuple[int, int, int]] = []
     for number, candidate in enumerate(candidates):
-        for one in rewrites_of(candidate):
-            found.append((number, node_of[one.instruction], 0))
-            if one.other is not None:
-                found.append((number, node_of[one.other], 1))
-            found += [(number, node_of[name], 2) for name in one.gone]
-    return np.array(found, dtype=np.int64).reshape(-1, 3)
+        for rewrite in rewrites_of(candidate):
+            rows.append((number, node_of[rewrite.instruction], 0))
+            if rewrite.other is not None:
+                rows.append((number, node_of[rewrite.other], 1))
+            rows += [(number, node_of[name], 2) for name in rewrite.gone]
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)

@@ -36,27 +36,27 @@ class Sweep(Place):
     @property
     def added(self) -> int:
         """Number of instructions added."""
-        return sum(one.added for one in self.rewrites)
+        return sum(rewrite.added for rewrite in self.rewrites)
 
     @property
     def removed(self) -> int:
         """Number of instructions removed."""
-        return sum(one.removed for one in self.rewrites)
+        return sum(rewrite.removed for rewrite in self.rewrites)
 
     @property
     def flops(self) -> float:
         """Change of the number of floating-point operations."""
-        return sum(one.flops for one in self.rewrites)
+        return sum(rewrite.flops for rewrite in self.rewrites)
 
     @property
     def bytes_accessed(self) -> float:
         """Change of the number of bytes read and written."""
-        return sum(one.bytes_accessed for one in self.rewrites)
+        return sum(rewrite.bytes_accessed for rewrite in self.rewrites)
 
     @property
     def seconds(self) -> float:
         """Predicted change of the time of one run, in seconds."""
-        return sum(one.seconds for one in self.rewrites)
+        return sum(rewrite.seconds for rewrite in self.rewrites)
 
     @property
     def op_count(self) -> int:
@@ -67,18 +67,18 @@ class Sweep(Place):
         return f"{self.place} {self.op_count:+d}"
 
 
-def sweeps_of(found: Sequence[Rewrite]) -> list[Sweep]:
+def sweeps_of(rewrites: Sequence[Rewrite]) -> list[Sweep]:
     """Returns the sweeps of two places or more, those of a rule one behind the other.
 
     Args:
-        found: Rewrites, as ``Module.rewrites`` lists them.
+        rewrites: Rewrites, as ``Module.rewrites`` lists them.
     """
     by_rule: dict[str, list[Rewrite]] = {}
-    for rewrite in found:
+    for rewrite in rewrites:
         by_rule.setdefault(rewrite.rule, []).append(rewrite)
     sweeps = []
     for rule, several in by_rule.items():
-        fewer = [one for one in several if one.op_count < 0]
+        fewer = [match for match in several if match.op_count < 0]
         sweeps.append(Sweep(rule, EVERYWHERE, None, tuple(several)))
         if len(fewer) < len(several):
             sweeps.append(Sweep(rule, FEWER, None, tuple(fewer)))
@@ -130,13 +130,13 @@ def greedy_sweeps(module: Module, rules: Sequence[str]) -> Iterator[str]:
         saved: dict[str, float] = {}
         for rewrite in module.rewrites(rules):
             saved[rewrite.rule] = saved.get(rewrite.rule, 0.0) + max(-rewrite.seconds, 0.0)
-        ranked = sorted((rule for rule in saved if saved[rule] > 0), key=lambda one: -saved[one])
+        ranked = sorted((rule for rule in saved if saved[rule] > 0), key=lambda name: -saved[name])
         tried = []
         for rule in ranked[:_TRIED]:
             copy = module.clone()
-            steps = sweep(copy, rule, lambda found: found.seconds < 0)
+            steps = sweep(copy, rule, lambda rewrite: rewrite.seconds < 0)
             tried.append((copy.seconds(), steps))
-        seconds, steps = min(tried, key=lambda one: one[0], default=(float("inf"), ()))
+        seconds, steps = min(tried, key=lambda attempt: attempt[0], default=(float("inf"), ()))
         if not seconds < (1 - _LEAST_SAVED) * module.seconds():
             return
         for step in steps:

@@ -94,18 +94,18 @@ class _Worker:
 
     def choices(self) -> list[RuleScope]:
         instructions = _instructions(self._module)
-        found: dict[str, dict[str, list[Rewrite]]] = {}
+        by_rule: dict[str, dict[str, list[Rewrite]]] = {}
         with self._recorder.noted(b"where rules apply"):
             for rewrite in self._module.rewrites(self._rules):
                 group = _group(rewrite.instruction, instructions)
-                found.setdefault(rewrite.rule, {}).setdefault(group, []).append(rewrite)
+                by_rule.setdefault(rewrite.rule, {}).setdefault(group, []).append(rewrite)
         whole = [
-            _choice(rule, "", [one for many in groups.values() for one in many], instructions)
-            for rule, groups in found.items()
+            _choice(rule, "", [match for many in groups.values() for match in many], instructions)
+            for rule, groups in by_rule.items()
         ]
         parts = [
             _choice(rule, group, rewrites, instructions)
-            for rule, groups in found.items()
+            for rule, groups in by_rule.items()
             if len(groups) > 1
             for group, rewrites in groups.items()
         ]
@@ -124,8 +124,8 @@ class _Worker:
             return greedy_sweeps(module, kept)
         instructions = _instructions(module) if choice.group else {}
 
-        def accepts(found: Rewrite) -> bool:
-            return not choice.group or _group(found.instruction, instructions) == choice.group
+        def accepts(candidate: Rewrite) -> bool:
+            return not choice.group or _group(candidate.instruction, instructions) == choice.group
 
         return sweep(module, choice.rule, accepts)
 
@@ -133,13 +133,13 @@ class _Worker:
 def _choice(
     rule: str, group: str, rewrites: list[Rewrite], instructions: Mapping[str, InstructionText]
 ) -> RuleScope:
-    names = {name for one in rewrites for name in (one.instruction, *one.gone)}
+    names = {name for rewrite in rewrites for name in (rewrite.instruction, *rewrite.gone)}
     kinds = frozenset(
         kinds_of(instructions[name].opcode, instructions[name].shape)
         for name in names
         if name in instructions
     )
-    saved = -sum(one.seconds for one in rewrites)
+    saved = -sum(rewrite.seconds for rewrite in rewrites)
     return RuleScope(rule, group, places=len(rewrites), saved=saved, kinds=kinds)
 
 
@@ -248,15 +248,15 @@ class Forms(PlanSearch):
             return None
         self._tried.add(joint)
         tried = [(choices, self._sweeps.steps(choices)) for choices in orders]
-        counts = [sum(_applies(one, steps) for one in choices) for choices, steps in tried]
+        counts = [sum(_applies(choice, steps) for choice in choices) for choices, steps in tried]
         choices, steps = tried[counts.index(max(counts))]
         if not steps or (whole and max(counts) < len(choices)):
             return None
         names = tuple(dict.fromkeys(step.partition("(")[0] for step in steps if "(" in step))
         plan = self._plan(steps, names)
-        known = plan.digest in self._made.values()
+        proposed = plan.digest in self._made.values()
         self._made[choices], self._rules_of[choices] = plan.digest, names
-        return None if known else plan
+        return None if proposed else plan
 
     def _plan(self, steps: tuple[str, ...], names: tuple[str, ...]) -> Plan:
         exact = all(rules[name].exact for name in names)
@@ -288,8 +288,8 @@ class Forms(PlanSearch):
         }
         while self._bounds:
             bound = self._bounds.pop(0)
-            hurt = frozenset(one.rule for one, ratio in alone.items() if ratio < bound)
-            kept = tuple(one for one in alone if one.rule not in hurt)
+            hurt = frozenset(scope.rule for scope, ratio in alone.items() if ratio < bound)
+            kept = tuple(scope for scope in alone if scope.rule not in hurt)
             predicted = (RuleScope(without=hurt),) if hurt and (_PREDICTED,) in self._made else ()
             for orders in ([predicted], [kept, kept[::-1]] if len(kept) > 1 else [()]):
                 if orders[0] and (plan := self._first_plan(*orders)):
@@ -316,7 +316,7 @@ class Forms(PlanSearch):
         best = max(ratios, key=lambda choices: ratios[choices], default=())
         if not best or ratios[best] < HELPS:
             return None
-        fewer = [(choices,) for one in best for choices in self._without(best, one) if choices]
+        fewer = [(choices,) for scope in best for choices in self._without(best, scope) if choices]
         # What comes first may take places from the others.
         more = [
             (other + best, best + other)
@@ -327,14 +327,14 @@ class Forms(PlanSearch):
         return next(filter(None, plans), None)
 
     def _without(
-        self, choices: tuple[RuleScope, ...], one: RuleScope
+        self, choices: tuple[RuleScope, ...], scope: RuleScope
     ) -> list[tuple[RuleScope, ...]]:
         """Returns the choices without one of them, or without one rule of it if it has several."""
-        if one.rule:
-            return [tuple(other for other in choices if other != one)]
+        if scope.rule:
+            return [tuple(other for other in choices if other != scope)]
         return [
             tuple(
-                RuleScope(without=one.without | {rule}) if other == one else other
+                RuleScope(without=scope.without | {rule}) if other == scope else other
                 for other in choices
             )
             for rule in self._rules_of.get(choices, ())
@@ -349,8 +349,9 @@ def _applies(choice: RuleScope, steps: tuple[str, ...]) -> bool:
 def _overlaps(choices: tuple[RuleScope, ...], other: RuleScope) -> bool:
     """Returns True if a choice is part of others, or they are of it."""
     return any(
-        one.rule == other.rule and (not one.group or not other.group or one.group == other.group)
-        for one in choices
+        scope.rule == other.rule
+        and (not scope.group or not other.group or scope.group == other.group)
+        for scope in choices
     )
 
 

@@ -58,8 +58,8 @@ def extract(graph: EGraph, costs: Costs, seconds: float) -> Extraction:
     begun = time.perf_counter()
     cycles: list[list[tuple[str, int]]] = []
     columns = _columns(graph, totals)
-    while (left := seconds - (time.perf_counter() - begun)) > 0.1:
-        solved = _solve(graph, costs, columns, cycles, left)
+    while (remaining := seconds - (time.perf_counter() - begun)) > 0.1:
+        solved = _solve(graph, costs, columns, cycles, remaining)
         if solved is None:
             break
         chosen, optimal = solved
@@ -118,7 +118,7 @@ def order(graph: EGraph, chosen: Chosen) -> list[str]:
 
 def _columns(graph: EGraph, totals: Mapping[str, float]) -> dict[tuple[str, int], int]:
     """Numbers the variables: nodes that may be chosen, of classes that the root may use."""
-    found: dict[tuple[str, int], int] = {}
+    columns: dict[tuple[str, int], int] = {}
     seen, waiting = {graph.root}, [graph.root]
     while waiting:
         name = waiting.pop()
@@ -127,12 +127,12 @@ def _columns(graph: EGraph, totals: Mapping[str, float]) -> dict[tuple[str, int]
             most = math.inf if node.op in _SHARING else totals[name]
             if name in node.children or max(needed, default=-1.0) >= most:
                 continue
-            found[name, number] = len(found)
+            columns[name, number] = len(columns)
             for child in node.children:
                 if child not in seen:
                     seen.add(child)
                     waiting.append(child)
-    return found
+    return columns
 
 
 def _solve(
@@ -157,8 +157,8 @@ def _solve(
     ]
     for (name, number), column in columns.items():
         for child in dict.fromkeys(graph.nodes[name][number].children):
-            found = of_class[child]
-            rows.append(([column, *found], [-1, *([1] * len(found))], 0.0))
+            nodes = of_class[child]
+            rows.append(([column, *nodes], [-1, *([1] * len(nodes))], 0.0))
     for cycle in cycles:
         rows.append(([columns[key] for key in cycle], [-1] * len(cycle), 1.0 - len(cycle)))
     data = [value for _, values, _ in rows for value in values]
@@ -169,22 +169,22 @@ def _solve(
     least: Any = np.array([bound for _, _, bound in rows])
     weights = np.array([costs[name][number] for name, number in columns])
     scale = weights.max(initial=0.0) or 1.0
-    found = milp(
+    solution = milp(
         weights / scale,
         integrality=np.ones(len(columns)),
         bounds=Bounds(0, 1),
         constraints=LinearConstraint(matrix, least),
         options={"time_limit": seconds},
     )
-    if found.x is None:
+    if solution.x is None:
         return None
     chosen: Chosen = {}
     for (name, number), column in columns.items():
-        if found.x[column] > 0.5:
+        if solution.x[column] > 0.5:
             held = chosen.get(name)
             if held is None or costs[name][number] < costs[name][held]:
                 chosen[name] = number
-    return chosen, found.status == 0
+    return chosen, solution.status == 0
 
 
 def _cycle(graph: EGraph, chosen: Chosen) -> list[tuple[str, int]]:

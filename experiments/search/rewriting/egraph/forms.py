@@ -62,16 +62,22 @@ class FormFinder:
         applied, listed = 0, 0
         for _ in range(self._limits.depth):
             level, waiting = waiting, []
-            for program, known in level:
+            for program, places in level:
                 listed += 1
                 if listed > self._limits.programs or time.perf_counter() > self._ends:
                     return applied
-                found = [one for one in program.rewrites(self._rules) if one.place not in known]
-                known |= {one.place for one in found}
-                for rule in dict.fromkeys(one.rule for one in found):
+                rewrites = [
+                    rewrite
+                    for rewrite in program.rewrites(self._rules)
+                    if rewrite.place not in places
+                ]
+                places |= {rewrite.place for rewrite in rewrites}
+                for rule in dict.fromkeys(rewrite.rule for rewrite in rewrites):
                     copy = program.clone()
-                    applied += self._apply(copy, [one for one in found if one.rule == rule])
-                    waiting.append((copy, known))
+                    applied += self._apply(
+                        copy, [rewrite for rewrite in rewrites if rewrite.rule == rule]
+                    )
+                    waiting.append((copy, places))
         return applied
 
     def _apply(self, module: Module, rewrites: Sequence[Rewrite]) -> int:
@@ -97,8 +103,8 @@ class FormFinder:
     def _equate(self, before: ProgramText, after: ProgramText, rewrite: Rewrite) -> None:
         old = self._terms.add(before, opaque=True)
         new = self._terms.add(after, opaque=True)
-        for one, other in replacements(before, after, {rewrite.instruction, rewrite.other}):
-            self._terms.equate(old[one], new[other])
+        for name, other in replacements(before, after, {rewrite.instruction, rewrite.other}):
+            self._terms.equate(old[name], new[other])
 
 
 def replacements(
@@ -115,23 +121,25 @@ def replacements(
         after: The program after one rewrite, whose other instructions have kept their names.
         places: The instructions that the rule was applied at.
     """
-    kept = {one.name: one for one in after.instructions}
+    kept = {instruction.name: instruction for instruction in after.instructions}
     elements = {
-        one.name
-        for one in before.instructions
-        if one.opcode == "get-tuple-element" and one.operands[0] in places
+        instruction.name
+        for instruction in before.instructions
+        if instruction.opcode == "get-tuple-element" and instruction.operands[0] in places
     }
     replaced: dict[tuple[str, str], None] = {}
-    for one in before.instructions:
-        other = kept.get(one.name)
-        if other is None or one == other:
+    for instruction in before.instructions:
+        other = kept.get(instruction.name)
+        if other is None or instruction == other:
             continue
-        pairs = [(a, b) for a, b in zip(one.operands, other.operands, strict=False) if a != b]
-        users = one._replace(operands=other.operands) == other
+        pairs = [
+            (a, b) for a, b in zip(instruction.operands, other.operands, strict=False) if a != b
+        ]
+        users = instruction._replace(operands=other.operands) == other
         if users and all(a in places or a in elements for a, _ in pairs):
             replaced.update(dict.fromkeys(pairs))
         else:
-            replaced[one.name, one.name] = None
+            replaced[instruction.name, instruction.name] = None
     if before.root not in kept:
         replaced[before.root, after.root] = None
     yield from replaced

@@ -76,15 +76,18 @@ def optimize(
         module = _prepared(module)
     program = parse(module.to_text())
     terms = Terms.of(program)
-    found = _cheapest(program, terms, objective, settings, module if forms else None)
+    optimized = _cheapest(program, terms, objective, settings, module if forms else None)
     for _ in range(1, settings.form_rounds if forms else 1):
-        terms.add(terms.computations.add(parse(found.module.to_text())))
-        last, found = found, _cheapest(program, terms, objective, settings, found.module)
-        if found.module.fingerprint() == last.module.fingerprint():
+        terms.add(terms.computations.add(parse(optimized.module.to_text())))
+        last, optimized = (
+            optimized,
+            _cheapest(program, terms, objective, settings, optimized.module),
+        )
+        if optimized.module.fingerprint() == last.module.fingerprint():
             break
-    if objective == "seconds" and found.module.seconds() > module.seconds():
-        return replace(found, module=module.clone())
-    return found
+    if objective == "seconds" and optimized.module.seconds() > module.seconds():
+        return replace(optimized, module=module.clone())
+    return optimized
 
 
 def _cheapest(
@@ -100,10 +103,10 @@ def _cheapest(
             of_forms
         )
     graph = saturated(terms, settings.saturation)
-    found = extract(graph, Prices(terms, graph, objective).all(), settings.extraction_seconds)
-    result = Module.from_text(text_of(program, terms, graph, found))
+    extraction = extract(graph, Prices(terms, graph, objective).all(), settings.extraction_seconds)
+    result = Module.from_text(text_of(program, terms, graph, extraction))
     result.run("dce")
-    return Optimized(result, graph.rounds, graph.saturated, found.optimal)
+    return Optimized(result, graph.rounds, graph.saturated, extraction.optimal)
 
 
 def _prepared(module: Module) -> Module:
@@ -114,17 +117,17 @@ def _prepared(module: Module) -> Module:
     return module
 
 
-def text_of(program: ProgramText, terms: Terms, graph: EGraph, found: Extraction) -> str:
+def text_of(program: ProgramText, terms: Terms, graph: EGraph, extraction: Extraction) -> str:
     """Returns the module's text with an extracted program as its entry computation."""
     lines = [
-        rewritten(one, f"p.{one.argument}", ())
-        for one in program.instructions
-        if one.opcode == "parameter"
+        rewritten(parameter, f"p.{parameter.argument}", ())
+        for parameter in program.instructions
+        if parameter.opcode == "parameter"
     ]
     names: dict[str, str] = {}
     attributes: list[str] = []
-    for name in order(graph, found.chosen):
-        instruction, children = instruction_of(terms, graph, name, found.chosen[name])
+    for name in order(graph, extraction.chosen):
+        instruction, children = instruction_of(terms, graph, name, extraction.chosen[name])
         if instruction.opcode == "parameter":
             names[name] = f"p.{instruction.argument}"
             continue

@@ -87,51 +87,63 @@ class Prices:
         """Returns an opaque operation of a class, and its operands' classes; None without one."""
         for number, node in enumerate(self._graph.nodes[name]):
             if node.op == "Op":
-                found = instruction_of(self._terms, self._graph, name, number)
-                if found[0].opcode == opcode:
-                    return found
+                operation = instruction_of(self._terms, self._graph, name, number)
+                if operation[0].opcode == opcode:
+                    return operation
         return None
 
     def _estimated(
-        self, one: InstructionText, operands: Sequence[str], parameters: Sequence[str]
+        self, instruction: InstructionText, operands: Sequence[str], parameters: Sequence[str]
     ) -> float:
         """Returns XLA's estimate of an instruction."""
-        module = self._module(one, [*parameters, f"ROOT {rewritten(one, 'r', operands)}"])
+        module = self._module(
+            instruction, [*parameters, f"ROOT {rewritten(instruction, 'r', operands)}"]
+        )
         return _COST.seconds(ModuleState(module.op_count, *module.cost()))
 
     def _predicted(
-        self, one: InstructionText, operands: Sequence[str], parameters: Sequence[str]
+        self, instruction: InstructionText, operands: Sequence[str], parameters: Sequence[str]
     ) -> float:
         """Returns the predicted seconds of an instruction.
 
         They are what the second of two equal instructions adds to a program, whose arguments and
         results count, too.
         """
-        lines = [*parameters, rewritten(one, "r", operands), rewritten(one, "s", operands)]
+        lines = [
+            *parameters,
+            rewritten(instruction, "r", operands),
+            rewritten(instruction, "s", operands),
+        ]
         once, twice = (
-            self._module(one, [*lines[:last], f"ROOT t = ({one.shape}, {one.shape}) tuple{names}"])
+            self._module(
+                instruction,
+                [
+                    *lines[:last],
+                    f"ROOT t = ({instruction.shape}, {instruction.shape}) tuple{names}",
+                ],
+            )
             for last, names in ((-1, "(r, r)"), (None, "(r, s)"))
         )
         return max(twice.seconds() - once.seconds(), 0.0)
 
-    def _module(self, one: InstructionText, lines: Sequence[str]) -> Module:
-        called = self._terms.computations.text([one.tail]) if one.calls else ""
+    def _module(self, instruction: InstructionText, lines: Sequence[str]) -> Module:
+        called = self._terms.computations.text([instruction.tail]) if instruction.calls else ""
         body = "\n".join(lines)
         return Module.from_text(f"HloModule one\n{called}\nENTRY one_instruction {{\n{body}\n}}\n")
 
 
 def _shapes_as_written(terms: Terms, graph: EGraph) -> dict[str, str]:
     """Returns the shape of each class; of opaque operations as the program has it."""
-    found: dict[str, str] = {}
+    shapes: dict[str, str] = {}
     for name, nodes in graph.nodes.items():
         shape = graph.shapes.get(name)
         if shape is not None:
-            found[name] = str(shape)
+            shapes[name] = str(shape)
             continue
         (number,) = next(node.values for node in nodes if node.op == "Op")
         assert isinstance(number, int)
-        found[name] = terms.opaque[number].shape
-    return found
+        shapes[name] = terms.opaque[number].shape
+    return shapes
 
 
 def instruction_of(

@@ -104,9 +104,9 @@ def saturated(terms: Terms, limits: SaturationLimits) -> EGraph:
             break
         rounds, changed = rounds + 1, done.report.updated
     root = bindings.Var(bindings.PanicSpan(), terms.root)
-    found = _read(json.loads(graph.serialize([root]).to_json()))
-    found.rounds, found.saturated = rounds, not changed
-    return found
+    saturated_graph = _read(json.loads(graph.serialize([root]).to_json()))
+    saturated_graph.rounds, saturated_graph.saturated = rounds, not changed
+    return saturated_graph
 
 
 def _bindings() -> Any:
@@ -131,16 +131,16 @@ def _read(content: dict[str, Any]) -> EGraph:
     nodes = content["nodes"]
     (root,) = content["root_eclasses"]
     graph, reader = EGraph(root), _Reader(nodes)
-    found: dict[str, dict[str, Any]] = {"dims": {}, "type": {}}
+    values: dict[str, dict[str, Any]] = {"dims": {}, "type": {}}
     for node in nodes.values():
         if node["op"] in _TERMS:
             graph.nodes.setdefault(node["eclass"], []).append(reader.enode(node))
-        elif node["op"] in found:
+        elif node["op"] in values:
             term = nodes[node["children"][0]]["eclass"]
-            found[node["op"]][term] = reader.value(node["eclass"])
-    for term, dims in found["dims"].items():
-        if term in found["type"]:
-            graph.shapes[term] = ArrayShape.row_major(found["type"][term], dims)
+            values[node["op"]][term] = reader.value(node["eclass"])
+    for term, dims in values["dims"].items():
+        if term in values["type"]:
+            graph.shapes[term] = ArrayShape.row_major(values["type"][term], dims)
     return graph
 
 

@@ -62,7 +62,11 @@ class Terms:
         program = terms.computations.add(program)
         names = terms.add(program)
         terms.root = names[program.root]
-        products = [one.name for one in program.instructions if one.opcode in _PRODUCTS]
+        products = [
+            instruction.name
+            for instruction in program.instructions
+            if instruction.opcode in _PRODUCTS
+        ]
         terms.originals = list(dict.fromkeys(names[name] for name in products))
         return terms
 
@@ -80,65 +84,78 @@ class Terms:
             HloError: The program has side effects, which terms cannot express.
         """
         called = [i for each in program.computations for i in each.instructions]
-        for one in (*program.instructions, *called):
-            if one.opcode in _EFFECTS or "custom_call_has_side_effect=true" in one.tail:
+        for instruction in (*program.instructions, *called):
+            if (
+                instruction.opcode in _EFFECTS
+                or "custom_call_has_side_effect=true" in instruction.tail
+            ):
                 raise HloError(
-                    f"expected a program without side effects, got one with {one.opcode}"
+                    f"expected a program without side effects, got one with {instruction.opcode}"
                 )
-        self._random_inside = any(one.opcode in _RANDOM for one in called)
+        self._random_inside = any(instruction.opcode in _RANDOM for instruction in called)
         names: dict[str, str] = {}
-        by_name = {one.name: one for one in program.instructions}
-        for one in program.instructions:
-            operands = [names[name] for name in one.operands]
-            shapes = [row_major_shape(by_name[name].shape) for name in one.operands]
-            names[one.name] = self._term(one, operands, None if opaque else shapes)
+        by_name = {instruction.name: instruction for instruction in program.instructions}
+        for instruction in program.instructions:
+            operands = [names[name] for name in instruction.operands]
+            shapes = [row_major_shape(by_name[name].shape) for name in instruction.operands]
+            names[instruction.name] = self._term(instruction, operands, None if opaque else shapes)
         return names
 
-    def equate(self, one: str, other: str) -> None:
+    def equate(self, term: str, other: str) -> None:
         """Makes two terms equal."""
-        if one != other:
-            self.commands.append(f"(union {one} {other})")
+        if term != other:
+            self.commands.append(f"(union {term} {other})")
 
     def _term(
-        self, one: InstructionText, operands: list[str], shapes: list[ArrayShape | None] | None
+        self,
+        instruction: InstructionText,
+        operands: list[str],
+        shapes: list[ArrayShape | None] | None,
     ) -> str:
         """Returns the name of an instruction's term, which is opaque without shapes."""
-        key = (*self._key(one), *operands)
+        key = (*self._key(instruction), *operands)
         if key not in self._names:
             self._names[key] = name = f"$t{len(self._names)}"
-            structured = None if shapes is None else self._structured(one, operands, shapes)
-            self.commands.append(f"(let {name} {structured or self._opaque(one, operands)})")
-            self.commands += self._facts(one, name, structured is None)
+            structured = None if shapes is None else self._structured(instruction, operands, shapes)
+            self.commands.append(
+                f"(let {name} {structured or self._opaque(instruction, operands)})"
+            )
+            self.commands += self._facts(instruction, name, structured is None)
         return self._names[key]
 
-    def _facts(self, one: InstructionText, term: str, opaque: bool) -> list[str]:
-        shape, found = row_major_shape(one.shape), []
+    def _facts(self, instruction: InstructionText, term: str, opaque: bool) -> list[str]:
+        facts: list[str] = []
+        shape = row_major_shape(instruction.shape)
         if shape is None:
             return []
         if opaque:
-            found = [
+            facts = [
                 f"(set (dims {term}) {vector(shape.dimensions)})",
                 f'(set (type {term}) "{shape.type}")',
             ]
-        if one.opcode == "constant" and not shape.dimensions and one.argument in ("0", "1"):
-            found.append(f"({'zero' if one.argument == '0' else 'one'} {term})")
-        return found
+        if (
+            instruction.opcode == "constant"
+            and not shape.dimensions
+            and instruction.argument in ("0", "1")
+        ):
+            facts.append(f"({'zero' if instruction.argument == '0' else 'one'} {term})")
+        return facts
 
-    def _key(self, one: InstructionText) -> tuple[str, ...]:
+    def _key(self, instruction: InstructionText) -> tuple[str, ...]:
         """Returns what equal operations have in common, operands aside."""
-        key = (one.opcode, one.shape, one.argument, one.tail)
-        random = one.opcode in _RANDOM or (self._random_inside and one.calls)
-        return (*key, one.name if random else "")
+        key = (instruction.opcode, instruction.shape, instruction.argument, instruction.tail)
+        random = instruction.opcode in _RANDOM or (self._random_inside and instruction.calls)
+        return (*key, instruction.name if random else "")
 
-    def _opaque(self, one: InstructionText, operands: Sequence[str]) -> str:
-        key = self._key(one)
+    def _opaque(self, instruction: InstructionText, operands: Sequence[str]) -> str:
+        key = self._key(instruction)
         if key not in self._numbers:
             number = self._numbers[key] = len(self.opaque)
-            self.opaque.append(one)
-            if one.opcode == "tuple":
+            self.opaque.append(instruction)
+            if instruction.opcode == "tuple":
                 self.commands.append(f"(tuple {number})")
-            if one.opcode == "get-tuple-element":
-                index = one.tail.removeprefix("index=")
+            if instruction.opcode == "get-tuple-element":
+                index = instruction.tail.removeprefix("index=")
                 self.commands.append(f"(element {number} {index})")
         number = self._numbers[key]
         return (
@@ -146,29 +163,29 @@ class Terms:
         )
 
     def _structured(
-        self, one: InstructionText, operands: list[str], shapes: list[ArrayShape | None]
+        self, instruction: InstructionText, operands: list[str], shapes: list[ArrayShape | None]
     ) -> str | None:
         """Returns the term of an instruction that rules may match; None for others."""
-        result = row_major_shape(one.shape)
+        result = row_major_shape(instruction.shape)
         if result is None or any(shape is None for shape in shapes):
             return None
         arrays = [shape for shape in shapes if shape is not None]
         if any(shape.type != result.type for shape in arrays):
             return None
-        if not one.tail:
-            if one.opcode in BINARY:
-                return f'(Bin "{one.opcode}" {operands[0]} {operands[1]})'
-            if one.opcode in UNARY:
-                return f'(Un "{one.opcode}" {operands[0]})'
-            if one.opcode == "reshape":
+        if not instruction.tail:
+            if instruction.opcode in BINARY:
+                return f'(Bin "{instruction.opcode}" {operands[0]} {operands[1]})'
+            if instruction.opcode in UNARY:
+                return f'(Un "{instruction.opcode}" {operands[0]})'
+            if instruction.opcode == "reshape":
                 return f"(Reshape {operands[0]} {vector(result.dimensions)})"
-        if one.opcode in _PRODUCTS:
-            return self._product(one, operands, arrays, result)
-        return _rearranged(one, operands, arrays, result)
+        if instruction.opcode in _PRODUCTS:
+            return self._product(instruction, operands, arrays, result)
+        return _rearranged(instruction, operands, arrays, result)
 
     def _product(
         self,
-        one: InstructionText,
+        instruction: InstructionText,
         operands: list[str],
         shapes: list[ArrayShape],
         result: ArrayShape,
@@ -176,28 +193,28 @@ class Terms:
         if result.type not in _FLOATS:
             return None
         left, right = (shape.dimensions for shape in shapes)
-        if one.opcode == "dot":
-            lists = {name: _numbers(text) for name, text in _LIST.findall(one.tail)}
+        if instruction.opcode == "dot":
+            lists = {name: _numbers(text) for name, text in _LIST.findall(instruction.tail)}
             plain = lists.keys() == {"lhs_contracting_dims", "rhs_contracting_dims"}
             sides = [lists[name] for name in sorted(lists)] if plain else []
             if plain and len(right) == 2 and all(len(dims) == 1 for dims in sides):
                 (lhs,), (rhs,) = sides
-                if _without_lists(one.tail):
+                if _without_lists(instruction.tail):
                     return None
                 return f"(Prod (Plain {lhs} {rhs} {len(left)}) {operands[0]} {operands[1]})"
-            if _without_lists(one.tail):
+            if _without_lists(instruction.tail):
                 return None
-            number = self._code(one.tail, tuple(shapes))
+            number = self._code(instruction.tail, tuple(shapes))
             self._fact(f"(fixed (Coded {number}) {vector(result.dimensions)})")
         else:
             labels = re.fullmatch(
                 r"(?:window=\{[^}]*\}, )?dim_labels=(\w+)_(\w+)->(\w+)(, feature_group_count=\d+)?",
-                one.tail,
+                instruction.tail,
             )
             if labels is None:
                 return None
             spatial = [size for size, sign in zip(left, labels[1], strict=True) if sign.isdigit()]
-            number = self._code(one.tail, (shapes[1].type, *spatial))
+            number = self._code(instruction.tail, (shapes[1].type, *spatial))
             batch, out, kernel = labels[1].index("b"), labels[3].index("f"), labels[2].index("o")
             self._fact(
                 f"(convolved (Coded {number}) {batch} {kernel} {labels[3].index('b')} {out} "
@@ -222,26 +239,26 @@ class Terms:
 
 
 def _rearranged(
-    one: InstructionText, operands: list[str], shapes: list[ArrayShape], result: ArrayShape
+    instruction: InstructionText, operands: list[str], shapes: list[ArrayShape], result: ArrayShape
 ) -> str | None:
-    if one.opcode == "slice":
-        return _slice(one, operands[0], shapes[0])
-    lists = {name: _numbers(text) for name, text in _LIST.findall(one.tail)}
-    if lists.keys() != {"dimensions"} or _without_lists(one.tail):
+    if instruction.opcode == "slice":
+        return _slice(instruction, operands[0], shapes[0])
+    lists = {name: _numbers(text) for name, text in _LIST.findall(instruction.tail)}
+    if lists.keys() != {"dimensions"} or _without_lists(instruction.tail):
         return None
     dims = lists["dimensions"]
-    if one.opcode == "broadcast":
+    if instruction.opcode == "broadcast":
         return f"(Bcast {operands[0]} {vector(dims)} {vector(result.dimensions)})"
-    if one.opcode == "transpose" and len(dims) in RANKS:
+    if instruction.opcode == "transpose" and len(dims) in RANKS:
         return f"(Transp {operands[0]} {vector(dims)})"
-    if one.opcode == "concatenate" and len(operands) == 2:
+    if instruction.opcode == "concatenate" and len(operands) == 2:
         return f"(Concat {dims[0]} {operands[0]} {operands[1]})"
     return None
 
 
-def _slice(one: InstructionText, operand: str, shape: ArrayShape) -> str | None:
+def _slice(instruction: InstructionText, operand: str, shape: ArrayShape) -> str | None:
     """Returns the term of a slice of one dimension without strides; None for others."""
-    match = re.fullmatch(r"slice=\{([^}]*)\}", one.tail)
+    match = re.fullmatch(r"slice=\{([^}]*)\}", instruction.tail)
     if match is None:
         return None
     bounds = [tuple(map(int, part.split(":"))) for part in re.findall(r"\[([\d:]+)\]", match[1])]
@@ -289,8 +306,8 @@ def written(
     if op == "Op":
         (number,) = values
         assert isinstance(number, int)
-        one = terms.opaque[number]
-        return one._replace(name="", operands=names)
+        instruction = terms.opaque[number]
+        return instruction._replace(name="", operands=names)
     opcode, attributes = _opcode_and_attributes(terms, op, values, shapes)
     assert shape is not None
     return InstructionText("", str(shape), opcode, names, "", attributes)
