@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from hlograph.module import Cost as Cost
     from hlograph.module import Module as Module
     from hlograph.module import parse as parse
+    from hlograph.module import parse_all as parse_all
     from hlograph.optimization.jit_function import jit as jit
     from hlograph.optimization.of_function import optimize as optimize
     from hlograph.optimization.stored_plans import use_plans as use_plans
@@ -81,6 +82,7 @@ _LAZY = {
     "jit": "optimization.jit_function",
     "optimize": "optimization.of_function",
     "parse": "module",
+    "parse_all": "module",
     "passes": "transforms.registry",
     "pipelines": "transforms.pipelines",
     "rules": "transforms.rules",
@@ -115,6 +117,7 @@ __all__ = [
     "jit",
     "optimize",
     "parse",
+    "parse_all",
     "passes",
     "pipelines",
     "rules",

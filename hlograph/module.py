@@ -19,7 +19,8 @@ from hlograph.graph.vocabulary import OPCODES
 from hlograph.reading import parsers
 from hlograph.reading.compression import compress, uncompressed
 from hlograph.reading.device_counts import serialize
-from hlograph.reading.sources import Source, file_of, read_source
+from hlograph.reading.recovery import ModuleName, in_file
+from hlograph.reading.sources import Source, file_of, read_again, read_all, read_source
 from hlograph.storage.locations import as_location, write_bytes
 from hlograph.transforms.pipelines import Pipeline, by_name
 from hlograph.transforms.registry import Pass
@@ -161,20 +162,45 @@ class Module:
         return cls.read(as_location(path))
 
     @classmethod
-    def read(cls, source: Source) -> Self:
+    def read(cls, source: Source, *, module: ModuleName | None = None) -> Self:
         """Reads a module from any source that ``hlograph.parse`` takes, except a module.
 
+        Args:
+            source: The source.
+            module: Name of the module, or its number from 0, in a text with several.
+
         Raises:
-            HloParseError: The source holds no HLO module; of a file, the message names it.
+            HloParseError: The source holds no HLO module, or several and none is chosen; of a
+                file, the message names it.
+            UnknownNameError: There is no module of that name.
             ImportError: The source is StableHLO and jaxlib is not installed.
+
+        Warns:
+            HloWarning: Something around the module was left out.
         """
-        kind, data = read_source(source)
+        kind, data = read_source(source, module)
         try:
             return cls._parse(kind, data)
         except HloParseError as error:
-            if (file := file_of(source)) is None:
-                raise
-            raise HloParseError(f"in {file}: {error}") from error
+            failed = error if (file := file_of(source)) is None else in_file(file, error)
+            if kind != "text" or module is not None:
+                raise failed from error.__cause__
+        kind, data = read_again(source, failed)
+        try:
+            return cls._parse(kind, data)
+        except HloParseError as error:
+            raise (error if file is None else in_file(file, error)) from error.__cause__
+
+    @classmethod
+    def read_all(cls, source: Source) -> list[Self]:
+        """Reads all modules of a source: of a text with several, each of them.
+
+        Raises:
+            HloParseError: One of them is no HLO module.
+            ImportError: The source is StableHLO and jaxlib is not installed.
+        """
+        forms = read_all(source)
+        return [cls._parse(*each) for each in forms] if len(forms) > 1 else [cls.read(source)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the module to a file that ``load`` reads.
@@ -508,7 +534,7 @@ def take_step(module: Module, step: str) -> bool:
     return True
 
 
-def parse(source: Source | Module) -> HloGraph:
+def parse(source: Source | Module, *, module: ModuleName | None = None) -> HloGraph:
     """Reads a module from any source as a typed graph.
 
     The kind of a file or of bytes is detected from the content, not from the suffix. The module
@@ -521,7 +547,9 @@ def parse(source: Source | Module) -> HloGraph:
             an XLA dump; a path or URL of one of them, plain or compressed with gzip or zstd;
             StableHLO text or bytecode (converted by jaxlib); a ``jax.stages.Lowered``; or an
             ``hlograph.Module``. A str without a line break or brace is taken as a path, or as a
-            URL that fsspec reads, such as ``s3://bucket/step.hlo.zst``.
+            URL that fsspec reads, such as ``s3://bucket/step.hlo.zst``. Of a text around a module,
+            such as a message with it, the module is read.
+        module: Name of the module, or its number from 0, in a text with several.
 
     Returns:
         The graph.
@@ -529,8 +557,32 @@ def parse(source: Source | Module) -> HloGraph:
     Raises:
         HloParseError: The source holds no HLO module. ``line`` and ``column`` say where HLO text
             is wrong. For a file that does not exist it is an ``HloFileNotFoundError``, which is
-            also a ``FileNotFoundError``.
+            also a ``FileNotFoundError``. For a text with several modules, of which none is chosen,
+            the message names them; see ``parse_all``.
+        UnknownNameError: There is no module of that name.
+        EngineUnavailableError: The native extension cannot be loaded.
+        ImportError: The source is StableHLO and jaxlib is not installed.
+
+    Warns:
+        HloWarning: Something around the module was left out; the message says what.
+    """
+    return (source if isinstance(source, Module) else Module.read(source, module=module)).graph()
+
+
+def parse_all(source: Source | Module) -> list[HloGraph]:
+    """Reads all modules of a source as typed graphs: of a text with several, each of them.
+
+    Args:
+        source: A source as for ``parse``; a text with several modules has them one after the
+            other, also with ``// -----`` between them.
+
+    Returns:
+        The graphs, in the order of the source.
+
+    Raises:
+        HloParseError: One of them is no HLO module.
         EngineUnavailableError: The native extension cannot be loaded.
         ImportError: The source is StableHLO and jaxlib is not installed.
     """
-    return (source if isinstance(source, Module) else Module.read(source)).graph()
+    modules = [source] if isinstance(source, Module) else Module.read_all(source)
+    return [module.graph() for module in modules]

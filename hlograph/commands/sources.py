@@ -14,6 +14,7 @@ import tyro
 from hlograph.commands.command import Command
 from hlograph.errors import HloError
 from hlograph.storage.atomic_write import write_bytes_atomically
+from hlograph.storage.locations import as_location
 
 if TYPE_CHECKING:
     import jax
@@ -40,6 +41,8 @@ class SourceCommand(Command):
     that returns one. Their values are used for measuring."""
     shapes: _Shapes = ()
     """Shapes of the arguments of a function, such as 'f32[8,128]' 's32[]'; values are random."""
+    module: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = None
+    """Name of the module, or its number from 0, in a file with several."""
 
     def module_of(self, source: str) -> Module:
         """Returns the module of a source, in the XLA that hlograph links.
@@ -52,7 +55,7 @@ class SourceCommand(Command):
         if is_function(source):
             return Module.from_jax(self._lowered(source)[0])
         self._check_file(source)
-        return Module.load(source)
+        return Module.read(as_location(source), module=self.module)
 
     def job_of(self, source: str, numerics: Numerics) -> Job:
         """Returns a program to measure, with the values of its example arguments.
@@ -69,7 +72,8 @@ class SourceCommand(Command):
             given = None if arguments is None else inputs_of(lowered, arguments, {})
             return Job(Program.of(lowered), given, numerics)
         self._check_file(source)
-        return Job(Program.of(Path(source)), None, numerics)
+        program = Path(source) if self.module is None else self.module_of(source)
+        return Job(Program.of(program), None, numerics)
 
     def _check_file(self, source: str) -> None:
         if self.arguments is not None or self.shapes:

@@ -251,7 +251,7 @@ class JitFunction:
         """
         import jax
 
-        if jax.config.jax_disable_jit:
+        if jax.config.read("jax_disable_jit"):
             return
         with self._lock:
             self._cache.size = self._cache.measure() + before

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from hlograph.errors import HloParseError
 from hlograph.reading.compression import decompress
+from hlograph.reading.excerpts import Excerpt, excerpts_of
 from hlograph.reading.parsers import HloForm
+from hlograph.reading.recovery import ModuleName, chosen_module, recovered, several
 from hlograph.reading.stablehlo import from_lowered, from_stablehlo
 from hlograph.reading.wire_format import read_varint
 from hlograph.storage.locations import as_location, is_url, read_bytes
@@ -39,6 +41,7 @@ _FOREIGN = {
 _CONTROL_CHARACTERS = bytes({*range(0x09), *range(0x0E, 0x20)})
 _COMMENTS = re.compile(rb"(?:\s+|//[^\n]*\n|/\*.*?\*/)*", re.DOTALL)
 _MLIR_START = re.compile(rb"(?:builtin\.)?module\b|func\.func\b|#\w+\s*=|#loc|\"builtin\.module\"")
+_SEPARATOR = re.compile(rb"^\s*//\s*-----", re.M)
 _SNIFFED_BYTES = 4096
 _LONGEST_SHOWN_PATH = 200
 _HINT = " (a str without a line break or brace is taken as a path)"
@@ -60,32 +63,97 @@ def file_of(source: object) -> str | None:
     return os.fspath(source) if isinstance(source, os.PathLike) else None
 
 
-def read_source(source: object) -> tuple[HloForm, bytes]:
+class _Content(NamedTuple):
+    """Content of a source.
+
+    Attributes:
+        data: The bytes, decompressed, without a byte order mark.
+        name: Name of the source for messages.
+        file: Its path or URL; None if it is no file.
+    """
+
+    data: bytes
+    name: str
+    file: str | None = None
+
+
+def read_source(source: object, module: ModuleName | None = None) -> tuple[HloForm, bytes]:
     """Reads a source of a module, without parsing HLO.
 
     Args:
         source: A source as for ``hlograph.parse``, except a Module.
+        module: Name or number of the module, of a text with several; None for one.
 
     Returns:
         The form of the content, and HLO text or a serialized ``HloModuleProto``.
 
     Raises:
         HloParseError: The source cannot be read, or holds neither HLO nor StableHLO. Errors in
-            HLO itself are left to XLA's parser.
+            HLO itself are left to XLA's parser, and then to ``read_again``.
+        UnknownNameError: There is no module of that name.
         ImportError: The source is StableHLO and jaxlib is not installed.
     """
+    content = _content_of(source)
+    if content is None:
+        return _read_object(source)
+    if module is not None and _is_text(content.data):
+        excerpts = excerpts_of(content.data.decode("utf-8", "surrogateescape"))
+        return _read_excerpt(chosen_module(excerpts, module, content.name), content.name)
+    return _read_content(content)
+
+
+def read_again(source: object, error: HloParseError) -> tuple[HloForm, bytes]:
+    """Reads the module within a text that XLA's parser refused as a whole; see ``recovered``.
+
+    Args:
+        source: The source.
+        error: The error of the parser.
+
+    Raises:
+        HloParseError: There is not one whole module within it.
+    """
+    content = _content_of(source)
+    if content is None or not _is_text(content.data):
+        raise error
+    excerpt = recovered(content.data, error, content.name, content.file)
+    return _read_excerpt(excerpt, content.name)
+
+
+def read_all(source: object) -> list[tuple[HloForm, bytes]]:
+    """Reads all modules of a source, without parsing HLO; see ``read_source``.
+
+    Raises:
+        HloParseError: As for ``read_source``; or one of several modules is cut off.
+    """
+    content = _content_of(source)
+    if content is None or not _is_text(content.data):
+        return [read_source(source)]
+    excerpts = excerpts_of(content.data.decode("utf-8", "surrogateescape"))
+    if len(excerpts) < 2:
+        return [read_source(source)]
+    numbers = range(len(excerpts))
+    return [_read_excerpt(chosen_module(excerpts, n, content.name), content.name) for n in numbers]
+
+
+def _content_of(source: object) -> _Content | None:
+    """Returns the content of a source; None if it is an object."""
     if isinstance(source, str) and (not source or source.isspace()):
         raise HloParseError(f"expected {_ACCEPTED}; got an empty str")
     if (path := file_of(source)) is not None:
-        return _read_file(path, _HINT if isinstance(source, str) and not is_url(source) else "")
-    if isinstance(source, str):
-        return _read_bytes(source.encode("utf-8", "surrogateescape"), "the given text")
-    if isinstance(source, bytes | bytearray | memoryview):
-        return _read_bytes(bytes(source), "the given data")
-    return _read_object(source)
+        content = _file(path, _HINT if isinstance(source, str) and not is_url(source) else "")
+    elif isinstance(source, str):
+        content = _Content(source.encode("utf-8", "surrogateescape"), "the given text")
+    elif isinstance(source, bytes | bytearray | memoryview):
+        content = _Content(bytes(source), "the given data")
+    else:
+        return None
+    data = decompress(content.data, content.name).removeprefix(_BYTE_ORDER_MARK)
+    if not data or data.isspace():
+        raise HloParseError(f"{content.name} is empty; expected {_ACCEPTED}")
+    return content._replace(data=data)
 
 
-def _read_file(path: str, hint: str) -> tuple[HloForm, bytes]:
+def _file(path: str, hint: str) -> _Content:
     name = repr(path if len(path) <= _LONGEST_SHOWN_PATH else path[:_LONGEST_SHOWN_PATH] + "...")
     try:
         data = read_bytes(as_location(path))
@@ -95,13 +163,11 @@ def _read_file(path: str, hint: str) -> tuple[HloForm, bytes]:
         raise HloParseError(f"{name} is a directory; expected a file with one module") from error
     except (OSError, ValueError) as error:
         raise HloParseError(f"cannot read the file {name}: {error.args[-1]}") from error
-    return _read_bytes(data, name)
+    return _Content(data, name, path)
 
 
-def _read_bytes(data: bytes, name: str) -> tuple[HloForm, bytes]:
-    data = decompress(data, name).removeprefix(_BYTE_ORDER_MARK)
-    if not data or data.isspace():
-        raise HloParseError(f"{name} is empty; expected {_ACCEPTED}")
+def _read_content(content: _Content) -> tuple[HloForm, bytes]:
+    data, name = content.data, content.name
     if data.startswith(_MLIR_BYTECODE):
         return from_stablehlo(data, name)
     for magic, what in _FOREIGN.items():
@@ -110,9 +176,21 @@ def _read_bytes(data: bytes, name: str) -> tuple[HloForm, bytes]:
     if not _is_text(data):
         return "proto", _module_proto(data)
     start = _COMMENTS.match(data)
-    if _MLIR_START.match(data, start.end() if start else 0):
+    if not _MLIR_START.match(data, start.end() if start else 0):
+        return "text", data
+    if _SEPARATOR.search(data):
+        excerpts = excerpts_of(data.decode("utf-8", "surrogateescape"))
+        if len(excerpts) > 1:
+            raise several(excerpts, name)
+    try:
         return from_stablehlo(data, name)
-    return "text", data
+    except HloParseError as error:
+        return _read_excerpt(recovered(data, error, name, content.file), name)
+
+
+def _read_excerpt(excerpt: Excerpt, name: str) -> tuple[HloForm, bytes]:
+    data = excerpt.text.encode("utf-8", "surrogateescape")
+    return from_stablehlo(data, name) if excerpt.form == "mlir" else ("text", data)
 
 
 def _is_text(data: bytes) -> bool:

@@ -1,8 +1,12 @@
 """Commands on files as people bring them."""
 
+import json
+
 import pytest
 
+from hlograph import Plan
 from hlograph.commands.parse import Parse
+from tests.tiny_module import TINY
 
 OPTIMIZE = ("optimize", "own.hlo", "--budget", "0.1", "--methods", "passes", "--store", "store")
 
@@ -42,3 +46,21 @@ def test_a_failure_of_the_program_itself_is_one_line(call, monkeypatch):
     assert err.startswith("error: hlograph itself failed: ZeroDivisionError: division by zero")
     with pytest.raises(ZeroDivisionError):
         call("parse", "tiny.hlo", "--debug")
+
+
+def test_a_file_with_several_modules_asks_which(call, user_folder):
+    other = TINY.replace("HloModule tiny", "HloModule other")
+    (user_folder / "both.hlo").write_text(f"{TINY}\n// -----\n\n{other}")
+    status, out, err = call("parse", "both.hlo")
+    assert (status, out) == (1, "")
+    assert "2 modules: 0: 'tiny' in line 2, 1: 'other'" in err
+    assert json.loads(call("parse", "both.hlo", "--module", "other", "--json")[1])["op_count"] == 8
+    assert call("optimize", "both.hlo", *OPTIMIZE[2:], "--module", "1")[0] == 0
+    assert Plan.load(user_folder / "both.plan.json").program == "other"
+
+
+def test_what_a_paste_has_beside_its_module_is_said(call, user_folder):
+    (user_folder / "paste.md").write_text(f"See:\n```\n{TINY}```\n")
+    status, _, err = call("parse", "paste.md")
+    assert (status, err.count("\n")) == (0, 1)
+    assert err.startswith("warning: read the module 'tiny' in line 4 of 'paste.md'; left out: 2")
