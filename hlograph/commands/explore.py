@@ -128,7 +128,7 @@ class Explore(SourceCommand):
                 "--program SOURCE, a file or package.module:function"
             )
         job = self.job_of(self.program, plan.numerics)
-        plan.check(job.program.fingerprint, here=False)
+        plan.check(job.program, here=False)
         page, files = speed_page(plan, job, measure=self.measure, say=_say)
         queries = PlanQueries()
         queries.add(page.name, plan, job)

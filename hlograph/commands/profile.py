@@ -81,6 +81,6 @@ def _profile(job: Job, plan: str | None) -> Profile:
 
     loaded = None if plan is None else Plan.load(plan)
     if loaded is not None:
-        loaded.check(job.program.fingerprint, here=False)
+        loaded.check(job.program, here=False)
     inputs = Samples(job.program, job.given, job.seed).usual[0].inputs
     return profile_program(job.program, inputs, plan=loaded)

@@ -18,6 +18,7 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
+from hlograph._native import check_engine, has_engine
 from hlograph.errors import HloError, UnknownNameError
 
 Try = TypeVar("Try")
@@ -107,12 +108,14 @@ class RegisteredSearch(NamedTuple):
         policy: Whether it takes a policy.
         draws: True if its results depend on a seed, beyond which of equal states comes first.
         on_request: True if it is tried only if it is named.
+        engine: True if it needs the engine, and is tried only where that is installed.
     """
 
     make: str | Callable[..., Any]
     policy: Literal["no", "may", "must"] = "no"
     draws: bool = True
     on_request: bool = False
+    engine: bool = False
 
 
 _METHODS = "hlograph.optimization.methods"
@@ -120,9 +123,9 @@ _SEARCH = "hlograph.experiments.search"
 
 SEARCHES: dict[Searched, dict[str, RegisteredSearch]] = {
     "plans": {
-        "forms": RegisteredSearch(f"{_METHODS}.forms:Forms"),
+        "forms": RegisteredSearch(f"{_METHODS}.forms:Forms", engine=True),
         "flags": RegisteredSearch(f"{_METHODS}.known_plans:FlagSets"),
-        "passes": RegisteredSearch(f"{_METHODS}.known_plans:pipelines"),
+        "passes": RegisteredSearch(f"{_METHODS}.known_plans:pipelines", engine=True),
         "greedy": RegisteredSearch(f"{_METHODS}.known_plans:greedy"),
         "joint": RegisteredSearch(f"{_METHODS}.coordinate:JointSearch.of_program"),
         # Single searches over knobs, of which joint has two, those that libraries drive, and those
@@ -184,6 +187,8 @@ def register(name: str, make: Callable[..., Any], searched: Searched = "plans") 
 def names(searched: Searched = "plans", *, guided: bool = False) -> list[str]:
     """Returns the names of searches, without those that are tried only if they are named.
 
+    Where the engine is not installed, searches that need it are left out.
+
     Those of installed packages are included.
 
     Args:
@@ -192,7 +197,13 @@ def names(searched: Searched = "plans", *, guided: bool = False) -> list[str]:
     """
     registered = SEARCHES[searched]
     without = ("may", "must") if guided else ("no", "may")
-    own = [n for n, s in registered.items() if s.policy in without and not s.on_request]
+    own = [
+        name
+        for name, search in registered.items()
+        if search.policy in without
+        and not search.on_request
+        and (has_engine() or not search.engine)
+    ]
     others = [] if guided else [each.name for each in _entries(searched)]
     return [*own, *(name for name in others if name not in registered)]
 
@@ -208,9 +219,12 @@ def maker(name: str, searched: Searched = "plans", seed: int = 0) -> Callable[..
     Raises:
         UnknownNameError: There is no such search.
         HloError: It cannot be imported.
+        EngineUnavailableError: It needs the engine, which is not installed.
     """
     registered = SEARCHES[searched]
     make = registered[name].make if name in registered else name
+    if name in registered and registered[name].engine:
+        check_engine()
     if isinstance(make, str):
         module, _, attribute = make.partition(":")
         entry = next((each for each in _entries(searched) if each.name == name), None)

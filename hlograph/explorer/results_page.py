@@ -168,7 +168,7 @@ class ResultsSite:
             raise HloError(f"these results have no plan {named!r}")
         plan = Plan.load(folder / named)
         job = Job(Program.of(_module(plans[named])), None, plan.numerics)
-        plan.check(job.program.fingerprint, here=False)
+        plan.check(job.program, here=False)
         page, files = speed_page(plan, job, name=f"plan-{_slug(named)}", say=self._say)
         self._files.update(files)
         self._plan_queries.add(page.name, plan, job)

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from hlograph.execution.equivalence.arrays import COMPLEX_PARTS, FLOATS, Array
-from hlograph.execution.equivalence.flow import Flow
 from hlograph.execution.equivalence.inputs import InputMaker
 from hlograph.plans import Program
 
@@ -52,7 +51,7 @@ class Samples:
 
     def __init__(self, program: Program, given: Sequence[Array] | None, seed: int) -> None:
         self._given, self._seed = given, seed
-        self.flow = Flow(program.module().graph())
+        self.flow = program.flow
         self._specs = program.signature.parameters
         self._maker = InputMaker(self.flow, self._specs)
 

@@ -73,7 +73,7 @@ class CacheKey(str):
     def of(cls, job: Job) -> CacheKey:
         """Returns the key of a job on this machine."""
         donated = ",".join(map(str, job.program.donated))
-        program = _digest(f"{job.program.fingerprint} {donated}".encode(), 24)
+        program = _digest(f"{job.program.text_fingerprint} {donated}".encode(), 24)
         return cls("-".join((program, job.numerics, machine().key)))
 
     @property

@@ -95,7 +95,7 @@ def report_of_given(
     """
     check_numerics(job.numerics)
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
-    plan.check(job.program.fingerprint, here=not measure_again)
+    plan.check(job.program, here=not measure_again)
     needs: Numerics = "fast" if allows_fast_math(plan.flags) else plan.numerics
     if NUMERICS.index(needs) > NUMERICS.index(job.numerics):
         raise PlanRefusedError(
@@ -134,7 +134,7 @@ def fitting(job: Job, plan: Plan | None) -> Plan | None:
     if plan is None:
         return None
     try:
-        plan.check(job.program.fingerprint)
+        plan.check(job.program)
     except PlanRefusedError:
         return None
     fits = job.numerics == "fast" or not allows_fast_math(plan.flags)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
 
+from hlograph._native import has_engine
 from hlograph.errors import HloError
 from hlograph.isolation import start_server
 from hlograph.measuring.service import Measurer
@@ -360,18 +361,25 @@ class Race:
 
 def plan_of(job: Job, winner: PlanMeasurement | None) -> Plan:
     """Returns the plan of a winner, with its speed and class; the empty plan if there is none."""
-    name, fingerprint = job.program.name, job.program.fingerprint
+    program = job.program
+    identity = {
+        "program": program.name,
+        "fingerprint": program.fingerprint,
+        "text_fingerprint": program.text_fingerprint,
+    }
     if winner is None or winner.measured is None or winner.checks is None:
-        return Plan(name, fingerprint)
+        return Plan(**identity)
     numerics: Numerics = job.numerics
     if winner.checks.verdict == "equal" and not allows_fast_math(winner.plan.flags):
         numerics = "exact"
-    plan = replace(winner.plan, program=name, fingerprint=fingerprint, numerics=numerics)
+    plan = replace(winner.plan, **identity, numerics=numerics)
     return plan.measured_at(winner.measured)
 
 
 def _conclusion(winner: PlanMeasurement | None, interrupted: bool) -> str:
     ended = ", ended by the user" if interrupted else ""
+    if not has_engine():
+        ended += "; without the engine, no rules were tried: pip install 'hlograph[engine]'"
     if winner is None or winner.measured is None:
         return f"no plan kept a lead over jaxlib's default{ended}"
     return f"{winner.measured}{ended}"

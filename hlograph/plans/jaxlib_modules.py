@@ -14,6 +14,7 @@ from typing import Any
 
 from hlograph.errors import HloError, PlanError
 from hlograph.reading.hlo_editing import ModuleText
+from hlograph.reading.hlo_text import read_module, with_renamed_calls
 from hlograph.reading.wire_format import field, fields
 
 # Field numbers: HloModuleProto.computations, HloComputationProto.instructions,
@@ -111,11 +112,15 @@ def text_of(proto: bytes, *, literals: bool = True) -> str:
         proto: Serialized ``HloModuleProto``.
         literals: False leaves out large constants, which take long to print.
     """
+    return read(proto).to_string(_options(literals=literals))
+
+
+def _options(*, literals: bool) -> Any:
     options = _hlo().HloPrintOptions()
     options.print_large_constants = literals
     options.print_metadata = False
     options.print_backend_config = True
-    return read(proto).to_string(options)
+    return options
 
 
 def module_text(proto: bytes) -> ModuleText:
@@ -133,6 +138,27 @@ def module_text(proto: bytes) -> ModuleText:
 def proto_of(text: str) -> bytes:
     """Returns the serialized ``HloModuleProto`` of HLO text, parsed by jaxlib."""
     return _hlo().hlo_module_from_text(text).as_serialized_hlo_module_proto()
+
+
+def program_fingerprint(proto: bytes) -> str:
+    """Returns a hash of a module before XLA's optimizations, which depends on no name in it.
+
+    It is that of the text that this jaxlib prints. ``Module.fingerprint``, which needs the engine,
+    also is the same where instructions that do not depend on each other are in another order.
+    """
+    options = _options(literals=False)
+    options.canonicalize_instruction_names = True
+    header, computations = read_module(read(proto).to_string(options))
+    digest = hashlib.sha256(_HEADER.sub("", header, count=1).encode())
+    numbers = {each.name: str(number) for number, each in enumerate(computations)}
+    for each in computations:
+        for instruction in each.instructions:
+            tail = with_renamed_calls(instruction.tail, numbers)
+            digest.update(f"{instruction._replace(tail=tail)}\n".encode())
+        digest.update(b"ENTRY\n" if each.is_entry else b"\n")
+    for literal in literals_in(proto).values():
+        digest.update(hashlib.sha256(literal).digest())
+    return digest.hexdigest()[:32]
 
 
 def fingerprint(proto: bytes) -> str:

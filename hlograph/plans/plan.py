@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from hlograph.errors import PlanError, PlanRefusedError
 from hlograph.execution.measured import Measured
@@ -21,6 +21,9 @@ from hlograph.plans.placement import Placement
 from hlograph.storage.atomic_write import write_text_atomically
 from hlograph.storage.locations import as_location, read_bytes
 from hlograph.storage.machine import Machine, machine
+
+if TYPE_CHECKING:
+    from hlograph.plans.program import Program
 
 Numerics = Literal["exact", "close", "fast"]
 """Class of a plan's results.
@@ -46,7 +49,10 @@ class Plan:
 
     Attributes:
         program: Name of the program's module.
-        fingerprint: Fingerprint of that module, before the steps.
+        fingerprint: Fingerprint of that module, before the steps; empty if the plan was made
+            without the engine.
+        text_fingerprint: Fingerprint of that module as jaxlib prints it, with which the plan is
+            found to fit without the engine; empty if it is not known.
         steps: Names of passes and pipelines, and places of rewrites, applied in order before
             XLA's own passes.
         layouts: Layouts of instructions by their name in the module after the steps, as
@@ -74,6 +80,7 @@ class Plan:
     method: str = ""
     machine: Machine | None = None
     measured: Measured | None = None
+    text_fingerprint: str = ""
 
     def __post_init__(self) -> None:
         """Freezes the mappings and checks the flags and the class.
@@ -126,7 +133,7 @@ class Plan:
             PlanError: The plans are about different programs, or both have steps or placements
                 that refer to different states of the module.
         """
-        for what in ("fingerprint", "steps", "placed"):
+        for what in ("fingerprint", "text_fingerprint", "steps", "placed"):
             mine, theirs = getattr(self, what), getattr(other, what)
             if mine and theirs and mine != theirs:
                 raise PlanError(
@@ -143,29 +150,41 @@ class Plan:
             placed=other.placed or self.placed,
             numerics=NUMERICS[max(map(NUMERICS.index, (self.numerics, other.numerics)))],
             method=_JOINT.join(_parts(self.method) | _parts(other.method)),
+            text_fingerprint=other.text_fingerprint or self.text_fingerprint,
         )
 
-    def check(self, fingerprint: str, *, here: bool = True) -> None:
+    def check(self, program: Program, *, here: bool = True) -> None:
         """Checks that the plan is one for a program on this machine.
 
         Args:
-            fingerprint: Fingerprint of the program's module.
+            program: The program.
             here: False does not ask for the machine that the plan was measured on.
 
         Raises:
             PlanRefusedError: It is not; the message says what differs.
         """
-        if self.fingerprint and self.fingerprint != fingerprint:
+        if not self._is_about(program):
+            mine, theirs = self.fingerprint, program.fingerprint
+            if not (mine and theirs):
+                mine, theirs = self.text_fingerprint or mine, program.text_fingerprint
             raise PlanRefusedError(
-                f"this plan is for a program with fingerprint {self.fingerprint} "
-                f"({self.program}), and the program has {fingerprint}: other shapes, types or "
-                "code. Make a plan for it with hlograph.optimize"
+                f"this plan is for a program with fingerprint {mine} ({self.program}), and the "
+                f"program has {theirs}: other shapes, types or code. Make a plan for it with "
+                "hlograph.optimize"
             )
         if here and self.machine is not None and (difference := _differences(self.machine)):
             raise PlanRefusedError(
                 f"this plan was measured elsewhere: {difference}. Its speed may not hold here: "
                 "measure it again with measure_again=True, or make a plan here"
             )
+
+    def _is_about(self, program: Program) -> bool:
+        """Returns True if one of the fingerprints is the program's, or the plan has none."""
+        if self.text_fingerprint and self.text_fingerprint == program.text_fingerprint:
+            return True
+        if self.fingerprint:
+            return self.fingerprint == program.fingerprint
+        return not self.text_fingerprint
 
     def describe(self) -> list[str]:
         """Returns what is done, one line for each decision."""
@@ -195,6 +214,7 @@ class Plan:
             "version": VERSION,
             "program": self.program,
             "fingerprint": self.fingerprint,
+            "text_fingerprint": self.text_fingerprint,
             "numerics": self.numerics,
             "method": self.method,
             "steps": list(self.steps),
@@ -264,6 +284,7 @@ def _plan_of(content: dict[str, Any]) -> Plan:
         method=str(content["method"]),
         machine=Machine.from_json(on) if on else None,
         measured=Measured(**measured) if measured else None,
+        text_fingerprint=str(content.get("text_fingerprint", "")),
     )
 
 

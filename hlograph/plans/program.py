@@ -14,10 +14,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from hlograph._native import has_engine
 from hlograph.errors import HloParseError, HloWarning, ProgramError
-from hlograph.execution.equivalence.arrays import Signature, signature_of
+from hlograph.execution.equivalence.arrays import Signature
+from hlograph.execution.equivalence.text_flow import TextFlow
 from hlograph.module import Module
-from hlograph.plans import mlir_modules
+from hlograph.plans import jaxlib_modules, mlir_modules
 from hlograph.plans.jaxlib_versions import check_jaxlib, check_settings
 from hlograph.reading.dumps import first_module_of
 from hlograph.reading.optimized_text import is_optimized, without_optimizations
@@ -104,7 +106,7 @@ class Program:
         check_settings()
         bytecode = mlir_modules.to_bytecode(module)
         program = cls(mlir_modules.name_of(module), "stablehlo", bytecode)
-        vars(program)["_hlo"] = from_mlir(module)
+        vars(program)["hlo"] = from_mlir(module)
         return program
 
     def stablehlo(self) -> bytes:
@@ -121,11 +123,14 @@ class Program:
         Raises:
             HloParseError: That XLA cannot read the program.
         """
-        return Module.read(self._hlo)
+        return Module.read(self.hlo)
 
     @cached_property
-    def _hlo(self) -> bytes:
-        """The program as HLO. Converting bytecode takes a process, and a second to start it."""
+    def hlo(self) -> bytes:
+        """The program as a serialized ``HloModuleProto``.
+
+        Converting bytecode takes a process, and a second to start it.
+        """
         if self.form == "hlo":
             return self.data
         if self.lowered is not None:
@@ -136,17 +141,27 @@ class Program:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Fingerprint of the module; see ``Module.fingerprint``."""
-        return self.module().fingerprint()
+        """Fingerprint of the module, see ``Module.fingerprint``; empty without the engine."""
+        return self.module().fingerprint() if has_engine() else ""
 
     @cached_property
+    def text_fingerprint(self) -> str:
+        """Fingerprint of the module as jaxlib prints it, which needs no engine."""
+        return jaxlib_modules.program_fingerprint(self.hlo)
+
+    @cached_property
+    def flow(self) -> TextFlow:
+        """The data flow of the module."""
+        return _flow_of(self.hlo)
+
+    @property
     def signature(self) -> Signature:
         """The leaves of the module's parameters and results.
 
         Raises:
             HloError: One of them is not an array of fixed size.
         """
-        return signature_of(self.module())
+        return self.flow.signature
 
     @cached_property
     def donated(self) -> tuple[int, ...]:
@@ -155,7 +170,7 @@ class Program:
 
     def __getstate__(self) -> dict[str, Any]:
         # With the HLO, if it was needed, so that no worker converts it again. The rest is cheap.
-        kept = ("name", "form", "data", "_hlo")
+        kept = ("name", "form", "data", "hlo")
         return {name: value for name, value in vars(self).items() if name in kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -192,8 +207,11 @@ def to_stablehlo(proto: bytes) -> bytes:
         raise ProgramError(f"jaxlib does not convert this HLO to StableHLO: {error}") from error
     if not mlir_modules.has_aliases(converted):
         return converted
-    signature = signature_of(Module.from_proto(proto))
-    return mlir_modules.with_flat_aliases(converted, signature)
+    return mlir_modules.with_flat_aliases(converted, _flow_of(proto).signature)
+
+
+def _flow_of(proto: bytes) -> TextFlow:
+    return TextFlow(jaxlib_modules.text_of(proto, literals=False))
 
 
 def check_lowered(lowered: Any) -> None:

@@ -25,10 +25,10 @@ def transformed(program: Program, plan: Plan) -> bytes:
         target = mlir_modules.parse(program.stablehlo())
         constrain_signature(target, plan.layouts)
         return mlir_modules.to_bytecode(target)
-    module = program.module()
-    plan.check(module.fingerprint(), here=False)
-    apply_steps(module, plan.steps)
-    target = mlir_modules.parse(to_stablehlo(constrain(module.to_proto(), plan.layouts)))
+    plan.check(program, here=False)
+    target = mlir_modules.parse(
+        to_stablehlo(constrain(after_steps(program, plan.steps), plan.layouts))
+    )
     if program.form != "hlo":
         try:
             mlir_modules.copy_signature(mlir_modules.parse(program.data), target)
@@ -36,6 +36,20 @@ def transformed(program: Program, plan: Plan) -> bytes:
             raise PlanError(f"the steps changed the program's signature: {error}") from error
     constrain_signature(target, plan.layouts)
     return mlir_modules.to_bytecode(target)
+
+
+def after_steps(program: Program, steps: tuple[str, ...]) -> bytes:
+    """Returns a program after steps, as a serialized ``HloModuleProto``.
+
+    Raises:
+        EngineUnavailableError: There are steps, and the engine cannot be loaded.
+        PlanError: A step does not apply.
+    """
+    if not steps:
+        return program.hlo
+    module = program.module()
+    apply_steps(module, steps)
+    return module.to_proto()
 
 
 def apply_steps(module: Module, steps: tuple[str, ...]) -> None:

@@ -6,13 +6,14 @@ import json
 from dataclasses import replace
 from functools import cached_property, lru_cache
 
+from hlograph._native import has_engine
 from hlograph.errors import HloError
 from hlograph.module import Module
 from hlograph.plans import Numerics, Plan, Program
 from hlograph.plans.compiling import optimized_module
 from hlograph.plans.instruction_knobs import LayoutKnobs, PlaceKnobs
 from hlograph.plans.knobs import DEFAULT, Point, Recipe, flags_of, values_of
-from hlograph.plans.transforming import apply_steps
+from hlograph.plans.transforming import after_steps, apply_steps
 from hlograph.transforms.rules import rules
 from hlograph.transforms.sweeping import sweep
 
@@ -43,12 +44,12 @@ class Versions:
     @cached_property
     def opcodes(self) -> list[str]:
         """The opcodes of the program."""
-        return self.program.module().opcodes()
+        return sorted(set(self.program.flow.opcodes))
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """Names of the rules for time that the class of results allows."""
-        return rules.names_for_time(exact=self.numerics == "exact")
+        """Names of the rules for time that the class of results allows; none without the engine."""
+        return rules.names_for_time(exact=self.numerics == "exact") if has_engine() else ()
 
     def version(self, point: Point) -> Plan:
         """Returns the plan without placements that the placements of a point are about.
@@ -112,6 +113,8 @@ class Versions:
 
     def steps_by(self, recipe: Recipe) -> str:
         """Returns the steps of a recipe as a value of the knob; what does not apply is left out."""
+        if not recipe.steps:
+            return DEFAULT
         module = self.program.module()
         steps: list[str] = []
         for name in recipe.steps:
@@ -136,7 +139,7 @@ class Versions:
         return module
 
     def _layout_knobs(self, steps: tuple[str, ...]) -> LayoutKnobs:
-        return LayoutKnobs(self.after_steps(steps).to_proto())
+        return LayoutKnobs(after_steps(self.program, steps))
 
     def _place_knobs(self, version: Plan) -> PlaceKnobs:
         return PlaceKnobs(optimized_module(self.program, version))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hlograph.graph.vocabulary import EDGE_TYPES, ELEMENT_TYPES
 
@@ -27,11 +29,15 @@ class Flow:
         called: Numbers of the computations that each node calls, in order.
         callers: Nodes that call each computation, by its number.
         roots: Root node of each computation.
+        elements: Number of elements of each node.
+        computation: Number of each node's computation.
         parameters: Parameter nodes of each computation, by number.
     """
 
     def __init__(self, graph: HloGraph) -> None:
         self.graph = graph
+        self.elements: Sequence[int] | NDArray[np.int64] = graph.elements
+        self.computation: Sequence[int] | NDArray[np.int32] = graph.computation
         count = graph.num_nodes
         first_computation = count - graph.num_computations
         self.opcodes = [graph.opcode_name(node) for node in range(count)]
@@ -70,6 +76,10 @@ class Flow:
     def attribute(self, node: int, name: str, default: Any = None) -> Any:
         """Returns a decoded attribute of a node, or the default."""
         return self.graph.attributes(node).get(name, default)
+
+    def window_sizes(self, node: int) -> tuple[int, ...]:
+        """Returns the sizes of the window of a node that has one."""
+        return tuple(dimension.size for dimension in self.attribute(node, "window"))
 
     def dims(self, node: int) -> tuple[int, ...]:
         """Returns the sizes of a node's dimensions."""

@@ -83,7 +83,7 @@ def _unit(flow: Flow, node: int) -> float:
 
 def _errors(flow: Flow, node: int, opcode: str) -> float:
     """Returns the number of rounding errors in one element of a node's result."""
-    elements = flow.graph.elements
+    elements = flow.elements
     operands = flow.operands[node]
     size = max(int(elements[node]), 1)
     if opcode in _FUNCTIONS:
@@ -95,7 +95,7 @@ def _errors(flow: Flow, node: int, opcode: str) -> float:
     if opcode == "scatter":
         return max(1.0, int(elements[operands[-1]]) / size) + 1.0
     if opcode == "reduce-window":
-        return math.prod(w.size for w in flow.attribute(node, "window"))
+        return math.prod(flow.window_sizes(node))
     if opcode == "dot":
         dims = flow.dims(operands[0])
         contracted = flow.attribute(node, "lhs_contracting_dims", ())

@@ -205,7 +205,7 @@ def _note(flow: Flow, uses: Uses, node: int, user: int, position: int) -> None:
         uses.contracted = max(uses.contracted, product)
     elif opcode == "convolution" and position == 1:
         outputs = flow.dims(node)[flow.attribute(user, "conv_kernel")[1]]
-        uses.contracted = max(uses.contracted, int(flow.graph.elements[node]) // max(outputs, 1))
+        uses.contracted = max(uses.contracted, int(flow.elements[node]) // max(outputs, 1))
 
 
 def _onwards(flow: Flow, node: int, path: tuple[int, ...]) -> Iterator[tuple[Value, int]]:
@@ -229,7 +229,7 @@ def _onwards(flow: Flow, node: int, path: tuple[int, ...]) -> Iterator[tuple[Val
                 yield (user, ()), 0
             elif opcode in _ARITHMETIC and _is_linear(flow, user, opcode, position):
                 yield (user, ()), 1
-    computation = int(flow.graph.computation[node])
+    computation = int(flow.computation[node])
     if flow.roots[computation] == node:
         for caller in flow.callers[computation]:
             yield from ((after, 0) for after in _left(flow, caller, computation, path))

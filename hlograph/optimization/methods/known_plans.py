@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from hlograph.execution.equivalence.text_flow import TextFlow
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.methods import COLD, HELPS, Listed, Method, PlanSearch
 from hlograph.plans import Numerics, Plan, PlanError, Program
 from hlograph.plans.flag_effects import LIBRARIES, flags_without_effect
 from hlograph.plans.flags import CONVOLUTIONS, DOTS, REDUCTIONS, FlagValue
 from hlograph.plans.knobs import share_of
-from hlograph.reading.hlo_text import read_instructions
 
 _STEPS = (("xla-simplify",), ("algsimp", "cse", "dce"), ("while-loop-invariant-code-motion",))
 
@@ -105,8 +105,7 @@ class FlagSets(PlanSearch):
     def __init__(self, program: Program, numerics: Numerics) -> None:
         self._program = program
         self._numerics: Numerics = numerics
-        module = program.module()
-        present, dead = frozenset(module.opcodes()), flags_without_effect()
+        present, dead = frozenset(program.flow.opcodes), flags_without_effect()
         self._waiting = [
             flags
             for flags in FLAG_SETS
@@ -115,7 +114,7 @@ class FlagSets(PlanSearch):
             and (flags.numerics == "close" or numerics == "fast")
         ]
         self._hot = dict.fromkeys(present, 1.0)
-        if "while" in present and not _loops_carry_floats(module.to_text()):
+        if "while" in present and not _loops_carry_floats(program.flow):
             self._hot["while"] = 0.0
 
     def _next(self) -> Plan | None:
@@ -139,9 +138,9 @@ class FlagSets(PlanSearch):
             self._hot = dict(result.hot)
 
 
-def _loops_carry_floats(text: str) -> bool:
-    """Returns True if a loop of a module's text carries a floating-point value."""
-    loops = (each for each in read_instructions(text) if each.opcode == "while")
+def _loops_carry_floats(flow: TextFlow) -> bool:
+    """Returns True if a loop of a module carries a floating-point value."""
+    loops = (each for each in flow.instructions if each.opcode == "while")
     return any(_FLOATS.search(loop.shape) for loop in loops)
 
 

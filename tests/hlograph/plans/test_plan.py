@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hlograph.plans import Measured, Placement, Plan, PlanError, PlanRefusedError
+from hlograph.plans import Measured, Placement, Plan, PlanError, PlanRefusedError, Program
 from hlograph.storage.machine import machine
 
 FULL = Plan(
@@ -69,14 +69,34 @@ def test_a_summary_has_one_line_for_the_places_of_a_rule() -> None:
 
 def test_another_program_is_refused() -> None:
     with pytest.raises(PlanRefusedError, match="other shapes"):
-        FULL.check("other")
+        FULL.check(_program("other"))
 
 
 def test_another_machine_is_refused() -> None:
     there = replace(FULL, machine=replace(machine(), jaxlib="0.0.1"))
     with pytest.raises(PlanRefusedError, match="measured elsewhere"):
-        there.check("ab")
-    there.check("ab", here=False)
+        there.check(_program("ab"))
+    there.check(_program("ab"), here=False)
+
+
+def test_either_fingerprint_says_that_a_plan_fits() -> None:
+    both = replace(FULL, text_fingerprint="text", machine=None)
+    for plan in (both, replace(both, fingerprint="older"), replace(both, fingerprint="")):
+        plan.check(_program("ab", "text"))
+        plan.check(_program("", "text"))  # without the engine
+        with pytest.raises(PlanRefusedError, match="other shapes"):
+            plan.check(_program("other", "other"))
+    both.check(_program("ab", "of another jaxlib"))
+    with pytest.raises(PlanRefusedError, match="the program has text: other shapes"):
+        replace(both, text_fingerprint="").check(_program("", "text"))
+    assert Plan.from_json(both.to_json()) == both
+
+
+def _program(fingerprint: str, text_fingerprint: str = "") -> Program:
+    """Returns a program that has these fingerprints."""
+    program = Program("f", "hlo", b"")
+    vars(program).update(fingerprint=fingerprint, text_fingerprint=text_fingerprint)
+    return program
 
 
 @pytest.mark.parametrize(
