@@ -251,7 +251,7 @@ class JitFunction:
         """
         import jax
 
-        if jax.config.read("jax_disable_jit"):
+        if jax.config.jax_disable_jit:  # pyright: ignore[reportAttributeAccessIssue]
             return
         with self._lock:
             self._cache.size = self._cache.measure() + before
@@ -285,7 +285,7 @@ class JitFunction:
             HloError: It cannot be measured.
         """
         program = Program.of(lowered)
-        key = program.fingerprint
+        key = program.fingerprint or program.text_fingerprint
         signature = self._signatures.get(key)
         if signature is not None:
             signature.executables.add(lowered)
@@ -322,9 +322,8 @@ class JitFunction:
     def _report_at_hand(self, job: Job) -> Report | None:
         """Returns the report of a plan that needs no search; None if there is none."""
         for plan in self._settings.plans:
-            if plan.fingerprint == job.program.fingerprint:
-                with contextlib.suppress(PlanRefusedError):  # for another machine
-                    return report_of_given(job, plan, measure_again=False)
+            with contextlib.suppress(PlanRefusedError):  # for another program or machine
+                return report_of_given(job, plan, measure_again=False)
         stored = stored_plan(job, self._settings.search.store)
         return None if stored is None else unmeasured(job, stored)
 

@@ -362,7 +362,7 @@ class Race:
 def plan_of(job: Job, winner: PlanMeasurement | None) -> Plan:
     """Returns the plan of a winner, with its speed and class; the empty plan if there is none."""
     program = job.program
-    identity = {
+    identity: dict[str, Any] = {
         "program": program.name,
         "fingerprint": program.fingerprint,
         "text_fingerprint": program.text_fingerprint,

@@ -81,7 +81,7 @@ class PlansInUse:
         if not candidates:  # most modules: only those with the name of a plan are read
             return None
         program = Program.of_mlir(module)
-        plans = [plan for plan in candidates if _is_for(plan, program.fingerprint)]
+        plans = [plan for plan in candidates if _is_for(plan, program)]
         if not plans:
             return None
         return program, max(plans, key=lambda plan: plan.measured.ratio if plan.measured else 1)
@@ -96,9 +96,9 @@ _IN_USE: ContextVar[PlansInUse | None] = ContextVar("hlograph_plans", default=No
 _INSTALLING = threading.Lock()
 
 
-def _is_for(plan: Plan, fingerprint: str) -> bool:
+def _is_for(plan: Plan, program: Program) -> bool:
     try:
-        plan.check(fingerprint)
+        plan.check(program)
     except PlanRefusedError:
         return False
     return True
