@@ -69,12 +69,12 @@ class Executable:
     ) -> None:
         limits = limits or Limits()
         check_runnable(Flow(module.graph()), "compiled", limits)
-        for what, found, most in (
+        for quantity, number, most in (
             ("instructions", module.op_count, limits.compiled_ops),
             ("flops", module.cost().flops, limits.flops),
         ):
-            if found > most:
-                raise HloError(f"expected at most {most:.3g} {what}, got {found:.3g}")
+            if number > most:
+                raise HloError(f"expected at most {most:.3g} {quantity}, got {number:.3g}")
         begun = time.perf_counter()
         self._module_type = type(module)
         self._program = native().Program.compile_for_speed(module._native, lowered)

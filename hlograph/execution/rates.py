@@ -73,7 +73,7 @@ class Rates:
         if not isinstance(seconds, dict) or seconds.keys() != set(features()):
             raise DamagedFileError(f"expected seconds of each feature, got {seconds!r:.200}")
         values = tuple(seconds[name] for name in features())
-        if not all(isinstance(one, float | int) and 0 <= one < math.inf for one in values):
+        if not all(isinstance(value, float | int) and 0 <= value < math.inf for value in values):
             raise DamagedFileError(f"expected seconds of at least 0, got {seconds!r:.200}")
         return cls(Machine.from_json(content.get("machine")), tuple(map(float, values)))
 

@@ -85,7 +85,7 @@ def _formats(executable: Any) -> dict[int, Any]:
     for number, layout in enumerate(executable.get_parameter_layouts()):
         # Text such as {0,1}, the minor dimension first; tiles and sizes of elements would follow
         # a colon.
-        order = [int(one) for one in str(layout).strip("{}").split(":")[0].split(",") if one]
+        order = [int(axis) for axis in str(layout).strip("{}").split(":")[0].split(",") if axis]
         if order != sorted(order, reverse=True):
             device = jax.sharding.SingleDeviceSharding(jax.devices("cpu")[0])
             formats[number] = Format(Layout(tuple(reversed(order))), device)
@@ -97,6 +97,6 @@ def _in_formats(arguments: Sequence[Any], formats: Mapping[int, Any]) -> list[An
 
     with jax.enable_x64(True):
         return [
-            jax.device_put(one, formats[number]) if number in formats else one
-            for number, one in enumerate(arguments)
+            jax.device_put(argument, formats[number]) if number in formats else argument
+            for number, argument in enumerate(arguments)
         ]

@@ -56,11 +56,11 @@ def _first_operands(graph: HloGraph) -> dict[int, dict[int, int]]:
     is_wanted = np.isin(graph.opcode, list(wanted))
     source, target = graph.edge_index
     kept = (graph.edge_type == _DATA) & (graph.edge_position < 2) & is_wanted[target]
-    found: dict[int, dict[int, int]] = {n: {} for n in np.flatnonzero(is_wanted).tolist()}
+    operands: dict[int, dict[int, int]] = {n: {} for n in np.flatnonzero(is_wanted).tolist()}
     edges = zip(source[kept].tolist(), target[kept].tolist(), strict=True)
     for (operand, user), position in zip(edges, graph.edge_position[kept].tolist(), strict=True):
-        found[user][position] = operand
-    return found
+        operands[user][position] = operand
+    return operands
 
 
 def _dot(graph: HloGraph, node: int, left: int) -> float:

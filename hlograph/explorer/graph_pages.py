@@ -177,10 +177,10 @@ def module_data(module: Module, numbers: Sequence[Numbers] = ()) -> dict[str, An
 def _texts(module: Module, graph: HloGraph, names: list[str]) -> list[ShownText]:
     """Returns the texts of the instructions in the order of the graph."""
     count = graph.num_nodes - graph.num_computations
-    known = shown_texts(module.to_text(metadata=True))
+    texts = shown_texts(module.to_text(metadata=True))
     computations = graph.computation[:count].tolist()
     return [
-        known.get((names[count + computation], names[node]), _NO_TEXT)
+        texts.get((names[count + computation], names[node]), _NO_TEXT)
         for node, computation in enumerate(computations)
     ]
 
@@ -215,9 +215,9 @@ def _used(opcode: NDArray[np.int16]) -> tuple[list[int], list[str]]:
 
 def _table(table: str, column: str, texts: Iterable[str]) -> dict[str, Any]:
     """Returns texts as a table of each once, and their numbers in it."""
-    known: dict[str, int] = {}
-    numbers = [known.setdefault(text, len(known)) for text in texts]
-    return {table: list(known), column: numbers}
+    index: dict[str, int] = {}
+    numbers = [index.setdefault(text, len(index)) for text in texts]
+    return {table: list(index), column: numbers}
 
 
 def _number(numbers: Numbers) -> dict[str, Any]:

@@ -186,27 +186,29 @@ class _Pairs:
             mine: Key of each instruction of the first state.
             theirs: Key of each instruction of the second state.
         """
-        left = _alone(mine, self.after)
+        unmatched = _alone(mine, self.after)
         for key, number in _alone(theirs, self.before).items():
-            if number != NONE and left.get(key, NONE) != NONE:
-                self._pair(left[key], number)
+            if number != NONE and unmatched.get(key, NONE) != NONE:
+                self._pair(unmatched[key], number)
 
     def by_identity(self) -> None:
         """Pairs what has no partner yet, and the same shape, attributes and operands.
 
         Operands come before users, so those of an instruction have their partners by then.
         """
-        left: dict[Hashable, list[int]] = defaultdict(list)
+        unmatched: dict[Hashable, list[int]] = defaultdict(list)
         for number, partner in enumerate(self.after):
             if partner == NONE:
                 operands = tuple(self._first.operands_of(number))
-                left[_identity(self._first, number, operands)].append(number)
-        if not left:
+                unmatched[_identity(self._first, number, operands)].append(number)
+        if not unmatched:
             return
         for number, partner in enumerate(self.before):
             if partner == NONE:
-                operands = tuple(self.before[one] for one in self._second.operands_of(number))
-                same = left.get(_identity(self._second, number, operands))
+                operands = tuple(
+                    self.before[operand] for operand in self._second.operands_of(number)
+                )
+                same = unmatched.get(_identity(self._second, number, operands))
                 if same:
                     self._pair(same.pop(0), number)
 
@@ -234,8 +236,8 @@ def _identity(state: Instructions, number: int, operands: tuple[int, ...]) -> Ha
 
 def _alone(keys: Iterable[Hashable], partners: list[int]) -> dict[Hashable, int]:
     """Returns the instructions without a partner by key; ``NONE`` where several have one key."""
-    found: dict[Hashable, int] = {}
+    numbers: dict[Hashable, int] = {}
     for number, (key, partner) in enumerate(zip(keys, partners, strict=True)):
         if partner == NONE:
-            found[key] = NONE if key in found else number
-    return found
+            numbers[key] = NONE if key in numbers else number
+    return numbers

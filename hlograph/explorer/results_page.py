@@ -108,10 +108,10 @@ class ResultsSite:
         self._say, self._plan_queries = say, PlanQueries()
         self._files: dict[str, FileContent] = {}
         self._folders: dict[str, Path] = {}
-        found = results_of(path)
-        self._programs = {name for results in found for name in _programs_in(results)}
+        read = results_of(path)
+        self._programs = {name for results in read for name in _programs_in(results)}
         written = {name: self._program_file(name) for name in self._chosen(programs)}
-        pages = [self._page(results, written) for results in found]
+        pages = [self._page(results, written) for results in read]
         queries = {PROGRAM: self._program, PLAN: self._plan, **self._plan_queries.queries}
         self.contents = Contents(path.resolve().name, tuple(pages), self._files, queries)
 

@@ -34,7 +34,7 @@ def timeline_data(measurement: Measurement) -> dict[str, Any]:
     shown = sorted(heapq.nlargest(MOST_SPANS, run.spans, key=_duration), key=_order)
     numbers = {kernel.name: number for number, kernel in enumerate(measurement.kernels)}
     lanes, depths = _lanes(shown, measurement.program)
-    left = sum(map(_duration, run.spans)) - sum(map(_duration, shown))
+    hidden = sum(map(_duration, run.spans)) - sum(map(_duration, shown))
     return {
         "module": measurement.program.name,
         "seconds": measurement.quiet_seconds,
@@ -49,7 +49,7 @@ def timeline_data(measurement: Measurement) -> dict[str, Any]:
             "lane": lanes,
             "depths": depths,
             "left_out": len(run.spans) - len(shown),
-            "left_out_seconds": left * 1e-9,
+            "left_out_seconds": hidden * 1e-9,
         },
     }
 

@@ -47,7 +47,7 @@ class FinalModule(NamedTuple):
             name: (self.opcodes.get(name, 0), other.opcodes.get(name, 0))
             for name in sorted({*self.opcodes, *other.opcodes})
         }
-        return {name: (one, two) for name, (one, two) in both.items() if one != two}
+        return {name: (before, after) for name, (before, after) in both.items() if before != after}
 
 
 class Shares(NamedTuple):
@@ -77,10 +77,10 @@ class Shares(NamedTuple):
         )
 
     @classmethod
-    def of_measurement(cls, found: Measurement) -> Shares:
+    def of_measurement(cls, measurement: Measurement) -> Shares:
         """Returns the shares of a measurement."""
-        own = {kernel.name: kernel.seconds / found.seconds for kernel in found.kernels}
-        return cls.of_kernels(own, found.program)
+        own = {kernel.name: kernel.seconds / measurement.seconds for kernel in measurement.kernels}
+        return cls.of_kernels(own, measurement.program)
 
     @classmethod
     def of_kernels(cls, own: Mapping[str, float], program: OptimizedModule) -> Shares:
@@ -90,9 +90,9 @@ class Shares(NamedTuple):
             own: Share of each kernel by name, without what it calls that is a kernel, too.
             program: The program; kernels that are not part of it are left out.
         """
-        known = {name: share for name, share in own.items() if name in program.instructions}
-        by_name = _by_name(known, program)
-        return cls(_by_kind(known, by_name, program), by_name)
+        shares = {name: share for name, share in own.items() if name in program.instructions}
+        by_name = _by_name(shares, program)
+        return cls(_by_kind(shares, by_name, program), by_name)
 
 
 def _by_kind(
@@ -102,9 +102,9 @@ def _by_kind(
     for name, share in own.items():
         for kind in _contained(name, program, own):
             shares[kind] += share
-    for name, one in program.instructions.items():
-        if one.opcode == "while":
-            for kind in kinds_of(one.opcode, one.shape):
+    for name, instruction in program.instructions.items():
+        if instruction.opcode == "while":
+            for kind in kinds_of(instruction.opcode, instruction.shape):
                 shares[kind] = max(shares[kind], by_name[name])
     return dict(shares)
 
@@ -115,7 +115,9 @@ def _by_name(own: Mapping[str, float], program: OptimizedModule) -> dict[str, fl
     def total(name: str) -> float:
         if name not in shares:
             called = program.instructions[name].calls
-            inner = (one.name for c in called for one in program.computations.get(c, ()))
+            inner = (
+                instruction.name for c in called for instruction in program.computations.get(c, ())
+            )
             shares[name] = own.get(name, 0.0) + sum(map(total, inner))
         return shares[name]
 
@@ -127,9 +129,9 @@ def _by_name(own: Mapping[str, float], program: OptimizedModule) -> dict[str, fl
 def _contained(name: str, program: OptimizedModule, timed: Container[str]) -> set[str]:
     """Returns the kinds of an instruction, and of those that it runs and that have no time."""
     instruction = program.instructions[name]
-    found = set(kinds_of(instruction.opcode, instruction.shape))
+    kinds = set(kinds_of(instruction.opcode, instruction.shape))
     for computation in instruction.calls:
         for inner in program.computations.get(computation, ()):
             if inner.name not in timed:
-                found |= _contained(inner.name, program, timed)
-    return found
+                kinds |= _contained(inner.name, program, timed)
+    return kinds

@@ -72,7 +72,7 @@ class Samples:
         """
         for name, change in (*_CHANGES.items(), ("near", _Near())):
             rng = np.random.default_rng([self._seed, 1])
-            changed = [self._changed(change, rng, *one) for one in self._base()]
+            changed = [self._changed(change, rng, *base) for base in self._base()]
             yield Sample(name, changed, adversarial=True, has_nans=name == _NANS)
 
     def _base(self) -> Iterator[tuple[Array, str]]:

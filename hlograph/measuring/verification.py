@@ -86,7 +86,7 @@ class Verifier:
                 return Checks(False, verdict, f"on {sample.name} inputs: {reason}", tuple(done))
             if RANK.index(verdict) > RANK.index(worst[0]):
                 worst = verdict, f"on {sample.name} inputs: {reason}"
-        if not any(self._compared(one).comparable for one in usual if one.name not in without):
+        if not any(self._compared(each).comparable for each in usual if each.name not in without):
             reason = "no output of the default is finite on the usual inputs"
             return Checks(False, "not comparable", reason, tuple(done))
         return Checks(True, *worst, tuple(done))
@@ -121,10 +121,10 @@ class _Compared:
         self, signature: Signature, sample: Sample, default: Runner, numerics: Numerics
     ) -> None:
         self._inputs, self._signature, self._default = sample.inputs, signature, default
-        self._found = found = default(sample.inputs)
+        self._found = outputs = default(sample.inputs)
         # What a usual input makes infinite or NaN must be so with a plan, too.
         masked = sample.adversarial and numerics != "exact"
-        finite = [_finite(array) for array in found]
+        finite = [_finite(array) for array in outputs]
         self._masks = finite if masked else None
         self._nans_spread = masked and sample.has_nans
         some = [bool(mask.any()) for mask in finite if mask.size]

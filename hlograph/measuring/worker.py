@@ -110,8 +110,8 @@ class MeasuringWorker:
         try:
             limit = _SECONDS + _SLOW_COMPILE * self._default.seconds
             compiled = self._compiled(plan, digest, limit)
-            if not thorough and (known := self._known.get(compiled.code)):
-                return replace(known, plan=plan, compile_seconds=compiled.seconds)
+            if not thorough and (earlier := self._known.get(compiled.code)):
+                return replace(earlier, plan=plan, compile_seconds=compiled.seconds)
             limit = _SECONDS + 2 * _SLOW_RUN * self._default_seconds
             runner = self._runner(compiled.executable, digest, limit, self._slow_run())
             checks = self._verifier.check(runner, thorough=thorough, without=trial.without)

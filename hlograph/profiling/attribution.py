@@ -43,16 +43,16 @@ class Consumers:
     def of(self, name: str) -> frozenset[str]:
         """Returns the names of those that have steps of their own, in the same computation."""
         if name not in self._known:
-            found: set[str] = set()
+            users: set[str] = set()
             waiting, seen = [name], {name}
             while waiting:
                 for user in self._users.get(waiting.pop(), ()):
                     if self._program.instructions[user].opcode not in _PASSED_ON:
-                        found.add(user)
+                        users.add(user)
                     elif user not in seen:
                         seen.add(user)
                         waiting.append(user)
-            self._known[name] = frozenset(found)
+            self._known[name] = frozenset(users)
         return self._known[name]
 
 
@@ -198,8 +198,8 @@ def without_overhead(times: Times, program: OptimizedModule, added: float) -> Ti
         for caller in around:
             cleaned.own[caller] -= between / len(around)
     cleaned.own.update({name: max(0.0, own) for name, own in cleaned.own.items()})
-    left = cleaned.seconds - (times.seconds - added)
-    cleaned.outside -= max(0.0, min(left, _MOST_OUTSIDE_PER_STEP * steps))
+    rest = cleaned.seconds - (times.seconds - added)
+    cleaned.outside -= max(0.0, min(rest, _MOST_OUTSIDE_PER_STEP * steps))
     cleaned.outside = max(0.0, cleaned.outside)
     return cleaned
 

@@ -51,7 +51,7 @@ def integers(limit: int, *shape: int) -> np.ndarray[Any, Any]:
 
 def named(name: str, function: Function, *arguments: np.ndarray[Any, Any]) -> Any:
     """Returns the name with the shapes, the function and the arguments of a program."""
-    shapes = ", ".join("x".join(map(str, one.shape)) for one in arguments)
+    shapes = ", ".join("x".join(map(str, argument.shape)) for argument in arguments)
     return f"{name}: {shapes}", function, arguments
 
 

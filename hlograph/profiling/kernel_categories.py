@@ -114,8 +114,8 @@ def library_of(instruction: InstructionText) -> str:
     follows from the type and shape, by the rules of XLA:CPU: matrix-vector products and other
     types are generated code.
     """
-    if found := _LIBRARY_FUSION.search(instruction.attributes):
-        return found.group(1)
+    if match := _LIBRARY_FUSION.search(instruction.attributes):
+        return match.group(1)
     if instruction.opcode == "custom-call":
         target = instruction.attribute("custom_call_target")
         return "onednn" if target.startswith('"__onednn') else "none"
@@ -140,16 +140,16 @@ def is_kernel_call(instruction: InstructionText) -> bool:
 
 def _dominant(called: tuple[str, ...], program: OptimizedModule) -> str:
     """Returns the first of ``KINDS`` in computations and those that they call."""
-    found, scalars = set(), set()
+    kinds, scalars = set(), set()
     for name in called:
         for instruction in program.computations.get(name, ()):
             if instruction.opcode in FREE:
                 continue
             if instruction.opcode in ("while", "conditional", "call"):
-                found.add(_dominant(instruction.calls, program))
+                kinds.add(_dominant(instruction.calls, program))
                 continue
             kind = kind_of(instruction, program)
             # Arithmetic on one number, such as an index, does not dominate.
             is_scalar = kind == ELEMENTWISE and "[]" in instruction.shape
-            (scalars if is_scalar else found).add(kind)
-    return min(found or scalars or {TRANSPOSE}, key=KINDS.index)
+            (scalars if is_scalar else kinds).add(kind)
+    return min(kinds or scalars or {TRANSPOSE}, key=KINDS.index)

@@ -44,10 +44,10 @@ def kernel_modules(program: OptimizedModule) -> list[KernelModule]:
     """
     texts = computation_texts(program)
     return [
-        KernelModule(one.name, _text(one, program, texts), calls)
+        KernelModule(instruction.name, _text(instruction, program, texts), calls)
         for computation, calls in _running(program, program.entry, 1.0)
-        for one in program.computations[computation]
-        if one.opcode not in FREE
+        for instruction in program.computations[computation]
+        if instruction.opcode not in FREE
     ]
 
 
@@ -87,29 +87,33 @@ def _running(
 ) -> Iterator[tuple[str, float]]:
     """Yields the computations that have steps, and how often they run."""
     yield computation, calls
-    for one in program.computations[computation]:
-        if has_steps_inside(one):
-            trips = known_trips(one.attributes) if one.opcode == "while" else []
-            unknown = _UNKNOWN_TRIPS if one.opcode == "while" else 1.0
+    for instruction in program.computations[computation]:
+        if has_steps_inside(instruction):
+            trips = known_trips(instruction.attributes) if instruction.opcode == "while" else []
+            unknown = _UNKNOWN_TRIPS if instruction.opcode == "while" else 1.0
             times = float(trips[0]) if trips else unknown
-            for called in one.calls:
+            for called in instruction.calls:
                 yield from _running(program, called, calls * times)
 
 
-def _text(one: InstructionText, program: OptimizedModule, texts: dict[str, str]) -> str:
-    if has_steps_inside(one):
-        return one.opcode
+def _text(instruction: InstructionText, program: OptimizedModule, texts: dict[str, str]) -> str:
+    if has_steps_inside(instruction):
+        return instruction.opcode
     # A signature repeats the names of parameters.
-    called = [_SIGNATURE.sub(r"\1 {", texts[name]) for name in reachable(program, *one.calls)]
-    operands = dict.fromkeys(one.operands)
+    called = [
+        _SIGNATURE.sub(r"\1 {", texts[name]) for name in reachable(program, *instruction.calls)
+    ]
+    operands = dict.fromkeys(instruction.operands)
     parameters = [
         f"  %{name} = {program.instructions[name].shape} parameter({number})"
         for number, name in enumerate(operands)
     ]
-    attributes = _PREDECESSORS.sub("", one.attributes)
-    arguments = ", ".join(f"%{name}" for name in one.operands)
+    attributes = _PREDECESSORS.sub("", instruction.attributes)
+    arguments = ", ".join(f"%{name}" for name in instruction.operands)
     tail = f", {attributes}" if attributes else ""
-    root = f"  ROOT %{one.name} = {one.shape} {one.opcode}({arguments}){tail}"
+    root = (
+        f"  ROOT %{instruction.name} = {instruction.shape} {instruction.opcode}({arguments}){tail}"
+    )
     entry = "\n".join(["ENTRY %entry {", *parameters, root, "}"])
     return _numbered("\n\n".join(["HloModule kernel", *called, entry]) + "\n")
 
@@ -117,4 +121,4 @@ def _text(one: InstructionText, program: OptimizedModule, texts: dict[str, str])
 def _numbered(text: str) -> str:
     """Returns a text with numbers for names, in the order of their first use."""
     numbers: dict[str, str] = {}
-    return _NAME.sub(lambda found: numbers.setdefault(found[0], f"%n{len(numbers)}"), text)
+    return _NAME.sub(lambda match: numbers.setdefault(match[0], f"%n{len(numbers)}"), text)

@@ -63,8 +63,8 @@ class RatedKernels:
     ) -> PredictedTime:
         """See ``PredictTime``."""
         del flags
-        found = tuple(kernel.calls * self._seconds(kernel.text) for kernel in kernels)
-        return PredictedTime(_OUTSIDE + sum(found), found)
+        seconds = tuple(kernel.calls * self._seconds(kernel.text) for kernel in kernels)
+        return PredictedTime(_OUTSIDE + sum(seconds), seconds)
 
     def _seconds(self, text: str) -> float:
         if text not in self._known:

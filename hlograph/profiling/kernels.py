@@ -199,18 +199,18 @@ def _fastest_mean(times: list[float]) -> float:
 def _kernels(times: Times, program: OptimizedModule, scale: float) -> tuple[Kernel, ...]:
     kernels = [Kernel(OUTSIDE, "", "", OUTSIDE, 1, times.outside * scale, "", "none", "")]
     for name, calls in times.calls.items():
-        found = program.instructions[name]
+        instruction = program.instructions[name]
         kernels.append(
             Kernel(
                 name,
-                found.computation,
-                found.opcode,
-                kind_of(found, program),
+                instruction.computation,
+                instruction.opcode,
+                kind_of(instruction, program),
                 calls,
                 times.own[name] * scale,
-                found.shape,
-                library_of(found),
-                found.op_name,
+                instruction.shape,
+                library_of(instruction),
+                instruction.op_name,
             )
         )
     return tuple(sorted(kernels, key=lambda kernel: (-kernel.seconds, kernel.name)))

@@ -98,11 +98,11 @@ class OptimizedModule:
 
     def callers(self) -> dict[str, tuple[str, ...]]:
         """Returns the loops, branches and calls that run each computation, by computation."""
-        found: dict[str, tuple[str, ...]] = {}
+        callers: dict[str, tuple[str, ...]] = {}
         for instruction in self.instructions.values():
             for called in instruction.calls if instruction.opcode in CONTROL else ():
-                found[called] = (*found.get(called, ()), instruction.name)
-        return found
+                callers[called] = (*callers.get(called, ()), instruction.name)
+        return callers
 
 
 def known_trips(text: str) -> list[int]:

@@ -60,15 +60,15 @@ def measured_peaks(*, again: bool = False) -> Peaks:
     stored = _read(path, here)
     if stored is not None and not again:
         return stored
-    found = Peaks(flops=measure_flops(), bytes=measure_bytes())
+    peaks = Peaks(flops=measure_flops(), bytes=measure_bytes())
     if stored is not None:
-        found = Peaks(max(found.flops, stored.flops), max(found.bytes, stored.bytes))
+        peaks = Peaks(max(peaks.flops, stored.flops), max(peaks.bytes, stored.bytes))
     try:
-        content = {"machine": here.to_json(), "peaks": found.to_json()}
+        content = {"machine": here.to_json(), "peaks": peaks.to_json()}
         write_checked_json(path, "peaks", _VERSION, content)
     except OSError:
         pass  # the cache folder may be read-only
-    return found
+    return peaks
 
 
 def measure_flops() -> float:

@@ -96,10 +96,10 @@ def _recorded_runs(data: Any, names: Collection[str]) -> list[RecordedRun]:
     windows: list[tuple[float, float]] = []
     begun: dict[str, list[tuple[float, float]]] = defaultdict(list)
     done: dict[str, list[float]] = defaultdict(list)
-    known = frozenset(names)
+    kernels = frozenset(names)
     for event in (event for plane in data.planes for line in plane.lines for event in line.events):
         name = event.name
-        if name in known:
+        if name in kernels:
             begun[name].append((event.start_ns, event.end_ns))
         elif name.startswith(_END):
             done[name.removeprefix(_END)].append(event.start_ns)
@@ -110,9 +110,9 @@ def _recorded_runs(data: Any, names: Collection[str]) -> list[RecordedRun]:
     for name, many in begun.items():
         many.sort()
         ends = sorted(done[name])
-        for (start, end), found in zip(windows, spans, strict=True):
+        for (start, end), run in zip(windows, spans, strict=True):
             first, last = bisect_left(many, (start,)), bisect_left(many, (end,))
-            found += _spans(name, many[first:last], ends, end)
+            run += _spans(name, many[first:last], ends, end)
     return [RecordedRun(*window, tuple(many)) for window, many in zip(windows, spans, strict=True)]
 
 

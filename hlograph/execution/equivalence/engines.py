@@ -135,12 +135,14 @@ def make_runner(
         if engine == "compiled"
         else (limits.evaluated_ops, limits.evaluated_flops)
     )
-    for what, found, most in (
+    for quantity, number, most in (
         ("instructions", module._native.op_count, most_ops),
         ("flops", flops + 16 * transcendentals, most_flops),
     ):
-        if found > most:
-            raise HloError(f"expected at most {most:.3g} {what} to run {engine}, got {found:.3g}")
+        if number > most:
+            raise HloError(
+                f"expected at most {most:.3g} {quantity} to run {engine}, got {number:.3g}"
+            )
     return (_compiled if engine == "compiled" else _evaluated)(module, signature, limits)
 
 

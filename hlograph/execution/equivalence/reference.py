@@ -78,10 +78,10 @@ class Outputs:
         judgements = []
         for number, spec in enumerate(self._signature.results):
             expected = self._outputs[sample][number]
-            found = difference(expected, outputs[number], spec.element_type)
-            if not found.bitwise:
+            measured = difference(expected, outputs[number], spec.element_type)
+            if not measured.bitwise:
                 sensitive = self._sensitive(sample)[number]
-                judgements.append(judge(number, found, sensitive, error, self._epsilon))
+                judgements.append(judge(number, measured, sensitive, error, self._epsilon))
         return judgements
 
     def _sensitive(self, sample: int) -> list[Sensitivity]:
@@ -253,10 +253,10 @@ class OriginalModule:
 
 
 def _check_signatures(original: Signature, other: Signature) -> None:
-    for what, expected, came in zip(original._fields, original, other, strict=True):
+    for part, expected, came in zip(original._fields, original, other, strict=True):
         if expected != came:
             raise SignatureError(
-                f"expected a module with the same {what}, {_list(expected)}, got {_list(came)}: "
+                f"expected a module with the same {part}, {_list(expected)}, got {_list(came)}: "
                 "only modules with the same parameters and results can be compared"
             )
 

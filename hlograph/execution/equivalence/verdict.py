@@ -170,43 +170,43 @@ def sensitivity(
 
 
 def judge(
-    output: int, found: Difference, sensitive: Sensitivity, error: float, epsilon: float
+    output: int, measured: Difference, sensitive: Sensitivity, error: float, epsilon: float
 ) -> OutputVerdict:
     """Judges one output that is not bitwise equal.
 
     Args:
         output: Number of the output.
-        found: Difference from the reference.
+        measured: Difference from the reference.
         sensitive: Sensitivity of the output.
         error: Relative rounding error of the modules (``rounding.rounding_error``).
         epsilon: Relative movement of the inputs; 0 if no input is a float.
     """
-    if found.misplaced:
-        what = "elements" if found.exact_type else "NaNs or infinities"
-        reason = f"output {output}: {found.misplaced} {what} are not those of the original"
+    if measured.misplaced:
+        elements = "elements" if measured.exact_type else "NaNs or infinities"
+        reason = f"output {output}: {measured.misplaced} {elements} are not those of the original"
         if sensitive.misplaced:
             return OutputVerdict(
                 "not comparable",
                 f"{reason}, but {sensitive.misplaced} change in the original itself when its "
                 "inputs move by one epsilon",
                 output,
-                found,
+                measured,
             )
-        return OutputVerdict("different", reason, output, found)
+        return OutputVerdict("different", reason, output, measured)
     magnified = error / epsilon if epsilon else 0.0
     tolerance = _FACTOR * (error + magnified * sensitive.relative)
     reason = (
-        f"output {output}: relative error {found.relative:.3g} ({found.ulp:.3g} ulp), "
+        f"output {output}: relative error {measured.relative:.3g} ({measured.ulp:.3g} ulp), "
         f"tolerance {tolerance:.3g}"
     )
-    if found.relative <= min(tolerance, _MEANINGLESS):
-        return OutputVerdict("close", reason, output, found)
+    if measured.relative <= min(tolerance, _MEANINGLESS):
+        return OutputVerdict("close", reason, output, measured)
     # The relative error of an output that is zero except for cancellation has no meaning.
-    within = found.absolute <= _FACTOR * magnified * sensitive.absolute
-    if found.relative <= tolerance or within:
+    within = measured.absolute <= _FACTOR * magnified * sensitive.absolute
+    if measured.relative <= tolerance or within:
         chaotic = f"{reason}, which would let wrong results pass: the original is chaotic"
-        return OutputVerdict("not comparable", chaotic, output, found)
-    return OutputVerdict("different", reason, output, found)
+        return OutputVerdict("not comparable", chaotic, output, measured)
+    return OutputVerdict("different", reason, output, measured)
 
 
 Verdict = Literal["equal", "close", "not comparable", "different"]

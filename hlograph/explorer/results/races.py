@@ -89,10 +89,10 @@ def read_races(folder: Path) -> list[RecordedRace]:
         DamagedFileError: A file is none of this version.
         OSError: A file cannot be read.
     """
-    table, found = list(_rows(folder)), list(_files(folder))
+    table, races = list(_rows(folder)), list(_files(folder))
     order = {_key(race): number for number, race in enumerate(table)}
-    found.sort(key=lambda race: order.get(_key(race), len(order)))
-    return found or table
+    races.sort(key=lambda race: order.get(_key(race), len(order)))
+    return races or table
 
 
 def _files(folder: Path) -> Iterator[RecordedRace]:
@@ -124,8 +124,8 @@ def _race(path: Path, folder: Path, competitor: str = "", seed: str = "") -> Rec
     except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
         raise DamagedFileError(f"{path} is no result of a race: {error!r}") from error
     plan = path.parents[1] / "plans" / f"{path.stem}.plan.json"
-    found = str(plan.relative_to(folder)) if needed["method"] and plan.is_file() else ""
-    return RecordedRace(competitor, seed, row, curve, found)
+    stored = str(plan.relative_to(folder)) if needed["method"] and plan.is_file() else ""
+    return RecordedRace(competitor, seed, row, curve, stored)
 
 
 def number(text: Any) -> float:
@@ -269,7 +269,7 @@ def _best_at(race: RecordedRace, seconds: float) -> float:
 
 
 def _by_competitor(races: Sequence[RecordedRace]) -> dict[str, list[RecordedRace]]:
-    found: dict[str, list[RecordedRace]] = {}
+    grouped: dict[str, list[RecordedRace]] = {}
     for race in races:
-        found.setdefault(race.competitor, []).append(race)
-    return found
+        grouped.setdefault(race.competitor, []).append(race)
+    return grouped

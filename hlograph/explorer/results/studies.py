@@ -53,8 +53,8 @@ class StudyGroup:
     @cached_property
     def pipelines(self) -> list[str]:
         """The reference pipelines that any benchmark of the group has."""
-        known = {name for b in self.benchmarks for name in self._references[b]["after"]}
-        return [*(n for n in _ORDER if n in known), *sorted(known.difference(_ORDER))]
+        pipelines = {name for b in self.benchmarks for name in self._references[b]["after"]}
+        return [*(n for n in _ORDER if n in pipelines), *sorted(pipelines.difference(_ORDER))]
 
     @cached_property
     def against(self) -> list[str]:
@@ -82,8 +82,8 @@ class StudyGroup:
     def ratio(self, trial: Mapping[str, Any], against: str) -> float:
         """Returns the geometric mean of reference / op count over the benchmarks that have it."""
         counts = self.counts(trial)
-        known = {b: self.reference(b, against) for b in counts}
-        return geometric_mean([known[b] / n for b, n in counts.items() if known[b]])  # pyright: ignore[reportOptionalOperand]
+        references = {b: self.reference(b, against) for b in counts}
+        return geometric_mean([references[b] / n for b, n in counts.items() if references[b]])  # pyright: ignore[reportOptionalOperand]
 
     def counts(self, trial: Mapping[str, Any]) -> dict[str, int]:
         """Returns the op count of each benchmark. One that failed its check counts as no passes."""
@@ -99,15 +99,15 @@ class StudyGroup:
 
     def over_seeds(self, method: str, against: str) -> Interval | None:
         """Returns the mean of ``ratio`` over seeds, with that of the least and the greatest."""
-        found = [self.ratio(trial, against) for trial in self.of(method)]
-        found = [value for value in found if not math.isnan(value)]
-        return Interval(fmean(found), min(found), max(found)) if found else None
+        ratios = [self.ratio(trial, against) for trial in self.of(method)]
+        ratios = [value for value in ratios if not math.isnan(value)]
+        return Interval(fmean(ratios), min(ratios), max(ratios)) if ratios else None
 
     def mean_count(self, method: str, benchmark: str) -> float | None:
         """Returns the mean op count of a benchmark over the seeds of a method."""
-        found = [self.counts(trial).get(benchmark) for trial in self.of(method)]
-        known = [count for count in found if count is not None]
-        return fmean(known) if known else None
+        counts = [self.counts(trial).get(benchmark) for trial in self.of(method)]
+        reached = [count for count in counts if count is not None]
+        return fmean(reached) if reached else None
 
 
 def geometric_mean(values: Sequence[float]) -> float:
@@ -158,12 +158,12 @@ def _best(group: StudyGroup) -> str:
     if not group.against:
         return ""
     against = group.against[-1]
-    found = {method: group.over_seeds(method, against) for method in group.methods}
-    known = {method: one for method, one in found.items() if one}
-    if not known:
+    intervals = {method: group.over_seeds(method, against) for method in group.methods}
+    measured = {method: interval for method, interval in intervals.items() if interval}
+    if not measured:
         return ""
-    best = max(known, key=lambda method: known[method].value)
-    value = known[best]
+    best = max(measured, key=lambda method: measured[method].value)
+    value = measured[best]
     return (
         f"{group.name}: best by count ratio to {against} is {best}, {value.value:.3f} "
         f"(seeds {value.low:.3f} to {value.high:.3f})."
@@ -173,7 +173,7 @@ def _best(group: StudyGroup) -> str:
 def _sections(group: StudyGroup) -> Iterator[PageSection]:
     if group.against:
         against = BETTER if BETTER in group.against else group.against[0]
-        bars = {m: one for m in group.methods if (one := group.over_seeds(m, against))}
+        bars = {m: interval for m in group.methods if (interval := group.over_seeds(m, against))}
         note = (
             f"Geometric means of {_RATIO}; mean over seeds, and the least and the greatest seed. "
             f"The bars are ratios to {against}. A result that failed its check counts as no passes."
@@ -217,8 +217,8 @@ def _methods(group: StudyGroup) -> PageTable:
 
 
 def _benchmarks(group: StudyGroup) -> PageTable:
-    known = [b for b in group.benchmarks if group.reference(b, BEST_KNOWN) is not None]
-    references = [*group.pipelines, *((BEST_KNOWN,) if known else ())]
+    compared = [b for b in group.benchmarks if group.reference(b, BEST_KNOWN) is not None]
+    references = [*group.pipelines, *((BEST_KNOWN,) if compared else ())]
     columns = [
         PageColumn("benchmark", "program"),
         PageColumn("start", "count", "Instructions before any pass."),
@@ -266,9 +266,9 @@ def _found_by(
         for trial in group.of(method):
             for benchmark, count in group.counts(trial).items():
                 curve = trial["curves"].get(benchmark, ())
-                found = [point[2] for point in curve if point[0] <= steps]
+                counts = [point[2] for point in curve if point[0] <= steps]
                 # A result that failed its check counts at no time.
-                least = max(min([group.start(benchmark), *found]), count)
+                least = max(min([group.start(benchmark), *counts]), count)
                 ratios.append((group.reference(benchmark, against) or math.nan) / least)
         points.append((steps, geometric_mean(ratios)))
     return points
@@ -299,8 +299,8 @@ def _run_times(measurements: Mapping[str, Any]) -> Iterator[PageSection]:
         return
     summaries = measurements.get("summaries") or {}
     bars = {
-        name: Interval(one["geometric_mean"], one["low"], one["high"])
-        for name, one in summaries.items()
+        name: Interval(summary["geometric_mean"], summary["low"], summary["high"])
+        for name, summary in summaries.items()
     }
     columns = [
         PageColumn("benchmark", "program"),

@@ -80,7 +80,7 @@ class Bars:
 
     def to_json(self) -> dict[str, Any]:
         """Returns the bars as a JSON object."""
-        rows = [[label, *map(_number, one)] for label, one in self.bars.items()]
+        rows = [[label, *map(_number, interval)] for label, interval in self.bars.items()]
         return {"kind": "bars", "base": self.base, "rows": rows}
 
 
@@ -183,7 +183,7 @@ class Results:
 
 def _cell(cell: Cell) -> Any:
     if isinstance(cell, Interval):
-        return [_number(one) for one in cell] if math.isfinite(cell.value) else None
+        return [_number(bound) for bound in cell] if math.isfinite(cell.value) else None
     return _number(cell) if isinstance(cell, float) else cell
 
 

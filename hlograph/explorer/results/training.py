@@ -60,9 +60,9 @@ def _tables(folder: Path) -> Iterator[PageSection]:
     content = _content(folder / RESULTS)
     if summary := content.get("summary"):
         bars = {
-            f"{policy}, to {name}": Interval(*[one["count_ratio"]] * 3)
+            f"{policy}, to {name}": Interval(*[means["count_ratio"]] * 3)
             for policy, of_policy in summary.items()
-            for name, one in of_policy.items()
+            for name, means in of_policy.items()
         }
         note = "Count ratio on held-out programs: reference / policy, geometric means."
         yield PageSection("Policies", [Bars(1.0, bars), _summary(summary)], note)
@@ -96,9 +96,9 @@ def _summary(summary: Mapping[str, Any]) -> PageTable:
         PageColumn("over", "count", "Programs that have a reduction ratio."),
     ]
     rows: list[list[Cell]] = [
-        [policy, name, *(one[k] for k in ("count_ratio", "reduction_ratio", "reduction_counted"))]
+        [policy, name, *(means[k] for k in ("count_ratio", "reduction_ratio", "reduction_counted"))]
         for policy, of_policy in summary.items()
-        for name, one in of_policy.items()
+        for name, means in of_policy.items()
     ]
     return PageTable(columns, rows)
 
@@ -124,30 +124,32 @@ def _flattened(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
 def _kind(name: str, cells: Sequence[Cell]) -> ColumnKind:
     if name == "benchmark":
         return "program"
-    known = [cell for cell in cells if cell is not None]
-    if known and all(isinstance(cell, int) for cell in known):
+    values = [cell for cell in cells if cell is not None]
+    if values and all(isinstance(cell, int) for cell in values):
         return "count"
-    return "number" if all(isinstance(cell, int | float) for cell in known) else "text"
+    return "number" if all(isinstance(cell, int | float) for cell in values) else "text"
 
 
 def _curves(folder: Path) -> Iterator[PageSection]:
     """Yields the curves of all event files below a folder, by the first part of their tags."""
-    found: dict[str, dict[str, Curve]] = {}  # by tag and folder
+    curves: dict[str, dict[str, Curve]] = {}  # by tag and folder
     places = [folder, *sorted(path for path in folder.rglob("*") if path.is_dir())]
     for place in places:
         for tag, curve in scalars(place).items():
             if len(curve) > 1:
                 name = str(place.relative_to(folder)) if place != folder else folder.name
-                found.setdefault(tag, {})[name] = curve
+                curves.setdefault(tag, {})[name] = curve
     groups: dict[str, list[str]] = {}
-    for tag in found:
+    for tag in curves:
         groups.setdefault(tag.partition("/")[0], []).append(tag)
     for group, tags in groups.items():
         lines = [
-            Lines("steps", tag, {name: _thinned(curve) for name, curve in found[tag].items()})
+            Lines("steps", tag, {name: _thinned(curve) for name, curve in curves[tag].items()})
             for tag in tags
         ]
-        yield PageSection(f"Curves: {group}", lines, folded=not any(one in group for one in _OPEN))
+        yield PageSection(
+            f"Curves: {group}", lines, folded=not any(prefix in group for prefix in _OPEN)
+        )
 
 
 def _thinned(curve: Curve) -> Sequence[tuple[float, float]]:
