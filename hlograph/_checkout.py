@@ -44,14 +44,12 @@ class _Finder:
         library, _, name = fullname.partition(".")
         if library != "hlograph" or name.partition(".")[0] not in PACKAGES:
             return None
-        found = importlib.util.find_spec(name)
+        spec = importlib.util.find_spec(name)
         # Another package of so generic a name may come first on the path.
-        if found is None or not (found.origin or "").startswith(_CHECKOUT + os.sep):
+        if spec is None or not (spec.origin or "").startswith(_CHECKOUT + os.sep):
             return None
         loader: Any = self
-        return ModuleSpec(
-            fullname, loader, origin=found.origin, is_package=found.loader is not None
-        )
+        return ModuleSpec(fullname, loader, origin=spec.origin, is_package=spec.loader is not None)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """Leaves the new module to Python; ``exec_module`` puts another in its place."""

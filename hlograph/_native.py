@@ -111,8 +111,8 @@ def _required_version() -> str | None:
         requirements = importlib.metadata.requires("hlograph") or []
     except importlib.metadata.PackageNotFoundError:
         return None
-    found = (re.match(r"tensorflow[-_]cpu==([\w.]+)", text) for text in requirements)
-    return next((match[1] for match in found if match), None)
+    matches = (re.match(r"tensorflow[-_]cpu==([\w.]+)", text) for text in requirements)
+    return next((match[1] for match in matches if match), None)
 
 
 def _tensorflow_directory(required: str | None) -> Path:

@@ -57,7 +57,7 @@ class UnknownNameError(HloError, KeyError):
     """Raised when no pass, rule, pipeline, benchmark or option has the given name."""
 
     @classmethod
-    def of(cls, kind: str, name: str, known: Collection[str]) -> Self:
+    def of(cls, kind: str, name: str, names: Collection[str]) -> Self:
         """Returns the error for an unknown name, with a message that lists known names.
 
         The message suggests up to three similar names. If none is similar, it lists the first 20.
@@ -65,13 +65,13 @@ class UnknownNameError(HloError, KeyError):
         Args:
             kind: Kind of the named object, such as "pass".
             name: The unknown name.
-            known: The names that exist.
+            names: The names that exist.
         """
         message = f"no {kind} is called {name!r}; "
-        if similar := difflib.get_close_matches(name, known, n=3):
+        if similar := difflib.get_close_matches(name, names, n=3):
             return cls(f"{message}did you mean {', '.join(map(repr, similar))}?")
-        listed = ", ".join(list(known)[:_LISTED_NAMES])
-        rest = len(known) - _LISTED_NAMES
+        listed = ", ".join(list(names)[:_LISTED_NAMES])
+        rest = len(names) - _LISTED_NAMES
         return cls(f"{message}known: {listed}" + (f" and {rest} more" if rest > 0 else ""))
 
     def __str__(self) -> str:

@@ -77,12 +77,12 @@ class MinibatchGradients:
         """
         size = -(-len(chosen) // self._parts)
         parts = [chosen[first : first + size] for first in range(0, len(chosen), size)]
-        found = _Part.sum(list(self._map(lambda part: self._part(store, state, part, loss), parts)))
-        for parameter, gradient in zip(self.parameters, found.gradients, strict=True):
-            parameter.grad = gradient / found.rows
+        total = _Part.sum(list(self._map(lambda part: self._part(store, state, part, loss), parts)))
+        for parameter, gradient in zip(self.parameters, total.gradients, strict=True):
+            parameter.grad = gradient / total.rows
         # The device is waited for only here, once for all parts.
-        means = (found.terms / found.rows).tolist()
-        return MinibatchTerms(means, float(found.largest), found.rows, found.nodes)
+        means = (total.terms / total.rows).tolist()
+        return MinibatchTerms(means, float(total.largest), total.rows, total.nodes)
 
     def step(self, optimizer: torch.optim.Optimizer, max_norm: float) -> float | None:
         """Clips the gradient that `find` has stored, and takes a step of the optimizer.
@@ -101,15 +101,15 @@ class MinibatchGradients:
 
     def _part(self, store: StateStore, state: Tensor, part: Sequence[int], loss: Loss) -> _Part:
         """Sums gradients over groups of states that fit the node budget, which bounds memory."""
-        found = []
+        sums = []
         for group, nodes in store.groups(part, self._node_budget):
             numbers = torch.tensor(group)
             rows, place = _visits(state, numbers, len(store))
             encoded = self._policy.encode(store, numbers)[place]
             value, terms, largest = loss(rows, encoded)
             gradients = torch.autograd.grad(value, self.parameters)
-            found.append(_Part(gradients, terms, largest, len(rows), nodes))
-        return _Part.sum(found)
+            sums.append(_Part(gradients, terms, largest, len(rows), nodes))
+        return _Part.sum(sums)
 
 
 class _Part(NamedTuple):
@@ -123,16 +123,19 @@ class _Part(NamedTuple):
     nodes: int
 
     @classmethod
-    def sum(cls, found: Sequence[_Part]) -> _Part:
+    def sum(cls, addends: Sequence[_Part]) -> _Part:
         """Adds up several parts."""
-        if len(found) == 1:
-            return found[0]
+        if len(addends) == 1:
+            return addends[0]
         return cls(
-            [torch.stack(each).sum(0) for each in zip(*(g.gradients for g in found), strict=True)],
-            torch.stack([g.terms for g in found]).sum(0),
-            torch.stack([g.largest for g in found]).max(),
-            sum(g.rows for g in found),
-            sum(g.nodes for g in found),
+            [
+                torch.stack(each).sum(0)
+                for each in zip(*(g.gradients for g in addends), strict=True)
+            ],
+            torch.stack([g.terms for g in addends]).sum(0),
+            torch.stack([g.largest for g in addends]).max(),
+            sum(g.rows for g in addends),
+            sum(g.nodes for g in addends),
         )
 
 

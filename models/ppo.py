@@ -101,9 +101,11 @@ class PPO:
         skipped = nodes = 0
         last: dict[str, float] = {}
         for states in self._minibatches(rollout, generator):
-            found = self.gradients.find(batch.states, batch.state, states, loss)
-            means = dict(zip(_TERMS, found.terms, strict=True)) | {"ratio_error": found.largest}
-            nodes += found.nodes
+            gradients = self.gradients.find(batch.states, batch.state, states, loss)
+            means = dict(zip(_TERMS, gradients.terms, strict=True)) | {
+                "ratio_error": gradients.largest
+            }
+            nodes += gradients.nodes
             # Early stopping, as in Spinning Up: at 1.5 times the target, before the step.
             if config.target_kl is not None and means["kl"] > 1.5 * config.target_kl:
                 last = means

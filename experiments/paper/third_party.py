@@ -76,7 +76,7 @@ def make_agent(
         "n_steps": config.horizon,
         "batch_size": -(-config.horizon * config.num_envs // ppo.minibatches),
         "n_epochs": ppo.epochs,
-        "learning_rate": lambda left: ppo.learning_rate * (final + (1.0 - final) * left),
+        "learning_rate": lambda remaining: ppo.learning_rate * (final + (1.0 - final) * remaining),
         "clip_range": ppo.clip,
         "ent_coef": ppo.entropy_weight,
         "vf_coef": ppo.value_weight,

@@ -129,11 +129,11 @@ def begun_study(
         references, left_out = all_references(runner, benchmarks)
         if not references:
             raise HloError("no benchmark is left: " + "; ".join(left_out))
-        known = known_of(references)
+        best = known_of(references)
         told = [*notes, *left_out]
         yield (
             runner,
-            Study(name, config.preset, to_json(config), references, [], known, {}, told),
+            Study(name, config.preset, to_json(config), references, [], best, {}, told),
         )
 
 

@@ -308,10 +308,10 @@ def play_samples(
     for begin in range(0, samples, len(episodes)):
         numbers = range(begin, min(begin + len(episodes), samples))
         draws = [_draws(seed, benchmark, number) if number else None for number in numbers]
-        found, out_of_time = _played(
+        played, out_of_time = _played(
             episodes, [benchmark] * len(draws), draws, stop_above, deadline, time.monotonic
         )
-        outcomes += found
+        outcomes += played
         if out_of_time:
             break
     best = min(outcomes, key=lambda outcome: (outcome.op_count, len(outcome.passes)))

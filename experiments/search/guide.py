@@ -42,7 +42,7 @@ class NodeView:
     def __init__(
         self,
         space: PassSpace,
-        known: Sequence[str],
+        names: Sequence[str],
         observation: ObservationKind,
         *,
         costs: bool = False,
@@ -50,11 +50,11 @@ class NodeView:
     ) -> None:
         self.space = space
         """Space of the states."""
-        self.moves = [passes.index(name) for name in known]
+        self.moves = [passes.index(name) for name in names]
         """Numbers in the registry of the passes that the policy knows, in the order of its
         actions."""
         self._actions = {move: action for action, move in enumerate(self.moves)}
-        self._observation: Observation = OBSERVATIONS[observation](len(known) + 1)
+        self._observation: Observation = OBSERVATIONS[observation](len(names) + 1)
         self._shows_graph = observation == "graph"
         self._costs, self._measure_costs = costs, costs or measure_costs
         self._measured: dict[PassNode, ModuleState] = {}
@@ -62,8 +62,8 @@ class NodeView:
 
     def order(self, names: Iterable[str]) -> list[int]:
         """Returns the moves of an order of passes, without those that the policy does not know."""
-        known = {passes[move].name: move for move in self.moves}
-        return [known[name] for name in names if name in known]
+        moves = {passes[move].name: move for move in self.moves}
+        return [moves[name] for name in names if name in moves]
 
     def action(self, move: int | None) -> int:
         """Returns the policy's number of a move; None is to stop."""
@@ -197,10 +197,10 @@ class Guide:
 
     def judge(self, node: PassNode) -> Judgement:
         """Returns the policy's outputs in a state, with a mask of what the table knows now."""
-        known = len(node.children)
+        children = len(node.children)
         judged = self._judged.get(node)
-        if judged is None or judged[0] != known:
-            self._judged[node] = judged = (known, self._judge(node))
+        if judged is None or judged[0] != children:
+            self._judged[node] = judged = (children, self._judge(node))
         return judged[1]
 
     def moves(self, node: PassNode) -> Sequence[int]:

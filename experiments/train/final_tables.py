@@ -134,13 +134,13 @@ class OpCountTable(FinalTable):
         return table_text(result)
 
 
-def without(splits: Splits, known: Mapping[str, object]) -> Splits:
+def without(splits: Splits, names: Mapping[str, object]) -> Splits:
     """Returns splits without the benchmarks that are not known.
 
     Raises:
         HloError: No benchmark is left to train on.
     """
-    parts = ([n for n in part if n in known] for part in vars(splits).values())
+    parts = ([n for n in part if n in names] for part in vars(splits).values())
     kept = Splits(*parts)
     if not kept.train:
         raise HloError("no benchmark is left to train on")

@@ -167,7 +167,7 @@ def table_text(rows: Sequence[FusionRow]) -> str:
     methods = list(rows[0].fused)
     table = Table("benchmark", *methods, title="Kernels (times XLA's speed)")
     for row in rows:
-        cells = [f"{one.kernels} ({one.speed:.2f})" for one in row.fused.values()]
+        cells = [f"{fused.kernels} ({fused.speed:.2f})" for fused in row.fused.values()]
         table.add_row(row.benchmark, *cells)
     means = Table("XLA's / its own", "kernels", "bytes", "run time", title="Geometric means")
     for name in methods[1:]:

@@ -170,9 +170,9 @@ class Training:
 
     def _find_shortfalls(self, shortfalls: Shortfalls) -> None:
         """Plays the training benchmarks, to see where the policy stays behind what is known."""
-        known, name = list(shortfalls.known), self._kind.name
-        if known:
-            results = self._runner.play(name, self._ppo.policy, known, f"{name}: shortfalls")
+        names, name = list(shortfalls.known), self._kind.name
+        if names:
+            results = self._runner.play(name, self._ppo.policy, names, f"{name}: shortfalls")
             shortfalls.note(results, 1.0)
 
     def _iterate(self) -> dict[str, float]:

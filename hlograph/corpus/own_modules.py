@@ -51,9 +51,9 @@ def from_folder(
     """
     base = as_location(folder)
     if isinstance(base, Path) and not base.is_dir():
-        what = "a file" if base.exists() else "no such folder"
-        raise HloError(f"expected a folder with HLO modules, got {str(folder)!r}: {what}")
-    found: dict[str, Benchmark] = {}
+        problem = "a file" if base.exists() else "no such folder"
+        raise HloError(f"expected a folder with HLO modules, got {str(folder)!r}: {problem}")
+    benchmarks: dict[str, Benchmark] = {}
     names: set[str] = set()
     for path, name in _module_files(base):
         try:
@@ -65,13 +65,13 @@ def from_folder(
                 skip_unreadable(error)
             continue
         names.add(benchmark.name)
-        found.setdefault(benchmark.fingerprint, benchmark)
-    if not found:
+        benchmarks.setdefault(benchmark.fingerprint, benchmark)
+    if not benchmarks:
         raise HloError(
             f"no HLO modules in {str(folder)!r}: expected files named *.hlo, *.txt, *.pb (also "
             "with .gz or .zst), or what XLA wrote with --xla_dump_to"
         )
-    return BenchmarkSet(found.values())
+    return BenchmarkSet(benchmarks.values())
 
 
 def from_source(

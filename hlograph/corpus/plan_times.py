@@ -112,10 +112,10 @@ class PlanTimes:
 
     def by_program(self) -> dict[str, list[PlanTime]]:
         """Returns the plans of each program."""
-        found: dict[str, list[PlanTime]] = {}
+        grouped: dict[str, list[PlanTime]] = {}
         for plan in self.plans:
-            found.setdefault(plan.program, []).append(plan)
-        return found
+            grouped.setdefault(plan.program, []).append(plan)
+        return grouped
 
 
 def load(*splits: Split, folder: Location | None = None) -> PlanTimes:

@@ -56,10 +56,10 @@ class ModuleCache:
         """
         stamp = _stamp_of(source)
         with self._lock:
-            known = self._modules.get(source)
-            if known is not None and known[0] == stamp:
+            cached = self._modules.get(source)
+            if cached is not None and cached[0] == stamp:
                 self._modules.move_to_end(source)
-                return known[1]
+                return cached[1]
         module = Module.read(source)
         with self._lock:
             self._modules[source] = stamp, module
@@ -139,10 +139,10 @@ class BenchmarkChoice:
         Raises:
             UnknownNameError: There is none.
         """
-        known = self._by_name.get(name) or self._by_name.get(str(Path(name).absolute()))
-        if known is None:
+        benchmark = self._by_name.get(name) or self._by_name.get(str(Path(name).absolute()))
+        if benchmark is None:
             raise UnknownNameError.of("benchmark", name, self._by_name)
-        return known
+        return benchmark
 
     def draw(self, generator: np.random.Generator) -> NamedModule:
         """Returns the next benchmark.

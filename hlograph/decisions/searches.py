@@ -233,8 +233,8 @@ def maker(name: str, searched: Searched = "plans", seed: int = 0) -> Callable[..
         elif entry is not None:
             make = _imported(name, entry.load)
         else:
-            known = dict.fromkeys([*names(searched), *registered])
-            raise UnknownNameError.of("method", name, known)
+            available = dict.fromkeys([*names(searched), *registered])
+            raise UnknownNameError.of("method", name, available)
     try:
         takes_seed = "seed" in inspect.signature(make).parameters
     except (TypeError, ValueError):  # an object without a signature

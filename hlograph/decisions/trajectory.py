@@ -84,19 +84,19 @@ class Trajectory:
         return trajectory
 
 
-def check_replay(where: str, expected: object, found: object) -> None:
+def check_replay(where: str, expected: object, replayed: object) -> None:
     """Compares a replay with its trajectory.
 
     Args:
         where: Place in the trajectory, for the message.
         expected: Value in the trajectory.
-        found: Value in the replay.
+        replayed: Value in the replay.
 
     Raises:
         ReplayError: The two differ.
     """
-    if expected != found:
+    if expected != replayed:
         raise ReplayError(
-            f"at the {where} the trajectory has {expected}, the replay {found}: the benchmark or "
-            "the linked XLA is another one"
+            f"at the {where} the trajectory has {expected}, the replay {replayed}: the "
+            "benchmark or the linked XLA is another one"
         )

@@ -102,10 +102,10 @@ class Refinement:
         mine, its = self._described, other._described
         if mine != its:
             raise ValueError(f"expected (rounds, columns, labels) {mine}, got {its}")
-        known = self._table.add_rows(self._words(other.rows()))
+        rows = self._table.add_rows(self._words(other.rows()))
         for number in range(1, self.rounds + 1):
-            known = self._table.add_foreign(number, *other._table.words(number, 0), known)
-        return known
+            rows = self._table.add_foreign(number, *other._table.words(number, 0), rows)
+        return rows
 
     def rows(self, first: int = 0) -> NDArray[np.float32]:
         """Returns the rows of the colours of round 0, float32 ``[size(0) - first, columns]``."""
@@ -176,9 +176,9 @@ class Refinement:
         self.rounds, self.columns, self.labels = state["described"]
         self._table = graphs().Refinement(self.rounds)
         (_, rows), *rounds = state["words"]
-        known = self._table.add_rows(rows.reshape(-1, _words_a_row(self.columns)))
+        numbers = self._table.add_rows(rows.reshape(-1, _words_a_row(self.columns)))
         for number, (offsets, words) in enumerate(rounds, start=1):
-            known = self._table.add_foreign(number, offsets, words, known)
+            numbers = self._table.add_foreign(number, offsets, words, numbers)
 
 
 def _words_a_row(columns: int) -> int:

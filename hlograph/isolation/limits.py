@@ -79,40 +79,40 @@ class LimitCheck:
         self._stopped_since: float | None = None
         self._memory_before = 0
 
-    def __call__(self, found: Vitals, now: float) -> WorkerLostError | None:
+    def __call__(self, state: Vitals, now: float) -> WorkerLostError | None:
         """Returns the error to kill the worker with, or None if it is within its limits.
 
         Args:
-            found: The worker's state.
+            state: The worker's state.
             now: Time in seconds on any monotonic clock.
         """
         operation = self._recorder.operation
         note = operation.note if operation else None
         seconds = operation.seconds if operation else 0.0
-        if not found.stopped:
+        if not state.stopped:
             self._stopped_since = None
         elif self._stopped_since is None:
             self._stopped_since = now
         elif now - self._stopped_since > self._limits.stopped_seconds:
             return WorkerTimedOutError("the worker was stopped", note=note, seconds=seconds)
-        if found.memory > self._limits.memory:
+        if state.memory > self._limits.memory:
             # An operation is blamed if it caused most of the growth, not if it happened to run
             # when a slow leak reached the limit.
-            grown = found.memory - self._memory_before
+            grown = state.memory - self._memory_before
             return WorkerOutOfMemoryError(
-                f"the worker took {found.memory / _GIB:.1f} GiB of memory, its limit is "
+                f"the worker took {state.memory / _GIB:.1f} GiB of memory, its limit is "
                 f"{self._limits.memory / _GIB:.1f}",
                 note=note,
                 seconds=seconds,
                 to_blame=2 * grown > self._limits.memory,
             )
         if operation is None:
-            self._memory_before = found.memory
+            self._memory_before = state.memory
             if self._recorder.idle_seconds > self._limits.idle_seconds:
                 return WorkerTimedOutError(
                     f"the worker recorded no operation for {self._limits.idle_seconds:g} s"
                 )
-        elif not found.stopped and seconds > (limit := operation.limit or self._limits.seconds):
+        elif not state.stopped and seconds > (limit := operation.limit or self._limits.seconds):
             message = f"an operation took longer than its {limit:g} s"
             return WorkerTimedOutError(message, note=note, seconds=seconds, to_blame=True)
         return None

@@ -51,8 +51,8 @@ class PassCall:
     @property
     def rules(self) -> list[str] | None:
         """Names of the rules of a listing; None for other calls."""
-        found = self.name.removeprefix(_LISTING)
-        return None if found == self.name else found.split(" ")
+        names = self.name.removeprefix(_LISTING)
+        return None if names == self.name else names.split(" ")
 
     def to_note(self) -> bytes:
         """Returns the call as a flight recorder's note."""

@@ -134,9 +134,9 @@ class Slot:
             process = self._process
             if process is None or not self._busy or self._verdict is not None:
                 return
-            found = vitals(process.pid)
-            if found is not None:
-                self._verdict = self._check(found, now)
+            state = vitals(process.pid)
+            if state is not None:
+                self._verdict = self._check(state, now)
             if self._verdict is not None:
                 process.kill()
 
@@ -199,8 +199,8 @@ class Slot:
 
     def _replace_if_bloated(self) -> None:
         """Ends an idle worker whose memory is near the limit, so that no task is lost."""
-        found = vitals(self._process.pid)
-        if found is not None and 4 * found.memory > 3 * self._limits.memory:
+        state = vitals(self._process.pid)
+        if state is not None and 4 * state.memory > 3 * self._limits.memory:
             self.close()
 
     def _forget(self) -> None:

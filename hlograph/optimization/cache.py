@@ -95,8 +95,8 @@ def rules_digest() -> str:
     alone.
     """
     digest = hashlib.sha256()
-    found = importlib.util.find_spec("hlograph._xla")
-    code = [Path(found.origin)] if found is not None and found.origin is not None else []
+    spec = importlib.util.find_spec("hlograph._xla")
+    code = [Path(spec.origin)] if spec is not None and spec.origin is not None else []
     for package in (plans, transforms):
         code += sorted(Path(package.__path__[0]).rglob("*.py"))
     for path in code:
@@ -304,14 +304,14 @@ class Measurements:
             lines = self.path.read_text(errors="replace").splitlines()
         except OSError:
             return []
-        found = []
+        outcomes = []
         for line in filter(None, lines):
             with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, HloError):
                 content = json.loads(line)
                 rules, inputs = content.pop(_RULES, ""), content.pop("inputs", None)
                 if inputs is None or inputs == self._inputs:
-                    found.append((outcome_of(_plan_of(content.pop("plan")), content), rules))
-        return found
+                    outcomes.append((outcome_of(_plan_of(content.pop("plan")), content), rules))
+        return outcomes
 
     def known(self) -> list[PlanMeasurement]:
         """Returns the outcomes that a search need not measure again, from old to new.

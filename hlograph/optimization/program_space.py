@@ -59,11 +59,11 @@ class ProgramSpace:
                 self._known[version] = self._call(ProfiledVersions.knobs, version)
             except HloError as error:
                 self._known[version] = error
-        known = self._known[version]
-        if isinstance(known, HloError):
-            raise known
+        listed = self._known[version]
+        if isinstance(listed, HloError):
+            raise listed
         steps = [Knob(STEPS, tuple(self._steps), about="rules")] if self._steps else []
-        return [*steps, *known]
+        return [*steps, *listed]
 
     def plan(self, point: Point) -> Plan:
         """Returns the plan of a point; values of knobs that the program does not have are left out.
@@ -182,8 +182,8 @@ class ProfiledVersions(Versions):
         version = self.version(point)
         self.layouts(version.steps)
         self.places(version)
-        known = version in self._shares
-        return version, None if known else compile_program(self.program, version)
+        profiled = version in self._shares
+        return version, None if profiled else compile_program(self.program, version)
 
     def _profiled(self, executable: Any) -> Shares | None:
         """Returns the shares of the time; None if XLA's profiler does not say."""

@@ -97,9 +97,11 @@ class Report:
         ]
         ranked = self._ranked()
         for outcome in ranked[:_ROWS]:
-            found = outcome.measured
+            measured = outcome.measured
             speed = (
-                f"{found.ratio:7.3f}  {found.low:.3f} to {found.high:.3f}" if found else "      -"
+                f"{measured.ratio:7.3f}  {measured.low:.3f} to {measured.high:.3f}"
+                if measured
+                else "      -"
             )
             again = " (again)" if outcome.thorough else ""
             note = f"  {outcome.error[:90]}" if outcome.error else ""
@@ -110,11 +112,11 @@ class Report:
 
     def _ranked(self) -> list[PlanMeasurement]:
         """Returns finals, then each plan that was screened, once; the fastest first."""
-        found: dict[str | int, PlanMeasurement] = {}
+        best: dict[str | int, PlanMeasurement] = {}
         for number, outcome in enumerate(self.outcomes):
             # Methods come to one plan in several ways; its measurement is that of the first.
-            found.setdefault(number if outcome.thorough else outcome.plan.digest, outcome)
-        return sorted(found.values(), key=lambda one: (-one.thorough, -one.ratio))
+            best.setdefault(number if outcome.thorough else outcome.plan.digest, outcome)
+        return sorted(best.values(), key=lambda each: (-each.thorough, -each.ratio))
 
     def to_json(self) -> str:
         """Returns the report as indented JSON."""
@@ -164,7 +166,9 @@ def outcome_of(plan: Plan, content: Mapping[str, Any]) -> PlanMeasurement:
     """
     fields = dict(content)
     measured, checks = fields.pop("measured", None), fields.pop("checks", None)
-    changes = {opcode: (one, two) for opcode, (one, two) in fields.pop("changes", {}).items()}
+    changes = {
+        opcode: (before, after) for opcode, (before, after) in fields.pop("changes", {}).items()
+    }
     return PlanMeasurement(
         plan=plan,
         measured=Measured(**measured) if measured else None,
@@ -180,7 +184,9 @@ def changes_text(changes: Mapping[str, tuple[int, int]]) -> str:
     Opcodes that are gone come first.
     """
     kept = [(name, *both) for name, both in changes.items() if name not in _FREE]
-    kept.sort(key=lambda one: (one[2] > 0, -abs(math.log((one[2] + 0.5) / (one[1] + 0.5)))))
+    kept.sort(
+        key=lambda change: (change[2] > 0, -abs(math.log((change[2] + 0.5) / (change[1] + 0.5))))
+    )
     return ", ".join(f"{name} {before} → {after}" for name, before, after in kept[:_CHANGES])
 
 

@@ -56,13 +56,13 @@ def read_checked(path: Location, kind: str, version: int, *former: int) -> bytes
         OSError: The file cannot be read.
     """
     content = read_bytes(path)
-    header, found, data = content.partition(b"\n")
+    header, newline, data = content.partition(b"\n")
     words = header.split(b" ")
-    if not found or len(words) != 5 or words[0] != _MAGIC:
+    if not newline or len(words) != 5 or words[0] != _MAGIC:
         raise DamagedFileError(f"{path} is no {kind} of hlograph; it begins with {content[:16]!r}")
     if words[1].decode("utf-8", "replace") != kind:
         raise DamagedFileError(f"expected a {kind}, and {path} is a {words[1]!r}")
-    if words[2] not in [str(one).encode() for one in (version, *former)]:
+    if words[2] not in [str(number).encode() for number in (version, *former)]:
         raise DamagedFileError(
             f"{path} has version {words[2]!r} of the {kind} format, and this hlograph reads "
             f"version {version}. Use the hlograph that wrote it"
@@ -104,7 +104,7 @@ def read_checked_json(path: Location, kind: str, version: int) -> dict[str, Any]
     data = read_bytes(path)
     try:
         content = json.loads(gzip.decompress(data) if data.startswith(_GZIP_MAGIC) else data)
-        found = (content.pop("kind"), content.pop("version"))
+        header = (content.pop("kind"), content.pop("version"))
         digest = content.pop("sha256")
     except (
         ValueError,
@@ -116,9 +116,9 @@ def read_checked_json(path: Location, kind: str, version: int) -> dict[str, Any]
         zlib.error,
     ) as error:
         raise DamagedFileError(f"{path} is no {kind} of hlograph, or cut off: {error!r}") from error
-    if found != (f"hlograph {kind}", version):
+    if header != (f"hlograph {kind}", version):
         raise DamagedFileError(
-            f"expected version {version} of an hlograph {kind}, and {path} is {found}. Use the "
+            f"expected version {version} of an hlograph {kind}, and {path} is {header}. Use the "
             "hlograph that wrote it"
         )
     if digest != _digest(content):

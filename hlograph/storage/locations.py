@@ -127,10 +127,10 @@ def files_below(folder: Location) -> Iterator[tuple[Location, str]]:
         return
     filesystem, base = _opened(folder)
     try:
-        found = sorted(filesystem.find(base))
+        paths = sorted(filesystem.find(base))
     except Exception as error:  # see above
         raise _unreadable(folder, error) from error
-    for path in found:
+    for path in paths:
         name = path[len(base.rstrip("/")) :].lstrip("/")
         yield join(folder, name), name
 

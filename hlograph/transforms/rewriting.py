@@ -123,22 +123,22 @@ def find_rewrites(
         UnknownNameError: No rule has one of the names.
     """
     if reuse and shared_copies:
-        found = native().rewrites(module, _pick(chosen))
+        natives = native().rewrites(module, _pick(chosen))
     else:
-        found = native().rewrites_anew(module, _pick(chosen), not shared_copies)
+        natives = native().rewrites_anew(module, _pick(chosen), not shared_copies)
     return [
         Rewrite(
-            rule=one.rule,
-            instruction=one.instruction,
-            other=one.other or None,
-            added=one.added,
-            removed=one.removed,
-            flops=one.flops,
-            bytes_accessed=one.bytes,
-            gone=tuple(one.gone),
-            work=tuple(one.work),
+            rule=rewrite.rule,
+            instruction=rewrite.instruction,
+            other=rewrite.other or None,
+            added=rewrite.added,
+            removed=rewrite.removed,
+            flops=rewrite.flops,
+            bytes_accessed=rewrite.bytes,
+            gone=tuple(rewrite.gone),
+            work=tuple(rewrite.work),
         )
-        for one in found
+        for rewrite in natives
     ]
 
 
@@ -156,8 +156,8 @@ def find_places(module: _xla.Module, chosen: Iterable[Rule | str] | Rule | str) 
         UnknownNameError: No rule has one of the names.
     """
     return [
-        Place(one.rule, one.instruction, one.other or None)
-        for one in native().propose(module, _pick(chosen))
+        Place(place.rule, place.instruction, place.other or None)
+        for place in native().propose(module, _pick(chosen))
     ]
 
 

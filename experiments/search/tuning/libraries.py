@@ -101,7 +101,7 @@ class LibrarySearch(KnobSearch, Generic[Candidate]):
     def _tell_other(self, positions: Sequence[int], result: PointSpeed) -> None:
         """Tells the library the result of a point that it has not proposed."""
 
-    def _repeat(self, candidate: Candidate, known: PointSpeed | None) -> None:
+    def _repeat(self, candidate: Candidate, speed: PointSpeed | None) -> None:
         """Takes back a proposal that is known, or that was proposed and has no result yet."""
 
     def _share(self, point: Point, result: PointSpeed) -> None:
@@ -209,9 +209,9 @@ class TPE(LibrarySearch["Trial"]):
     def _tell(self, candidate: Trial, result: PointSpeed) -> None:
         self._study.tell(candidate, _loss_of(result))
 
-    def _repeat(self, candidate: Trial, known: PointSpeed | None) -> None:
-        if known is not None:
-            self._tell(candidate, known)
+    def _repeat(self, candidate: Trial, speed: PointSpeed | None) -> None:
+        if speed is not None:
+            self._tell(candidate, speed)
         else:
             self._study.tell(candidate, state=imported("optuna").trial.TrialState.FAIL)
 

@@ -64,8 +64,8 @@ def taught(job: Job, ways: Sequence[Decisions]) -> Taught:
     follower = Follower(job.program, job.numerics)
     try:
         with Measurer(job, workers=1) as measurer:
-            found = fewest(ways, _Screening(follower, measurer))
-        return _confirmed(job, follower.follow(found))
+            decisions = fewest(ways, _Screening(follower, measurer))
+        return _confirmed(job, follower.follow(decisions))
     finally:
         follower.close()
 

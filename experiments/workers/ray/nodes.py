@@ -151,24 +151,24 @@ class NodePool:
         if time.monotonic() < self._look_again:
             return
         self._look_again = time.monotonic() + _MOMENT
-        known = {*self._nodes, *self._failed, *(at["NodeID"] for at, _ in self._starting.values())}
-        for found in ray.nodes():
-            cpus = found["Resources"].get("CPU", 0)
-            if found["Alive"] and cpus and found["NodeID"] not in known:
-                here = NodeAffinitySchedulingStrategy(found["NodeID"], soft=False)
+        seen = {*self._nodes, *self._failed, *(at["NodeID"] for at, _ in self._starting.values())}
+        for described in ray.nodes():
+            cpus = described["Resources"].get("CPU", 0)
+            if described["Alive"] and cpus and described["NodeID"] not in seen:
+                here = NodeAffinitySchedulingStrategy(described["NodeID"], soft=False)
                 options = {"num_cpus": cpus, "scheduling_strategy": here}
                 worker = self._actor.options(**options).remote(*self._arguments)
-                self._starting[worker.machine.remote()] = found, worker
+                self._starting[worker.machine.remote()] = described, worker
 
     def _begin(self, ref: ObjectRef) -> None:
         """Takes a node into service, unless it was lost or has not what it needs."""
-        found, worker = self._starting.pop(ref)
+        described, worker = self._starting.pop(ref)
         try:
             kind = ray.get(ref)
         except RayError as error:
-            self._failed[found["NodeID"]] = f"{found['NodeName']}: {error}"
+            self._failed[described["NodeID"]] = f"{described['NodeName']}: {error}"
         else:
-            node = ClusterNode(found["NodeID"], found["NodeName"], kind, worker)
+            node = ClusterNode(described["NodeID"], described["NodeName"], kind, worker)
             self._nodes[node.id] = node
 
     def _next_report(self, reports: Iterator[ObjectRef]) -> Iterator[tuple[ClusterNode, Any]]:

@@ -100,9 +100,9 @@ class Coordinate(KnobSearch):
                 if value != DEFAULT and (knob.name, value) not in self._tried:
                     first.append(((opens, expected), knob.name, value))
                     continue
-                known = self._tried.get((knob.name, value), expected if value == DEFAULT else None)
-                if known is not None:
-                    again.append(((known,), knob.name, value))
+                gain = self._tried.get((knob.name, value), expected if value == DEFAULT else None)
+                if gain is not None:
+                    again.append(((gain,), knob.name, value))
         for moves in (first, again):
             # Equal gains stay in the order of the knobs and their values.
             for _, name, value in sorted(moves, key=lambda move: move[0], reverse=True):
@@ -119,8 +119,8 @@ class Coordinate(KnobSearch):
     def _judge(self, move: _Move, result: PointSpeed) -> None:
         """Takes note of what a value brought on the point that it was tried on."""
         before = self._memory.told[move.base].ratio
-        known = result.ratio > 0 and before > 0
-        log_ratio = math.log(result.ratio) - math.log(before) if known else None
+        compared = result.ratio > 0 and before > 0
+        log_ratio = math.log(result.ratio) - math.log(before) if compared else None
         hurts = result.is_bad or result.high < _HURTS * before
         self._tried[move.name, move.value] = None if hurts else log_ratio
         knob = self._knob(move)
@@ -169,8 +169,8 @@ class Gains:
         """Returns the expected log ratio of a value, for a knob of all of the time."""
         if kind[1] == DEFAULT:
             return 0.0
-        known = _WEIGHT * self._priors.get(kind, self._others)
-        return (known + self._sums.get(kind, 0.0)) / (_WEIGHT + self._shares.get(kind, 0.0))
+        prior = _WEIGHT * self._priors.get(kind, self._others)
+        return (prior + self._sums.get(kind, 0.0)) / (_WEIGHT + self._shares.get(kind, 0.0))
 
     def expected(self, knob: Knob, value: str, current: str) -> float:
         """Returns the expected log ratio of a value over the current one."""
@@ -190,8 +190,8 @@ class Gains:
         kind = kind_of(knob.name, value)
         if value == DEFAULT:
             return
-        known = knob.share * self.mean(kind_of(knob.name, current))
-        gain = known + (_LEAST if log_ratio is None else max(log_ratio, _LEAST))
+        expected = knob.share * self.mean(kind_of(knob.name, current))
+        gain = expected + (_LEAST if log_ratio is None else max(log_ratio, _LEAST))
         self._sums[kind] = self._sums.get(kind, 0.0) + gain
         self._shares[kind] = self._shares.get(kind, 0.0) + knob.share
 

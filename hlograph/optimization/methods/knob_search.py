@@ -217,8 +217,8 @@ class KnobSearch(PlanSearch):
             knobs = self._space.knobs(point)
         except HloError:
             knobs = ()
-        found = self._lists[point.version] = tuple(knob for knob in knobs if knob.values)
-        return found
+        listed = self._lists[point.version] = tuple(knob for knob in knobs if knob.values)
+        return listed
 
     def _known_knobs(self, point: Point) -> tuple[Knob, ...]:
         """Returns the knobs of a point that were asked for before; none if they were not."""
