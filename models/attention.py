@@ -91,11 +91,11 @@ class _Fused(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         (gradient,) = gradients
-        found = attention.backward(
+        results = attention.backward(
             ctx.given,
             ctx.output,
             gradient.contiguous().numpy(),
             ctx.negative_slope,
             torch.get_num_threads(),
         )
-        return *map(torch.from_numpy, found), None, None
+        return *map(torch.from_numpy, results), None, None

@@ -106,12 +106,12 @@ def clone_behaviour(
             progress = (epoch + number / len(taken)) / config.epochs
             for group in optimizer.param_groups:
                 group["lr"] = config.learning_rate * (1.0 - progress)
-            found = gradients.find(shown.states, state, chosen, loss)
+            batch_terms = gradients.find(shown.states, state, chosen, loss)
             if gradients.step(optimizer, ppo.max_grad_norm) is None:
                 skipped += 1
                 continue
-            sums += found.rows * torch.tensor(found.terms)
-            rows += found.rows
+            sums += batch_terms.rows * torch.tensor(batch_terms.terms)
+            rows += batch_terms.rows
         if not rows:
             raise NonFiniteGradientError(
                 f"expected finite gradients, got NaN or infinity in all {skipped} minibatches of "

@@ -120,5 +120,5 @@ class _Terms(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         (gradient,) = gradients
         given = gradient.contiguous().numpy()
-        found = pooling.backward(ctx.given, ctx.shape, ctx.terms, given, torch.get_num_threads())
-        return torch.from_numpy(found), None
+        result = pooling.backward(ctx.given, ctx.shape, ctx.terms, given, torch.get_num_threads())
+        return torch.from_numpy(result), None

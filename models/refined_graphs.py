@@ -79,10 +79,10 @@ class _Sums(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         (gradient,) = gradients
-        found = weighted_sums.backward(
+        result = weighted_sums.backward(
             gradient.contiguous().numpy(), ctx.entries, ctx.rows, torch.get_num_threads()
         )
-        return torch.from_numpy(found), None
+        return torch.from_numpy(result), None
 
 
 class Round(NamedTuple):

@@ -145,9 +145,9 @@ class StateSpace(ABC, Generic[Move]):
         Raises:
             BudgetSpentError: It would cost a call, and there is none left.
         """
-        known = node.children.get(move)
-        if known is not None:
-            return known
+        reached = node.children.get(move)
+        if reached is not None:
+            return reached
         node.children[move] = child = self._apply(node, move)
         if child.value < self.best.value:
             self.best = child
@@ -175,9 +175,9 @@ class StateSpace(ABC, Generic[Move]):
             if step.state is before and step.error is None:
                 kept.working = working
             return node
-        known = self._nodes.get(working.state.fingerprint)
-        if known is not None:
-            return known
+        reached = self._nodes.get(working.state.fingerprint)
+        if reached is not None:
+            return reached
         child = self._nodes[working.state.fingerprint] = self._node(working, node, move)
         self._put(child, working)
         return child

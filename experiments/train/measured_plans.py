@@ -166,7 +166,11 @@ class MeasuredPlans:
             OSError: The file cannot be written.
         """
         outcomes = list(outcomes)
-        new = {_decisions(one): one for one in outcomes if _decisions(one) not in self._known}
+        new = {
+            _decisions(episode): episode
+            for episode in outcomes
+            if _decisions(episode) not in self._known
+        }
         if new:
             self._measure(list(new.values()), runner)
         return [self._known[_decisions(outcome)] for outcome in outcomes]
