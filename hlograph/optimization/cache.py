@@ -72,8 +72,17 @@ class CacheKey(str):
     @classmethod
     def of(cls, job: Job) -> CacheKey:
         """Returns the key of a job on this machine."""
+        return cls._of(job, job.program.fingerprint or job.program.text_fingerprint)
+
+    @classmethod
+    def of_text(cls, job: Job) -> CacheKey:
+        """Returns the key that a job has where the engine is not installed."""
+        return cls._of(job, job.program.text_fingerprint)
+
+    @classmethod
+    def _of(cls, job: Job, fingerprint: str) -> CacheKey:
         donated = ",".join(map(str, job.program.donated))
-        program = _digest(f"{job.program.text_fingerprint} {donated}".encode(), 24)
+        program = _digest(f"{fingerprint} {donated}".encode(), 24)
         return cls("-".join((program, job.numerics, machine().key)))
 
     @property

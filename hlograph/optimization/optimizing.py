@@ -123,10 +123,12 @@ def stored_plan(job: Job, store: Store) -> Plan | None:
         The plan; None if there is none, if hlograph was updated since it was measured, or if its
         outputs were once refused on the job's inputs.
     """
-    key = CacheKey.of(job)
-    plan = fitting(job, store.get(key))
-    refused = plan is not None and Measurements(key, given=job.given).refuse(plan)
-    return None if refused else plan
+    for key in (CacheKey.of(job), CacheKey.of_text(job)):
+        plan = fitting(job, store.get(key))
+        if plan is not None:
+            refused = Measurements(key, given=job.given).refuse(plan)
+            return None if refused else plan
+    return None
 
 
 def fitting(job: Job, plan: Plan | None) -> Plan | None:
@@ -143,7 +145,8 @@ def fitting(job: Job, plan: Plan | None) -> Plan | None:
 
 def _put(store: Store, job: Job, plan: Plan, *, recipe: bool) -> None:
     try:
-        store.put(CacheKey.of(job), plan)
+        for key in {CacheKey.of(job), CacheKey.of_text(job)}:  # found with the engine and without
+            store.put(key, plan)
         if recipe and not plan.is_empty:
             store.put_recipe(job, plan)
     except OSError as error:  # the plan that was found is worth more than the store
