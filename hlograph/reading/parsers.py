@@ -17,6 +17,7 @@ import atexit
 import contextlib
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -167,6 +168,9 @@ def parse_isolated(form: SourceForm, data: bytes) -> bytes:
     return _parser.parse(form, data)
 
 
+# How jaxlib 0.12 prints a comparison in total order. Of protos, the extension reads both forms.
+_NEWER_ORDER = re.compile(rb"(\bdirection=[A-Z]{2}), order=TOTAL\b")
+
 HloForm: TypeAlias = Literal["text", "proto"]
 """Form of a serialized module: HLO text, or an ``HloModuleProto``."""
 
@@ -181,11 +185,13 @@ def parse(form: HloForm, data: bytes) -> _xla.Module:
 
 
 def parse_text(text: bytes) -> _xla.Module:
-    """Parses HLO text.
+    """Parses HLO text, that of jaxlib 0.12 included.
 
     Raises:
         HloParseError: The text is not an HLO module.
     """
+    if b", order=TOTAL" in text:
+        text = _NEWER_ORDER.sub(rb"\1, type=TOTALORDER", text)
     handle = native().Module.from_text(text)
     return handle or _parse_trusted(parse_isolated("text", text))
 

@@ -28,6 +28,7 @@
 #include "hlograph/native/module/clone.h"
 #include "hlograph/native/module/cost.h"
 #include "hlograph/native/module/fingerprint.h"
+#include "hlograph/native/module/newer_fields.h"
 #include "hlograph/native/module/own_hashes.h"
 #include "hlograph/native/module/vocabulary.h"
 #include "hlograph/native/parsing/proto_check.h"
@@ -187,6 +188,7 @@ absl::StatusOr<std::unique_ptr<Module>> Module::FromProto(absl::string_view seri
         absl::StrCat("expected a serialized HloModuleProto, got ", serialized.size(),
                      " bytes without computations and program shape"));
   }
+  ReadNewerFields(proto);
   absl::StatusOr<Verdict> verdict = CheckProto(proto);
   if (!verdict.ok()) return verdict.status();
   if (*verdict == Verdict::kUnsure && !isolated) return nullptr;

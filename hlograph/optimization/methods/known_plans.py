@@ -50,6 +50,11 @@ FLAG_SETS: tuple[FlagSet, ...] = (
         frozenset({"while"}),
     ),
     FlagSet(
+        "loops as several kernels",
+        {"xla_cpu_small_while_loop_byte_threshold": 0},
+        frozenset({"while"}),
+    ),
+    FlagSet(
         "reductions without library",
         {LIBRARIES: f"{DOTS},{CONVOLUTIONS}"},
         frozenset({"reduce", "reduce-window"}),

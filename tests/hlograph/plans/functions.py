@@ -56,16 +56,20 @@ def constants(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     return jnp.tanh(x @ table) + table, (x * table).sum(0)
 
 
+# By its default jaxlib 0.12 compiles many loops as one kernel, in which nothing can be placed.
+_FLAGS = {"xla_cpu_small_while_loop_byte_threshold": 0}
+
+
 def program_of(lowered: Any) -> tuple[bytes, str]:
     """Returns the optimized module of a lowered function, and its fingerprint."""
-    proto = optimized_module(Program.of(lowered))
+    proto = optimized_module(Program.of(lowered), Plan(flags=_FLAGS))
     return proto, fingerprint(proto)
 
 
 def planned(lowered: Any, *placements: Placement) -> Any:
     """Returns a lowered function compiled with placements."""
     _, placed = program_of(lowered)
-    return compile_lowered(lowered, Plan(placements=placements, placed=placed))
+    return compile_lowered(lowered, Plan(flags=_FLAGS, placements=placements, placed=placed))
 
 
 def text_of(compiled: Any) -> str:

@@ -77,7 +77,7 @@ def test_loop_body_is_attributed_to_the_body():
 
 
 def test_trips_that_depend_on_the_data_are_counted():
-    kernels = kernel_times(*_compiled(halve, 1000 + jnp.zeros(4000)), runs=2)
+    kernels = kernel_times(*_compiled(halve, 1000 + jnp.zeros(8000)), runs=2)
     calls = {kernel.kind: set() for kernel in kernels}
     for kernel in kernels:
         calls[kernel.kind].add(kernel.calls)

@@ -54,7 +54,7 @@ def test_work_of_a_loop_counts_each_trip(loop):
 
 
 def test_work_follows_the_trips_and_the_branch_that_ran():
-    few, many = (_profile(halve, np.full(4000, start, np.float32)).cost for start in (4, 1000))
+    few, many = (_profile(halve, np.full(8000, start, np.float32)).cost for start in (4, 1000))
     assert 3 < many.flops / few.flops < 5  # 2 and 10 trips, and one more test in each
     up, down = (_profile(branch, sign * abs(normal(16, 512))).cost.flops for sign in (1, -1))
     assert up != down
