@@ -16,7 +16,7 @@ from typing import IO, Any
 from hlograph._native import native
 from hlograph.errors import HloParseError
 from hlograph.reading.device_counts import NOT_IN_PROTO, counts_of_bytecode, counts_of_stablehlo
-from hlograph.reading.parsers import DEVICE_COUNTS, REQUEST, RESPONSE, read_exactly
+from hlograph.reading.parsers import DEVICE_COUNTS, NOT_HELD, REQUEST, RESPONSE, read_exactly
 
 _PR_SET_PDEATHSIG = 1
 # Memory that a child may take: for each byte of input, and besides. For text of modules in use, XLA
@@ -24,7 +24,7 @@ _PR_SET_PDEATHSIG = 1
 _MEMORY_A_BYTE = 1024
 _MEMORY = 8 << 30
 _CHECK = re.compile(r"\S+\.(?:cc|h):\d+\] ([^\n]{1,300})")
-_TEXT, _MLIR = b"t", b"m"
+_TEXT, _MLIR, _NEWER = b"t", b"m", b"n"
 _MLIR_BYTECODE = b"ML\xefR"
 _PROTO, _ERROR = b"p", b"e"
 
@@ -41,7 +41,7 @@ def serve() -> None:
             data = read_exactly(requests, length)
         except EOFError:
             return
-        if kind == _MLIR:
+        if kind in (_MLIR, _NEWER):
             _mlir()  # imported here, for this child and those to come
         what, answer = _parse_in_child(kind, data, seconds)
         try:
@@ -98,6 +98,8 @@ def _parse(kind: bytes, data: bytes) -> bytes:
     """Returns the module as a proto, or as text where a proto would lose something."""
     if kind == _MLIR:
         return _converted(data)
+    if kind == _NEWER:
+        return _newer(data)
     module_type = native().Module
     parse = module_type.from_text if kind == _TEXT else module_type.from_proto
     module = parse(data, isolated=True)
@@ -125,6 +127,20 @@ def _converted(data: bytes) -> bytes:
     except Exception as error:  # of classes that jaxlib does not export
         raise HloParseError(str(error).splitlines()[0]) from error
     return DEVICE_COUNTS.pack(*counts) + proto
+
+
+def _newer(text: bytes) -> bytes:
+    """Returns the proto of HLO text that jaxlib parses."""
+    try:
+        module = importlib.import_module("jaxlib._hlo").hlo_module_from_text(text.decode())
+        proto = module.as_serialized_hlo_module_proto()
+    except Exception as error:  # of classes that jaxlib does not export
+        raise HloParseError(str(error)) from error
+    try:
+        native().Module.from_proto(proto, isolated=True)
+    except HloParseError as error:
+        raise HloParseError(f"{NOT_HELD}{error}") from error
+    return proto
 
 
 def _wait(child: int, seconds: float) -> int | None:

@@ -30,8 +30,12 @@ from hlograph.errors import HloError, HloParseError
 if TYPE_CHECKING:
     from hlograph import _xla
 
-SourceForm: TypeAlias = Literal["text", "proto", "mlir"]
-"""Form of what the other process parses: HLO text, an ``HloModuleProto``, or StableHLO."""
+SourceForm: TypeAlias = Literal["text", "proto", "mlir", "newer"]
+"""Form of what the other process parses: HLO text, an ``HloModuleProto``, StableHLO, or HLO text
+for jaxlib's parser."""
+
+NOT_HELD = "the linked XLA: "
+"""Begins the error of a module that jaxlib parses and the linked XLA refuses."""
 
 REQUEST = struct.Struct("<cdQ")
 """Form (its first letter), seconds that parsing may take, bytes that follow."""
@@ -64,7 +68,7 @@ class IsolatedParser:
 
         Args:
             form: ``"text"`` for HLO text, ``"proto"`` for an ``HloModuleProto``, ``"mlir"`` for
-                StableHLO.
+                StableHLO, ``"newer"`` for HLO text that jaxlib parses.
             data: HLO text, a serialized proto, or StableHLO as text or bytecode.
 
         Returns:

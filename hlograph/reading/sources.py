@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from hlograph.errors import HloParseError
 from hlograph.reading.compression import decompress
 from hlograph.reading.excerpts import Excerpt, excerpts_of
+from hlograph.reading.newer_hlo import read_by_jaxlib
 from hlograph.reading.parsers import HloForm
 from hlograph.reading.recovery import ModuleName, chosen_module, recovered, several
 from hlograph.reading.stablehlo import from_lowered, from_stablehlo
@@ -103,7 +104,9 @@ def read_source(source: object, module: ModuleName | None = None) -> tuple[HloFo
 
 
 def read_again(source: object, error: HloParseError) -> tuple[HloForm, bytes]:
-    """Reads the module within a text that XLA's parser refused as a whole; see ``recovered``.
+    """Reads a text that XLA's parser refused: that of a newer XLA, or with a module within it.
+
+    See ``recovered`` and ``read_by_jaxlib``.
 
     Args:
         source: The source.
@@ -115,7 +118,12 @@ def read_again(source: object, error: HloParseError) -> tuple[HloForm, bytes]:
     content = _content_of(source)
     if content is None or not _is_text(content.data):
         raise error
-    excerpt = recovered(content.data, error, content.name, content.file)
+    try:
+        excerpt = recovered(content.data, error, content.name, content.file)
+    except HloParseError as other:
+        if other is not error:
+            raise
+        return "proto", read_by_jaxlib(content.data, error, content.name)
     return _read_excerpt(excerpt, content.name)
 
 

@@ -1,0 +1,42 @@
+"""HLO text of a newer XLA than the linked one."""
+
+import pytest
+
+import hlograph
+from hlograph import HloParseError, Module
+from hlograph.errors import HloWarning
+
+TEXT = """HloModule m
+
+ENTRY e {{
+  p = u32[4,2]{{1,0}} parameter(0)
+  ROOT r = u32[4,2]{{1,0}} {}
+}}
+"""
+
+
+def test_jaxlib_reads_what_the_linked_xla_refuses():
+    sharded = TEXT.format("negate(p), sharding={mesh['x'=1], [{'x'}, {}]}")
+    with pytest.warns(HloWarning, match=r"by jaxlib .* newer than the XLA that hlograph"):
+        module = Module.read(sharded)
+    assert module.opcodes() == ["negate", "parameter"]
+    assert "sharding={" in module.to_text()
+
+
+def test_an_opcode_that_only_jaxlib_knows_is_named():
+    with pytest.raises(HloParseError, match=r"knows it, .* opcode: mulhi") as raised:
+        hlograph.parse(TEXT.format("mulhi(p, p)"))
+    assert (raised.value.line, raised.value.column) == (5, 26)
+
+
+@pytest.mark.parametrize("what", ["negate(p), own_attribute=1", "own-opcode(p)"])
+def test_what_neither_knows_is_named(what):
+    with pytest.raises(HloParseError, match=r"own[\s\S]*Neither .* nor that of jaxlib") as raised:
+        hlograph.parse(TEXT.format(what))
+    assert raised.value.line == 5
+
+
+def test_a_mistake_is_an_error_of_the_linked_xla():
+    with pytest.raises(HloParseError) as raised:
+        hlograph.parse(TEXT.format("negate(nothing)"))
+    assert "jaxlib" not in str(raised.value)
