@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
+from hlograph.reading.stablehlo_checks import public_functions, with_custom_calls, with_main
+
 _BRACKETED = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|//.*|[(){}\[\]]')
 _OPENING, _CLOSING = frozenset("({["), frozenset(")}]")
 
@@ -20,7 +22,7 @@ _COMPUTATION = re.compile(
 )
 _TABLE = re.compile(r'(?:FileNames|FunctionNames|FileLocations|StackFrames)$|\d+ ["{].*')
 _MLIR = re.compile(r'(?:builtin\.)?module\b.*|func\.func\b.*|"builtin\.module".*')
-_MLIR_NAME = re.compile(r"@([\w.\-$]+)")
+_MODULE_NAME = re.compile(r"\s*(?:[#!][^\n]*\n\s*)*(?:builtin\.)?module\s+@([\w.\-$]+)")
 _MLIR_ALIAS = re.compile(r"[#!]\w+\s*=.*|#loc.*")
 _SEPARATOR = re.compile(r"\s*//\s*-----")
 _COMMENT = ("//", "/*", "#")
@@ -204,7 +206,7 @@ def _stablehlo_between(lines: Sequence[str], start: int, end: int) -> list[Excer
         is_module = bool(_MLIR.match(bare))
         is_function = is_module and bare.startswith("func")
         if is_module and begun >= 0 and not (is_function and functions):
-            made.append(_stablehlo(lines, begun, last, depth))
+            made += _stablehlo(lines, begun, last, depth)
             begun = -1
         if is_module:
             begun = begun if begun >= 0 else (aliases if aliases >= 0 else number)
@@ -219,20 +221,31 @@ def _stablehlo_between(lines: Sequence[str], start: int, end: int) -> list[Excer
         elif not (not bare or bare.startswith("//")):
             aliases = -1
     if begun >= 0:
-        made.append(_stablehlo(lines, begun, last, depth))
+        made += _stablehlo(lines, begun, last, depth)
     return made
 
 
-def _stablehlo(lines: Sequence[str], start: int, last: int, depth: int) -> Excerpt:
+def _stablehlo(lines: Sequence[str], start: int, last: int, depth: int) -> list[Excerpt]:
+    """Returns a module of StableHLO; one for each public function if none of them is its entry."""
     text, marks = _without_marks("\n".join(lines[start : last + 1]))
-    name = _MLIR_NAME.search(text)
+    text, number = with_custom_calls(text)
+    if number:
+        marks.append(f"{number} expectation{'s' if number > 1 else ''}")
+    named = _MODULE_NAME.match(text)
+    name = named[1] if named else ""
     where = f"the text ends in line {last + 1}, {lines[last].strip()[-60:]!r}"
-    return Excerpt(
-        name[1] if name else "module",
-        "mlir",
-        "\n" * start + text + "\n",
-        start + 1,
-        last + 1 - start,
-        f"{where}, within a function or module" if depth > 0 else "",
-        tuple(marks),
-    )
+    cut = f"{where}, within a function or module" if depth > 0 else ""
+    functions = public_functions(text)
+    entries = ["main"] if "main" in functions or not functions else functions
+    return [
+        Excerpt(
+            name if name and len(entries) == 1 else entry,
+            "mlir",
+            "\n" * start + with_main(text, entry) + "\n",
+            start + 1,
+            last + 1 - start,
+            cut,
+            tuple(marks),
+        )
+        for entry in entries
+    ]

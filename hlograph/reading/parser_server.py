@@ -17,6 +17,7 @@ from hlograph._native import native
 from hlograph.errors import HloParseError
 from hlograph.reading.device_counts import NOT_IN_PROTO, counts_of_bytecode, counts_of_stablehlo
 from hlograph.reading.parsers import DEVICE_COUNTS, NOT_HELD, REQUEST, RESPONSE, read_exactly
+from hlograph.reading.stablehlo_checks import without_checks
 
 _PR_SET_PDEATHSIG = 1
 # Memory that a child may take: for each byte of input, and besides. For text of modules in use, XLA
@@ -120,6 +121,8 @@ def _mlir() -> Any:
 
 def _converted(data: bytes) -> bytes:
     try:
+        if b"@check." in data:
+            data, _ = without_checks(data)
         computation = _mlir().mlir_module_to_xla_computation(data)
         proto = computation.as_serialized_hlo_module_proto()
         is_bytecode = data.startswith(_MLIR_BYTECODE)

@@ -46,11 +46,10 @@ def recovered(text: bytes, error: HloParseError, name: str, file: str | None) ->
     if not out and excerpt.text.strip() == decoded.strip():
         raise error
     where = f"in line {excerpt.line} of {name}"
-    warnings.warn(
-        f"read the module {excerpt.name!r} {where}; left out: {out or 'comments'}",
-        HloWarning,
-        stacklevel=5,
-    )
+    if out:
+        warnings.warn(
+            f"read the module {excerpt.name!r} {where}; left out: {out}", HloWarning, stacklevel=5
+        )
     return excerpt
 
 

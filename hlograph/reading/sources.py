@@ -13,6 +13,7 @@ from hlograph.reading.newer_hlo import read_by_jaxlib
 from hlograph.reading.parsers import HloForm
 from hlograph.reading.recovery import ModuleName, chosen_module, recovered, several
 from hlograph.reading.stablehlo import from_lowered, from_stablehlo
+from hlograph.reading.stablehlo_checks import check_devices
 from hlograph.reading.wire_format import read_varint
 from hlograph.storage.locations import as_location, is_url, read_bytes
 
@@ -143,6 +144,26 @@ def read_all(source: object) -> list[tuple[HloForm, bytes]]:
     return [_read_excerpt(chosen_module(excerpts, n, content.name), content.name) for n in numbers]
 
 
+def tests_of(source: object) -> list[tuple[str, bytes]]:
+    """Returns the StableHLO modules of a source that say what they compute.
+
+    Returns:
+        Name and StableHLO of each, with its expectations as custom calls.
+
+    Raises:
+        HloParseError: The source cannot be read, or holds no StableHLO text.
+    """
+    content = _content_of(source)
+    excerpts: list[Excerpt] = []
+    if content is not None and _is_text(content.data):
+        excerpts = excerpts_of(content.data.decode("utf-8", "surrogateescape"))
+    tests = [excerpt for excerpt in excerpts if excerpt.form == "mlir"]
+    if not tests:
+        name = content.name if content is not None else type(source).__qualname__
+        raise HloParseError(f"expected StableHLO text with expectations, got none in {name}")
+    return [(test.name, test.text.encode("utf-8", "surrogateescape")) for test in tests]
+
+
 def _content_of(source: object) -> _Content | None:
     """Returns the content of a source; None if it is an object."""
     if isinstance(source, str) and (not source or source.isspace()):
@@ -198,7 +219,10 @@ def _read_content(content: _Content) -> tuple[HloForm, bytes]:
 
 def _read_excerpt(excerpt: Excerpt, name: str) -> tuple[HloForm, bytes]:
     data = excerpt.text.encode("utf-8", "surrogateescape")
-    return from_stablehlo(data, name) if excerpt.form == "mlir" else ("text", data)
+    if excerpt.form != "mlir":
+        return "text", data
+    check_devices(excerpt.text, name)
+    return from_stablehlo(data, name)
 
 
 def _is_text(data: bytes) -> bool:

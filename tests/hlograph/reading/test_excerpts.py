@@ -140,3 +140,42 @@ def test_lines_of_a_later_module_are_those_of_the_text():
     with pytest.raises(HloParseError) as raised:
         hlograph.parse(text, module="second")
     assert raised.value.line == FIRST.count("\n") + 11
+
+
+FUNCTIONS = """// CHECK-LABEL: func @double
+func.func @double(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.add %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+func.func private @not_an_entry(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+"""
+
+
+def test_the_only_public_function_of_stablehlo_is_its_entry():
+    assert hlograph.parse(FUNCTIONS) == hlograph.parse(FUNCTIONS.replace("double", "main"))
+
+
+def test_of_several_public_functions_one_is_chosen():
+    text = FUNCTIONS + FUNCTIONS.split("func.func private")[0].replace("double", "other")
+    with pytest.raises(HloParseError, match="0: 'double' in line 2, 1: 'other' in line 2"):
+        hlograph.parse(text)
+    assert hlograph.parse(text, module="other").num_nodes == 3
+    assert len(hlograph.parse_all(text)) == 2
+
+
+def test_expectations_are_left_out_of_a_module():
+    text = """func.func @f() {
+  %x = stablehlo.constant dense<1> : tensor<4xi32>
+  %y = stablehlo.iota dim = 0 : tensor<4xi32>
+  %z = stablehlo.add %x, %y : tensor<4xi32>
+  check.expect_eq_const %z, dense<[1, 2, 3, 4]> : tensor<4xi32>
+  func.return
+}
+"""
+    with pytest.warns(HloWarning, match="left out: 1 expectation"):
+        module = Module.read(text)
+    assert "add" in module.opcodes()
+    assert "{1, 2, 3, 4}" not in module.to_text()
