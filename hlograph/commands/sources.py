@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import re
 import sys
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,16 +14,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from hlograph.commands.command import Command
-from hlograph.errors import HloError
+from hlograph.errors import HloError, HloWarning
 from hlograph.storage.atomic_write import write_bytes_atomically
 from hlograph.storage.locations import as_location
 
 if TYPE_CHECKING:
     import jax
 
+    from hlograph.execution.equivalence.arrays import Array
     from hlograph.measuring.trial import Job
     from hlograph.module import Module
-    from hlograph.plans import Numerics
+    from hlograph.plans import Numerics, Program
 
 _FUNCTION = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 
@@ -66,14 +69,24 @@ class SourceCommand(Command):
         from hlograph.measuring.trial import Job
         from hlograph.optimization.of_function import inputs_of
         from hlograph.plans import Program
+        from hlograph.reading.sources import inputs_in
 
         if is_function(source):
             lowered, arguments = self._lowered(source)
             given = None if arguments is None else inputs_of(lowered, arguments, {})
             return Job(Program.of(lowered), given, numerics)
         self._check_file(source)
-        program = Path(source) if self.module is None else self.module_of(source)
-        return Job(Program.of(program), None, numerics)
+        read = Path(source) if self.module is None else self.module_of(source)
+        program = Program.of(read)
+        given = inputs_in(as_location(source))
+        if given is not None and not _fits(given, program):
+            warnings.warn(
+                f"the inputs in {source} do not fit its module; random ones are measured on",
+                HloWarning,
+                stacklevel=2,
+            )
+            given = None
+        return Job(program, given, numerics)
 
     def _check_file(self, source: str) -> None:
         if self.arguments is not None or self.shapes:
@@ -119,6 +132,15 @@ class SourceCommand(Command):
                 f"one, got {type(found).__qualname__}"
             )
         return found
+
+
+def _fits(given: Sequence[Array], program: Program) -> bool:
+    """Returns True if arrays are of the shapes and types of a program's parameters."""
+    from hlograph.execution.equivalence.arrays import dtype_of
+
+    specs = program.signature.parameters
+    expected = [(spec.dims, dtype_of(spec.element_type)) for spec in specs]
+    return [(array.shape, array.dtype) for array in given] == expected
 
 
 def is_function(source: str) -> bool:

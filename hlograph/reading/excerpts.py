@@ -36,21 +36,29 @@ class Excerpt(NamedTuple):
 
     Attributes:
         name: Its name; of StableHLO without one, that of its first function.
-        form: HLO text or StableHLO.
-        text: The module, with an empty line for each line before it, so that line numbers hold.
+        form: HLO text, StableHLO, or a proto.
+        text: The module, with an empty line for each line before it, so that line numbers hold;
+            empty for a proto.
         line: Number of its first line, from 1.
         lines: Number of its lines.
         cut: Where it ends too early, as words; empty for a whole module.
         cleaned: What was taken out of its lines, as words.
+        data: The proto; empty for text.
     """
 
     name: str
-    form: Literal["hlo", "mlir"]
+    form: Literal["hlo", "mlir", "proto"]
     text: str
-    line: int
-    lines: int
+    line: int = 0
+    lines: int = 0
     cut: str = ""
     cleaned: tuple[str, ...] = ()
+    data: bytes = b""
+
+    @property
+    def place(self) -> str:
+        """Where it begins, as words; empty for a proto."""
+        return f" in line {self.line}" if self.line else ""
 
 
 def excerpts_of(text: str) -> list[Excerpt]:

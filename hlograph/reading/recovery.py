@@ -94,7 +94,7 @@ def in_file(file: str, error: HloParseError) -> HloParseError:
 
 def _listed(excerpts: Sequence[Excerpt]) -> str:
     listed = ", ".join(
-        f"{number}: {excerpt.name!r} in line {excerpt.line}"
+        f"{number}: {excerpt.name!r}{excerpt.place}"
         for number, excerpt in enumerate(excerpts[:_MOST_LISTED])
     )
     rest = len(excerpts) - _MOST_LISTED

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from numpy.typing import NDArray
 
 from hlograph.errors import HloParseError
 from hlograph.reading.compression import decompress
@@ -14,7 +16,8 @@ from hlograph.reading.parsers import HloForm
 from hlograph.reading.recovery import ModuleName, chosen_module, recovered, several
 from hlograph.reading.stablehlo import from_lowered, from_stablehlo
 from hlograph.reading.stablehlo_checks import check_devices
-from hlograph.reading.wire_format import read_varint
+from hlograph.reading.wire_format import fields, read_varint
+from hlograph.reading.xla_protos import from_text_format, inputs_of_snapshot, modules_of_profile
 from hlograph.storage.locations import as_location, is_url, read_bytes
 
 if TYPE_CHECKING:
@@ -23,6 +26,11 @@ if TYPE_CHECKING:
 Source: TypeAlias = "str | bytes | bytearray | memoryview | os.PathLike[str] | Lowered"
 """Type of the sources that ``Module.read`` takes."""
 
+# Protos as text: of a module, an HloProto, an HloSnapshot.
+_TEXT_PROTO = re.compile(
+    rb"\s*(?:#[^\n]*\n\s*)*(?:(?:hlo_module|hlo|computations)\s*\{|(?:name|entry_\w+):\s*\")"
+)
+_NAME = 2  # number of the field of a profile's plane
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MLIR_BYTECODE = b"ML\xefR"
 _FOREIGN = {
@@ -98,10 +106,9 @@ def read_source(source: object, module: ModuleName | None = None) -> tuple[HloFo
     content = _content_of(source)
     if content is None:
         return _read_object(source)
-    if module is not None and _is_text(content.data):
-        excerpts = excerpts_of(content.data.decode("utf-8", "surrogateescape"))
-        return _read_excerpt(chosen_module(excerpts, module, content.name), content.name)
-    return _read_content(content)
+    if module is None:
+        return _read_content(content)
+    return _read_excerpt(chosen_module(_excerpts(content), module, content.name), content.name)
 
 
 def read_again(source: object, error: HloParseError) -> tuple[HloForm, bytes]:
@@ -135,10 +142,8 @@ def read_all(source: object) -> list[tuple[HloForm, bytes]]:
         HloParseError: As for ``read_source``; or one of several modules is cut off.
     """
     content = _content_of(source)
-    if content is None or not _is_text(content.data):
-        return [read_source(source)]
-    excerpts = excerpts_of(content.data.decode("utf-8", "surrogateescape"))
-    if len(excerpts) < 2:
+    excerpts = [] if content is None else _excerpts(content)
+    if content is None or len(excerpts) < 2:
         return [read_source(source)]
     numbers = range(len(excerpts))
     return [_read_excerpt(chosen_module(excerpts, n, content.name), content.name) for n in numbers]
@@ -202,8 +207,17 @@ def _read_content(content: _Content) -> tuple[HloForm, bytes]:
     for magic, what in _FOREIGN.items():
         if data.startswith(magic):
             raise HloParseError(f"{name} holds {what}; expected {_ACCEPTED}")
+    if _is_profile(data):
+        excerpts = _excerpts(content)
+        if not excerpts:
+            raise HloParseError(f"{name} is a profile without modules of XLA")
+        if len(excerpts) > 1:
+            raise several(excerpts, name)
+        return "proto", _module_proto(excerpts[0].data)
     if not _is_text(data):
         return "proto", _module_proto(data)
+    if _TEXT_PROTO.match(data):
+        return "proto", _module_proto(from_text_format(data.decode("utf-8", "replace"), name))
     start = _COMMENTS.match(data)
     if not _MLIR_START.match(data, start.end() if start else 0):
         return "text", data
@@ -217,7 +231,18 @@ def _read_content(content: _Content) -> tuple[HloForm, bytes]:
         return _read_excerpt(recovered(data, error, name, content.file), name)
 
 
+def _excerpts(content: _Content) -> list[Excerpt]:
+    if _is_text(content.data):
+        return excerpts_of(content.data.decode("utf-8", "surrogateescape"))
+    if not _is_profile(content.data):
+        return []
+    modules = modules_of_profile(content.data)
+    return [Excerpt(name, "proto", "", data=data) for name, data in modules]
+
+
 def _read_excerpt(excerpt: Excerpt, name: str) -> tuple[HloForm, bytes]:
+    if excerpt.form == "proto":
+        return "proto", _module_proto(excerpt.data)
     data = excerpt.text.encode("utf-8", "surrogateescape")
     if excerpt.form != "mlir":
         return "text", data
@@ -228,6 +253,42 @@ def _read_excerpt(excerpt: Excerpt, name: str) -> tuple[HloForm, bytes]:
 def _is_text(data: bytes) -> bool:
     start = data[:_SNIFFED_BYTES]
     return len(start.translate(None, _CONTROL_CHARACTERS)) == len(start)
+
+
+def _is_profile(data: bytes) -> bool:
+    """Returns True for the profile of a program, whose planes have names such as ``/host:CPU``."""
+    plane = None if _is_text(data) else _first_field(data)
+    if plane is None:
+        return False
+    try:
+        names = [bytes(text) for number, _, text in fields(plane) if number == _NAME and text]
+    except (ValueError, IndexError):
+        return False
+    return any(name.startswith((b"/host", b"/device", b"Task Env")) for name in names[:1])
+
+
+def inputs_in(source: object) -> list[NDArray[Any]] | None:
+    """Returns the inputs that a source has beside its module: those of an ``HloSnapshot``.
+
+    Returns:
+        One array for each leaf of the parameters; None for other sources.
+
+    Raises:
+        HloParseError: The source cannot be read, or the snapshot is damaged.
+    """
+    content = _content_of(source)
+    if content is None:
+        return None
+    data = content.data
+    if _is_text(data):
+        if not _TEXT_PROTO.match(data):
+            return None
+        data = from_text_format(data.decode("utf-8", "replace"), content.name)
+    proto = _first_field(data)
+    module = None if proto is None or _is_text(proto) else _first_field(proto)
+    if module is None or _is_text(module) or _is_profile(data):
+        return None
+    return inputs_of_snapshot(data) or None
 
 
 def _module_proto(data: bytes) -> bytes:

@@ -4,8 +4,11 @@ import json
 
 import pytest
 
-from hlograph import Plan
+from hlograph import Module, Plan
+from hlograph.commands.optimize import Optimize
 from hlograph.commands.parse import Parse
+from hlograph.errors import HloWarning
+from hlograph.reading.xla_protos import message_class
 from tests.tiny_module import TINY
 
 OPTIMIZE = ("optimize", "own.hlo", "--budget", "0.1", "--methods", "passes", "--store", "store")
@@ -64,3 +67,20 @@ def test_what_a_paste_has_beside_its_module_is_said(call, user_folder):
     status, _, err = call("parse", "paste.md")
     assert (status, err.count("\n")) == (0, 1)
     assert err.startswith("warning: read the module 'tiny' in line 4 of 'paste.md'; left out: 2")
+
+
+def test_inputs_of_a_snapshot_are_measured_on(call, user_folder):
+    snapshot = message_class("xla.HloSnapshot")()
+    snapshot.hlo.hlo_module.ParseFromString(Module.from_text(TINY).to_proto())
+    argument = snapshot.arguments.add(f32s=[1, 2, 3, 4])
+    argument.shape.element_type = 11
+    argument.shape.dimensions.append(4)
+    (user_folder / "own.hlo").write_bytes(snapshot.SerializeToString())
+    job = Optimize(source="own.hlo").job_of("own.hlo", "close")
+    assert job.given is not None
+    assert job.given[0].tolist() == [1, 2, 3, 4]
+    argument.shape.dimensions[0] = 2
+    del argument.f32s[2:]
+    (user_folder / "own.hlo").write_bytes(snapshot.SerializeToString())
+    with pytest.warns(HloWarning, match="do not fit"):
+        assert Optimize(source="own.hlo").job_of("own.hlo", "close").given is None
