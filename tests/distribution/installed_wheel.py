@@ -1,10 +1,12 @@
 """Checks an installed wheel, by the interpreter of the environment that has it.
 
-PYTHON -I tests/distribution/installed_wheel.py
+PYTHON -I tests/distribution/installed_wheel.py [EXTRAS]
 
-It takes a minute, and asserts: nothing generic in site-packages, every module importable, the
-extension found beside the package, the command, pages of the explorer, the environments, the
-policies, and a search by the policy for time. The flag -I keeps the checkout off the path.
+It takes a minute, and asserts what the wheel does with these extras, such as ``engine,learn``.
+Without extras: nothing generic in site-packages, a search by ``hlograph.optimize``, and errors that
+name the extra that is missing. With ``engine``: the extension found beside the package, the
+command, and pages of the explorer. With ``learn``, too: every module importable, the environments,
+the policies, and a search by the policy for time. The flag -I keeps the checkout off the path.
 """
 
 import importlib
@@ -14,6 +16,7 @@ import pkgutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -40,6 +43,39 @@ def check_files() -> None:
     assert not [name for name in files if name.endswith((".cc", ".h"))]
     size = sum(Path(file.locate()).stat().st_size for file in located)
     print(f"{len(files)} files, {size:,} bytes")
+
+
+def check_base(extras: set[str]) -> None:
+    """Optimizes a function, and asks for what extras are needed for that are not installed."""
+    import jax
+    import jax.numpy as jnp
+
+    import hlograph
+
+    def function(x: jax.Array) -> jax.Array:
+        return (jnp.tanh(x @ x) / (1 + x)).sum(0)
+
+    x = jnp.linspace(0, 1, 16384).reshape(128, 128)
+    fast = hlograph.optimize(function, x, budget=5, store="plans", progress=False)
+    assert fast.report.outcomes, "no plan was measured"
+    assert jnp.allclose(fast(x), function(x), rtol=1e-4)
+    print(fast.report.conclusion)
+    if "engine" not in extras:
+        assert _missing(lambda: hlograph.parse(TEXT)).endswith("pip install 'hlograph[engine]'")
+    if "learn" not in extras:
+        message = _missing(lambda: importlib.import_module("hlograph.envs"))
+        assert message.endswith("pip install 'hlograph[learn]'")
+
+
+def _missing(call: Callable[[], object]) -> str:
+    """Returns the message of an error that a call raises."""
+    from hlograph import HloError
+
+    try:
+        call()
+    except HloError as error:
+        return str(error)
+    raise AssertionError("expected an error")
 
 
 def check_extension() -> None:
@@ -76,13 +112,18 @@ def check_command() -> None:
 
 
 def check_explorer() -> None:
-    """Writes pages that show a policy's episode, which open from disk."""
+    """Writes pages that show a pipeline, which open from disk."""
     program = str(Path(sys.executable).parent / "hlograph")
     _output(program, "explore", "sums.hlo", "--pipeline", "xla-simplify", "--out", "steps")
+    for name in ("index.html", "explorer.js", "explorer.css"):
+        assert (Path("steps") / name).stat().st_size > 500, name
+
+
+def check_explored_policy() -> None:
+    """Writes pages that show a policy's episode."""
+    program = str(Path(sys.executable).parent / "hlograph")
     written = _output(program, "explore", "sums.hlo", "--policy", "gnn", "--out", "pages", "--json")
     assert json.loads(written)["pages"] == ["graph", "policy"], written
-    for name in ("index.html", "explorer.js", "explorer.css"):
-        assert (Path("pages") / name).stat().st_size > 500, name
 
 
 def check_policies() -> None:
@@ -126,15 +167,24 @@ def _output(*command: str, env: dict[str, str] | None = None) -> str:
     return done.stdout.strip()
 
 
+def check(extras: set[str]) -> None:
+    """Checks what the wheel does with extras."""
+    check_files()
+    check_base(extras)
+    if "engine" in extras:
+        check_extension()
+        check_command()
+        check_explorer()
+    if extras >= {"engine", "learn"}:
+        check_explored_policy()
+        check_policies()
+        check_search()
+        check_modules()
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         os.environ["HLOGRAPH_CACHE"] = str(Path(folder) / "cache")
-        check_files()
-        check_extension()
-        check_command()
-        check_explorer()
-        check_policies()
-        check_search()
-        check_modules()
+        check(set(",".join(sys.argv[1:]).split(",")))
     print("the wheel works")
