@@ -1,10 +1,17 @@
 """An installation without extras does what it can, and names the extra for the rest."""
 
 from pathlib import Path
+from typing import Any
 
+import jax
 import pytest
 
 import hlograph
+from hlograph.plans import Plan, Program
+from hlograph.plans.compiling import optimized_module
+from hlograph.plans.instruction_knobs import PlaceKnobs
+from hlograph.plans.knobs import Point
+from hlograph.plans.versions import Versions
 from tests.distribution.base_install import install, run
 from tests.hlograph.samples import WHILE
 
@@ -73,3 +80,80 @@ with redirect_stderr(sys.stdout):
     assert message.startswith("error: ")
     assert message.endswith(ENGINE)
     assert status == "1"
+
+
+FUNCTION = """
+import jax
+import jax.numpy as jnp
+import hlograph
+
+def function(x):
+    return (jnp.tanh(x @ x) / (1 + x)).sum(0)
+
+x = jnp.linspace(0, 1, 16384).reshape(128, 128)
+"""
+
+
+def test_a_search_and_its_plan_need_no_engine(base: Path, tmp_path: Path):
+    """The plan is found again by an installation with the engine, and fits the program there."""
+    program = f"""
+{FUNCTION}
+from hlograph.optimization.methods import names
+if __name__ == "__main__":
+    settings = dict(budget=2, store="plans", progress=False)
+    fast = hlograph.optimize(function, x, methods=["flags"], **settings)
+    print(names())
+    print(fast.report.conclusion)
+    print(bool(jnp.allclose(fast(x), function(x), rtol=1e-4)), len(fast.report.outcomes) > 0)
+    print(hlograph.optimize(function, x, store="plans").report.from_store)
+    try:
+        hlograph.optimize(function, x, methods=["forms"], **settings)
+    except hlograph.HloError as error:
+        print(error)
+"""
+    names, conclusion, *rest, refusal = run(base, program, tmp_path).splitlines()
+    assert names == str(["flags", "greedy", "joint"])
+    assert conclusion.endswith(f"without the engine, no rules were tried: {ENGINE}")
+    assert rest == ["True True", "True"]
+    assert refusal.endswith(ENGINE)
+    spaces: dict[str, Any] = {}
+    exec(FUNCTION, spaces)
+    again = hlograph.optimize(spaces["function"], spaces["x"], store=tmp_path / "plans")
+    assert again.report.from_store
+
+
+def test_plans_that_were_made_with_the_engine_are_carried_out(base: Path, tmp_path: Path):
+    spaces: dict[str, Any] = {}
+    exec(FUNCTION, spaces)
+    program = Program.of_lowered(jax.jit(spaces["function"]).lower(spaces["x"]))
+    identity = {
+        "program": program.name,
+        "fingerprint": program.fingerprint,
+        "text_fingerprint": program.text_fingerprint,
+    }
+    version = Versions(program, "close").version(Point())
+    places = PlaceKnobs(optimized_module(program, version))
+    knob = next(iter(places.knobs(None)))
+    placements = places.placements({knob.name: knob.values[0]})
+    (dot,) = [each.name for each in program.flow.instructions if each.opcode == "dot"]
+    plans = {
+        "flags": Plan(**identity, flags={"xla_cpu_prefer_vector_width": 128}),
+        "layouts": Plan(**identity, layouts={dot: "{0,1}"}),
+        "placements": Plan(**identity, placements=placements, placed=places.fingerprint),
+        "steps": Plan(**identity, steps=("call-inliner",)),
+    }
+    for name, plan in plans.items():
+        plan.save(tmp_path / f"{name}.json")
+    written = f"""
+{FUNCTION}
+for name in {list(plans)!r}:
+    try:
+        fast = hlograph.optimize(function, x, plan=name + ".json")
+        print(name, bool(jnp.allclose(fast(x), function(x), rtol=1e-4)))
+    except hlograph.EngineUnavailableError as error:
+        print(name, error)
+"""
+    *carried_out, refused = run(base, written, tmp_path).splitlines()
+    assert carried_out == ["flags True", "layouts True", "placements True"]
+    assert refused.startswith("steps ")
+    assert refused.endswith(ENGINE)
