@@ -7,7 +7,10 @@ needs; tests/hlograph/optimization hold them.
 
 from __future__ import annotations
 
+import copy
 import functools
+import types
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,7 +26,8 @@ def jitted_apart(function: Any, options: dict[str, Any]) -> Any:
     wrapped, and ``jax.jit`` of it stays as it is.
 
     Args:
-        function: A function, or one of ``jax.jit``, which is returned as it is.
+        function: A function, or one of ``jax.jit``, which is returned as it is. Functions of
+            ``hlograph.jit``, ``jax.pmap`` and other libraries are plain functions.
         options: Options of ``jax.jit``.
 
     Raises:
@@ -31,8 +35,10 @@ def jitted_apart(function: Any, options: dict[str, Any]) -> Any:
     """
     import jax
 
-    if not callable(function) or not hasattr(function, "lower"):
-        return jax.jit(_wrapped(function), **options) if callable(function) else jitted(function)
+    if not callable(function):
+        return jitted(function)  # raises
+    if not hasattr(function, "_cache_size"):
+        return jax.jit(_wrapped(function), **options)
     if options:
         raise HloError(
             f"expected a function without jax.jit, as options of jax.jit are given "
@@ -89,8 +95,10 @@ class ExecutableCache:
     """
 
     def __init__(self, jit: Any) -> None:
-        self.measure: Callable[[], int] = jit._cache_size
-        self._clear, self.size = jit._clear_cache, 0
+        # Python's garbage collector does not see through jaxlib's bound methods.
+        self.measure: Callable[[], int] = types.MethodType(type(jit)._cache_size, jit)
+        self._clear = types.MethodType(type(jit)._clear_cache, jit)
+        self.size = 0
 
     def clear(self) -> None:
         """Makes the next call of each signature ask its lowering for the executable."""
@@ -102,7 +110,7 @@ class ProgramExecutables:
     """The executables of one program in jax's caches: the default ones, or those of a plan.
 
     A program may be lowered several times: for arguments by position and by name, or after
-    ``jax.clear_caches()``.
+    ``jax.clear_caches()``. Neither the lowerings that jax has dropped nor the function are kept.
 
     Args:
         cache: The cache of the function.
@@ -110,17 +118,19 @@ class ProgramExecutables:
     """
 
     def __init__(self, cache: ExecutableCache, lowered: Any) -> None:
-        self._cache, self._lowered = cache, [lowered]
-        self._defaults: list[Any] = [lowered._lowering._executable]
+        self._cache = weakref.ref(cache)
+        # For each lowering the default executable, and what compiles another one.
+        self._lowerings: weakref.WeakKeyDictionary[Any, tuple[Any, Any]]
+        self._lowerings = weakref.WeakKeyDictionary()
         self._plan = Plan()
+        self._remember(lowered)
 
     def add(self, lowered: Any) -> None:
         """Adds another lowering of the program, which runs by the plan in use from now on."""
-        if any(lowered._lowering is other._lowering for other in self._lowered):
-            return
-        self._lowered.append(lowered)
-        self._defaults.append(lowered._lowering._executable)
-        self._replace(len(self._lowered) - 1)
+        if lowered._lowering not in self._lowerings:
+            self._remember(lowered)
+            if not self._plan.is_empty:
+                self._replace(lowered._lowering)
 
     def use(self, plan: Plan) -> None:
         """Makes calls run by a plan from now on. Calls in progress end as they began.
@@ -131,13 +141,26 @@ class ProgramExecutables:
         if plan.is_empty and self._plan.is_empty:
             return
         self._plan = plan
-        for number in range(len(self._lowered)):
-            self._replace(number)
+        for reference in self._lowerings.keyrefs():
+            lowering = reference()
+            if lowering is not None:
+                self._replace(lowering)
 
-    def _replace(self, number: int) -> None:
-        lowered, plan = self._lowered[number], self._plan
-        executable = self._defaults[number]
-        if not plan.is_empty:
-            executable = compile_lowered(lowered, plan)._executable
-        lowered._lowering._executable = executable
-        self._cache.clear()
+    def _remember(self, lowered: Any) -> None:
+        shell = copy.copy(lowered)
+        shell._lowering = None
+        self._lowerings[lowered._lowering] = lowered._lowering._executable, shell
+
+    def _replace(self, lowering: Any) -> None:
+        default, shell = self._lowerings[lowering]
+        plan = None
+        while plan is not self._plan:  # another thread may change it meanwhile
+            plan, executable = self._plan, default
+            if not plan.is_empty:
+                lowered = copy.copy(shell)
+                lowered._lowering = lowering
+                executable = compile_lowered(lowered, plan)._executable
+            lowering._executable = executable
+        cache = self._cache()
+        if cache is not None:
+            cache.clear()

@@ -12,11 +12,11 @@ import contextlib
 import functools
 import inspect
 import os
-import reprlib
 import threading
 import types
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+import weakref
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
@@ -33,6 +33,7 @@ from hlograph.optimization.jit_executables import (
     is_outside,
     jitted_apart,
 )
+from hlograph.optimization.jit_report import JitReport, signature_text
 from hlograph.optimization.of_function import inputs_of
 from hlograph.optimization.optimizing import report_of_given, stored_plan, unmeasured
 from hlograph.optimization.race import SearchSettings
@@ -42,7 +43,7 @@ from hlograph.plans import Numerics, Plan, PlanRefusedError, Program
 _SWITCH = "HLOGRAPH_JIT"
 _SECONDS = "HLOGRAPH_JIT_SECONDS"
 _MOST_SECONDS = 1800.0  # of all searches of a process, unless the variable says otherwise
-_SHOWN = 6  # arrays of a signature
+_UNKEPT = 3  # calls that jax kept no executable of
 
 
 @overload
@@ -130,36 +131,6 @@ class JitSettings:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class JitReport:
-    """What ``hlograph.jit`` did for a function.
-
-    Attributes:
-        name: Name of the function.
-        reports: The report of each signature that has a plan or a search, by its text.
-        refused: Reasons why signatures run as ``jax.jit`` compiles them, by their text.
-        traced: Number of calls inside transformations of jax.
-    """
-
-    name: str
-    reports: dict[str, Report]
-    refused: dict[str, str]
-    traced: int
-
-    def __str__(self) -> str:
-        """Returns a line for each signature."""
-        lines = [
-            f"{self.name}({text}): {report.conclusion}" for text, report in self.reports.items()
-        ]
-        lines += [f"{self.name}({text}): as jax.jit: {why}" for text, why in self.refused.items()]
-        if self.traced:
-            lines.append(
-                f"{self.name}: {self.traced} calls inside transformations of jax, as jax.jit: "
-                "decorate the outermost function"
-            )
-        return "\n".join(lines) or f"{self.name}: not called yet"
-
-
 class JitFunction:
     """A function of ``jax.jit`` whose signatures run by plans; see ``hlograph.jit``.
 
@@ -179,9 +150,10 @@ class JitFunction:
         self._function, self._settings = function, settings
         self._jit: Any = jitted_apart(function, settings.options)
         self._is_off = os.environ.get(_SWITCH, "").lower() in ("off", "0", "false")
-        self._cache, self._traced = ExecutableCache(self._jit), 0
+        self._cache, self._traced, self._unkept = ExecutableCache(self._jit), 0, 0
         self._signatures: dict[str, _Signature] = {}
         self._refused: dict[str, str] = {}
+        self._unmeasured: weakref.WeakSet[Any] = weakref.WeakSet()  # lowerings
         self._lock = threading.RLock()
         self._is_clean = is_outside()
         functools.update_wrapper(self, function, updated=())
@@ -199,9 +171,11 @@ class JitFunction:
         result = self._jit(*args, **kwargs)
         size = cache.measure()
         if size != cache.size:
-            if not size and cache.size > 0:  # ordered effects, for example
-                self._is_off = True
+            if not size and cache.size > 0:  # ordered effects, or another thread cleared it
+                self._unkept += 1
+                self._is_off = self._unkept == _UNKEPT
                 return result
+            self._unkept = 0
             self._notice(args, kwargs)
         return result
 
@@ -239,7 +213,7 @@ class JitFunction:
 
     @property
     def _name(self) -> str:
-        return getattr(self._function, "__name__", "function")
+        return self._jit.__name__
 
     def _notice(self, args: Any, kwargs: Any, *, before: int = 0) -> None:
         """Looks whether a call has a new signature, and whether its executable is the plan's.
@@ -259,12 +233,13 @@ class JitFunction:
                 lowered = self._jit.lower(*args, **kwargs)
             except Exception:  # what jax raises for these arguments, it raises in the call
                 return
-            text = _text_of(lowered, arguments_of(self._jit, args, kwargs, static=True))
-            if text in self._refused:
+            text = signature_text(lowered, arguments_of(self._jit, args, kwargs, static=True))
+            if lowered._lowering in self._unmeasured:
                 return
             try:
                 self._enter(lowered, text, args, kwargs)
             except Exception as error:  # whatever it is, the call must not fail by it
+                self._unmeasured.add(lowered._lowering)
                 reason = str(error) if isinstance(error, HloError) else repr(error)
                 self._refuse(text, reason)
 
@@ -293,6 +268,8 @@ class JitFunction:
         executables = ProgramExecutables(self._cache, lowered)
         job = Job(program, self._inputs(lowered, args, kwargs), self._settings.numerics)
         function = self._planned(job, executables.use)
+        alike = sum(s.text.startswith(text) for s in self._signatures.values())
+        text = f"{text} ({alike + 1})" if alike else text
         self._signatures[key] = _Signature(text, function, executables)
 
     def _planned(self, job: Job, use: Callable[[Plan], None]) -> OptimizedFunction:
@@ -406,16 +383,3 @@ class _Allowance:
 
 
 _ALLOWANCE = _Allowance()
-
-
-def _text_of(lowered: Any, static: tuple[Sequence[Any], dict[str, Any]]) -> str:
-    """Returns the types of a lowering's arrays, in the order of leaves, and its static values."""
-    import jax
-
-    avals = jax.tree.leaves(lowered.in_avals)
-    shown = [aval.str_short(short_dtypes=True) for aval in avals[:_SHOWN]]
-    if len(avals) > _SHOWN:
-        shown.append(f"and {len(avals) - _SHOWN} more")
-    shown += [reprlib.repr(value) for value in static[0]]
-    shown += [f"{name}={reprlib.repr(value)}" for name, value in static[1].items()]
-    return ", ".join(shown)

@@ -5,8 +5,11 @@ With fast math XLA takes ``x * 0`` for 0, also where x is infinite.
 
 import copy
 import functools
+import gc
 import pickle
 import warnings
+import weakref
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -159,6 +162,56 @@ def test_plans_survive_that_jax_forgets_its_executables(jitted, tmp_path):
     assert _is_planned(function(X))
 
 
+def test_lowerings_that_jax_forgets_are_not_kept(jitted):
+    function = jitted(times_zero, plans=[_fast_plan(times_zero, X)])
+    assert _is_planned(function(X))
+    lowering = weakref.ref(function.lower(X)._lowering)
+    jax.clear_caches()
+    gc.collect()
+    assert lowering() is None
+
+
+class Pair:
+    """A pytree that does something when jax has taken the executable of a call."""
+
+    then: Callable[[], object] | None = None
+
+    def __init__(self, value):
+        self.value = value
+
+    @classmethod
+    def build(cls, _, children):
+        then, cls.then = cls.then, None
+        if then is not None:
+            then()
+        return cls(*children)
+
+
+jax.tree_util.register_pytree_node(Pair, lambda pair: ((pair.value,), None), Pair.build)
+
+
+def test_a_plan_that_comes_during_a_call(jitted):
+    function = jitted(lambda x: Pair(times_zero(x)))
+    plan = _fast_plan(function, X)
+    assert not _is_planned(function(X).value)
+    (signature,) = function._signatures.values()
+    function._cache.clear()  # so that jax asks for the executable in the next call
+    Pair.then = lambda: signature.executables.use(plan)
+    assert not _is_planned(function(X).value)
+    assert Pair.then is None
+    assert _is_planned(function(X).value)
+
+
+def test_caches_that_are_cleared_during_a_call(jitted):
+    function = jitted(lambda x: Pair(times_zero(x)))
+    function(X)
+    Pair.then = jax.clear_caches
+    function(X)
+    assert Pair.then is None
+    function(LONGER)
+    assert len(function.report.reports) == 2
+
+
 def test_in_transformations_it_is_jax_jit(jitted, tmp_path):
     _store_for(tmp_path, times_zero, X)
     function = jitted(times_zero)
@@ -184,6 +237,27 @@ def test_what_cannot_be_measured_is_said_once(jitted):
         printing(LONGER)
         printing(X)
     assert list(printing.report.refused) == ["f32[2]", "f32[3]"]
+
+
+def test_signatures_differ_in_what_the_report_does_not_show(jitted):
+    long = "a" * 100
+
+    def last(*arrays, mode):
+        if "print" in mode:
+            jax.debug.print("{}", arrays[-1])
+        return times_zero(arrays[-1]) + len(mode)
+
+    function = jitted(last, static_argnames="mode")
+    arrays = [X] * 8
+    with pytest.warns(UserWarning, match="as jax.jit compiles it"):
+        function(*arrays, X, mode=f"{long}print{long}")
+    for mode in (long, long + long):
+        for batch in (X, LONGER):
+            function(*arrays, batch, mode=mode)
+    (text,) = function.report.refused
+    assert text.startswith("f32[2], f32[2], f32[2], 3 more, f32[2], f32[2], f32[2], mode='aaa")
+    longer = text.replace("f32[2], mode", "f32[3], mode")
+    assert list(function.report.reports) == [text, longer, f"{text} (2)", f"{longer} (2)"]
 
 
 def test_what_jax_does_not_keep_is_left_alone(jitted, tmp_path):
@@ -266,6 +340,29 @@ def test_a_pickle_is_a_name_or_has_the_plans(jitted, tmp_path):
     for file in tmp_path.iterdir():
         file.unlink()
     assert _is_planned(pickle.loads(data)(X))
+
+
+@pytest.mark.parametrize("other", [hlograph.jit, jax.vmap, jax.pmap])
+def test_functions_of_other_decorators(jitted, other):
+    function = jitted(other(times_zero), donate_argnums=0)
+    np.testing.assert_array_equal(function(X[None]), jax.jit(times_zero)(X[None]))
+    assert function.lower(X[None])
+
+
+def test_an_object_that_jits_its_own_method_is_collected(jitted):
+    class Model:
+        def __init__(self):
+            self.step = jitted(self.add)
+
+        def add(self, x):
+            return x + 1
+
+    model = Model()
+    model.step(X)
+    reference = weakref.ref(model)
+    del model
+    gc.collect()
+    assert reference() is None
 
 
 def test_options_of_jax_jit_are_given_once(jitted):
