@@ -3,7 +3,7 @@
 A call is a call of ``jax.jit``, which finds the executable of its arguments in C++. When a search
 in the background has confirmed a plan, the executable that jax keeps for the lowering becomes that
 of the plan. So signatures, static arguments, donation and pytrees are jax's own, and a call costs
-what one of ``jax.jit`` costs, and less than a microsecond more.
+what one of ``jax.jit`` costs, and a microsecond or two more.
 """
 
 from __future__ import annotations
@@ -166,11 +166,13 @@ class JitFunction:
             self._traced += 1
             return self._jit(*args, **kwargs)
         cache = self._cache
-        if not cache.measure():  # a stored plan saves compiling what it replaces
-            self._notice(args, kwargs, before=1)
+        before = cache.measure()
+        if not before:  # a stored plan saves compiling what it replaces
+            before = 1
+            self._notice(args, kwargs, before=before)
         result = self._jit(*args, **kwargs)
         size = cache.measure()
-        if size != cache.size:
+        if size != cache.size or size != before:  # other threads may set the first
             if not size and cache.size > 0:  # ordered effects, or another thread cleared it
                 self._unkept += 1
                 self._is_off = self._unkept == _UNKEPT

@@ -7,9 +7,11 @@ import copy
 import functools
 import gc
 import pickle
+import threading
 import warnings
 import weakref
 from collections.abc import Callable
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -174,16 +176,15 @@ def test_lowerings_that_jax_forgets_are_not_kept(jitted):
 class Pair:
     """A pytree that does something when jax has taken the executable of a call."""
 
-    then: Callable[[], object] | None = None
+    then: ClassVar[list[Callable[[], object]]] = []
 
     def __init__(self, value):
         self.value = value
 
     @classmethod
     def build(cls, _, children):
-        then, cls.then = cls.then, None
-        if then is not None:
-            then()
+        while cls.then:
+            cls.then.pop()()
         return cls(*children)
 
 
@@ -196,20 +197,34 @@ def test_a_plan_that_comes_during_a_call(jitted):
     assert not _is_planned(function(X).value)
     (signature,) = function._signatures.values()
     function._cache.clear()  # so that jax asks for the executable in the next call
-    Pair.then = lambda: signature.executables.use(plan)
+    Pair.then.append(lambda: signature.executables.use(plan))
     assert not _is_planned(function(X).value)
-    assert Pair.then is None
+    assert not Pair.then
     assert _is_planned(function(X).value)
 
 
 def test_caches_that_are_cleared_during_a_call(jitted):
     function = jitted(lambda x: Pair(times_zero(x)))
     function(X)
-    Pair.then = jax.clear_caches
+    Pair.then.append(jax.clear_caches)
     function(X)
-    assert Pair.then is None
+    assert not Pair.then
     function(LONGER)
     assert len(function.report.reports) == 2
+
+
+def test_threads_that_call_new_signatures_at_once(jitted):
+    def traced(x):
+        if x.shape == LONGER.shape:  # while jax compiles it
+            other = threading.Thread(target=function, args=(np.ones(4, np.float32),))
+            other.start()
+            other.join()
+        return times_zero(x)
+
+    function = jitted(traced)
+    for x in (X, LONGER):
+        function(x)
+    assert set(function.report.reports) == {"f32[2]", "f32[3]", "f32[4]"}
 
 
 def test_in_transformations_it_is_jax_jit(jitted, tmp_path):
