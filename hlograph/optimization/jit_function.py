@@ -24,7 +24,7 @@ from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.measuring.trial import Job
 from hlograph.optimization.background import in_background
-from hlograph.optimization.cache import Store, StoreLike
+from hlograph.optimization.cache import CacheKey, Store, StoreLike
 from hlograph.optimization.function import OptimizedFunction
 from hlograph.optimization.jit_executables import (
     ExecutableCache,
@@ -35,7 +35,12 @@ from hlograph.optimization.jit_executables import (
 )
 from hlograph.optimization.jit_report import JitReport, signature_text
 from hlograph.optimization.of_function import inputs_of
-from hlograph.optimization.optimizing import report_of_given, stored_plan, unmeasured
+from hlograph.optimization.optimizing import (
+    fitting,
+    report_of_given,
+    stored_plan,
+    unmeasured,
+)
 from hlograph.optimization.race import SearchSettings
 from hlograph.optimization.report import Report
 from hlograph.plans import Numerics, Plan, PlanRefusedError, Program
@@ -43,6 +48,7 @@ from hlograph.plans import Numerics, Plan, PlanRefusedError, Program
 _SWITCH = "HLOGRAPH_JIT"
 _SECONDS = "HLOGRAPH_JIT_SECONDS"
 _MOST_SECONDS = 1800.0  # of all searches of a process, unless the variable says otherwise
+_Inputs = Callable[[], list[Array] | None]  # copies, which may be large
 _UNKEPT = 3  # calls that jax kept no executable of
 
 
@@ -268,19 +274,20 @@ class JitFunction:
             signature.executables.add(lowered)
             return
         executables = ProgramExecutables(self._cache, lowered)
-        job = Job(program, self._inputs(lowered, args, kwargs), self._settings.numerics)
-        function = self._planned(job, executables.use)
+        inputs = functools.partial(self._inputs, lowered, args, kwargs)
+        job = Job(program, None, self._settings.numerics)
+        function = self._planned(job, inputs, executables.use)
         alike = sum(s.text.startswith(text) for s in self._signatures.values())
         text = f"{text} ({alike + 1})" if alike else text
         self._signatures[key] = _Signature(text, function, executables)
 
-    def _planned(self, job: Job, use: Callable[[Plan], None]) -> OptimizedFunction:
+    def _planned(self, job: Job, inputs: _Inputs, use: Callable[[Plan], None]) -> OptimizedFunction:
         """Returns the record of a signature, whose plan comes from the user, the store or a search.
 
         Raises:
             HloError: The program cannot be measured.
         """
-        report = self._report_at_hand(job)
+        report = self._report_at_hand(job, inputs)
         if report is not None:
             use(report.plan)
             return OptimizedFunction(self._jit, None, report)
@@ -288,6 +295,7 @@ class JitFunction:
             return self._without_plan(job, f"max_signatures={self._settings.max_signatures}")
         if not _ALLOWANCE.take(self._settings.search.budget):
             return self._without_plan(job, f"{_SECONDS}={_ALLOWANCE.seconds:g}")
+        job = replace(job, given=inputs())
         function = in_background(self._jit, use, job, self._settings.search)
         if not self._settings.background:
             function.wait()
@@ -298,12 +306,15 @@ class JitFunction:
         report = Report(job.program.name, Plan(), words, job.numerics)
         return OptimizedFunction(self._jit, None, report)
 
-    def _report_at_hand(self, job: Job) -> Report | None:
+    def _report_at_hand(self, job: Job, inputs: Callable[[], list[Array] | None]) -> Report | None:
         """Returns the report of a plan that needs no search; None if there is none."""
         for plan in self._settings.plans:
             with contextlib.suppress(PlanRefusedError):  # for another program or machine
                 return report_of_given(job, plan, measure_again=False)
-        stored = stored_plan(job, self._settings.search.store)
+        store = self._settings.search.store
+        if fitting(job, store.get(CacheKey.of(job))) is None:
+            return None
+        stored = stored_plan(replace(job, given=inputs()), store)
         return None if stored is None else unmeasured(job, stored)
 
     def _inputs(self, lowered: Any, args: Any, kwargs: Any) -> list[Array] | None:

@@ -8,6 +8,7 @@ import functools
 import gc
 import pickle
 import threading
+import tracemalloc
 import warnings
 import weakref
 from collections.abc import Callable
@@ -291,6 +292,18 @@ def test_errors_of_a_call_are_those_of_jax(jitted):
     with pytest.raises(TypeError, match="Error interpreting argument"):
         function("text")
     np.testing.assert_array_equal(function(np.ones(2)), [1, 1])
+
+
+def test_arguments_are_not_copied_without_a_search(jitted):
+    function = jitted(times_zero)
+    function(X)
+    large = jax.numpy.ones(1 << 21)
+    tracemalloc.start()
+    function(large)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert "f32[2097152]" in function.report.reports
+    assert peak < large.nbytes / 2
 
 
 def test_no_error_of_a_search_reaches_a_call(jitted, monkeypatch):
