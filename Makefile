@@ -1,6 +1,7 @@
 # make install set up and build, nothing more
 # make train   set up, build, and run the main job on the shipped corpus
 # make test    set up, build, and run the test suite
+# make test-newest the tests of reading, plans, rules and hlograph.optimize with the newest jax
 # make check   lint, format, types, import directions
 # make wheel   dist/hlograph-VERSION-...-manylinux_....whl for the CPython of PYTHON; make try-wheel:
 #              in a fresh environment, with EXTRAS=engine or others; make sdist: the sources of it
@@ -32,9 +33,17 @@ ENGINE_SOURCES := CMakeLists.txt pyproject.toml $(NATIVE)
 INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 
+# The newest jax and a Python for it, beside those of requirements.lock.
+NEWEST_PYTHON ?= python3.12
+NEWEST := .venv-newest
+NEWEST_TESTS := tests/hlograph/plans tests/hlograph/reading tests/hlograph/transforms/forms \
+  tests/hlograph/decisions/test_plan_states.py \
+  $(addprefix tests/hlograph/optimization/test_, forms.py function.py knob_search.py \
+  program_space.py race.py store.py versions.py)
+
 EXPERIMENTS := figure2 figure3 figure4 runtime search ablations generalisation rewriting win
 
-.PHONY: install train test check docs explorer wheel try-wheel sdist results format stub clean
+.PHONY: install train test test-newest check docs explorer wheel try-wheel sdist results format stub clean
 
 install: $(BUILT)
 
@@ -46,6 +55,10 @@ train: $(BUILT)
 test: $(BUILT)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder \
 	  -m "not slow and not gpu" $(ARGS)
+
+test-newest: $(NEWEST)/.built
+	PYTHONDONTWRITEBYTECODE= $(NEWEST)/bin/python -m pytest -n $(TEST_WORKERS) --dist loadfile \
+	  --no-loadscope-reorder -m "not slow and not gpu" $(NEWEST_TESTS) $(ARGS)
 
 check: $(BUILT)
 	$(BIN)/ruff check .
@@ -123,5 +136,15 @@ $(BUILT): $(INSTALLED) $(ENGINE_SOURCES)
 	  --no-build-isolation --no-deps --editable .
 	touch $@
 
+$(NEWEST)/.installed: requirements-newest.lock
+	$(NEWEST_PYTHON) -m venv $(NEWEST)
+	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+$(NEWEST)/.built: $(NEWEST)/.installed $(ENGINE_SOURCES)
+	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --no-build-isolation --no-deps --editable .
+	touch $@
+
 clean:
-	rm -rf $(VENV) build runs
+	rm -rf $(VENV) $(NEWEST) build runs
