@@ -20,7 +20,7 @@ from hlograph.reading import parsers
 from hlograph.reading.compression import compress, uncompressed
 from hlograph.reading.device_counts import serialize
 from hlograph.reading.recovery import ModuleName, in_file
-from hlograph.reading.sources import Source, file_of, read_again, read_all, read_source
+from hlograph.reading.sources import Source, file_of, read_again, read_several, read_source
 from hlograph.storage.locations import as_location, write_bytes
 from hlograph.transforms.pipelines import Pipeline, by_name
 from hlograph.transforms.registry import Pass
@@ -199,8 +199,7 @@ class Module:
             HloParseError: One of them is no HLO module.
             ImportError: The source is StableHLO and jaxlib is not installed.
         """
-        forms = read_all(source)
-        return [cls._parse(*each) for each in forms] if len(forms) > 1 else [cls.read(source)]
+        return [cls._parse(*each) for each in read_several(source)] or [cls.read(source)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the module to a file that ``load`` reads.

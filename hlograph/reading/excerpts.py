@@ -154,6 +154,11 @@ def _scan(lines: Sequence[str], start: int, clean: Callable[[str], str]) -> _Sca
             computations += 1
             name = f"the computation {begin[2] or begin[4]}"
         depth += _depth(bare)
+        if depth < 0:  # a bracket of what is around the module, such as a string of C++
+            line, depth = line[: line.find("}") + 1], 0
+            kept.append(line)
+            end = len(kept)
+            break
         kept.append(line)
         if bare:
             end = len(kept)

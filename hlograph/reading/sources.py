@@ -135,8 +135,11 @@ def read_again(source: object, error: HloParseError) -> tuple[HloForm, bytes]:
     return _read_excerpt(excerpt, content.name)
 
 
-def read_all(source: object) -> list[tuple[HloForm, bytes]]:
-    """Reads all modules of a source, without parsing HLO; see ``read_source``.
+def read_several(source: object) -> list[tuple[HloForm, bytes]]:
+    """Reads the modules of a source with several, without parsing HLO; see ``read_source``.
+
+    Returns:
+        Form and content of each; empty for a source with one module or none.
 
     Raises:
         HloParseError: As for ``read_source``; or one of several modules is cut off.
@@ -144,7 +147,7 @@ def read_all(source: object) -> list[tuple[HloForm, bytes]]:
     content = _content_of(source)
     excerpts = [] if content is None else _excerpts(content)
     if content is None or len(excerpts) < 2:
-        return [read_source(source)]
+        return []
     numbers = range(len(excerpts))
     return [_read_excerpt(chosen_module(excerpts, n, content.name), content.name) for n in numbers]
 

@@ -75,6 +75,10 @@ PASTES = {
         "".join(f"I1127 10:00:{n:02} c.cc:{n}] {s}\n" for n, s in enumerate(FIRST.splitlines())),
         "'I1127 10:00:00 c.cc:0]' at the beginning of lines",
     ),
+    "a string of C++": (
+        f'auto text = R"({FIRST.rstrip()})";\nint x;',
+        "1 line after it, 'auto text = R\"(' at the beginning of lines",
+    ),
     "escapes": (FIRST.replace("->", "-&gt;"), "the escapes of HTML"),
 }
 
