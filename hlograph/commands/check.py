@@ -12,7 +12,7 @@ from hlograph.errors import HloError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check(Command):
+class CheckFile(Command):
     """Compares what jaxlib computes with what a file of StableHLO expects.
 
     The file is one of StableHLO's own tests, or like them: functions without arguments, with

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import tyro
 
 from hlograph.commands.apply import Apply
-from hlograph.commands.check import Check
+from hlograph.commands.check import CheckFile
 from hlograph.commands.command import Answer, Command, one_line
 from hlograph.commands.corpus import ExportBenchmarks, ListBenchmarks, ShowBenchmark
 from hlograph.commands.diff import Diff
@@ -43,7 +43,7 @@ _COMMANDS = (
     | Annotated[Passes, tyro.conf.subcommand("passes")]
     | Annotated[RunPasses, tyro.conf.subcommand("run")]
     | Annotated[Parse, tyro.conf.subcommand("parse")]
-    | Annotated[Check, tyro.conf.subcommand("check")]
+    | Annotated[CheckFile, tyro.conf.subcommand("check")]
     | Annotated[Diff, tyro.conf.subcommand("diff")]
     | Annotated[Explore, tyro.conf.subcommand("explore")]
     | Annotated[

@@ -16,7 +16,7 @@ from hlograph.reading.stablehlo_checks import Expectation, check_devices, withou
 _SECONDS = 300.0
 
 
-class Comparison(NamedTuple):
+class CheckResult(NamedTuple):
     """An expected value beside that of jaxlib.
 
     Attributes:
@@ -38,7 +38,7 @@ class CheckingWorker:
     def __init__(self, recorder: FlightRecorder) -> None:
         self._recorder = recorder
 
-    def check(self, stablehlo: bytes) -> list[Comparison]:
+    def check(self, stablehlo: bytes) -> list[CheckResult]:
         """Runs StableHLO with expectations, and compares.
 
         Constants are kept from being folded, unless jaxlib needs them at compile time.
@@ -57,7 +57,7 @@ class CheckingWorker:
                 outputs, expectations = self._outputs(stablehlo, barriers=False)
         pairs = outputs[len(outputs) - 2 * len(expectations) :]
         return [
-            Comparison(expectation, difference(actual, expected, expectation))
+            CheckResult(expectation, difference(actual, expected, expectation))
             for expectation, actual, expected in zip(
                 expectations, pairs[::2], pairs[1::2], strict=True
             )

@@ -1,5 +1,7 @@
 """Stores of plans, and what a search does with the plan that it finds in one."""
 
+import hashlib
+import json
 import logging
 import os
 
@@ -15,7 +17,8 @@ from hlograph.optimization import Store
 from hlograph.optimization import cache as optimization_cache
 from hlograph.optimization.cache import CacheKey, Measurements
 from hlograph.optimization.optimizing import fitting, stored_plan
-from hlograph.plans import Plan, Program
+from hlograph.plans import Measured, Plan, Program
+from hlograph.storage.machine import machine
 from tests.hlograph.optimization.small_job import HERE, X, small_function, small_job
 
 
@@ -129,6 +132,29 @@ def test_a_key_says_in_which_part_another_one_differs(cache, caplog):
     assert [record.getMessage() for record in caplog.records] == [
         f"{key}: not used: another numerics: {exact}"
     ]
+
+
+def test_a_plan_that_an_earlier_version_of_hlograph_has_stored_is_used(cache):
+    job = small_job()
+    flags = {"xla_cpu_optimize_for_size": True}
+    plan = Plan(job.program.name, job.program.fingerprint, flags=flags)
+    measured = Measured(2.0, 1.0, 2.0, 1.9, 2.1, 1.0, 60)
+    content = json.loads(plan.measured_at(measured).to_json()) | {"rules": ""}
+    # The name as it was made before keys had parts.
+    program = hashlib.sha256(f"{job.program.fingerprint} ".encode()).hexdigest()[:24]
+    folder = cache / "plans"
+    folder.mkdir(parents=True)
+    (folder / f"{program}-close-{machine().key}.plan.json").write_text(json.dumps(content))
+    fast = hlograph.optimize(small_function, X)
+    assert fast.report.from_store
+    assert fast.plan == plan.measured_at(measured)
+    # So are its measurements.
+    line = {"plan": {"flags": {"xla_cpu_prefer_vector_width": 128}}, "error": "no", "when": 1.5}
+    folder = cache / "measurements"
+    folder.mkdir()
+    (folder / f"{program}-close-{machine().key}.jsonl").write_text(json.dumps(line) + "\n")
+    (outcome,) = Measurements(CacheKey.of(job), given=job.given).read()
+    assert (outcome.plan.flags, outcome.error, outcome.when) == (line["plan"]["flags"], "no", 1.5)
 
 
 def test_a_store_says_its_size_and_removes_what_was_not_used_for_long(tmp_path, monkeypatch):
