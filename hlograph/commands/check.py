@@ -1,4 +1,4 @@
-"""``hlograph check``: what a file expects, beside what jaxlib computes."""
+"""Compares what jaxlib computes with what a file of StableHLO expects."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def test_a_policy_proposes_its_greedy_plan_and_then_others(program, checkpoint):
     assert Plan().digest not in {plan.digest for plan in plans}
     assert {plan.method for plan in plans} == {"policy"}
     for plan in plans:
-        plan.check(program.fingerprint, here=False)
+        plan.check(program, here=False)
 
 
 @pytest.mark.parametrize(("name", "kind"), [("policy", POLICY), ("policy-op-counts", OP_COUNTS)])
