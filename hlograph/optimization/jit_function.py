@@ -82,7 +82,7 @@ def jit(
     platform than the CPU) also is, and a warning says so once.
 
     The environment variable ``HLOGRAPH_JIT=off`` turns all searches and plans off.
-    ``HLOGRAPH_JIT_SECONDS`` limits the budgets of all searches of a process together (1800).
+    ``HLOGRAPH_JIT_SECONDS`` limits the budgets of all searches of a process together (1800)::
 
         @hlograph.jit
         def step(params, batch): ...

@@ -24,7 +24,7 @@ def use_plans(store: StoreLike = None, *, numerics: Numerics = "close") -> Itera
     A program gets the plan that ``hlograph.optimize`` or ``hlograph.jit`` has stored for its
     fingerprint on this machine. All others are compiled as jaxlib does by default, and so is what
     was compiled before the block. Functions keep the executables that they got in the block. Only
-    compilations of this thread are concerned.
+    compilations of this thread are concerned::
 
         with hlograph.use_plans("plans") as used:
             library.train(model, batch)
