@@ -1,4 +1,4 @@
-"""What a file expects of a program, compared with what jaxlib computes."""
+"""Compares what a file expects of a program with what jaxlib computes."""
 
 from __future__ import annotations
 

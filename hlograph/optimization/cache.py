@@ -75,9 +75,10 @@ class CacheKey(str):
         return cls._of(job, job.program.fingerprint or job.program.text_fingerprint)
 
     @classmethod
-    def of_text(cls, job: Job) -> CacheKey:
-        """Returns the key that a job has where the engine is not installed."""
-        return cls._of(job, job.program.text_fingerprint)
+    def all_of(cls, job: Job) -> tuple[CacheKey, ...]:
+        """Returns the keys of a job: the one of here, and that of where the engine is missing."""
+        text = cls._of(job, job.program.text_fingerprint)
+        return tuple(dict.fromkeys((cls.of(job), text)))
 
     @classmethod
     def _of(cls, job: Job, fingerprint: str) -> CacheKey:

@@ -24,7 +24,7 @@ from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.measuring.trial import Job
 from hlograph.optimization.background import in_background
-from hlograph.optimization.cache import CacheKey, Store, StoreLike
+from hlograph.optimization.cache import Store, StoreLike
 from hlograph.optimization.function import OptimizedFunction
 from hlograph.optimization.jit_executables import (
     ExecutableCache,
@@ -35,13 +35,8 @@ from hlograph.optimization.jit_executables import (
 )
 from hlograph.optimization.jit_report import JitReport, signature_text
 from hlograph.optimization.of_function import inputs_of
-from hlograph.optimization.optimizing import (
-    fitting,
-    report_of_given,
-    stored_plan,
-    unmeasured,
-)
-from hlograph.optimization.race import SearchSettings
+from hlograph.optimization.optimizing import report_of_given, stored_plan, unmeasured
+from hlograph.optimization.race import SearchSettings, method_names
 from hlograph.optimization.report import Report
 from hlograph.plans import Numerics, Plan, PlanRefusedError, Program
 
@@ -106,10 +101,7 @@ def jit(
     Raises:
         HloError: ``function`` is no function, or one of ``jax.jit`` with further options.
     """
-    methods = [methods] if isinstance(methods, str) else methods
-    settings = SearchSettings(
-        budget, None if methods is None else tuple(methods), Store.of(store), progress=False
-    )
+    settings = SearchSettings(budget, method_names(methods), Store.of(store), progress=False)
     more = JitSettings(settings, numerics, background, max_signatures, tuple(plans), options)
     if function is None:
         return functools.partial(JitFunction, settings=more)
@@ -118,7 +110,7 @@ def jit(
 
 @dataclass(frozen=True)
 class JitSettings:
-    """What ``hlograph.jit`` was called with; see there.
+    """The arguments of ``hlograph.jit``; see there.
 
     Attributes:
         search: Settings of each search.
@@ -199,7 +191,7 @@ class JitFunction:
 
     @property
     def report(self) -> JitReport:
-        """What was done for each signature until now."""
+        """The report of each signature at this moment."""
         reports = {s.text: s.function.report for s in self._signatures.values()}
         return JitReport(self._name, reports, dict(self._refused), self._traced)
 
@@ -306,15 +298,12 @@ class JitFunction:
         report = Report(job.program.name, Plan(), words, job.numerics)
         return OptimizedFunction(self._jit, None, report)
 
-    def _report_at_hand(self, job: Job, inputs: Callable[[], list[Array] | None]) -> Report | None:
+    def _report_at_hand(self, job: Job, inputs: _Inputs) -> Report | None:
         """Returns the report of a plan that needs no search; None if there is none."""
         for plan in self._settings.plans:
             with contextlib.suppress(PlanRefusedError):  # for another program or machine
                 return report_of_given(job, plan, measure_again=False)
-        store = self._settings.search.store
-        if fitting(job, store.get(CacheKey.of(job))) is None:
-            return None
-        stored = stored_plan(replace(job, given=inputs()), store)
+        stored = stored_plan(job, self._settings.search.store, inputs)
         return None if stored is None else unmeasured(job, stored)
 
     def _inputs(self, lowered: Any, args: Any, kwargs: Any) -> list[Array] | None:

@@ -14,7 +14,7 @@ _ENDS = 3  # arrays that are shown at each end: the last ones are often the batc
 
 @dataclass(frozen=True)
 class JitReport:
-    """What ``hlograph.jit`` did for a function.
+    """The plans and searches of a function of ``hlograph.jit``; prints a line for each signature.
 
     Attributes:
         name: Name of the function.

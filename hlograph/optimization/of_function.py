@@ -16,7 +16,7 @@ from hlograph.optimization.background import in_background
 from hlograph.optimization.cache import Store, StoreLike
 from hlograph.optimization.function import OptimizedFunction
 from hlograph.optimization.optimizing import optimize_program, report_of_given
-from hlograph.optimization.race import SearchSettings
+from hlograph.optimization.race import SearchSettings, method_names
 from hlograph.plans import Numerics, Plan, PlanError, Program, compile_lowered
 from hlograph.reading.sources import is_lowered
 
@@ -97,10 +97,9 @@ def optimize(
     if plan is not None:
         report = report_of_given(job, plan, measure_again=measure_again)
         return OptimizedFunction(jit, compile_plan(report.plan), report)
-    methods = [methods] if isinstance(methods, str) else methods
     settings = SearchSettings(
         budget,
-        None if methods is None else tuple(methods),
+        method_names(methods),
         Store.of(store),
         measure_again,
         search_further,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from hlograph.execution.equivalence.arrays import Array
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, Job, MeasurementRequest, PlanMeasurement
 from hlograph.optimization.cache import CacheKey, Measurements, Store, plans_of_earlier_version
@@ -116,18 +117,25 @@ def report_of_given(
     return Report(job.program.name, plan_of(job, winner), words, job.numerics, outcome, (outcome,))
 
 
-def stored_plan(job: Job, store: Store) -> Plan | None:
+def stored_plan(
+    job: Job, store: Store, inputs: Callable[[], Sequence[Array] | None] | None = None
+) -> Plan | None:
     """Returns the plan that a store has for a job.
+
+    Args:
+        job: The job.
+        store: The store.
+        inputs: Returns the job's inputs, which may take long to copy; None takes those it has.
 
     Returns:
         The plan; None if there is none, if hlograph was updated since it was measured, or if its
         outputs were once refused on the job's inputs.
     """
-    for key in (CacheKey.of(job), CacheKey.of_text(job)):
+    for key in CacheKey.all_of(job):
         plan = fitting(job, store.get(key))
         if plan is not None:
-            refused = Measurements(key, given=job.given).refuse(plan)
-            return None if refused else plan
+            given = job.given if inputs is None else inputs()
+            return None if Measurements(key, given=given).refuse(plan) else plan
     return None
 
 
@@ -145,7 +153,7 @@ def fitting(job: Job, plan: Plan | None) -> Plan | None:
 
 def _put(store: Store, job: Job, plan: Plan, *, recipe: bool) -> None:
     try:
-        for key in {CacheKey.of(job), CacheKey.of_text(job)}:  # found with the engine and without
+        for key in CacheKey.all_of(job):
             store.put(key, plan)
         if recipe and not plan.is_empty:
             store.put_recipe(job, plan)

@@ -33,6 +33,13 @@ from hlograph.plans import Numerics, Plan
 from hlograph.plans.flags import allows_fast_math
 
 
+def method_names(methods: Iterable[str] | str | None) -> tuple[str, ...] | None:
+    """Returns the names of methods, or of one; None, which stands for all, stays None."""
+    if methods is None:
+        return None
+    return (methods,) if isinstance(methods, str) else tuple(methods)
+
+
 @dataclass(frozen=True)
 class SearchSettings:
     """Settings of a search; see ``hlograph.optimize``.

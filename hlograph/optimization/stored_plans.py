@@ -11,8 +11,10 @@ from contextvars import ContextVar
 from typing import Any
 
 from hlograph.errors import HloError
+from hlograph.measuring.trial import Job
 from hlograph.optimization.cache import Store, StoreLike
-from hlograph.plans import NUMERICS, Numerics, Plan, PlanRefusedError, Program, mlir_modules
+from hlograph.optimization.optimizing import check_numerics, fitting
+from hlograph.plans import NUMERICS, Numerics, Plan, Program, mlir_modules
 from hlograph.plans.compiling import planned_compilation
 from hlograph.plans.layouts import concerns_signature
 
@@ -40,8 +42,7 @@ def use_plans(store: StoreLike = None, *, numerics: Numerics = "close") -> Itera
     Raises:
         HloError: The store is no folder, or the numerics class is none.
     """
-    if numerics not in NUMERICS:
-        raise HloError(f"expected numerics of {', '.join(NUMERICS)}, got {numerics!r}")
+    check_numerics(numerics)
     plans = PlansInUse(Store.of(store).plans(), numerics)
     _install()
     token = _IN_USE.set(plans)
@@ -63,6 +64,7 @@ class PlansInUse:
     """
 
     def __init__(self, plans: Iterator[Plan], numerics: Numerics) -> None:
+        self._numerics: Numerics = numerics
         self._by_name: dict[str, list[Plan]] = defaultdict(list)
         for plan in plans:
             fits = NUMERICS.index(plan.numerics) <= NUMERICS.index(numerics)
@@ -81,7 +83,8 @@ class PlansInUse:
         if not candidates:  # most modules: only those with the name of a plan are read
             return None
         program = Program.of_mlir(module)
-        plans = [plan for plan in candidates if _is_for(plan, program)]
+        job = Job(program, None, self._numerics)
+        plans = [plan for plan in candidates if fitting(job, plan)]
         if not plans:
             return None
         return program, max(plans, key=lambda plan: plan.measured.ratio if plan.measured else 1)
@@ -94,14 +97,6 @@ class PlansInUse:
 
 _IN_USE: ContextVar[PlansInUse | None] = ContextVar("hlograph_plans", default=None)
 _INSTALLING = threading.Lock()
-
-
-def _is_for(plan: Plan, program: Program) -> bool:
-    try:
-        plan.check(program)
-    except PlanRefusedError:
-        return False
-    return True
 
 
 def _install() -> None:

@@ -52,8 +52,7 @@ def compile_program(program: Program, plan: Plan | None = None) -> Any:
 
     plan = plan or Plan()
     client = PlannedClient(backend.get_backend("cpu"), plan)
-    data = mlir_modules.renamed(transformed(program, plan), _planned_name(program.name, plan))
-    return _compiled_by(client, plan, program.name, data)
+    return _compiled_by(client, plan, program.name, _planned_bytecode(program, plan))
 
 
 def optimized_module(program: Program, plan: Plan | None = None) -> bytes:
@@ -171,8 +170,7 @@ def compile_lowered(lowered: Any, plan: Plan) -> Any:
         raise PlanError(
             f"this version of jax keeps a lowered program elsewhere: {error}"
         ) from error
-    name = _planned_name(program.name, plan)
-    lowering._hlo = mlir_modules.parse(mlir_modules.renamed(transformed(program, plan), name))
+    lowering._hlo = mlir_modules.parse(_planned_bytecode(program, plan))
     lowering._executable = None
     lowering.compile_args = {**arguments, "backend": PlannedClient(client, plan)}
     if any(key.startswith("result:") for key in plan.layouts):
@@ -188,7 +186,7 @@ def compile_lowered(lowered: Any, plan: Plan) -> Any:
 
 
 class PlannedCompilation(NamedTuple):
-    """What to give to jax instead, so that a compilation of its own is that of a plan.
+    """Arguments that make a compilation of jax that of a plan.
 
     Attributes:
         client: Stands in for jaxlib's client.
@@ -215,15 +213,16 @@ def planned_compilation(
     Raises:
         PlanError: The plan cannot be carried out.
     """
-    name = _planned_name(program.name, plan)
-    module = mlir_modules.parse(mlir_modules.renamed(transformed(program, plan), name))
+    module = mlir_modules.parse(_planned_bytecode(program, plan))
     options = type(options).ParseFromString(options.SerializeAsString())
     options.env_option_overrides = list(flags.options(plan.flags).items())
     return PlannedCompilation(PlannedClient(client, plan), module, options)
 
 
-def _planned_name(name: str, plan: Plan) -> str:
-    return name if plan.is_empty else f"{name}{_MARK}{plan.digest}"
+def _planned_bytecode(program: Program, plan: Plan) -> bytes:
+    """Returns StableHLO bytecode after a plan's steps and layouts, with the plan in its name."""
+    name = program.name if plan.is_empty else f"{program.name}{_MARK}{plan.digest}"
+    return mlir_modules.renamed(transformed(program, plan), name)
 
 
 class PlannedClient:

@@ -1,4 +1,4 @@
-"""What versions of jax and jaxlib have of the flags, settings and hooks that plans use.
+"""Lists the flags, settings and hooks of plans that versions of jax and jaxlib have.
 
 ``TESTED`` is the one place that names versions. Everything else asks for the part it needs.
 ``hlograph.plans.flag_effects`` finds out which flags change what jaxlib compiles, and a test

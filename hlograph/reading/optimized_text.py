@@ -23,7 +23,7 @@ _TILES = re.compile(r"(\{[\d,]*):[^{}]*\}")
 
 
 class LeftOut(NamedTuple):
-    """What was taken out of an optimized module.
+    """Counts of the parts that were taken out of an optimized module.
 
     Attributes:
         schedule: True if the instructions had an order to run in.

@@ -1,4 +1,4 @@
-"""What is read, or said, where a text is no module as a whole."""
+"""Reads texts that are no module as a whole, or says where they end and what they are."""
 
 from __future__ import annotations
 

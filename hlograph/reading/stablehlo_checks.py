@@ -31,7 +31,7 @@ _MAIN = "main"
 
 
 class Expectation(NamedTuple):
-    """What a test expects of a value.
+    """A value that a test expects.
 
     Attributes:
         kind: ``eq`` (equal), ``almost_eq`` (within ``tolerance``) or ``close`` (within units in

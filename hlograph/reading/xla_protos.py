@@ -89,13 +89,7 @@ def inputs_of_snapshot(data: bytes) -> list[NDArray[Any]]:
     Raises:
         HloParseError: It is damaged, or an argument has a type that numpy lacks.
     """
-    snapshot = message_class("xla.HloSnapshot")()
-    from google.protobuf.message import DecodeError
-
-    try:
-        snapshot.ParseFromString(data)
-    except DecodeError as error:
-        raise HloParseError(f"the snapshot is damaged: {error}") from error
+    snapshot = _parsed("xla.HloSnapshot", data, "snapshot")
     return [leaf for argument in snapshot.arguments for leaf in _leaves(argument)]
 
 
@@ -105,13 +99,7 @@ def modules_of_profile(data: bytes) -> list[tuple[str, bytes]]:
     Raises:
         HloParseError: It is damaged.
     """
-    space = message_class("tensorflow.profiler.XSpace")()
-    from google.protobuf.message import DecodeError
-
-    try:
-        space.ParseFromString(data)
-    except DecodeError as error:
-        raise HloParseError(f"the profile is damaged: {error}") from error
+    space = _parsed("tensorflow.profiler.XSpace", data, "profile")
     modules: dict[bytes, str] = {}
     for plane in space.planes:
         numbers = {
@@ -124,6 +112,18 @@ def modules_of_profile(data: bytes) -> list[tuple[str, bytes]]:
                 if stat.metadata_id in numbers and stat.bytes_value:
                     modules.setdefault(stat.bytes_value, event.name)
     return [(name, proto) for proto, name in modules.items()]
+
+
+def _parsed(kind: str, data: bytes, content: str) -> Any:
+    """Returns a message of a class, such as ``xla.HloSnapshot``, that holds what errors call it."""
+    message = message_class(kind)()
+    from google.protobuf.message import DecodeError
+
+    try:
+        message.ParseFromString(data)
+    except DecodeError as error:
+        raise HloParseError(f"the {content} is damaged: {error}") from error
+    return message
 
 
 def _leaves(literal: Any) -> list[NDArray[Any]]:

@@ -1,4 +1,4 @@
-"""What versions of jaxlib have: the table beside the installed one, and plans for another one."""
+"""Tests of the table of versions beside the installed jaxlib, and of plans for another one."""
 
 from importlib.metadata import version
 
