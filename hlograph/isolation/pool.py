@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import signal
@@ -92,6 +93,7 @@ class WorkerPool:
         preload(preloaded)
         self._ahead = ahead
         self._closed, self._lock = False, threading.Lock()
+        self._under_way = 0  # tasks handed out that have no result yet
         limits = limits or WorkerLimits()
         self._slots = [Slot(make_worker, limits, with_main, ahead) for _ in range(workers)]
         self._tasks: queue.SimpleQueue[tuple[int, Any] | None] = queue.SimpleQueue()
@@ -137,11 +139,7 @@ class WorkerPool:
                     raise raised
                 yield number, result
         finally:
-            # If the caller stops early, results of running tasks must not reach the next map.
-            if pending:
-                self._interrupt()
-            for _ in range(pending):
-                self._results.get()
+            self._abandon()
 
     def close(self) -> None:
         """Ends the workers; tasks of a ``map`` in another thread are lost."""
@@ -167,7 +165,21 @@ class WorkerPool:
             if self._closed:
                 self._results.put((number, WorkerLostError("the pool was closed"), None))
             else:
+                self._under_way += 1
                 self._tasks.put((number, task))
+
+    def _abandon(self) -> None:
+        """Ends the tasks of a ``map`` that stops early: their results must not reach the next.
+
+        A Ctrl-C comes between any two steps, also between the result and the caller's count of it.
+        So the threads count what is under way.
+        """
+        if self._under_way:
+            self._interrupt()
+        while self._under_way:
+            with contextlib.suppress(queue.Empty):
+                self._results.get(timeout=_WATCH_EVERY)
+        self._results = queue.SimpleQueue()
 
     def _interrupt(self) -> None:
         for slot in self._slots:
@@ -181,13 +193,11 @@ class WorkerPool:
         if self._ahead:
             slot.start()
         while (job := self._tasks.get()) is not None:
-            number, task = job
-            try:
-                self._results.put((number, slot.run(task), None))
-            except WorkerLostError as lost:
-                self._results.put((number, lost, None))
-            except Exception as error:  # raised by map in the caller's thread
-                self._results.put((number, None, error))
+            outcome = _perform(slot, *job)
+            with self._lock:
+                self._under_way -= 1
+                self._results.put(outcome)
+            del job, outcome  # large ones need not live until the next task comes
 
     def _next_result(self) -> tuple[int, Any, Exception | None]:
         """Waits for a result, and checks the workers in the meantime."""
@@ -198,6 +208,16 @@ class WorkerPool:
                 now = time.monotonic()
                 for slot in self._slots:
                     slot.watch(now)
+
+
+def _perform(slot: Slot, number: int, task: Any) -> tuple[int, Any, Exception | None]:
+    """Runs a task in a slot; returns its number, its result, and the exception that it raised."""
+    try:
+        return number, slot.run(task), None
+    except WorkerLostError as lost:
+        return number, lost, None
+    except Exception as error:  # raised by map in the caller's thread
+        return number, None, error
 
 
 def make_pool(

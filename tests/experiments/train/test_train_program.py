@@ -183,13 +183,14 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tiny, tmp_path):
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     checkpoint = folder / "op_counts" / "checkpoint.pt"
-    while not checkpoint.exists() and process.poll() is None:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    try:
-        _, errors = process.communicate(timeout=60)
-    finally:
-        process.kill()
+    with process:  # waits for it, and closes its pipe
+        while not checkpoint.exists() and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        try:
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130, errors
     assert f"python -m experiments.train op-counts --resume {folder}" in errors
     assert "Traceback" not in errors

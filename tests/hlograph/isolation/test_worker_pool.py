@@ -134,6 +134,21 @@ def test_a_pool_goes_on_after_a_map_that_was_left(pool):
     assert isinstance(_only(pool, "pid"), int)
 
 
+@pytest.mark.parametrize("step", ["_hand_out", "_next_result"])
+def test_a_ctrl_c_just_after_a_step_ends_the_map(pool, step, monkeypatch):
+    """The signal may come when a task is handed out, or a result taken, and not yet counted."""
+    done = getattr(pool, step)
+
+    def interrupted(*arguments):
+        done(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(pool, step, interrupted)
+        list(pool.map(["hang", "pid"] if step == "_hand_out" else ["pid", "pid"]))
+    assert isinstance(_only(pool, "pid"), int)
+
+
 def test_ctrl_c_is_not_for_workers(pool):
     assert _only(pool, "interrupt") is None
 
