@@ -94,7 +94,7 @@ def play(
     if samples < 1:
         raise ValueError(f"expected at least 1 episode, got samples={samples}")
     policies = [policy] if isinstance(policy, str | Path) else list(policy)
-    loaded = [_loaded(str(one)) for one in policies]
+    loaded = [_loaded(str(policy)) for policy in policies]
     module = source if isinstance(source, Module) else Module.read(source)
     played = Played(module.clone(), module.op_count, module.op_count, (), 0)
     for kind, network in loaded:

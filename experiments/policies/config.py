@@ -287,7 +287,7 @@ class TuningTrainConfig(PointerTrainConfig):
     budget: float = 2.0
     """Seconds in which each plan is measured beside the default."""
     returns: Literal["predicted", "measured"] = "predicted"
-    """What the rewards of an episode sum to: the drop of the predicted time, or, with the last
+    """Sum of the rewards of an episode: the drop of the predicted time, or, with the last
     decision, that of the measured one. To measure takes about a minute an iteration."""
     measure_validation: bool = True
     """True if the plans on validation benchmarks are measured, and the policy is kept whose plans

@@ -62,7 +62,7 @@ class Budget:
 
 
 class Exhaustible(Protocol):
-    """What is searched under a budget."""
+    """Interface of a search under a budget."""
 
     budget: Budget
 

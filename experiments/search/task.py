@@ -82,7 +82,7 @@ class SearchTask(Task):
     """Policy of a search that takes one."""
     over: Literal["passes", "rewrites"] = "passes"
     objective: Objective = "op-count"
-    """What a search over rewrites minimizes."""
+    """Quantity that a search over rewrites minimizes."""
 
     def do(self, worker: RolloutWorker) -> SearchResult:
         """Searches until the budget is spent or nothing is left to try.

@@ -99,7 +99,7 @@ class Training:
         elif self._start is not None and self._steps == 0 and self._best is None:
             self._validate()  # The policy that training has to improve on.
             self._saved = self._take()
-        if self._shortfalls and not self._shortfalls.found and self._steps < config.total_steps:
+        if self._shortfalls and not self._shortfalls.values and self._steps < config.total_steps:
             self._find_shortfalls(self._shortfalls)
             self._saved = self._take()
         bar = tqdm(
@@ -170,7 +170,7 @@ class Training:
 
     def _find_shortfalls(self, shortfalls: Shortfalls) -> None:
         """Plays the training benchmarks, to see where the policy stays behind what is known."""
-        names, name = list(shortfalls.known), self._kind.name
+        names, name = list(shortfalls.best_known), self._kind.name
         if names:
             results = self._runner.play(name, self._ppo.policy, names, f"{name}: shortfalls")
             shortfalls.note(results, 1.0)
@@ -263,7 +263,7 @@ class Training:
             self._imitated,
             self._runner.quarantine,
             self._best,
-            self._shortfalls.found if self._shortfalls else None,
+            self._shortfalls.values if self._shortfalls else None,
         )
 
     def _resume(self) -> bool:
@@ -277,7 +277,7 @@ class Training:
         self._iteration, self._steps = checkpoint.iteration, checkpoint.steps
         self._imitated, self._best = checkpoint.imitated, checkpoint.best
         if self._shortfalls and checkpoint.shortfalls is not None:
-            self._shortfalls.found = dict(checkpoint.shortfalls)
+            self._shortfalls.values = dict(checkpoint.shortfalls)
         self._runner.quarantine = self._runner.quarantine.with_pairs(checkpoint.quarantine)
         return True
 

@@ -200,25 +200,25 @@ EPISODE_WEIGHT = 0.5
 
 
 class Shortfalls:
-    """By benchmark, how far a policy stays behind the least op count that is known.
+    """Holds how far a policy stays behind the least known op count of each benchmark.
 
     A shortfall is the logarithm of op count / known op count, and at least 0.
 
     Args:
-        known: Least op count that is known, by benchmark; others are dealt once.
-        found: Shortfalls so far.
+        best_known: Least known op count by benchmark; others are dealt once.
+        values: Shortfalls so far.
     """
 
-    def __init__(self, known: Mapping[str, int], found: Mapping[str, float]) -> None:
-        self.known = known
-        """Least op count that is known, by benchmark."""
-        self.found = dict(found)
+    def __init__(self, best_known: Mapping[str, int], values: Mapping[str, float]) -> None:
+        self.best_known = best_known
+        """Least known op count by benchmark."""
+        self.values = dict(values)
         """Shortfalls so far, by benchmark."""
 
     @property
     def mean(self) -> float:
         """Mean of the shortfalls so far; 0 without any."""
-        return sum(self.found.values()) / max(len(self.found), 1)
+        return sum(self.values.values()) / max(len(self.values), 1)
 
     def note(self, results: Iterable[Ended], weight: float) -> None:
         """Takes results of a policy into account.
@@ -228,11 +228,11 @@ class Shortfalls:
             weight: Weight of a result beside the shortfall so far; 1 forgets that.
         """
         for result in results:
-            known = self.known.get(result.benchmark)
-            if known is not None:
-                new = max(0.0, math.log(result.op_count / known))
-                old = self.found.get(result.benchmark, new)
-                self.found[result.benchmark] = old + weight * (new - old)
+            least = self.best_known.get(result.benchmark)
+            if least is not None:
+                new = max(0.0, math.log(result.op_count / least))
+                old = self.values.get(result.benchmark, new)
+                self.values[result.benchmark] = old + weight * (new - old)
 
     def dealt(self, benchmarks: Sequence[str]) -> list[str]:
         """Returns benchmarks with repetitions, one for each percent of shortfall.
@@ -243,5 +243,5 @@ class Shortfalls:
         return [
             name
             for name in benchmarks
-            for _ in range(min(_MOST, 1 + round(self.found.get(name, 0.0) / _STEP)))
+            for _ in range(min(_MOST, 1 + round(self.values.get(name, 0.0) / _STEP)))
         ]

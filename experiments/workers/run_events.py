@@ -1,4 +1,4 @@
-"""What a run tells while it goes on: progress bars, and a log of its losses."""
+"""Shows the progress of a run by bars, and logs its losses."""
 
 import json
 import time

@@ -133,13 +133,13 @@ class ExportBenchmarks(_Selection):
         benchmarks = self._selected()
         contents = benchmarks.map(_WRITERS[self.format], workers=self.workers)
         files = []
-        for one, content in tqdm(
+        for module, content in tqdm(
             zip(benchmarks, contents, strict=True),
             total=len(benchmarks),
             unit="module",
             disable=None,
         ):
-            files.append(self.out / f"{one.name}.{self.format}")
+            files.append(self.out / f"{module.name}.{self.format}")
             write_bytes_atomically(files[-1], content)
         manifest = benchmarks.manifest().to_csv(index=False)
         write_text_atomically(self.out / "manifest.csv", manifest)

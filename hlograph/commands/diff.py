@@ -120,20 +120,22 @@ class Diff(SourceCommand):
         facts = [facts_of(module) for module in (first, second)]
         same = facts[0]["fingerprint"] == facts[1]["fingerprint"]
         counts = [counts_of(module) for module in (first, second)]
-        found = differences_of(first.to_text(), second.to_text())
+        differences = differences_of(first.to_text(), second.to_text())
         compared = first.equivalent_to(second) if self.run_both else None
         parts = [
             facts_table(facts, ["A", "B"]),
             counts_table(counts[0], counts[1], "A", "B"),
             _verdict(compared),
-            "equal modules: they have the same fingerprint" if same else _shown(found, self.limit),
+            "equal modules: they have the same fingerprint"
+            if same
+            else _shown(differences, self.limit),
         ]
         content = {
             "kind": "modules",
             "same": same,
             "modules": [f | {"op_counts": c} for f, c in zip(facts, counts, strict=True)],
-            "removed": found.removed,
-            "added": found.added,
+            "removed": differences.removed,
+            "added": differences.added,
             "equivalence": None if compared is None else _equivalence(compared),
         }
         return Answer("\n\n".join(filter(None, parts)), content)
@@ -173,11 +175,11 @@ def _of_plans(first: Plan, second: Plan) -> Answer:
     return Answer("\n\n".join(parts), content)
 
 
-def _shown(found: Differences, limit: int) -> str:
-    if not found.removed and not found.added:
+def _shown(differences: Differences, limit: int) -> str:
+    if not differences.removed and not differences.added:
         return "the same instructions, with other operands among their like"
     lines = ["changed instructions (- only in A, + only in B):"]
-    for sign, changed in (("-", found.removed), ("+", found.added)):
+    for sign, changed in (("-", differences.removed), ("+", differences.added)):
         lines += [f"{sign} {line}" for line in changed[:limit]]
         if len(changed) > limit:
             lines.append(f"{sign} and {len(changed) - limit:,} more")

@@ -38,20 +38,20 @@ class Explore(SourceCommand):
     """package.module:function, a file with HLO or StableHLO, the trajectory of an environment
     (*.json), a plan, or a folder of results."""
     passes: _Names = ()
-    """Of a module: passes, pipelines and places of rewrites to run one after the other; hlograph
+    """Passes, pipelines and places of rewrites to run on a module one after the other; hlograph
     passes lists them."""
     pipeline: _Name = None
-    """Of a module: pipeline to run, pass by pass, such as xla-simplify."""
+    """Pipeline to run on a module, pass by pass, such as xla-simplify."""
     policy: _Name = None
-    """Of a module: policy to play: gnn or another one that comes with the project, or the path or
+    """Policy to play on a module: gnn or another one that comes with the project, or the path or
     URL of a checkpoint."""
     program: Annotated[str | None, tyro.conf.arg(metavar="SOURCE", help_behavior_hint="")] = None
-    """Of a plan: its program, package.module:function or a file with HLO or StableHLO."""
+    """Program of a plan: package.module:function or a file with HLO or StableHLO."""
     programs: _Names = ()
-    """Of results: names or globs of programs whose graphs are written with the pages."""
+    """Names or globs of programs whose graphs are written with the pages of results."""
     measure: Flag = False
-    """Of a module: also compile and run it in the installed jaxlib, and show the time of each
-    kernel. Of a plan: also measure what each of its decisions brings."""
+    """Also compile and run a module in the installed jaxlib, and show the time of each kernel; also
+    measure what each decision of a plan brings."""
     out: OptionalFile = None
     """Folder to write the pages to, which open from disk; without it, they are served on this
     machine until Ctrl-C."""

@@ -121,17 +121,17 @@ class SourceCommand(Command):
             return tuple(map(shape_of, self.shapes))
         if self.shapes:
             raise HloError("expected either --arguments or --shapes, got both")
-        found = imported(self.arguments)
+        arguments = imported(self.arguments)
         try:
-            found = found() if callable(found) else found
+            arguments = arguments() if callable(arguments) else arguments
         except Exception as error:  # whatever the user's function raises
             raise HloError(f"{self.arguments} failed: {type(error).__name__}: {error}") from error
-        if not isinstance(found, tuple):
+        if not isinstance(arguments, tuple):
             raise HloError(
                 f"expected a tuple of arguments in {self.arguments}, or a function that returns "
-                f"one, got {type(found).__qualname__}"
+                f"one, got {type(arguments).__qualname__}"
             )
-        return found
+        return arguments
 
 
 def _fits(given: Sequence[Array], program: Program) -> bool:
@@ -159,12 +159,12 @@ def imported(name: str) -> Any:
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        found: Any = importlib.import_module(module)
+        imported_object: Any = importlib.import_module(module)
         for part in attribute.split("."):
-            found = getattr(found, part)
+            imported_object = getattr(imported_object, part)
     except Exception as error:  # whatever the import of the user's module raises
         raise HloError(f"cannot import {name}: {type(error).__name__}: {error}") from error
-    return found
+    return imported_object
 
 
 def stem_of(source: str) -> str:
@@ -190,15 +190,15 @@ def shape_of(text: str) -> jax.ShapeDtypeStruct:
 
     from hlograph.execution.equivalence.arrays import dtype_of
 
-    found = _SHAPE.fullmatch(text.strip())
-    if found is None:
+    match = _SHAPE.fullmatch(text.strip())
+    if match is None:
         raise HloError(
             f"expected a shape as XLA writes it, such as 'f32[8,128]' or 's32[]', got {text!r}"
         )
-    dtype = dtype_of(found[1])
+    dtype = dtype_of(match[1])
     if jax.dtypes.canonicalize_dtype(dtype) != dtype:
-        raise HloError(f"jax uses {found[1]} only with JAX_ENABLE_X64=1, got the shape {text!r}")
-    sizes = [int(size) for size in found[2].split(",") if size.strip()]
+        raise HloError(f"jax uses {match[1]} only with JAX_ENABLE_X64=1, got the shape {text!r}")
+    sizes = [int(size) for size in match[2].split(",") if size.strip()]
     return jax.ShapeDtypeStruct(tuple(sizes), dtype)
 
 

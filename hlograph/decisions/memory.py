@@ -38,7 +38,7 @@ _MAGIC = b"hlograph known no-ops 1\n"
 
 
 class Memory:
-    """What earlier steps told about states, in two views.
+    """Remembers what earlier steps told about states, in two views.
 
     What an environment may **show** in its masks is its own: ``copy`` goes to a fork, and
     ``reset(seed=...)`` forgets it. What only **saves time** does not show: episodes are the same

@@ -1,4 +1,4 @@
-"""What the values of knobs make of a program: its optimized module, its time, and its actions.
+"""Holds a program with values of its knobs: its optimized module, its time, and its actions.
 
 An action is a value of a knob, or a rule wherever it applies. A point is what actions have set.
 """

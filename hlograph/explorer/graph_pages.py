@@ -31,7 +31,7 @@ _SHOWN = 120
 
 
 class ShownText(NamedTuple):
-    """What the browser shows of an instruction's text.
+    """The parts of an instruction's text that the browser shows.
 
     Attributes:
         shape: Its shape with layout, such as ``f32[16,8]{1,0}``.

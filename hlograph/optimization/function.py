@@ -182,7 +182,7 @@ def _any_deleted(arguments: Any) -> bool:
     from jax.core import Tracer
 
     arrays = (leaf for leaf in jax.tree.leaves(arguments) if isinstance(leaf, jax.Array))
-    return any(not isinstance(one, Tracer) and one.is_deleted() for one in arrays)
+    return any(not isinstance(array, Tracer) and array.is_deleted() for array in arrays)
 
 
 class OtherArguments:

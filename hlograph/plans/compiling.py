@@ -76,10 +76,10 @@ def optimized_module(program: Program, plan: Plan | None = None) -> bytes:
     plan = replace(plan or Plan(), placements=(), placed="")
     name = f"{program.name}{_CAPTURE}{next(_CAPTURES)}"
     data = mlir_modules.renamed(transformed(program, plan), name)
-    found: list[bytes] = []
+    protos: list[bytes] = []
 
     def stop(proto: bytes) -> None:
-        found.append(proto)
+        protos.append(proto)
         raise CaptureError("the optimized module was all that was wanted")
 
     client = PlannedClient(backend.get_backend("cpu"), plan)
@@ -87,11 +87,11 @@ def optimized_module(program: Program, plan: Plan | None = None) -> bytes:
         try:
             _compiled_by(client, plan, program.name, data)
         except PlanError:
-            if not found:
+            if not protos:
                 raise
-    if not found:
+    if not protos:
         raise PlanError(f"jaxlib did not show its optimized module of {program.name}")
-    return with_name(found[0], program.name)
+    return with_name(protos[0], program.name)
 
 
 def _compiled_by(client: PlannedClient, plan: Plan, name: str, data: bytes) -> Any:

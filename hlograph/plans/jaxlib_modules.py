@@ -84,8 +84,8 @@ def _of(data: bytes | memoryview, number: int) -> Iterator[tuple[int, memoryview
 
 def _edited(data: memoryview, number: int, edit: Callable[[memoryview], bytes]) -> bytes:
     out = bytearray()
-    for found, raw, payload in fields(data):
-        if found != number or payload is None:
+    for tag, raw, payload in fields(data):
+        if tag != number or payload is None:
             out += raw
             continue
         out += field(number, edit(payload))

@@ -133,13 +133,13 @@ class Plan:
             PlanError: The plans are about different programs, or both have steps or placements
                 that refer to different states of the module.
         """
-        for what in ("fingerprint", "text_fingerprint", "steps", "placed"):
-            mine, theirs = getattr(self, what), getattr(other, what)
+        for attribute in ("fingerprint", "text_fingerprint", "steps", "placed"):
+            mine, theirs = getattr(self, attribute), getattr(other, attribute)
             if mine and theirs and mine != theirs:
                 raise PlanError(
-                    f"expected plans with the same {what} to merge, got {mine!r} and {theirs!r}"
+                    f"expected the same {attribute} of both plans, got {mine!r} and {theirs!r}"
                 )
-        placements = {one.subject: one for one in (*self.placements, *other.placements)}
+        placements = {placed.subject: placed for placed in (*self.placements, *other.placements)}
         return Plan(
             program=other.program or self.program,
             fingerprint=other.fingerprint or self.fingerprint,
@@ -236,11 +236,11 @@ class Plan:
         """
         try:
             content = json.loads(text)
-            found = content.get("kind"), content.get("version")
+            form = content.get("kind"), content.get("version")
         except (ValueError, AttributeError) as error:
             raise PlanError(f"expected the JSON of a plan: {error}") from error
-        if found != (KIND, VERSION):
-            raise PlanError(f"expected a {KIND!r} of version {VERSION}, got {found}")
+        if form != (KIND, VERSION):
+            raise PlanError(f"expected a {KIND!r} of version {VERSION}, got {form}")
         try:
             return _plan_of(content)
         except (KeyError, TypeError, ValueError, AttributeError) as error:

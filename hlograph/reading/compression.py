@@ -61,11 +61,11 @@ def decompress(data: bytes, name: str) -> bytes:
 def _all_parts(data: bytes, name: str, next_part: _NextPart) -> bytes:
     """Decompresses concatenated parts until their total size exceeds the limit."""
     parts = []
-    left = MAX_BYTES
+    allowed = MAX_BYTES
     while data:
-        part, data = next_part(data, left)
-        left -= len(part)
-        if left < 0:
+        part, data = next_part(data, allowed)
+        allowed -= len(part)
+        if allowed < 0:
             raise HloParseError(f"{name} is compressed data of more than {MAX_BYTES} bytes")
         parts.append(part)
     return b"".join(parts)

@@ -37,8 +37,8 @@ class DeviceCounts(NamedTuple):
 
 def counts_of_stablehlo(text: bytes) -> DeviceCounts:
     """Returns the counts that jax writes into the attributes of a StableHLO module."""
-    found = (pattern.search(text) for pattern in _IN_STABLEHLO.values())
-    return DeviceCounts(*(int(match.group(1)) if match else 1 for match in found))
+    matches = (pattern.search(text) for pattern in _IN_STABLEHLO.values())
+    return DeviceCounts(*(int(match.group(1)) if match else 1 for match in matches))
 
 
 def counts_of_bytecode(data: bytes) -> DeviceCounts:

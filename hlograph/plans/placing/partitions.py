@@ -92,8 +92,10 @@ def check_one_kernel(
         if libraries and is_library_fusion(inner):
             continue
         if inner.opcode in _UNAVAILABLE or inner.kind == "kCustom":
-            what = "library call" if inner.kind == "kCustom" else inner.opcode
-            raise PlanError(f"{op.name} has the {what} {inner.name}, which no single kernel takes")
+            culprit = "library call" if inner.kind == "kCustom" else inner.opcode
+            raise PlanError(
+                f"{op.name} has the {culprit} {inner.name}, which no single kernel takes"
+            )
 
 
 def check_no_kernel_around(module: ModuleText, home: Computation) -> None:

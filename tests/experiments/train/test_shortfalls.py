@@ -30,9 +30,9 @@ def test_a_benchmark_is_dealt_once_more_for_each_percent_of_shortfall():
 def test_results_are_weighted():
     shortfalls = Shortfalls({"a": 100}, {"a": 0.3})
     shortfalls.note([Result("a", 100)], 0.5)
-    assert shortfalls.found["a"] == pytest.approx(0.15)
+    assert shortfalls.values["a"] == pytest.approx(0.15)
     shortfalls.note([Result("a", 110), Result("not known", 7)], 1.0)
-    assert shortfalls.found == {"a": pytest.approx(math.log(1.1))}
+    assert shortfalls.values == {"a": pytest.approx(math.log(1.1))}
     assert shortfalls.mean == pytest.approx(math.log(1.1))
     assert Shortfalls({}, {}).mean == 0
 
@@ -48,7 +48,7 @@ def test_all_are_dealt_and_where_more_is_left_to_gain_more_often(known, played):
     times = Counter(dealt)
     assert times.keys() == known.keys()
     assert dealt == sorted(dealt, key=list(known).index)
-    by_shortfall = sorted(known, key=lambda name: shortfalls.found.get(name, 0.0))
+    by_shortfall = sorted(known, key=lambda name: shortfalls.values.get(name, 0.0))
     assert [times[name] for name in by_shortfall] == sorted(times.values())
     assert max(times.values()) <= 8
 

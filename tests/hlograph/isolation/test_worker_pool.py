@@ -143,9 +143,11 @@ def test_a_ctrl_c_just_after_a_step_ends_the_map(pool, step, monkeypatch):
         done(*arguments)
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+    tasks = ["hang", "pid"] if step == "_hand_out" else ["pid", "pid"]
+    with monkeypatch.context() as patched:
         patched.setattr(pool, step, interrupted)
-        list(pool.map(["hang", "pid"] if step == "_hand_out" else ["pid", "pid"]))
+        with pytest.raises(KeyboardInterrupt):
+            list(pool.map(tasks))
     assert isinstance(_only(pool, "pid"), int)
 
 
