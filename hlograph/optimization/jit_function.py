@@ -151,8 +151,10 @@ class JitFunction:
         self._cache, self._traced, self._unkept = ExecutableCache(self._jit), 0, 0
         self._signatures: dict[str, _Signature] = {}
         self._refused: dict[str, str] = {}
+        self._entering: dict[str, threading.RLock] = {}
+        self._searched = 0
         self._unmeasured: weakref.WeakSet[Any] = weakref.WeakSet()  # lowerings
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # never held while jax or XLA works
         self._is_clean = is_outside()
         functools.update_wrapper(self, function, updated=())
 
@@ -186,13 +188,13 @@ class JitFunction:
     @property
     def plans(self) -> tuple[Plan, ...]:
         """The plans that are in use."""
-        reports = (signature.function.report for signature in self._signatures.values())
+        reports = (signature.function.report for signature in list(self._signatures.values()))
         return tuple(report.plan for report in reports if not report.plan.is_empty)
 
     @property
     def report(self) -> JitReport:
         """The report of each signature at this moment."""
-        reports = {s.text: s.function.report for s in self._signatures.values()}
+        reports = {s.text: s.function.report for s in list(self._signatures.values())}
         return JitReport(self._name, reports, dict(self._refused), self._traced)
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -229,23 +231,24 @@ class JitFunction:
             return
         with self._lock:
             self._cache.size = self._cache.measure() + before
-            try:
-                lowered = self._jit.lower(*args, **kwargs)
-            except Exception:  # what jax raises for these arguments, it raises in the call
-                return
-            text = signature_text(lowered, arguments_of(self._jit, args, kwargs, static=True))
-            if lowered._lowering in self._unmeasured:
-                return
-            try:
-                self._enter(lowered, text, args, kwargs)
-            except Exception as error:  # whatever it is, the call must not fail by it
-                self._unmeasured.add(lowered._lowering)
-                reason = str(error) if isinstance(error, HloError) else repr(error)
-                self._refuse(text, reason)
+        try:
+            lowered = self._jit.lower(*args, **kwargs)
+        except Exception:  # what jax raises for these arguments, it raises in the call
+            return
+        text = signature_text(lowered, arguments_of(self._jit, args, kwargs, static=True))
+        if lowered._lowering in self._unmeasured:
+            return
+        try:
+            self._enter(lowered, text, args, kwargs)
+        except Exception as error:  # whatever it is, the call must not fail by it
+            self._unmeasured.add(lowered._lowering)
+            reason = str(error) if isinstance(error, HloError) else repr(error)
+            self._refuse(text, reason)
 
     def _refuse(self, text: str, reason: str) -> None:
         """Notes that a signature runs as ``jax.jit`` compiles it; a warning says so once."""
-        is_first, self._refused[text] = not self._refused, reason
+        with self._lock:
+            is_first, self._refused[text] = not self._refused, reason
         if is_first:
             with contextlib.suppress(UserWarning):  # raised where warnings are errors
                 warnings.warn(
@@ -261,17 +264,21 @@ class JitFunction:
         """
         program = Program.of(lowered)
         key = program.fingerprint or program.text_fingerprint
-        signature = self._signatures.get(key)
-        if signature is not None:
-            signature.executables.add(lowered)
-            return
-        executables = ProgramExecutables(self._cache, lowered)
-        inputs = functools.partial(self._inputs, lowered, args, kwargs)
-        job = Job(program, None, self._settings.numerics)
-        function = self._planned(job, inputs, executables.use)
-        alike = sum(s.text.startswith(text) for s in self._signatures.values())
-        text = f"{text} ({alike + 1})" if alike else text
-        self._signatures[key] = _Signature(text, function, executables)
+        with self._lock:
+            entering = self._entering.setdefault(key, threading.RLock())
+        with entering:  # another call of the signature waits for its plan; those of others do not
+            signature = self._signatures.get(key)
+            if signature is not None:
+                signature.executables.add(lowered)
+                return
+            executables = ProgramExecutables(self._cache, lowered)
+            inputs = functools.partial(self._inputs, lowered, args, kwargs)
+            job = Job(program, None, self._settings.numerics)
+            function = self._planned(job, inputs, executables.use)
+            with self._lock:
+                alike = sum(s.text.startswith(text) for s in self._signatures.values())
+                text = f"{text} ({alike + 1})" if alike else text
+                self._signatures[key] = _Signature(text, function, executables)
 
     def _planned(self, job: Job, inputs: _Inputs, use: Callable[[Plan], None]) -> OptimizedFunction:
         """Returns the record of a signature, whose plan comes from the user, the store or a search.
@@ -283,7 +290,10 @@ class JitFunction:
         if report is not None:
             use(report.plan)
             return OptimizedFunction(self._jit, None, report)
-        if len(self._signatures) >= self._settings.max_signatures:
+        with self._lock:
+            self._searched += 1
+            is_one_of_many = self._searched > self._settings.max_signatures
+        if is_one_of_many:
             return self._without_plan(job, f"max_signatures={self._settings.max_signatures}")
         if not _ALLOWANCE.take(self._settings.search.budget):
             return self._without_plan(job, f"{_SECONDS}={_ALLOWANCE.seconds:g}")

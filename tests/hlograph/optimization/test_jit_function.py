@@ -228,6 +228,40 @@ def test_threads_that_call_new_signatures_at_once(jitted):
     assert set(function.report.reports) == {"f32[2]", "f32[3]", "f32[4]"}
 
 
+class SlowStore(Store):
+    """Store that finds its plans when another signature has been called, or after a minute."""
+
+    def __init__(self, location):
+        super().__init__(location)
+        self.asked, self.called, self.waited = threading.Event(), threading.Event(), True
+
+    def get(self, key):
+        plan = super().get(key)
+        if plan is not None:
+            self.asked.set()
+            self.waited = self.called.wait(60)
+        return plan
+
+
+def test_calls_of_other_signatures_do_not_wait_for_a_stored_plan(jitted, tmp_path):
+    _store_for(tmp_path, times_zero, LONGER)
+    store = SlowStore(tmp_path)
+    function = jitted(times_zero, store=store)
+    function(X)
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(function(LONGER))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    assert store.asked.wait(60)
+    function(np.ones(4, np.float32))
+    store.called.set()
+    for thread in threads:
+        thread.join()
+    assert store.waited
+    assert set(function.report.reports) == {"f32[2]", "f32[3]", "f32[4]"}
+    assert len(results) == 2 and _is_planned(function(LONGER))
+
+
 def test_in_transformations_it_is_jax_jit(jitted, tmp_path):
     _store_for(tmp_path, times_zero, X)
     function = jitted(times_zero)
