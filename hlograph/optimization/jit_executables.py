@@ -16,7 +16,8 @@ from typing import Any
 
 from hlograph.errors import HloError
 from hlograph.optimization.of_function import jitted
-from hlograph.plans import Plan, compile_lowered
+from hlograph.plans import Plan, PlanRefusedError, compile_lowered
+from hlograph.plans.layouts import concerns_signature
 
 
 def jitted_apart(function: Any, options: dict[str, Any]) -> Any:
@@ -137,7 +138,15 @@ class ProgramExecutables:
 
         Raises:
             PlanError: The plan cannot be carried out.
+            PlanRefusedError: It has layouts of arguments or results.
         """
+        if concerns_signature(plan.layouts):
+            # Arguments come in the layouts that other functions gave them, and would be copied in
+            # each call. Results would be further signatures where they are arguments.
+            raise PlanRefusedError(
+                "expected a plan without layouts of arguments or results, which calls of jax.jit "
+                f"do not have, got {dict(plan.layouts)}: give it to hlograph.optimize(f, x, plan=)"
+            )
         if plan.is_empty and self._plan.is_empty:
             return
         self._plan = plan
