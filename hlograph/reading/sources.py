@@ -17,7 +17,12 @@ from hlograph.reading.recovery import ModuleName, chosen_module, recovered, seve
 from hlograph.reading.stablehlo import from_lowered, from_stablehlo
 from hlograph.reading.stablehlo_checks import check_devices
 from hlograph.reading.wire_format import fields, read_varint
-from hlograph.reading.xla_protos import from_text_format, inputs_of_snapshot, modules_of_profile
+from hlograph.reading.xla_protos import (
+    from_text_format,
+    inputs_of_snapshot,
+    modules_of_profile,
+    results_of_snapshot,
+)
 from hlograph.storage.locations import as_location, is_url, read_bytes
 
 if TYPE_CHECKING:
@@ -168,7 +173,10 @@ def tests_of(source: object) -> list[tuple[str, bytes]]:
     tests = [excerpt for excerpt in excerpts if excerpt.form == "mlir"]
     if not tests:
         name = content.name if content is not None else type(source).__qualname__
-        raise HloParseError(f"expected StableHLO text with expectations, got none in {name}")
+        raise HloParseError(
+            "expected StableHLO text with expectations, or an HloSnapshot with results, "
+            f"got none in {name}"
+        )
     return [(test.name, test.text.encode("utf-8", "surrogateescape")) for test in tests]
 
 
@@ -279,6 +287,25 @@ def inputs_in(source: object) -> list[NDArray[Any]] | None:
     Raises:
         HloParseError: The source cannot be read, or the snapshot is damaged.
     """
+    snapshot = _snapshot_in(source)
+    return None if snapshot is None else inputs_of_snapshot(snapshot) or None
+
+
+def results_in(source: object) -> list[NDArray[Any]] | None:
+    """Returns the results that a source has beside its module: those of an ``HloSnapshot``.
+
+    Returns:
+        One array for each leaf of the result; None for other sources.
+
+    Raises:
+        HloParseError: The source cannot be read, or the snapshot is damaged.
+    """
+    snapshot = _snapshot_in(source)
+    return None if snapshot is None else results_of_snapshot(snapshot) or None
+
+
+def _snapshot_in(source: object) -> bytes | None:
+    """Returns the serialized ``HloSnapshot`` that a source is; None for others."""
     content = _content_of(source)
     if content is None:
         return None
@@ -289,9 +316,7 @@ def inputs_in(source: object) -> list[NDArray[Any]] | None:
         data = from_text_format(data.decode("utf-8", "replace"), content.name)
     proto = _first_field(data)
     module = None if proto is None or _is_text(proto) else _first_field(proto)
-    if module is None or _is_text(module) or _is_profile(data):
-        return None
-    return inputs_of_snapshot(data) or None
+    return None if module is None or _is_text(module) or _is_profile(data) else data
 
 
 def _module_proto(data: bytes) -> bytes:

@@ -28,6 +28,12 @@ _NO_VALUE = re.compile(r"^[ \t]*(?:interpreter\.print|check\.expect_serialized_e
 _PARALLEL = re.compile(r'"?interpreter\.run_parallel"?')
 _FUNCTION = re.compile(r'\bfunc\.func\s+(?:(public|private|nested)\s+)?@([\w.$\-]+|"[^"]*")')
 _MAIN = "main"
+_FIELDS = {
+    "tolerance": "tolerance",
+    "max_ulp_difference": "ulps",
+    "min_ulp_difference": "least_ulps",
+}
+_MANTISSA_BITS = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
 
 
 class Expectation(NamedTuple):
@@ -38,11 +44,13 @@ class Expectation(NamedTuple):
             the last place).
         tolerance: Largest difference for ``almost_eq``.
         ulps: Largest difference in units in the last place, for ``close``.
+        least_ulps: Smallest one, for tests of how the difference is counted.
     """
 
     kind: str
     tolerance: float = 1e-4
     ulps: int = 3
+    least_ulps: int = 0
 
 
 def public_functions(text: str) -> list[str]:
@@ -114,13 +122,16 @@ def check_devices(text: str, name: str) -> None:
         )
 
 
-def without_checks(data: bytes, *, pairs: bool = False, barriers: bool = False) -> Any:
+def without_checks(
+    data: bytes, *, pairs: bool = False, barriers: bool = False, normal: bool = False
+) -> Any:
     """Takes the expectations out of a StableHLO module, by jaxlib.
 
     Args:
         data: StableHLO text or bytecode.
         pairs: True for results with each expected value after the one that it is compared with.
         barriers: True keeps constants from being folded, so that code runs.
+        normal: True puts the smallest normal numbers in place of subnormal ones in constants.
 
     Returns:
         The bytecode, whose entry also returns the values that are looked at, and the expectations.
@@ -159,9 +170,8 @@ def without_checks(data: bytes, *, pairs: bool = False, barriers: bool = False) 
         main.attributes["function_type"] = ir.TypeAttr.get(kind)
         if "res_attrs" in main.attributes:
             del main.attributes["res_attrs"]
-        if barriers:
-            for function in functions:
-                _add_barriers(function, ir, hlo)
+        for function in functions if barriers or normal else ():
+            _change_constants(function, ir, hlo, barriers=barriers, normal=normal)
         return module_to_bytecode(module), expectations
 
 
@@ -174,20 +184,47 @@ def _is_check(op: Any) -> bool:
 def _expectation(op: Any) -> Expectation:
     attributes = op.operation.attributes
     kind = attributes["call_target_name"].value.removeprefix(TARGET).removeprefix("expect_")
-    default = Expectation(kind)
+    given = {key: attributes[key].value for key in _FIELDS if key in attributes}
+    # Numbers of 64 bits are read as signed.
     return Expectation(
         kind,
-        attributes["tolerance"].value if "tolerance" in attributes else default.tolerance,
-        attributes["max_ulp_difference"].value
-        if "max_ulp_difference" in attributes
-        else default.ulps,
+        **{_FIELDS[key]: n % 2**64 if isinstance(n, int) else n for key, n in given.items()},
     )
 
 
-def _add_barriers(function: Any, ir: Any, hlo: Any) -> None:
+def _change_constants(function: Any, ir: Any, hlo: Any, *, barriers: bool, normal: bool) -> None:
     for op in list(function.regions[0].blocks[0].operations):
-        if op.operation.name == "stablehlo.constant":
-            (value,) = op.operation.results
-            with ir.InsertionPoint.after(op):
-                barrier = hlo.OptimizationBarrierOp([value])
-            value.replace_all_uses_except(barrier.results[0], barrier.operation)
+        if op.operation.name != "stablehlo.constant":
+            continue
+        (value,) = op.operation.results
+        uses = [(use.owner, use.operand_number) for use in value.uses]
+        with ir.InsertionPoint.after(op):
+            changed = hlo.OptimizationBarrierOp([value]).results[0] if barriers else value
+            if normal:
+                changed = _normal(changed, ir, hlo)
+        for user, number in uses:
+            user.operands[number] = changed
+
+
+def _normal(value: Any, ir: Any, hlo: Any) -> Any:
+    """Returns a value with the smallest normal numbers for subnormal ones, by their bits."""
+    mantissa_bits = _MANTISSA_BITS.get(str(value.type.element_type))
+    if mantissa_bits is None:
+        return value
+    integer = ir.IntegerType.get_signless(value.type.element_type.width)
+    type_ = ir.RankedTensorType.get(value.type.shape, integer)
+
+    def number(bits: int) -> Any:
+        return hlo.constant(
+            ir.DenseElementsAttr.get_splat(type_, ir.IntegerAttr.get(integer, bits))
+        )
+
+    def compared(size: Any, direction: str, bits: int) -> Any:
+        return hlo.compare(size, number(bits), hlo.ComparisonDirectionAttr.get(direction))
+
+    smallest, lowest = 1 << mantissa_bits, -(1 << (integer.width - 1))
+    bits = hlo.bitcast_convert(type_, value)
+    size = hlo.and_(bits, number(~lowest))
+    subnormal = hlo.and_(compared(size, "LT", smallest), compared(size, "GT", 0))
+    signed = hlo.or_(hlo.and_(bits, number(lowest)), number(smallest))
+    return hlo.bitcast_convert(value.type, hlo.select(subnormal, signed, bits))

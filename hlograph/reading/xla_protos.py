@@ -93,6 +93,16 @@ def inputs_of_snapshot(data: bytes) -> list[NDArray[Any]]:
     return [leaf for argument in snapshot.arguments for leaf in _leaves(argument)]
 
 
+def results_of_snapshot(data: bytes) -> list[NDArray[Any]]:
+    """Returns the results in a serialized ``HloSnapshot``, one array for each leaf.
+
+    Raises:
+        HloParseError: It is damaged, or a result has a type that numpy lacks.
+    """
+    snapshot = _parsed("xla.HloSnapshot", data, "snapshot")
+    return _leaves(snapshot.result) if snapshot.HasField("result") else []
+
+
 def modules_of_profile(data: bytes) -> list[tuple[str, bytes]]:
     """Returns names and HloProtos of the modules in a profile (``*.xplane.pb``), each once.
 
@@ -131,7 +141,7 @@ def _leaves(literal: Any) -> list[NDArray[Any]]:
     if kind == _TUPLE:
         return [leaf for part in literal.tuple_literals for leaf in _leaves(part)]
     if kind not in _LITERALS:
-        raise HloParseError(f"expected an argument of a type that numpy has, got type {kind}")
+        raise HloParseError(f"expected an array of a type that numpy has, got type {kind}")
     import ml_dtypes  # here, as most readers need no arrays  # noqa: F401
 
     field, dtype = _LITERALS[kind]
@@ -145,7 +155,7 @@ def _leaves(literal: Any) -> list[NDArray[Any]]:
     sizes = list(literal.shape.dimensions)
     order = list(literal.shape.layout.minor_to_major) or list(reversed(range(len(sizes))))
     if array.size != int(np.prod(sizes)) or sorted(order) != list(range(len(sizes))):
-        raise HloParseError(f"expected {np.prod(sizes):.0f} elements of an argument: {array.size}")
+        raise HloParseError(f"expected {np.prod(sizes):.0f} elements of an array: {array.size}")
     outer = order[::-1]
     array = array.reshape([sizes[number] for number in outer])
     return [array.transpose([outer.index(n) for n in range(len(sizes))]).copy()]

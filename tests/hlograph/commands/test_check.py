@@ -5,8 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from hlograph import Module
 from hlograph.measuring.checking import difference
 from hlograph.reading.stablehlo_checks import Expectation
+from hlograph.reading.xla_protos import message_class
 
 TESTS = """// RUN: stablehlo-translate --interpret -split-input-file %s
 
@@ -91,7 +93,74 @@ def test_tests_that_fail(call, user_folder):
 def test_a_file_without_tests_is_refused(call):
     status, out, err = call("check", "tiny.hlo")
     assert (status, out) == (1, "")
-    assert "expected StableHLO text with expectations, got none in 'tiny.hlo'" in err
+    assert "expected StableHLO text with expectations" in err
+    assert "got none in 'tiny.hlo'" in err
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        (
+            """%x = stablehlo.constant dense<[0x00000001, 2.5]> : tensor<2xf32>
+            %y = stablehlo.ceil %x : tensor<2xf32>
+            check.expect_eq_const %y, dense<[1.0, 3.0]> : tensor<2xf32>""",
+            "smallest normal numbers",
+        ),
+        (
+            """%x = stablehlo.constant dense<[1.0e-20, 2.0]> : tensor<2xf32>
+            %y = stablehlo.multiply %x, %x : tensor<2xf32>
+            check.expect_eq_const %y, dense<[0x00011672, 4.0]> : tensor<2xf32>""",
+            "subnormal results",
+        ),
+        (
+            """%x = stablehlo.constant dense<[(1.5, 7.5)]> : tensor<1xcomplex<f32>>
+            %y = stablehlo.constant dense<[(1.5, 2.5)]> : tensor<1xcomplex<f32>>
+            %z = stablehlo.minimum %x, %y : tensor<1xcomplex<f32>>
+            check.expect_eq %z, %y : tensor<1xcomplex<f32>>""",
+            "do not compare imaginary parts",
+        ),
+        (
+            """%x = stablehlo.constant dense<0x7FFFFFFFFFFFFFFF> : tensor<f64>
+            %y = stablehlo.reduce_precision %x, format = e5m0 : tensor<f64>
+            check.expect_eq_const %y, dense<0x7FF0000000000000> : tensor<f64>""",
+            "folds constants",
+        ),
+        (
+            """%x = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+            check.expect_eq_const %x, dense<[1.0, 3.0]> : tensor<2xf32>""",
+            "",
+        ),
+    ],
+)
+def test_differences_of_xla_have_a_reason(call, user_folder, code, reason):
+    (user_folder / "t.mlir").write_text(f"func.func @t() {{\n{code}\nfunc.return\n}}\n")
+    status, out, _ = call("check", "t.mlir", "--json")
+    (test,) = json.loads(out)["tests"]
+    (difference,) = test["differences"]
+    assert status == 1
+    assert reason in difference
+    assert ("(as" in difference or "(the" in difference) == bool(reason)
+
+
+@pytest.mark.parametrize(("factor", "held"), [(1.0, True), (1.0 + 2**-23, True), (1.01, False)])
+def test_results_of_a_snapshot(call, user_folder, factor, held):
+    module = Module.from_text(
+        "HloModule tanh\nENTRY e {\n  x = f32[3]{0} parameter(0)\n  ROOT y = f32[3]{0} tanh(x)\n}\n"
+    )
+    snapshot = message_class("xla.HloSnapshot")()
+    snapshot.hlo.hlo_module.ParseFromString(module.to_proto())
+    x = np.array([0.5, -1.0, 2.0], np.float32)
+    for literal, values in ((snapshot.arguments.add(), x), (snapshot.result, np.tanh(x) * factor)):
+        literal.f32s.extend(values.tolist())
+        literal.shape.element_type = 11
+        literal.shape.dimensions.append(3)
+        literal.shape.layout.minor_to_major.append(0)
+    (user_folder / "snapshot.pb").write_bytes(snapshot.SerializeToString())
+    status, out, err = call("check", "snapshot.pb", "--json")
+    assert (status, err) == (int(not held), "")
+    (test,) = json.loads(out)["tests"]
+    assert (test["test"], test["checks"]) == ("tanh", 1)
+    assert all("relative error 0.01" in difference for difference in test["differences"])
 
 
 NAN = np.nan
@@ -109,11 +178,28 @@ NEXT = np.nextafter(np.float32(1), np.float32(2))
         ([1.0, -0.0], [NEXT, 0.0], "close", True),
         ([1.0], [1.000001], "close", False),
         ([NAN], [1.0], "close", False),
+        ([np.inf], [np.finfo(np.float32).max], "close", False),
     ],
 )
-def test_differences(actual, expected, kind, holds):
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_differences(actual, expected, kind, holds, dtype):
     arrays = np.array(actual, np.float32), np.array(expected, np.float32)
+    if dtype == np.complex64:
+        pairs = [np.stack([np.ones_like(array), array], -1) for array in arrays]
+        arrays = pairs[0].view(dtype)[..., 0], pairs[1].view(dtype)[..., 0]
     assert (difference(*arrays, Expectation(kind)) == "") == holds
+
+
+@pytest.mark.parametrize(("least", "most", "holds"), [(0, 0, False), (1, 1, True), (2, 3, False)])
+def test_units_in_the_last_place_have_limits_on_both_sides(call, user_folder, least, most, holds):
+    limits = f"max_ulp_difference = {most}, min_ulp_difference = {least}"
+    (user_folder / "t.mlir").write_text(
+        "func.func @t() {\n%x = stablehlo.constant dense<1.0> : tensor<f64>\n"
+        "%y = stablehlo.constant dense<0x3FF0000000000001> : tensor<f64>\n"
+        f"check.expect_close %x, %y, {limits} : tensor<f64>, tensor<f64>\nfunc.return\n}}\n"
+    )
+    status, _, _ = call("check", "t.mlir")
+    assert (status == 0) == holds
 
 
 def test_shapes_and_types_are_part_of_a_value():
