@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,11 +17,10 @@ from hlograph.storage.atomic_write import write_bytes_atomically
 from hlograph.storage.locations import as_location
 
 if TYPE_CHECKING:
-    import jax
-
     from hlograph.execution.equivalence.arrays import Array
     from hlograph.measuring.trial import Job
     from hlograph.module import Module
+    from hlograph.optimization.named_function import NamedFunction
     from hlograph.plans import Numerics, Program
 
 _FUNCTION = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
@@ -96,42 +93,13 @@ class SourceCommand(Command):
             )
 
     def _lowered(self, source: str) -> tuple[Any, tuple[Any, ...] | None]:
-        """Returns the lowered function, and the arguments; None for what was lowered already."""
-        from hlograph.optimization.of_function import check_arguments, jitted
-        from hlograph.reading.sources import is_lowered
+        return self.function_of(source).lowered()
 
-        function = imported(source)
-        if is_lowered(function):
-            return function, None
-        arguments = self._example_arguments()
-        try:
-            lowered = jitted(function).lower(*arguments)
-        except HloError:
-            raise
-        except Exception as error:  # whatever the user's function raises
-            hint = "" if arguments else ". Are --arguments or --shapes missing?"
-            raise HloError(
-                f"jax does not lower {source}: {type(error).__name__}: {error}{hint}"
-            ) from error
-        check_arguments(lowered, arguments, {})
-        return lowered, arguments
+    def function_of(self, source: str) -> NamedFunction:
+        """Returns the function of a name, with the example arguments of the command line."""
+        from hlograph.optimization.named_function import NamedFunction
 
-    def _example_arguments(self) -> tuple[Any, ...]:
-        if self.arguments is None:
-            return tuple(map(shape_of, self.shapes))
-        if self.shapes:
-            raise HloError("expected either --arguments or --shapes, got both")
-        arguments = imported(self.arguments)
-        try:
-            arguments = arguments() if callable(arguments) else arguments
-        except Exception as error:  # whatever the user's function raises
-            raise HloError(f"{self.arguments} failed: {type(error).__name__}: {error}") from error
-        if not isinstance(arguments, tuple):
-            raise HloError(
-                f"expected a tuple of arguments in {self.arguments}, or a function that returns "
-                f"one, got {type(arguments).__qualname__}"
-            )
-        return arguments
+        return NamedFunction(source, self.arguments, self.shapes)
 
 
 def _fits(given: Sequence[Array], program: Program) -> bool:
@@ -148,58 +116,11 @@ def is_function(source: str) -> bool:
     return bool(_FUNCTION.fullmatch(source)) and not Path(source).exists()
 
 
-def imported(name: str) -> Any:
-    """Imports ``package.module:name``, also from the current folder.
-
-    Raises:
-        HloError: It cannot be imported.
-    """
-    module, _, attribute = name.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        imported_object: Any = importlib.import_module(module)
-        for part in attribute.split("."):
-            imported_object = getattr(imported_object, part)
-    except Exception as error:  # whatever the import of the user's module raises
-        raise HloError(f"cannot import {name}: {type(error).__name__}: {error}") from error
-    return imported_object
-
-
 def stem_of(source: str) -> str:
     """Returns a short name of a source, for files that are about it."""
     if is_function(source):
         return source.rpartition(":")[2]
     return Path(source.rstrip("/")).name.split(".")[0] or "program"
-
-
-_SHAPE = re.compile(r"([a-z]\w*)\[\s*((?:\d+\s*(?:,\s*\d+\s*)*)?)\]")
-
-
-def shape_of(text: str) -> jax.ShapeDtypeStruct:
-    """Returns an array without values of the shape and type that a text says.
-
-    Args:
-        text: The type and the sizes as XLA writes them: ``f32[8,128]``, or ``s32[]`` for a scalar.
-
-    Raises:
-        HloError: It is no shape, or jax would use another type in its place.
-    """
-    import jax
-
-    from hlograph.execution.equivalence.arrays import dtype_of
-
-    match = _SHAPE.fullmatch(text.strip())
-    if match is None:
-        raise HloError(
-            f"expected a shape as XLA writes it, such as 'f32[8,128]' or 's32[]', got {text!r}"
-        )
-    dtype = dtype_of(match[1])
-    if jax.dtypes.canonicalize_dtype(dtype) != dtype:
-        raise HloError(f"jax uses {match[1]} only with JAX_ENABLE_X64=1, got the shape {text!r}")
-    sizes = [int(size) for size in match[2].split(",") if size.strip()]
-    return jax.ShapeDtypeStruct(tuple(sizes), dtype)
 
 
 STABLEHLO = (".mlir", ".stablehlo")
