@@ -112,7 +112,7 @@ def serve(descriptor: int) -> None:
         task = connection.recv_bytes()
     except EOFError:
         return
-    threading.Thread(target=_end_with_the_program, args=(connection,), daemon=True).start()
+    threading.Thread(target=end_with_the_program, args=(connection,), daemon=True).start()
     try:
         for answer in pickle.loads(task)():
             connection.send(("answer", answer))
@@ -122,7 +122,7 @@ def serve(descriptor: int) -> None:
     connection.send(last)
 
 
-def _end_with_the_program(connection: Connection) -> None:
+def end_with_the_program(connection: Connection) -> None:
     """Ends this process when the other end of the connection is closed, by whatever cause."""
     wait([connection])
     os.kill(os.getpid(), signal.SIGKILL)
