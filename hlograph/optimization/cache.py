@@ -77,8 +77,12 @@ class CacheKey(str):
     @classmethod
     def all_of(cls, job: Job) -> tuple[CacheKey, ...]:
         """Returns the keys of a job: the one of here, and that of where the engine is missing."""
-        text = cls._of(job, job.program.text_fingerprint)
-        return tuple(dict.fromkeys((cls.of(job), text)))
+        return tuple(dict.fromkeys((cls.of(job), cls.without_engine(job))))
+
+    @classmethod
+    def without_engine(cls, job: Job) -> CacheKey:
+        """Returns the key of a job where the engine is missing, which takes milliseconds."""
+        return cls._of(job, job.program.text_fingerprint)
 
     @classmethod
     def _of(cls, job: Job, fingerprint: str) -> CacheKey:
@@ -163,6 +167,10 @@ class Store:
             _LOG.debug("%s: not used: rules %s there, %s here", key, rules, rules_of(plan))
             return None
         return plan
+
+    def __contains__(self, key: str) -> bool:
+        """Returns True if there is a plan of a key, also one that ``get`` leaves out."""
+        return self._read(key)[0] is not None
 
     def outdated(self, key: str) -> Plan | None:
         """Returns the plan of a key that ``get`` leaves out since hlograph was updated."""

@@ -13,7 +13,7 @@ from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, Job, MeasurementRequest, PlanMeasurement
 from hlograph.optimization.cache import CacheKey, Measurements, Store, plans_of_earlier_version
 from hlograph.optimization.leading import leads
-from hlograph.optimization.race import Race, RaceBar, SearchSettings, plan_of
+from hlograph.optimization.race import Race, RaceBar, SearchSettings, plan_of, start_workers
 from hlograph.optimization.report import Report
 from hlograph.plans import NUMERICS, Numerics, Plan, PlanError, PlanRefusedError
 from hlograph.plans.flags import allows_fast_math
@@ -35,9 +35,13 @@ def optimize_program(job: Job, settings: SearchSettings | None = None) -> Report
     """
     check_numerics(job.numerics)
     settings = settings or SearchSettings()
-    store, key = settings.store, CacheKey.of(job)
+    store = settings.store
+    searches_again = settings.measure_again or settings.search_further
+    if searches_again or CacheKey.without_engine(job) not in store:
+        start_workers()  # before the engine is loaded, which takes a quarter of a second
+    key = CacheKey.of(job)
     stored = stored_plan(job, store)
-    if stored is not None and not (settings.measure_again or settings.search_further):
+    if stored is not None and not searches_again:
         return unmeasured(job, stored)
     known = stored if stored is not None else fitting(job, store.outdated(key))
     again = [] if known is None else [replace(known, machine=None, measured=None)]

@@ -143,6 +143,12 @@ _MOST_FINAL, _TIMING = 0.5, 0.2
 
 _PRELOADED = ("hlograph.optimization.preloaded",)
 
+
+def start_workers() -> None:
+    """Starts the server of a race's worker processes, which imports what they need meanwhile."""
+    start_server(_PRELOADED)
+
+
 Watch = Callable[[Sequence[PlanMeasurement], PlanMeasurement], None]
 """Function that is told of each outcome: all so far, from old to new, and the fastest of them."""
 
@@ -220,7 +226,7 @@ class Race:
         """
         self._begun = time.monotonic() - self.spent
         self._asked = 0
-        start_server(_PRELOADED)  # it imports while methods are made and asked
+        start_workers()
         self._proposers = Proposers(self.job, self.settings.makers(), self.first)
         self._best: PlanMeasurement | None = None
         self._confirmed: list[PlanMeasurement] = []

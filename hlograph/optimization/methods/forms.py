@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -176,6 +177,8 @@ class Forms(PlanSearch):
     helps. The last plans are the fastest one without one of its rules, and with one that did not
     help alone.
 
+    Where rules apply is listed while plans of other methods are measured.
+
     Args:
         program: The program.
         numerics: ``exact`` leaves out rules that round differently.
@@ -184,6 +187,8 @@ class Forms(PlanSearch):
     def __init__(self, program: Program, numerics: Numerics) -> None:
         self._program = program
         self._sweeps = Sweeps(program, rules.names_for_time(exact=numerics == "exact"))
+        self._thread = ThreadPoolExecutor(1, "forms")
+        self._listed = self._thread.submit(self._sweeps.choices)
         self._waiting: list[RuleScope] | None = None
         self._made: dict[tuple[RuleScope, ...], str] = {}
         self._told: dict[str, float] = {}
@@ -193,10 +198,15 @@ class Forms(PlanSearch):
         self._default_seconds = 0.0
         self._bounds = list(_TOGETHER)
 
+    @property
+    def ready(self) -> bool:
+        """False while the places of rules are listed."""
+        return self._listed.done()
+
     def _next(self) -> Plan | None:
-        """Returns the next plan; None if there is none now."""
+        """Returns the next plan, and waits for the first one; None if there is none now."""
         if self._waiting is None:
-            self._waiting = _ordered(self._sweeps.choices())
+            self._waiting = _ordered(self._listed.result())
         while self._waiting:
             choice = max(self._waiting, key=self._promise)
             self._waiting.remove(choice)
@@ -215,6 +225,7 @@ class Forms(PlanSearch):
     def close(self) -> None:
         """Ends the process that applies rules."""
         self._sweeps.close()
+        self._thread.shutdown()
 
     def _promise(self, choice: RuleScope) -> tuple[bool, bool, float, float]:
         """Returns what orders choices: what is predicted, whole rules, seconds saved, the share.

@@ -3,7 +3,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hlograph.measuring.trial import PlanMeasurement
+from hlograph.measuring.trial import Job, PlanMeasurement
+from hlograph.optimization.methods import Proposers, methods
 from hlograph.optimization.methods.forms import Forms, RuleScope, Sweeps
 from hlograph.plans import Measured, Plan, Program
 from hlograph.plans.transforming import transformed
@@ -74,6 +75,16 @@ def test_steps_are_those_of_the_choices(sorts):
     assert sorted(len(sweeps.steps((group,))) for group in groups) == [1 + 1, 1 + 2]
     assert set(sweeps.steps(tuple(groups))) == set(sweeps.steps((whole,)))
     assert sweeps.steps((RuleScope("merge-dots:lhs"),)) == ()
+
+
+def test_other_plans_come_first_while_places_are_listed(sorts):
+    proposers = Proposers(Job(sorts, None, "close"), methods(("forms", "flags")))
+    first = asked(proposers)
+    assert first is not None
+    assert first.method.startswith("flags: ")
+    rest = [plan.method for plan in iter(lambda: asked(proposers), None)]
+    proposers.close()
+    assert f"forms: {SORT}" in rest
 
 
 def test_rules_that_help_are_joined_and_others_are_not(sorts):

@@ -106,6 +106,19 @@ def test_ctrl_c_while_workers_start(tmp_path):
         assert "ended by the user" in out
 
 
+def test_a_program_whose_plan_is_stored_starts_no_processes(tmp_path, cache):
+    more = "import atexit\nfrom multiprocessing import forkserver\n"
+    more += "atexit.register(lambda: print(forkserver._forkserver._forkserver_pid))\n"
+    servers = []
+    for _ in range(2):
+        process = _start(tmp_path, 1, "widths", more=more)
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        servers.append(out.splitlines()[-1])
+    assert servers[0].isdigit()
+    assert servers[1] == "None"
+
+
 def test_a_search_that_is_killed_goes_on_in_the_next_program(tmp_path, cache):
     process = _start(tmp_path, 1000, "endless")
     _wait_for_outcomes(cache, process, 2)
