@@ -20,6 +20,7 @@ Group = Literal[
     "devices",
     "speed-rules",
     "busy",
+    "first-call",
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
 USUAL_GROUPS: tuple[Group, ...] = tuple(
