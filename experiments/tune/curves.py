@@ -1,7 +1,8 @@
 """The best ratio of a race over time, and how far its final agrees with its screenings."""
 
 import shutil
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,10 +27,11 @@ class Curve:
         self.points: list[CurvePoint] = []
         self._writer = None
         if board is not None:
-            from torch.utils.tensorboard.writer import SummaryWriter
+            # TensorBoard's own writer: the races need no torch.
+            from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
             shutil.rmtree(board, ignore_errors=True)
-            self._writer = SummaryWriter(str(board))
+            self._writer = EventFileWriter(str(board))
 
     def __call__(self, outcomes: Sequence[PlanMeasurement], best: PlanMeasurement) -> None:
         """Adds a point for the newest outcome."""
@@ -55,9 +57,17 @@ class Curve:
         values = {"best": point.best, "confirmed": point.confirmed}
         if not newest.thorough:
             values["screening"] = newest.ratio
-        for name, value in values.items():
-            self._writer.add_scalar(f"{name}/plans", value, point.plans)
-            self._writer.add_scalar(f"{name}/milliseconds", value, round(1000 * point.seconds))
+        for axis, step in (("plans", point.plans), ("milliseconds", round(1000 * point.seconds))):
+            self._write({f"{name}/{axis}": value for name, value in values.items()}, step)
+
+    def _write(self, values: Mapping[str, float], step: int) -> None:
+        from tensorboard.compat.proto.event_pb2 import Event  # pyright: ignore[reportAttributeAccessIssue]
+        from tensorboard.compat.proto.summary_pb2 import Summary  # pyright: ignore[reportAttributeAccessIssue]
+
+        assert self._writer is not None
+        shown = [Summary.Value(tag=tag, simple_value=value) for tag, value in values.items()]
+        summary = Summary(value=shown)
+        self._writer.add_event(Event(wall_time=time.time(), step=step, summary=summary))
 
 
 def agreement(races: Iterable[Sequence[PlanMeasurement]]) -> str:

@@ -10,11 +10,14 @@ import sys
 from collections.abc import Collection
 from dataclasses import fields
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-_PACKAGES = ("torch", "torch-geometric", "numpy", "gymnasium", "tensorflow-cpu")
+_PACKAGES = (
+    *("jax", "jaxlib", "numpy", "tensorflow-cpu"),
+    *("torch", "torch-geometric", "gymnasium"),
+)
 
 
 def provenance() -> dict[str, Any]:
@@ -22,10 +25,8 @@ def provenance() -> dict[str, Any]:
 
     Returns:
         A dict with the keys ``time`` (UTC, ISO 8601), ``command``, ``commit`` (see
-        ``git_commit``), ``python``, ``platform``, ``cpus`` and ``versions`` (by package).
-
-    Raises:
-        importlib.metadata.PackageNotFoundError: One of the packages is not installed.
+        ``git_commit``), ``python``, ``platform``, ``cpus`` and ``versions`` (by package; None
+        for one that is not installed).
     """
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -34,8 +35,15 @@ def provenance() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cpus": os.cpu_count(),
-        "versions": {package: version(package) for package in _PACKAGES},
+        "versions": {package: _version(package) for package in _PACKAGES},
     }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def git_commit() -> str | None:
