@@ -123,6 +123,7 @@ _SEARCH = "hlograph.experiments.search"
 
 SEARCHES: dict[Searched, dict[str, RegisteredSearch]] = {
     "plans": {
+        "recipes": RegisteredSearch(f"{_METHODS}.recipes:Recipes"),
         "forms": RegisteredSearch(f"{_METHODS}.forms:Forms", engine=True),
         "flags": RegisteredSearch(f"{_METHODS}.known_plans:FlagSets"),
         "passes": RegisteredSearch(f"{_METHODS}.known_plans:pipelines", engine=True),

@@ -13,7 +13,7 @@ import os
 import pickle
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -34,12 +34,20 @@ from hlograph.optimization.race import Race, SearchSettings
 from hlograph.optimization.report import Report
 from hlograph.plans import Plan, PlanError
 
+Stage = Callable[[float], Iterator[Report]]
+"""Function that yields the reports of a stage of a search, of the seconds that others have taken.
+"""
+
 # Searches of one program take turns: each has several processes, and they would wait for each other
-# to measure.
-_TURN = threading.Lock()
+# to measure. The first stages have a turn of their own, so that none of them waits for a whole
+# search, which takes ten times as long.
+_TURNS = (threading.Lock(), threading.Lock())
+"""Turns of first stages and of last ones."""
 
 _UNTIL = "jaxlib's default, until a search in the background has found a plan"
 _LEAST_BUDGET = 0.1  # seconds; a search measures one plan in any case
+_FIRST = 0.25  # share of the budget that the first stage takes at most
+_RECIPES = "recipes"
 
 _RUNNING: set[BackgroundSearch] = set()
 
@@ -70,50 +78,74 @@ def in_background(
             stored, settings = None, replace(settings, measure_again=True)
     if stored is None or settings.measure_again or settings.search_further:
         settings = replace(settings, progress=False)
-        reports = partial(_reports, job, settings, early=stored is None)
-        BackgroundSearch(reports, compile_plan).start(function)
+        begins = stored is None and _has_first_stage(job, settings)
+        stages = (first_stage, whole_search) if begins else (whole_search,)
+        search = BackgroundSearch([partial(each, job, settings) for each in stages], compile_plan)
+        search.start(function)
     return function
 
 
-def _reports(job: Job, settings: SearchSettings, *, early: bool) -> Iterator[Report]:
-    """Yields the reports of a search, in its process.
+def _has_first_stage(job: Job, settings: SearchSettings) -> bool:
+    """Returns True if there is something to try in ``first_stage``."""
+    is_known = Measurements(CacheKey.of(job)).path.exists()
+    return is_known or _has_recipes(settings) or settings.store.get_recipe(job) is not None
+
+
+def _has_recipes(settings: SearchSettings) -> bool:
+    """Returns True if the recipes of the package are among the methods."""
+    return settings.methods is None or _RECIPES in settings.methods
+
+
+def first_stage(job: Job, settings: SearchSettings, spent: float) -> Iterator[Report]:
+    """Yields the report of a short search, among what is known of the program and of others.
+
+    It tries what was measured before, the recipe of an earlier version, and the recipes of the
+    package. Its plan is not stored, because it is not a complete search.
 
     Args:
         job: The program and the conditions.
-        settings: Settings of the search.
-        early: True begins with a short search among what is known of the program and its earlier
-            versions. It is not stored, because it is not a complete search.
+        settings: Settings of the whole search.
+        spent: Seconds that other stages have taken.
     """
-    if early:
-        known = Measurements(CacheKey.of(job), given=job.given)
-        first = plans_of_earlier_version(settings.store, job)
-        report = Race(job, replace(settings, methods=()), known, first=first).search()
-        if not report.plan.is_empty:
-            yield replace(report, conclusion=f"{report.conclusion}, while the search goes on")
-        left = max(settings.budget - report.seconds, _LEAST_BUDGET)
-        settings = replace(settings, budget=left)
-    yield optimize_program(job, settings)
+    del spent
+    methods = (_RECIPES,) if _has_recipes(settings) else ()
+    few = replace(settings, methods=methods, budget=_FIRST * settings.budget)
+    known = Measurements(CacheKey.of(job), given=job.given)
+    earlier = plans_of_earlier_version(settings.store, job)
+    report = Race(job, few, known, first=earlier).search()
+    yield replace(report, conclusion=f"{report.conclusion}, while the search goes on")
+
+
+def whole_search(job: Job, settings: SearchSettings, spent: float) -> Iterator[Report]:
+    """Yields the report of a search, in what is left of its budget; see ``first_stage``."""
+    left = max(settings.budget - spent, _LEAST_BUDGET)
+    yield optimize_program(job, replace(settings, budget=left))
+
+
+def _stage(stages: bytes, number: int, spent: float) -> Iterator[Report]:
+    """Yields the reports of a stage, in its process."""
+    return pickle.loads(stages)[number](spent)
 
 
 class BackgroundSearch:
-    """A search in a process of its own, for one function.
+    """A search in processes of its own, for one function.
 
     Args:
-        reports: Function that yields reports, the last one at the end of the search; can be
-            pickled.
+        stages: Functions that yield reports, each in a process and a turn of its own, the last one
+            at the end of the search; can be pickled.
         compile_plan: Compiles the function by a plan; see ``OptimizedFunction.become``.
     """
 
-    def __init__(self, reports: Callable[[], Iterator[Report]], compile_plan: CompilePlan) -> None:
+    def __init__(self, stages: Sequence[Stage], compile_plan: CompilePlan) -> None:
         # At once, because the program may change the arguments of the function later.
-        self._task = pickle.dumps(reports, protocol=5)
+        self._stages, self._number = pickle.dumps(stages, protocol=5), len(stages)
         self._compile_plan = compile_plan
         self._process: SideProcess | None = None
         self._closed, self._owner = False, os.getpid()
         self._ended = threading.Event()  # a thread whose `join` met a Ctrl-C is lost to Python 3.11
 
     def start(self, function: OptimizedFunction) -> None:
-        """Starts the search, when those before it have ended; the function takes what it finds."""
+        """Starts the search, when it is its turn; the function takes what it finds."""
         function.follow(self.wait, self.close)
         # The program may drop the function meanwhile, which ends the search.
         self._function = weakref.ref(function)
@@ -139,25 +171,33 @@ class BackgroundSearch:
 
     def _run(self) -> None:
         try:
-            with _TURN:
-                self._search()
+            spent = 0.0
+            for number in range(self._number):
+                is_last = number == self._number - 1
+                with _TURNS[is_last]:
+                    spent += self._search(number, spent)
         except Exception as error:  # whatever it is, it must not be lost in this thread
             self._fail(error if isinstance(error, HloError) else HloError(repr(error)))
         finally:
             del self._compile_plan  # and the lowered program with its constants
+            self._stages = b""
             _RUNNING.discard(self)
             self._ended.set()
 
-    def _search(self) -> None:
+    def _search(self, number: int, spent: float) -> float:
+        """Has a stage in a process, and returns the seconds that it took."""
         if self._closed:
-            return
-        self._process = SideProcess(self._task)
-        self._task = b""
+            return 0.0
+        task = pickle.dumps(partial(_stage, self._stages, number, spent), protocol=5)
+        self._process = SideProcess(task)
         if self._closed:
             self._process.kill()
+        seconds = 0.0
         with contextlib.closing(self._process.answers()) as reports:
             for report in reports:
+                seconds += report.seconds
                 self._take(report)
+        return seconds
 
     def _take(self, report: Report) -> None:
         function = self._function()
@@ -183,8 +223,8 @@ def _end_all() -> None:
 
 def _forget_searches() -> None:
     """Ends the copies of searches in a fork, where no thread goes on with them."""
-    global _TURN
-    _TURN = threading.Lock()
+    global _TURNS
+    _TURNS = (threading.Lock(), threading.Lock())
     for search in _RUNNING:
         search._ended = threading.Event()
         search._ended.set()

@@ -234,19 +234,12 @@ class Forms(PlanSearch):
         save little promises more where the default spends more of its time.
         """
         saved = choice.saved if choice.saved >= COLD * self._default_seconds else 0.0
-        return choice == _PREDICTED, not choice.group, saved, max(self._shares(choice), default=0.0)
+        share = max(shares_of(choice, self._hot), default=0.0)
+        return choice == _PREDICTED, not choice.group, saved, share
 
     def _is_cold(self, choice: RuleScope) -> bool:
         """Returns True if all instructions of a choice are known to take hardly any time."""
-        return max(self._shares(choice), default=1.0) < COLD
-
-    def _shares(self, choice: RuleScope) -> list[float]:
-        """Returns the known shares of the default's time, of the instructions of a choice."""
-        return [
-            self._hot[kind if kind in self._hot else opcode]
-            for kind, opcode in choice.kinds
-            if opcode in self._hot
-        ]
+        return max(shares_of(choice, self._hot), default=1.0) < COLD
 
     def _first_plan(self, *orders: tuple[RuleScope, ...], whole: bool = False) -> Plan | None:
         """Returns the plan of choices in the order in which most of them apply.
@@ -350,6 +343,16 @@ class Forms(PlanSearch):
             )
             for rule in self._rules_of.get(choices, ())
         ]
+
+
+def shares_of(choice: RuleScope, hot: Mapping[str, float]) -> list[float]:
+    """Returns the known shares of the default's time, of the instructions of a choice.
+
+    Args:
+        choice: The choice.
+        hot: See ``hlograph.measuring.trial.PlanMeasurement``.
+    """
+    return [hot[kind if kind in hot else opcode] for kind, opcode in choice.kinds if opcode in hot]
 
 
 def _applies(choice: RuleScope, steps: tuple[str, ...]) -> bool:

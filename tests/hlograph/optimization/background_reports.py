@@ -17,24 +17,29 @@ def report(plan):
     return Report("jit_f", plan, f"found {plan.method or plan.digest}", "close")
 
 
-def found(*plans):
+def found(plans, spent):
     """Reports plans, one after the other."""
     for plan in plans:
         yield report(plan)
 
 
-def told(values):
+def told(values, spent):
     """Reports the sum of values."""
     yield replace(report(Plan()), conclusion=str(values.sum()))
 
 
-def dying():
+def spending(spent):
+    """Reports the seconds that other stages have taken, and takes seven."""
+    yield replace(report(Plan()), conclusion=f"{spent} s are over", seconds=7.0)
+
+
+def dying(spent):
     """Reports a plan, and is killed."""
     yield report(WIDTHS[0])
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def waiting(folder, name):
+def waiting(folder, name, spent):
     """Says that it has begun, reports a plan, and waits until it may end."""
     folder = Path(folder)
     (folder / f"{name} begun").write_text(str(os.getpid()))

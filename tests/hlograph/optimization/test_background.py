@@ -41,7 +41,11 @@ def no_search_is_left():
 
 
 def _following(search, *args):
-    """Returns a function that follows a search of ``background_reports``."""
+    """Returns a function that follows a search of one stage, of ``background_reports``."""
+    return _following_stages(functools.partial(search, *args))
+
+
+def _following_stages(*stages):
     jit = jax.jit(small_function)
     lowering = jit.lower(X)
 
@@ -49,7 +53,7 @@ def _following(search, *args):
         return None if plan.is_empty else compile_lowered(lowering, plan)
 
     function = OptimizedFunction(jit, None, reports.report(Plan()))
-    BackgroundSearch(functools.partial(search, *args), compile_plan).start(function)
+    BackgroundSearch(stages, compile_plan).start(function)
     return function
 
 
@@ -111,7 +115,7 @@ def test_a_stored_plan_that_cannot_be_carried_out_is_no_obstacle():
 
 
 def test_the_function_runs_by_the_last_report():
-    fast = _following(reports.found, NARROW, WIDE)
+    fast = _following(reports.found, (NARROW, WIDE))
     assert fast.wait(LONG)
     assert fast.plan == WIDE
     assert fast.report.conclusion == f"found {WIDE.digest}"
@@ -119,7 +123,7 @@ def test_the_function_runs_by_the_last_report():
     np.testing.assert_allclose(fast(X), small_function(X), rtol=1e-5)
     with pytest.warns(UserWarning, match="other shapes"):
         np.testing.assert_allclose(fast(X[:4, :4]), small_function(X[:4, :4]), rtol=1e-5)
-    jits = _following(reports.found, NARROW, Plan())
+    jits = _following(reports.found, (NARROW, Plan()))
     assert jits.wait(LONG)
     assert jits.plan.is_empty
     jits(X[:4, :4])  # as jit, there is nothing to warn of
@@ -141,7 +145,7 @@ def test_a_fork_of_the_program_has_no_search_to_wait_for(tmp_path):
     child = os.fork()
     if not child:
         background._end_all()  # as at its exit
-        ended = fast.wait(0) and background._TURN.acquire(blocking=False)
+        ended = fast.wait(0) and all(turn.acquire(blocking=False) for turn in background._TURNS)
         os._exit(0 if ended else 1)
     try:
         assert psutil.Process(child).wait(20) == 0
@@ -157,8 +161,8 @@ def test_a_fork_of_the_program_has_no_search_to_wait_for(tmp_path):
     ("search", "plans", "error", "stays"),
     [
         (reports.dying, (), WorkerLostError, NARROW),
-        (reports.found, (NARROW, reports.BROKEN), HloError, NARROW),
-        (reports.found, (3,), HloError, Plan()),
+        (reports.found, ((NARROW, reports.BROKEN),), HloError, NARROW),
+        (reports.found, ((3,),), HloError, Plan()),
     ],
 )
 def test_a_search_that_fails_is_said_once(search, plans, error, stays):
@@ -174,7 +178,7 @@ def test_a_search_that_fails_is_said_once(search, plans, error, stays):
 
 
 def test_no_error_of_a_search_reaches_the_program_where_warnings_are_errors():
-    fast = _following(reports.found, reports.BROKEN)  # they are, in this suite
+    fast = _following(reports.found, (reports.BROKEN,))  # they are, in this suite
     assert fast.wait(LONG)
     assert isinstance(fast.error, HloError)
     fast(X)
@@ -228,7 +232,7 @@ def test_a_function_that_is_dropped_ends_its_search(tmp_path):
 
 def test_arguments_may_change_after_the_call():
     values = np.ones(4)
-    search = BackgroundSearch(functools.partial(reports.told, values), lambda plan: None)
+    search = BackgroundSearch([functools.partial(reports.told, values)], lambda plan: None)
     values[:] = 2
     function = OptimizedFunction(jax.jit(small_function), None, reports.report(Plan()))
     search.start(function)
@@ -240,13 +244,50 @@ def test_a_search_begins_with_the_recipe_of_an_earlier_version():
     job, store = small_job(), Store()
     store.put_recipe(job, Plan(job.program.name, job.program.fingerprint, flags=NARROW.flags))
     settings = SearchSettings(1, (), store, progress=False)
-    *early, last = background._reports(job, settings, early=True)
+    (first,) = background.first_stage(job, settings, 0.0)
+    (last,) = background.whole_search(job, settings, first.seconds)
     screened = [outcome for outcome in last.outcomes if not outcome.thorough]
     assert [outcome.plan.method for outcome in screened] == [EARLIER_VERSION]
-    assert last.before > 0  # what the early part has measured
-    for report in early:  # if it was faster
-        assert report.plan.flags == NARROW.flags
-        assert "search goes on" in report.conclusion
+    assert last.before == len(first.outcomes)
+    assert "search goes on" in first.conclusion
+
+
+@pytest.mark.parametrize(
+    ("methods", "tried"), [(None, True), (("recipes", "flags"), True), (("flags",), False)]
+)
+def test_a_search_begins_with_the_recipes_of_the_package(methods, tried):
+    settings = SearchSettings(1, methods, progress=False)
+    (report,) = background.first_stage(small_job(), settings, 0.0)
+    screened = [outcome.plan.method for outcome in report.outcomes if not outcome.thorough]
+    assert bool(screened) == tried
+    assert all(method.startswith("recipes: ") for method in screened)
+
+
+def test_first_stages_do_not_wait_for_a_whole_search(tmp_path):
+    first = _following_stages(
+        functools.partial(reports.found, (NARROW,)),
+        functools.partial(reports.waiting, tmp_path, "first"),
+    )
+    _pid(tmp_path, "first")
+    second = _following_stages(
+        functools.partial(reports.found, (WIDE,)),
+        functools.partial(reports.waiting, tmp_path, "second"),
+    )
+    _wait_for(lambda: second.plan == WIDE)
+    assert not second.wait(0.2)
+    assert not (tmp_path / "second begun").exists()  # whole searches take turns
+    (tmp_path / "first may end").touch()
+    assert first.wait(LONG)
+    _pid(tmp_path, "second")
+    second.close()
+    assert second.wait(LONG)
+    assert (first.error, second.error) == (None, None)
+
+
+def test_a_stage_is_told_what_others_have_taken():
+    fast = _following_stages(reports.spending, reports.spending)
+    assert fast.wait(LONG)
+    assert fast.report.conclusion == "7.0 s are over"
 
 
 _SCRIPT = """

@@ -203,7 +203,7 @@ def _name(plan):
 
 def test_names_of_methods():
     pytest.importorskip("torch")
-    assert names()[:4] == ["forms", "flags", "passes", "greedy"]
+    assert names()[:5] == ["recipes", "forms", "flags", "passes", "greedy"]
     assert list(methods(["policy", "decisions-greedy"])) == ["policy", "decisions-greedy"]
     assert not {"policy", "decisions-greedy"} & set(names())  # they import torch
     assert list(methods([f"{HERE}:widths"]).values()) == [proposals.widths]
