@@ -17,6 +17,7 @@ from hlograph.reading.parser_server import failed_check
 _PRELOADED = ("hlograph.measuring.worker",)
 _MEMORY = 16 << 30
 _LONGEST_WAIT = 3600.0  # seconds
+_LATE_CRASHES = 1  # of the default, after it has run
 _EARLY_LOSSES = 2  # times that a worker may be lost before the default has run in one
 
 
@@ -47,7 +48,7 @@ class Measurer:
             make_worker, workers, limits, _PRELOADED, with_main=False, ahead=True
         )
         self._name = job.program.name
-        self._answered, self._early_losses = False, 0
+        self._answered, self._early_losses, self._late_crashes = False, 0, 0
         self.without = without
 
     def measure(self, trials: Iterable[MeasurementRequest]) -> Iterator[PlanMeasurement]:
@@ -110,6 +111,12 @@ class Measurer:
                 raise NotExecutableError(
                     "a process ended in jaxlib's default compilation or run of "
                     f"{self._name}: {words}"
+                ) from lost
+        if self._answered and lost.note == DEFAULT and isinstance(lost, WorkerCrashedError):
+            self._late_crashes += 1
+            if self._late_crashes > _LATE_CRASHES:
+                raise NotExecutableError(
+                    f"processes ended in runs of jaxlib's default of {self._name}: {words}"
                 ) from lost
         # What ends its process by itself does so again; what was killed may have been too slow on a
         # busy machine, or in the way of others.

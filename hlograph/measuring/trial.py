@@ -19,12 +19,17 @@ class Job:
         given: Inputs of the user, one array for each parameter; None takes random ones.
         numerics: Class that results must belong to.
         seed: Seed of random inputs.
+        reference: Plan whose outputs are right, and that others are timed beside; the empty plan is
+            jaxlib's default.
+        patience: Seconds that the reference may take to compile, or to run.
     """
 
     program: Program
     given: Sequence[Array] | None = None
     numerics: Numerics = "close"
     seed: int = 0
+    reference: Plan = field(default_factory=Plan)
+    patience: float = 3600.0
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ FINAL = Effort(pairs=60, block_seconds=0.01, max_seconds=4.0, thorough=True, lea
 
 @dataclass(frozen=True)
 class MeasurementRequest:
-    """A request: measure a plan beside jaxlib's default.
+    """A request: measure a plan beside the reference of the job.
 
     Attributes:
         plan: The plan.
@@ -65,6 +70,8 @@ class MeasurementRequest:
         best: Ratio that the fastest plan so far has at least; 0 if not known. A plan that is far
             behind it is timed briefly.
         without: Names of samples on which outputs are not compared.
+        beside_default: True times the plan beside jaxlib's default, although it is compared with
+            another reference.
     """
 
     plan: Plan
@@ -72,6 +79,7 @@ class MeasurementRequest:
     profiled: bool = False
     best: float = 0.0
     without: frozenset[str] = frozenset()
+    beside_default: bool = False
 
 
 @dataclass(frozen=True)

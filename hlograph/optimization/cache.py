@@ -310,7 +310,12 @@ class Measurements:
         self, key: str, folder: Path | None = None, given: Sequence[Array] | None = None
     ) -> None:
         self._writable, self._given = True, given
+        self._key, self._folder = key, folder
         self.path = (folder or cache_folder() / "measurements") / f"{key}.jsonl"
+
+    def beside(self, reference: Plan) -> Measurements:
+        """Returns the outcomes of plans that were measured beside another reference."""
+        return Measurements(f"{self._key}-{reference.digest}", self._folder, self._given)
 
     def read(self) -> list[PlanMeasurement]:
         """Returns all outcomes with this version of hlograph, from old to new."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import chain
 
 from hlograph.execution.equivalence.arrays import Array
+from hlograph.measuring.references import plain_plan
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, Job, MeasurementRequest, PlanMeasurement
 from hlograph.optimization.cache import CacheKey, Measurements, Store, plans_of_earlier_version
@@ -53,7 +54,8 @@ def optimize_program(job: Job, settings: SearchSettings | None = None) -> Report
     new = report.outcomes[report.before :]
     if report.plan.is_empty and stored is not None and _is_unbeaten(stored, new):
         return replace(report, plan=stored, conclusion=_found(stored))
-    timed = any(outcome.measured is not None for outcome in new)
+    plain = plain_plan(job.program).digest
+    timed = any(outcome.measured and outcome.plan.digest != plain for outcome in new)
     # A plan that was refused on these inputs may be right on others.
     keeps = report.plan.is_empty and stored is None and fitting(job, store.get(key)) is not None
     if not keeps and (not report.plan.is_empty or (timed and not report.interrupted)):
@@ -137,6 +139,8 @@ def stored_plan(
     """
     for key in CacheKey.all_of(job):
         plan = fitting(job, store.get(key))
+        if plan is not None and plan.default_fault:
+            return plan  # comparisons with a wrong default say nothing
         if plan is not None:
             given = job.given if inputs is None else inputs()
             return None if Measurements(key, given=given).refuse(plan) else plan

@@ -13,11 +13,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from hlograph._native import has_engine
-from hlograph.errors import HloError
+from hlograph.errors import HloError, NotExecutableError
 from hlograph.isolation import start_server
+from hlograph.measuring.references import Judgement
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, SCREEN, Effort, Job, MeasurementRequest, PlanMeasurement
 from hlograph.optimization.cache import Measurements, Store
+from hlograph.optimization.judging import DefaultOnTrial
 from hlograph.optimization.leading import (
     finalists,
     in_final,
@@ -199,16 +201,18 @@ class Race:
     def search(self) -> Report:
         """Runs the race, and returns what came of it; for exceptions, see ``run``."""
         winner = self.run()
+        judgement = self._default.judgement
         return Report(
             self.job.program.name,
-            plan_of(self.job, winner),
-            _conclusion(winner, self.interrupted),
+            plan_of(self.job, winner, judgement),
+            _conclusion(winner, self.interrupted, judgement),
             self.job.numerics,
             winner,
             tuple(self.outcomes),
             self._elapsed(),
             before=self.before,
             interrupted=self.interrupted,
+            judgement=judgement,
         )
 
     def run(self) -> PlanMeasurement | None:
@@ -216,17 +220,38 @@ class Race:
 
         Ctrl-C ends the search, and the best plan so far is measured again; another one drops it.
 
+        Where references say that jaxlib's default must not stand, the race is one beside what does.
+
         Returns:
             The thorough outcome of the winner in a fresh process; None if no plan kept a lead.
 
         Raises:
-            NotExecutableError: jaxlib's default does not compile or run.
+            NotExecutableError: jaxlib's default does not compile or run, nor does anything else.
             HloError: The program cannot be measured.
             KeyboardInterrupt: Ctrl-C was pressed a second time.
         """
         self._begun = time.monotonic() - self.spent
-        self._asked = 0
         start_workers()
+        self._default = DefaultOnTrial(self.job, self.budget)
+        if self._default.in_doubt:
+            self._default.ask()
+        while True:
+            try:
+                winner = self._run()
+            except NotExecutableError as error:
+                if not self._default.ask_after(error):
+                    raise
+            else:
+                if self.job.reference == self._default.job.reference:
+                    return self._beside_default(winner)
+
+    def _run(self) -> PlanMeasurement | None:
+        """Runs the race beside what stands for the default; ends early if that becomes another."""
+        if self.job.reference != self._default.job.reference:
+            self.measurements = self.measurements.beside(self._default.job.reference)
+            self.outcomes.clear()
+        self.job = self._default.job
+        self._asked = 0
         self._proposers = Proposers(self.job, self.settings.makers(), self.first)
         self._best: PlanMeasurement | None = None
         self._confirmed: list[PlanMeasurement] = []
@@ -243,6 +268,8 @@ class Race:
             self.say("ended by Ctrl-C; the best plan is measured again")
         finally:
             self._proposers.close()
+        if self._is_over:
+            return None
         try:
             return self._final()
         except KeyboardInterrupt:
@@ -259,6 +286,8 @@ class Race:
                 before = len(self.outcomes)
                 for outcome in measurer.measure(self._trials()):
                     self._take(outcome)
+                if self._default.in_doubt and self._default.ask():
+                    return
                 progress = len(self.outcomes) > before
 
     @contextmanager
@@ -271,7 +300,9 @@ class Race:
                 self._without = measurer.without
 
     def _trials(self) -> Iterator[MeasurementRequest]:
-        while self._time_left():
+        if self._default.judgement is None and self._proposers.is_new(self._default.plain):
+            yield MeasurementRequest(self._default.plain)
+        while self._time_left() and not self._default.in_doubt:
             if not (asked := self._proposers.ask()):
                 return
             (plan,) = asked
@@ -301,7 +332,7 @@ class Race:
                 self._confirm(finalist.plan, measurer, number)
                 now = self._elapsed()
                 another = now - begun if self._confirmed else 0.0
-                if self.interrupted or now + another > self.budget:
+                if self._is_over or self.interrupted or now + another > self.budget:
                     break
         return winner_of(self._confirmed)
 
@@ -316,8 +347,29 @@ class Race:
         )
         for outcome in outcomes:
             self._take(outcome)
+        if self._default.in_doubt:
+            self._default.ask()
         if all(map(leads, outcomes)):
             self._confirmed.append(min(outcomes, key=lambda outcome: outcome.ratio))
+
+    @property
+    def _is_over(self) -> bool:
+        """True if something else stands for the default now."""
+        return self.job.reference != self._default.job.reference
+
+    def _beside_default(self, winner: PlanMeasurement | None) -> PlanMeasurement | None:
+        """Returns the outcome of a winner, or of the reference, timed beside jaxlib's default.
+
+        Nothing is timed again if the default is right, or does not live.
+        """
+        judgement = self._default.judgement
+        if self.job.reference.is_empty or judgement is None or judgement.verdict != "differs":
+            return winner
+        plan = self.job.reference if winner is None else winner.plan
+        with self._measurer(1) as measurer:
+            request = MeasurementRequest(plan, self._effort, beside_default=True)
+            (outcome,) = measurer.measure([request])
+        return outcome if outcome.measured is not None else winner
 
     @property
     def _effort(self) -> Effort:
@@ -332,6 +384,7 @@ class Race:
         if new:
             outcome = replace(outcome, when=round(self._elapsed(), 3))
         self.outcomes.append(outcome)  # first, as Ctrl-C may come while the disk is waited for
+        self._default.take(outcome)
         if new:
             self.measurements.add(outcome)
         self._proposers.tell([outcome])
@@ -372,16 +425,21 @@ class Race:
         return time.monotonic() - self._begun
 
 
-def plan_of(job: Job, winner: PlanMeasurement | None) -> Plan:
-    """Returns the plan of a winner, with its speed and class; the empty plan if there is none."""
+def plan_of(job: Job, winner: PlanMeasurement | None, judgement: Judgement | None = None) -> Plan:
+    """Returns the plan of a winner, with its speed and class.
+
+    Without a winner it is the reference of the job, the empty plan if that is the default.
+    """
     program = job.program
     identity: dict[str, Any] = {
         "program": program.name,
         "fingerprint": program.fingerprint,
         "text_fingerprint": program.text_fingerprint,
     }
+    if judgement is not None and judgement.is_against_default:
+        identity["default_fault"] = judgement.reason
     if winner is None or winner.measured is None or winner.checks is None:
-        return Plan(**identity)
+        return replace(job.reference, **identity)
     numerics: Numerics = job.numerics
     if winner.checks.verdict == "equal" and not allows_fast_math(winner.plan.flags):
         numerics = "exact"
@@ -389,10 +447,16 @@ def plan_of(job: Job, winner: PlanMeasurement | None) -> Plan:
     return plan.measured_at(winner.measured)
 
 
-def _conclusion(winner: PlanMeasurement | None, interrupted: bool) -> str:
+def _conclusion(
+    winner: PlanMeasurement | None, interrupted: bool, judgement: Judgement | None
+) -> str:
     ended = ", ended by the user" if interrupted else ""
+    if judgement is not None and judgement.is_against_default:
+        ended += f"; {judgement.headline}"
     if not has_engine():
         ended += "; without the engine, no rules were tried: pip install 'hlograph[engine]'"
     if winner is None or winner.measured is None:
+        if judgement is not None and judgement.is_against_default and judgement.plan is not None:
+            return f"runs by a plan in place of jaxlib's default{ended}"
         return f"no plan kept a lead over jaxlib's default{ended}"
     return f"{winner.measured}{ended}"

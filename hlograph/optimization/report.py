@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from hlograph.measuring.references import Judgement
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.measuring.verification import Checks
 from hlograph.plans import Measured, Numerics, Plan
@@ -35,6 +36,7 @@ class Report:
         from_store: True if the plan was found in the store, or was given.
         before: Number of the first outcomes, which earlier searches had measured.
         interrupted: True if the user ended the race by Ctrl-C.
+        judgement: What references say of jaxlib's default; None if none was asked.
     """
 
     program: str
@@ -47,6 +49,7 @@ class Report:
     from_store: bool = False
     before: int = 0
     interrupted: bool = False
+    judgement: Judgement | None = None
 
     @property
     def ratio(self) -> float:
@@ -67,6 +70,7 @@ class Report:
                 lines += [
                     "  Both ran on one CPU, as the machine was busy: on more, the ratio may differ."
                 ]
+        lines += self._judged()
         if not self.plan.is_empty:
             lines += [f"  numerics {self.plan.numerics}"]
             lines += [f"  {line}" for line in self.plan.summary()]
@@ -77,6 +81,20 @@ class Report:
         if self.final and self.final.changes:
             lines += [f"  code     {changes_text(self.final.changes)}"]
         return "\n".join(lines + self._tried())
+
+    def _judged(self) -> list[str]:
+        """Returns what is known of whether jaxlib's default is right."""
+        if self.judgement is None:
+            return [f"  default  {self.plan.default_fault}"] if self.plan.default_fault else []
+        lines = [f"  default  {self.judgement.reason}"]
+        if self.judgement.is_against_default:
+            lines += [f"    {name}: {words}" for name, words in self.judgement.voices.items()]
+            lines += [f"    {line} avoids it" for line in self._avoids()]
+        return lines
+
+    def _avoids(self) -> list[str]:
+        plan = self.judgement.plan if self.judgement else None
+        return [] if plan is None or plan.is_empty else plan.describe()
 
     def _tried(self) -> list[str]:
         if not self.outcomes:
@@ -130,6 +148,7 @@ class Report:
             "before": self.before,
             "plan": json.loads(self.plan.to_json()),
             "checks": asdict(self.final.checks) if self.final and self.final.checks else None,
+            "judgement": asdict(replace(self.judgement, plan=None)) if self.judgement else None,
             "outcomes": [json.loads(outcome_to_json(outcome)) for outcome in self.outcomes],
         }
         return json.dumps(content, indent=2) + "\n"

@@ -15,13 +15,10 @@ from typing import Any
 
 from hlograph.errors import PlanError
 from hlograph.plans.compiling import compile_program
-from hlograph.plans.flags import CONVOLUTIONS, DOTS, REDUCTIONS, FlagValue
+from hlograph.plans.flags import CONVOLUTIONS, DOTS, LIBRARIES, REDUCTIONS, FlagValue
 from hlograph.plans.jaxlib_versions import flag_support
 from hlograph.plans.plan import Plan
 from hlograph.plans.program import Program
-
-LIBRARIES = "xla_cpu_experimental_ynn_fusion_type"
-"""The flag of what runs in the library YNNPACK."""
 
 FLAG_VALUES: Mapping[str, tuple[FlagValue, ...]] = {
     "xla_cpu_small_while_loop_byte_threshold": (4_000_000, 0),

@@ -16,6 +16,9 @@ from hlograph.reading.wire_format import field
 
 FlagValue = bool | int | str
 
+LIBRARIES = "xla_cpu_experimental_ynn_fusion_type"
+"""The flag of what runs in the library YNNPACK."""
+
 DOTS, CONVOLUTIONS, REDUCTIONS, _DOT, _ELEMENTWISE = (
     f"LIBRARY_FUSION_TYPE_{name}"
     for name in ("INDIVIDUAL_DOT", "INDIVIDUAL_CONVOLUTION", "REDUCE", "DOT", "ELTWISE")

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from hlograph.errors import HloError
-from hlograph.plans.flag_effects import FLAG_VALUES, LIBRARIES, flags_without_effect
-from hlograph.plans.flags import FLAGS, FlagValue
+from hlograph.plans.flag_effects import FLAG_VALUES, flags_without_effect
+from hlograph.plans.flags import FLAGS, LIBRARIES, FlagValue
 from hlograph.plans.plan import Numerics
 
 Stage = Literal["steps", "layout", "fusion", "kernel", "flags"]

@@ -67,6 +67,8 @@ class Plan:
         method: Name of the method that proposed it.
         machine: Machine that it was measured on; None if it was not.
         measured: Its speed there; None if it was not measured.
+        default_fault: Why jaxlib's default of the program must not stand, in words; empty if
+            nothing is known against it.
     """
 
     program: str = ""
@@ -81,6 +83,7 @@ class Plan:
     machine: Machine | None = None
     measured: Measured | None = None
     text_fingerprint: str = ""
+    default_fault: str = ""
 
     def __post_init__(self) -> None:
         """Freezes the mappings and checks the flags and the class.
@@ -153,6 +156,16 @@ class Plan:
             text_fingerprint=other.text_fingerprint or self.text_fingerprint,
         )
 
+    def beside(self, reference: Plan) -> Plan:
+        """Returns the plan with the decisions of a reference, where it has none of its own.
+
+        The steps of the reference come first.
+        """
+        if reference.is_empty:
+            return self
+        flags = {**reference.flags, **self.flags}
+        return replace(self, steps=(*reference.steps, *self.steps), flags=flags)
+
     def check(self, program: Program, *, here: bool = True) -> None:
         """Checks that the plan is one for a program on this machine.
 
@@ -224,6 +237,7 @@ class Plan:
             "placed": self.placed,
             "machine": self.machine.to_json() if self.machine else None,
             "measured": asdict(self.measured) if self.measured else None,
+            "default_fault": self.default_fault,
         }
         return json.dumps(content, indent=2) + "\n"
 
@@ -285,6 +299,7 @@ def _plan_of(content: dict[str, Any]) -> Plan:
         machine=Machine.from_json(on) if on else None,
         measured=Measured(**measured) if measured else None,
         text_fingerprint=str(content.get("text_fingerprint", "")),
+        default_fault=str(content.get("default_fault", "")),
     )
 
 

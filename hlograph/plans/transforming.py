@@ -5,6 +5,7 @@ from __future__ import annotations
 from hlograph.errors import HloError, PlanError
 from hlograph.module import Module, take_step
 from hlograph.plans import mlir_modules
+from hlograph.plans.known_faults import STABLEHLO_STEPS
 from hlograph.plans.layouts import constrain, constrain_signature, needs_module
 from hlograph.plans.plan import Plan
 from hlograph.plans.program import Program, to_stablehlo
@@ -21,14 +22,12 @@ def transformed(program: Program, plan: Plan) -> bytes:
     """
     if not (plan.steps or plan.layouts):
         return program.stablehlo()
-    if not plan.steps and not needs_module(plan.layouts):
+    program, steps = _after_stablehlo_steps(program, plan)
+    if not steps and not needs_module(plan.layouts):
         target = mlir_modules.parse(program.stablehlo())
         constrain_signature(target, plan.layouts)
         return mlir_modules.to_bytecode(target)
-    plan.check(program, here=False)
-    target = mlir_modules.parse(
-        to_stablehlo(constrain(after_steps(program, plan.steps), plan.layouts))
-    )
+    target = mlir_modules.parse(to_stablehlo(constrain(after_steps(program, steps), plan.layouts)))
     if program.form != "hlo":
         try:
             mlir_modules.copy_signature(mlir_modules.parse(program.data), target)
@@ -36,6 +35,21 @@ def transformed(program: Program, plan: Plan) -> bytes:
             raise PlanError(f"the steps changed the program's signature: {error}") from error
     constrain_signature(target, plan.layouts)
     return mlir_modules.to_bytecode(target)
+
+
+def _after_stablehlo_steps(program: Program, plan: Plan) -> tuple[Program, tuple[str, ...]]:
+    """Returns a program after those of a plan's steps that change StableHLO, and the other steps.
+
+    Raises:
+        PlanRefusedError: The plan is for another program.
+    """
+    if plan.steps or needs_module(plan.layouts):
+        plan.check(program, here=False)
+    steps = plan.steps
+    while steps and steps[0] in STABLEHLO_STEPS:
+        data = STABLEHLO_STEPS[steps[0]](program.stablehlo())
+        program, steps = Program(program.name, "stablehlo", data), steps[1:]
+    return program, steps
 
 
 def after_steps(program: Program, steps: tuple[str, ...]) -> bytes:

@@ -61,7 +61,7 @@ class Outputs:
         self._run = run
         self._outputs = [run(arrays) for arrays in inputs]
         self._sensitivity: dict[int, list[Sensitivity]] = {}
-        self._epsilon = _largest_epsilon(signature)
+        self._epsilon = largest_epsilon(signature)
         self.finite = _finite_fraction(self._outputs)
 
     def judge(self, sample: int, outputs: list[Array], error: float) -> list[OutputVerdict]:
@@ -95,7 +95,8 @@ class Outputs:
         return self._sensitivity[sample]
 
 
-def _largest_epsilon(signature: Signature) -> float:
+def largest_epsilon(signature: Signature) -> float:
+    """Returns the largest epsilon of the parameters' types; 0 if none is a float."""
     types = {COMPLEX_PARTS.get(s.element_type, s.element_type) for s in signature.parameters}
     return max((float(ml_dtypes.finfo(dtype_of(name)).eps) for name in types & FLOATS), default=0.0)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from hlograph.decisions.searches import (
     OneByOne,
@@ -97,6 +98,9 @@ def methods(chosen: Iterable[str] | None = None, seed: int = 0) -> dict[str, Mak
 class Proposers(PlanSearch):
     """Asks methods for plans, in turns, and tells them of outcomes.
 
+    Where another plan than the empty one is the reference, plans are proposed with its decisions,
+    and the method that has proposed one is told of its own.
+
     A method that raises an exception is left out from then on, and a warning says so.
 
     Args:
@@ -109,7 +113,9 @@ class Proposers(PlanSearch):
         self, job: Job, methods: Mapping[str, MakeMethod], first: Iterable[Plan] = ()
     ) -> None:
         self._numerics = job.numerics
-        self._known = {Plan().digest}
+        self._reference = job.reference
+        self._known = {Plan().digest, job.reference.digest}
+        self._own: dict[str, Plan] = {}
         self._told: set[str] = set()
         self._methods: dict[str, Method] = {"": Listed(iter(first))}
         for name, make in methods.items():
@@ -137,12 +143,21 @@ class Proposers(PlanSearch):
     def _take(self, result: PlanMeasurement) -> None:
         """Tells all methods of an outcome, whose plan is not proposed again."""
         self._known.add(result.plan.digest)
+        if own := self._own.get(result.plan.digest):
+            result = replace(result, plan=own)
         self._told.add(result.plan.digest)
         for name, method in list(self._methods.items()):
             try:
                 method.tell([result])
             except Exception as error:  # whatever a method raises
                 self._drop(name, error)
+
+    def is_new(self, plan: Plan) -> bool:
+        """Returns True if a plan was not proposed before; it is not proposed from then on."""
+        if plan.digest in self._known:
+            return False
+        self._known.add(plan.digest)
+        return True
 
     def close(self) -> None:
         """Ends the processes of methods that have some; they are not asked again."""
@@ -161,9 +176,15 @@ class Proposers(PlanSearch):
             if not asked:
                 return None
             (plan,) = asked
-            if plan.digest not in self._known and self._allowed(plan):
-                self._known.add(plan.digest)
-                return plan
+            if plan.digest in self._known or not self._allowed(plan):
+                continue
+            self._known.add(plan.digest)
+            combined = plan.beside(self._reference)
+            if combined.digest in self._known and combined.digest != plan.digest:
+                continue
+            self._known.add(combined.digest)
+            self._own[combined.digest] = plan
+            return combined
         return None
 
     def _allowed(self, plan: Plan) -> bool:

@@ -10,8 +10,8 @@ from hlograph.execution.equivalence.text_flow import TextFlow
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.methods import COLD, HELPS, Listed, Method, PlanSearch
 from hlograph.plans import Numerics, Plan, PlanError, Program
-from hlograph.plans.flag_effects import LIBRARIES, flags_without_effect
-from hlograph.plans.flags import CONVOLUTIONS, DOTS, REDUCTIONS, FlagValue
+from hlograph.plans.flag_effects import flags_without_effect
+from hlograph.plans.flags import CONVOLUTIONS, DOTS, LIBRARIES, REDUCTIONS, FlagValue
 from hlograph.plans.knobs import share_of
 
 _STEPS = (("xla-simplify",), ("algsimp", "cse", "dce"), ("while-loop-invariant-code-motion",))

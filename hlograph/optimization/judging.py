@@ -1,0 +1,108 @@
+"""Judges jaxlib's default while plans race beside it, and says what stands for it.
+
+The first plan of a race is the plain reference (``measuring.references.plain_plan``), which is
+compared with the default as every plan is. If both agree, this is all. If they differ, if the
+program may meet a known fault, or if the default does not live, all references are asked. Then the
+race goes on beside what is right, and plans are judged by that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hlograph.errors import NotExecutableError, WorkerTimedOutError
+from hlograph.measuring.references import DEFAULT, Judgement, death_of, judge_default, plain_plan
+from hlograph.measuring.trial import Job, PlanMeasurement
+from hlograph.measuring.verification import Checks
+from hlograph.plans.flags import allows_fast_math
+from hlograph.plans.known_faults import faults_of
+
+# The default may take this many times the budget in a first try, and not less than some seconds.
+_PATIENCE, _LEAST_PATIENCE, _HOUR = 2.0, 120.0, 3600.0
+
+
+class DefaultOnTrial:
+    """Jaxlib's default of one program, and what is known of it so far.
+
+    All references are asked once at most.
+
+    Args:
+        job: The program and the conditions; its reference is the default.
+        budget: Seconds of the search.
+
+    Attributes:
+        job: The job beside what stands for the default.
+        plain: The plan of the plain reference.
+        judgement: What the references say; None until one of them has spoken.
+    """
+
+    def __init__(self, job: Job, budget: float) -> None:
+        self.job = replace(job, patience=max(_LEAST_PATIENCE, _PATIENCE * budget))
+        self.plain = plain_plan(job.program)
+        self.judgement: Judgement | None = None
+        self._asked = False
+        self._sample: str | None = "" if faults_of(job.program.flow) else None
+
+    @property
+    def in_doubt(self) -> bool:
+        """True if all references are to be asked before the race goes on."""
+        return self._sample is not None and not self._asked
+
+    def take(self, outcome: PlanMeasurement) -> None:
+        """Takes note of the comparison of a plan with the default."""
+        checks, is_plain = outcome.checks, outcome.plan.digest == self.plain.digest
+        if not self.job.reference.is_empty or self._asked or allows_fast_math(outcome.plan.flags):
+            return
+        if checks is not None and checks.verdict == "different" and _is_usual(checks):
+            self._sample = checks.samples[-1]
+        elif is_plain:
+            self.judgement = self._of_plain(outcome)
+
+    def ask(self, dead: str = "") -> bool:
+        """Asks all references.
+
+        Args:
+            dead: The reason why the default is known not to live; empty lets it speak.
+
+        Returns:
+            True if something else than before stands for the default: the race begins again.
+        """
+        if self._asked:
+            return False
+        self._asked = True
+        self.judgement = judge_default(
+            self.job, in_doubt=True, dead=dead, sample=self._sample or ""
+        )
+        if not self.judgement.is_against_default or self.judgement.plan is None:
+            return False
+        self.job = replace(self.job, reference=self.judgement.plan)
+        return True
+
+    def ask_after(self, error: NotExecutableError) -> bool:
+        """Asks all references after the default has not compiled or run.
+
+        Returns:
+            True if the race begins again: something stands for the default, or the default needs
+            more time.
+        """
+        if isinstance(error.__cause__, WorkerTimedOutError) and self.job.patience < _HOUR:
+            changed = self.ask()
+            self.job = replace(self.job, patience=_HOUR)
+            return changed or (self.judgement is not None and self.judgement.verdict != "dies")
+        return self.ask(dead=death_of(error.__cause__ or error))
+
+    def _of_plain(self, outcome: PlanMeasurement) -> Judgement:
+        name, checks = self.plain.method, outcome.checks
+        if checks is None:
+            words = f"no reference: {name} does not run: {outcome.error}"
+            return Judgement("no reference", words, voices={name: outcome.error})
+        if checks.verdict in ("equal", "close"):
+            words = f"{DEFAULT.name} agrees with {name}"
+            return Judgement("agrees", words, voices={name: checks.verdict})
+        words = f"no reference: the outputs depend on rounding: {checks.reason}"
+        return Judgement("no reference", words, voices={name: checks.verdict})
+
+
+def _is_usual(checks: Checks) -> bool:
+    """Returns True if the last sample is the user's or random, and not chosen to break a plan."""
+    return bool(checks.samples) and checks.samples[-1].partition(" ")[0] in ("given", "random")

@@ -1,0 +1,57 @@
+"""Programs that jaxlib 0.10.2 compiles wrongly, by the reports of others. Run DIES in a child."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+NUMBERS = lax.ConvDimensionNumbers((0, 3, 1, 2), (3, 2, 0, 1), (0, 3, 1, 2))
+
+
+def matvec():
+    """jax#39103: the last of 40,000 rows are wrong."""
+    rng = np.random.default_rng(0)
+    matrix = rng.standard_normal((3, 3), np.float32)
+    x = rng.standard_normal((40_000, 3), np.float32)
+
+    def energies(matrix, x):
+        return jax.vmap(lambda row: jnp.sum((matrix @ row) ** 2))(x)
+
+    return energies, (matrix, x), ((x @ matrix.T) ** 2).sum(1)
+
+
+def negative_padding():
+    """xla#48713: reads outside of the image."""
+    image = np.random.default_rng(0).standard_normal((2, 15, 6, 8), np.float32)
+    kernel = np.eye(8, dtype=np.float32).reshape(1, 1, 8, 8)
+
+    def cropped(image, kernel):
+        return lax.conv_general_dilated(
+            image, kernel, (1, 1), [(0, 0), (-5, 1)], dimension_numbers=NUMBERS
+        )
+
+    return cropped, (image, kernel), np.pad(image[:, :, 5:], ((0, 0), (0, 0), (0, 1), (0, 0)))
+
+
+def rank_7():
+    """jax#40412: ends the process."""
+    rng = np.random.default_rng(0)
+    u, v = (rng.standard_normal((3, 1, 2, 2, 8, 8, 8), np.float32) for _ in range(2))
+    return lambda u, v: jnp.sum(u * v, axis=3), (u, v), (u * v).sum(3)
+
+
+def broadcast_of_rank_7():
+    """jax#39257: ends the process, or hangs."""
+    rng = np.random.default_rng(0)
+    observed = rng.random((10, 4, 6), np.float32)
+    likelihood = rng.random((10, 4, 6, 9, 9, 9, 9), np.float32)
+
+    def weighted(observed, likelihood):
+        return jnp.sum(observed[..., None, None, None, None] * likelihood, axis=2)
+
+    expected = (observed[..., None, None, None, None] * likelihood).sum(2)
+    return weighted, (observed, likelihood), expected
+
+
+WRONG = {"matvec": matvec, "negative_padding": negative_padding}
+DIES = {"rank_7": rank_7, "broadcast_of_rank_7": broadcast_of_rank_7}

@@ -1,0 +1,96 @@
+"""References judge jaxlib's default: right programs, and known faults."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from hlograph._native import has_engine
+from hlograph.measuring.references import DEFAULT, judge_default
+from hlograph.measuring.trial import Job
+from hlograph.plans import Plan, Program
+from hlograph.plans.known_faults import KNOWN_FAULTS, faults_of
+from tests.hlograph.faulty_programs import DIES, WRONG
+
+REPORTS = {
+    "matvec": "jax#39103",
+    "negative_padding": "xla#48713",
+    "rank_7": "jax#40412",
+    "broadcast_of_rank_7": "jax#39257",
+}
+
+
+def _job(function, arguments):
+    return Job(Program.of(jax.jit(function).lower(*arguments)), list(arguments))
+
+
+def _faulty(name):
+    """Returns the job of a faulty program, and its fault; skips where jaxlib does not have it."""
+    function, arguments, _ = {**WRONG, **DIES}[name]()
+    job = _job(function, arguments)
+    faults = [fault for fault in faults_of(job.program.flow) if fault.name == REPORTS[name]]
+    if not faults:
+        pytest.skip("a later jaxlib has mended it")
+    return job, faults[0]
+
+
+@pytest.mark.parametrize("name", [*WRONG, *DIES])
+def test_each_known_fault_is_there(name):
+    job, fault = _faulty(name)
+    judgement = judge_default(job)
+    assert judgement.verdict == ("differs" if name in WRONG else "dies")
+    assert judgement.plan is not None
+    assert judgement.plan.flags == fault.plan.flags
+    assert judgement.plan.steps == fault.plan.steps
+    assert fault.name in judgement.faults
+    assert judgement.headline.startswith("jaxlib's default")
+    if name in WRONG:
+        (wrong,) = judgement.wrong
+        assert 0 < wrong.count < wrong.size
+        assert wrong.kernel
+        assert f"{wrong.count:,} of {wrong.size:,} elements" in judgement.reason
+
+
+def test_every_known_fault_has_a_program():
+    assert {fault.name for fault in KNOWN_FAULTS} == set(REPORTS.values())
+
+
+def test_the_default_of_a_right_program_agrees_with_the_plain_reference_alone():
+    x = np.random.default_rng(0).standard_normal((8, 8), np.float32)
+    judgement = judge_default(_job(lambda x: jnp.tanh(x @ x), [x]))
+    assert judgement.verdict == "agrees"
+    assert judgement.plan == Plan()
+    assert len(judgement.voices) == 2
+    assert not judgement.is_against_default
+
+
+@pytest.mark.skipif(not has_engine(), reason="needs the engine")
+def test_all_references_are_asked_in_doubt():
+    x = np.random.default_rng(0).standard_normal((8, 8), np.float32)
+    judgement = judge_default(_job(lambda x: jnp.tanh(x).sum(0), [x]), in_doubt=True)
+    assert judgement.verdict == "agrees"
+    assert {"the engine's XLA", "XLA's evaluator", DEFAULT.name} <= set(judgement.voices)
+    assert set(judgement.voices.values()) == {"right"}
+
+
+def test_a_default_that_does_not_live_loses():
+    x = np.ones((4, 4), np.float32)
+    judgement = judge_default(_job(lambda x: x @ x, [x]), dead="ends the process: a test says so")
+    assert judgement.verdict == "dies"
+    assert judgement.headline == "jaxlib's default ends the process"
+    assert judgement.plan is not None
+    assert not judgement.plan.is_empty
+
+
+def test_random_numbers_have_no_reference():
+    text = """
+    HloModule drawing
+    ENTRY e {
+      low = f32[] constant(0)
+      high = f32[] constant(1)
+      ROOT r = f32[8] rng(low, high), distribution=rng_uniform
+    }
+    """
+    judgement = judge_default(Job(Program.of(text)))
+    assert judgement.verdict == "no reference"
+    assert "draws different numbers" in judgement.reason

@@ -1,0 +1,93 @@
+"""Searches for programs whose default is wrong, or ends the process."""
+
+import json
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import hlograph
+from hlograph.errors import HloWarning
+from hlograph.optimization import judging
+from hlograph.plans.known_faults import faults_of
+from tests.hlograph.faulty_programs import DIES, WRONG
+from tests.hlograph.optimization.small_job import HERE, X, small_function
+
+
+def _needs_fault(name):
+    function, arguments, _ = {**WRONG, **DIES}[name]()
+    import jax
+
+    program = hlograph.plans.Program.of(jax.jit(function).lower(*arguments))
+    if not faults_of(program.flow):
+        pytest.skip("a later jaxlib has mended it")
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_wrong_default_loses_and_the_right_plan_is_stored(known, cache, monkeypatch):
+    _needs_fault("matvec")
+    if not known:  # the first plan, the plain reference, raises the doubt
+        monkeypatch.setattr(judging, "faults_of", lambda flow: [])
+    function, arguments, expected = WRONG["matvec"]()
+    with pytest.warns(HloWarning, match=r"is wrong: output 0: [\d,]+ of 40,000 elements"):
+        fast = hlograph.optimize(function, *arguments, budget=1, methods=[f"{HERE}:silent"])
+    np.testing.assert_allclose(fast(*arguments), expected, rtol=1e-4, atol=1e-4)
+    report = fast.report
+    assert report.judgement is not None
+    assert report.judgement.verdict == "differs"
+    assert "jaxlib's default is wrong" in report.conclusion
+    assert "the engine's XLA: right" in str(report)
+    assert json.loads(report.to_json())["judgement"]["wrong"][0]["output"] == 0
+    assert fast.plan.measured is not None  # beside the default
+    with pytest.warns(HloWarning, match="is not used"):
+        again = hlograph.optimize(function, *arguments)
+    assert again.report.from_store
+    assert again.plan.digest == fast.plan.digest
+    assert "is wrong" in str(again.report)
+
+
+def test_plans_are_judged_by_what_is_right(cache):
+    _needs_fault("negative_padding")
+    function, arguments, expected = WRONG["negative_padding"]()
+    with pytest.warns(HloWarning):
+        fast = hlograph.optimize(function, *arguments, budget=1, methods=[f"{HERE}:widths"])
+    np.testing.assert_allclose(fast(*arguments), expected, rtol=1e-5)
+    tried = [outcome.plan for outcome in fast.report.outcomes]
+    assert tried
+    assert all(plan.steps == ("slice-negative-padding",) for plan in tried)
+    assert all(outcome.checks.accepted for outcome in fast.report.outcomes)
+
+
+_SCRIPT = """
+import sys
+import numpy as np
+import hlograph
+from tests.hlograph.faulty_programs import DIES
+from tests.hlograph.optimization.small_job import HERE
+
+function, arguments, expected = DIES[sys.argv[1]]()
+fast = hlograph.optimize(function, *arguments, budget=1, methods=[f"{HERE}:silent"])
+np.testing.assert_allclose(fast(*arguments), expected, rtol=1e-4, atol=1e-4)
+print(fast.report)
+"""
+
+
+@pytest.mark.parametrize("name", DIES)
+def test_a_default_that_ends_the_process_loses(name, cache):
+    _needs_fault(name)
+    run = subprocess.run(
+        [sys.executable, "-c", _SCRIPT, name], capture_output=True, text=True, timeout=300
+    )
+    assert run.returncode == 0, run.stderr
+    assert "jaxlib's default" in run.stdout
+    assert "without library fusions: right" in run.stdout
+
+
+def test_a_right_default_is_said_to_be_right(cache):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fast = hlograph.optimize(small_function, X, budget=1, methods=[f"{HERE}:silent"])
+    assert fast.report.judgement.verdict == "agrees"
+    assert "agrees with jaxlib without library fusions" in str(fast.report)
