@@ -1,7 +1,8 @@
 # make install set up and build, nothing more
 # make train   set up, build, and run the main job on the shipped corpus
 # make test    set up, build, and run the test suite
-# make test-newest the tests of reading, plans, rules and hlograph.optimize with the newest jax
+# make test-newest the tests of reading, plans, rules and hlograph.optimize with the newest jax, of
+#              hlograph as it is installed, without the checkout
 # make check   lint, format, types, import directions
 # make wheel   dist/hlograph-VERSION-...-manylinux_....whl for the CPython of PYTHON; make try-wheel:
 #              in a fresh environment, with EXTRAS=engine or others; make sdist: the sources of it
@@ -24,18 +25,22 @@ BIN := $(VENV)/bin
 # torch==2.13.0.
 EXTRAS ?=
 TOGETHER ?=
-# 311 for CPython 3.11, and the environment that builds its wheel.
+# 311 for CPython 3.11, and the environments that build its wheel and try it.
 TAG = $(shell $(PYTHON) -c 'import sys; print("%d%d" % sys.version_info[:2])')
 BUILDER = build/wheel-$(TAG)
+FRESH = build/fresh-$(TAG)
 
 NATIVE := $(shell find hlograph/native -name '*.cc' -o -name '*.h')
 ENGINE_SOURCES := CMakeLists.txt pyproject.toml $(NATIVE)
 INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 
-# The newest jax and a Python for it, beside those of requirements.lock.
+# The newest jax and a Python for it, beside those of requirements.lock. The wheel is installed
+# there, and tested from a folder that has no other hlograph.
 NEWEST_PYTHON ?= python3.12
 NEWEST := .venv-newest
+NEWEST_FOLDER := build/newest
+WHEEL_SOURCES := $(ENGINE_SOURCES) $(shell find distribution hlograph envs models experiments -name '*.py')
 NEWEST_TESTS := tests/hlograph/plans tests/hlograph/reading tests/hlograph/transforms/forms \
   tests/hlograph/decisions/test_plan_states.py \
   $(addprefix tests/hlograph/optimization/test_, forms.py function.py jit_function.py knob_search.py \
@@ -57,8 +62,13 @@ test: $(BUILT)
 	  -m "not slow and not gpu" $(ARGS)
 
 test-newest: $(NEWEST)/.built
-	PYTHONDONTWRITEBYTECODE= $(NEWEST)/bin/python -m pytest -n $(TEST_WORKERS) --dist loadfile \
+	rm -rf $(NEWEST_FOLDER)
+	mkdir -p $(NEWEST_FOLDER)
+	cp -r pyproject.toml benchmarks tests $(NEWEST_FOLDER)
+	cd $(NEWEST_FOLDER) && PYTHONDONTWRITEBYTECODE= HLOGRAPH_CORPUS=$(CURDIR)/datasets \
+	  $(abspath $(NEWEST))/bin/python -m pytest -n $(TEST_WORKERS) --dist loadfile \
 	  --no-loadscope-reorder -m "not slow and not gpu" $(NEWEST_TESTS) $(ARGS)
+	$(NEWEST)/bin/python -I tests/distribution/installed_wheel.py engine
 
 check: $(BUILT)
 	$(BIN)/ruff check .
@@ -78,11 +88,11 @@ wheel: $(BUILDER)/.installed
 
 # The wheel in a fresh environment, with EXTRAS such as engine or engine,learn, without the checkout.
 try-wheel:
-	rm -rf build/fresh
-	$(PYTHON) -m venv build/fresh
-	build/fresh/bin/python -m pip install --quiet --disable-pip-version-check $(TOGETHER) \
+	rm -rf $(FRESH)
+	$(PYTHON) -m venv $(FRESH)
+	$(FRESH)/bin/python -m pip install --quiet --disable-pip-version-check $(TOGETHER) \
 	  "$$(ls $(WHEELS)/hlograph-*-cp$(TAG)-cp$(TAG)-*.whl)$(if $(EXTRAS),[$(EXTRAS)])"
-	build/fresh/bin/python -I tests/distribution/installed_wheel.py $(EXTRAS)
+	$(FRESH)/bin/python -I tests/distribution/installed_wheel.py $(EXTRAS)
 
 sdist: $(INSTALLED)
 	$(BIN)/python -m build --sdist --no-isolation --outdir $(WHEELS) .
@@ -141,9 +151,9 @@ $(NEWEST)/.installed: requirements-newest.lock
 	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-$(NEWEST)/.built: $(NEWEST)/.installed $(ENGINE_SOURCES)
+$(NEWEST)/.built: $(NEWEST)/.installed $(WHEEL_SOURCES)
 	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
-	  --no-build-isolation --no-deps --editable .
+	  --no-build-isolation --no-deps --force-reinstall .
 	touch $@
 
 clean:
