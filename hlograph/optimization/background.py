@@ -46,7 +46,8 @@ _TURNS = (threading.Lock(), threading.Lock())
 
 _UNTIL = "jaxlib's default, until a search in the background has found a plan"
 _LEAST_BUDGET = 0.1  # seconds; a search measures one plan in any case
-_FIRST = 0.25  # share of the budget that the first stage takes at most
+# Share of the budget that the first stage takes at most, and the seconds below which there is none.
+_FIRST, _LEAST_FIRST = 0.25, 5.0
 _RECIPES = "recipes"
 
 _RUNNING: set[BackgroundSearch] = set()
@@ -86,7 +87,9 @@ def in_background(
 
 
 def _has_first_stage(job: Job, settings: SearchSettings) -> bool:
-    """Returns True if there is something to try in ``first_stage``."""
+    """Returns True if there is something to try in ``first_stage``, and time for it."""
+    if _FIRST * settings.budget < _LEAST_FIRST:
+        return False
     is_known = Measurements(CacheKey.of(job)).path.exists()
     return is_known or _has_recipes(settings) or settings.store.get_recipe(job) is not None
 

@@ -263,6 +263,15 @@ def test_a_search_begins_with_the_recipes_of_the_package(methods, tried):
     assert all(method.startswith("recipes: ") for method in screened)
 
 
+@pytest.mark.parametrize(
+    ("budget", "methods", "begins"),
+    [(60, None, True), (60, ("flags",), False), (2, None, False), (2, ("recipes",), False)],
+)
+def test_a_short_search_has_no_first_stage(budget, methods, begins):
+    settings = SearchSettings(budget, methods, progress=False)
+    assert background._has_first_stage(small_job(), settings) == begins
+
+
 def test_first_stages_do_not_wait_for_a_whole_search(tmp_path):
     first = _following_stages(
         functools.partial(reports.found, (NARROW,)),
