@@ -48,6 +48,7 @@ _UNTIL = "jaxlib's default, until a search in the background has found a plan"
 _LEAST_BUDGET = 0.1  # seconds; a search measures one plan in any case
 # Share of the budget that the first stage takes at most, and the seconds below which there is none.
 _FIRST, _LEAST_FIRST = 0.25, 5.0
+_ENOUGH = 1.2  # ratio of a plan that is confirmed at once
 _RECIPES = "recipes"
 
 _RUNNING: set[BackgroundSearch] = set()
@@ -115,7 +116,7 @@ def first_stage(job: Job, settings: SearchSettings, spent: float) -> Iterator[Re
     few = replace(settings, methods=methods, budget=_FIRST * settings.budget)
     known = Measurements(CacheKey.of(job), given=job.given)
     earlier = plans_of_earlier_version(settings.store, job)
-    report = Race(job, few, known, first=earlier).search()
+    report = Race(job, few, known, first=earlier, enough=_ENOUGH).search()
     yield replace(report, conclusion=f"{report.conclusion}, while the search goes on")
 
 

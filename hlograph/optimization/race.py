@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 import statistics
 import sys
 import time
@@ -174,6 +175,7 @@ class Race:
         first: Plans to measure before those of the methods.
         workers: Number of worker processes.
         spent: Seconds of the budget that are over, in a race that goes on.
+        enough: Ratio of a plan that ends the screening, when its whole interval lies above.
 
     Attributes:
         outcomes: All outcomes so far.
@@ -189,6 +191,7 @@ class Race:
     first: Iterable[Plan] = ()
     workers: int = 2
     spent: float = 0.0
+    enough: float = math.inf
     outcomes: list[PlanMeasurement] = field(default_factory=list)
     before: int = 0
     interrupted: bool = False
@@ -398,6 +401,8 @@ class Race:
         self.watch(self.outcomes, self._best)
 
     def _time_left(self) -> bool:
+        if self._best is not None and safe_ratio(self._best) >= self.enough:
+            return False
         trial = statistics.median([o.seconds for o in self.outcomes if not o.thorough] or [0.0])
         # Without a plan that leads there is no final.
         final = self._final_seconds() if self._finalists() else 0.0

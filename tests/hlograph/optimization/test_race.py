@@ -263,6 +263,15 @@ def test_methods_are_closed_after_the_search(cache, monkeypatch):
     assert len(closed) == 1
 
 
+def test_a_race_that_has_enough_ends(cache):
+    job = small_job()
+    settings = SearchSettings(600.0, (f"{HERE}:endless",))
+    race = Race(job, settings, Measurements(CacheKey.of(job)), enough=0.0)
+    race.run()
+    screened = [outcome for outcome in race.outcomes if not outcome.thorough]
+    assert 1 <= len(screened) <= 2 * race.workers
+
+
 def test_ctrl_c_while_an_outcome_is_written_does_not_lose_it(cache, monkeypatch):
     job = small_job()
     measurements = Measurements(CacheKey.of(job))
