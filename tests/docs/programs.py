@@ -149,6 +149,7 @@ PROGRAMS: dict[str, Program] = {
         corpus_set="speed",
     ),
     "experiments.tune": Program(reason="tests/experiments/tune runs it on a tiny program"),
+    "experiments.tune.recipes": Program(_flags("--file OUT/recipes.json"), quick=True),
     "experiments.tune.teach": Program(reason=_NOT_OURS),
     "hlograph": Program(reason="each subcommand has a line", bare=False),
     "hlograph apply": Program(_flags("--json"), bare=False),
