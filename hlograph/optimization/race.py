@@ -252,8 +252,8 @@ class Race:
         """Runs the race beside what stands for the default; ends early if that becomes another."""
         if self.job.reference != self._default.job.reference:
             self.measurements = self.measurements.beside(self._default.job.reference)
-            self.outcomes.clear()
         self.job = self._default.job
+        self.outcomes.clear()
         self._asked = 0
         self._proposers = Proposers(self.job, self.settings.makers(), self.first)
         self._best: PlanMeasurement | None = None

@@ -67,7 +67,7 @@ def test_its_recipe_is_a_plan_to_measure(elsewhere):
 def test_a_search_measures_it(elsewhere):
     report = hlograph.optimize(small_function, X, budget=1, methods=[]).report
     assert not report.from_store
-    assert [outcome.plan.flags for outcome in report.outcomes][:1] == [FLAGS]
+    assert FLAGS in [outcome.plan.flags for outcome in report.outcomes]
     if report.final is not None:  # it is as fast here
         assert report.plan.machine == machine()
         assert report.plan.measured == report.final.measured != elsewhere.measured
