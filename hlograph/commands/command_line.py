@@ -15,6 +15,7 @@ import tyro
 from hlograph.commands.apply import Apply
 from hlograph.commands.check import CheckFile
 from hlograph.commands.command import Answer, Command, one_line
+from hlograph.commands.compare import Compare
 from hlograph.commands.corpus import ExportBenchmarks, ListBenchmarks, ShowBenchmark
 from hlograph.commands.diff import Diff
 from hlograph.commands.explore import Explore
@@ -44,6 +45,7 @@ _COMMANDS = (
     | Annotated[RunPasses, tyro.conf.subcommand("run")]
     | Annotated[Parse, tyro.conf.subcommand("parse")]
     | Annotated[CheckFile, tyro.conf.subcommand("check")]
+    | Annotated[Compare, tyro.conf.subcommand("compare")]
     | Annotated[Diff, tyro.conf.subcommand("diff")]
     | Annotated[Explore, tyro.conf.subcommand("explore")]
     | Annotated[

@@ -12,15 +12,16 @@ import json
 import random
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import tyro
 from tqdm import tqdm
 
 from hlograph import Module
+from hlograph.comparing.minimising import shortest
 from hlograph.errors import HloError, WorkerLostError
 from hlograph.isolation import FlightRecorder, Pool, WorkerLimits, WorkerPool
 from hlograph.storage.atomic_write import write_text_atomically
@@ -99,8 +100,6 @@ def _without_dead_computations(text: str) -> str:
             return text
         text = "\n\n".join(alive)
 
-
-T = TypeVar("T")
 
 _ATTRIBUTES = (r", metadata=\{[^}]*\}", r", sharding=\{.*?\}(?=[,\n])", r"(?<=\])\{[\d,]+\}")
 """Patterns of metadata, shardings and layouts."""
@@ -208,28 +207,6 @@ class Minimiser:
     def _ask(self, trial: Trial) -> str | WorkerLostError | None:
         ((_, answer),) = self._pool.map([trial])
         return answer
-
-
-def shortest(items: Sequence[T], shows: Callable[[list[T]], bool]) -> list[T]:
-    """Removes as many items as possible, in chunks that get smaller (Zeller's ddmin, complements).
-
-    Args:
-        items: Items for which `shows` is true.
-        shows: Returns True if the defect appears with some of the items, in order.
-    """
-    kept, size = list(items), max(1, len(items) // 2)
-    while True:
-        before, at = len(kept), 0
-        while at < len(kept):
-            fewer = kept[:at] + kept[at + size :]
-            if shows(fewer):
-                kept = fewer
-            else:
-                at += size
-        if size > 1:
-            size = (size + 1) // 2 if size > 2 else 1
-        elif len(kept) == before:
-            return kept
 
 
 def main(report: tyro.conf.Positional[Path], out: Path | None = None) -> int:

@@ -154,6 +154,9 @@ PROGRAMS: dict[str, Program] = {
     "hlograph": Program(reason="each subcommand has a line", bare=False),
     "hlograph apply": Program(_flags("--json"), bare=False),
     "hlograph calibrate": Program(reason="it takes minutes, and its own tests run it"),
+    "hlograph compare": Program(
+        reason="it needs another Python, and its own tests run it", bare=False
+    ),
     "hlograph corpus": Program((), quick=True, bare=False),
     "hlograph corpus export": Program(_flags("--max-op-count 1000"), quick=True, bare=False),
     "hlograph diff": Program((), quick=True, bare=False),

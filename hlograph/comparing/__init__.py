@@ -1,0 +1,1 @@
+"""Compares one program under two jaxlibs, each in its own Python."""
