@@ -46,7 +46,7 @@ def check_files() -> None:
 
 
 def check_base(extras: set[str]) -> None:
-    """Optimizes a function, and asks for what extras are needed for that are not installed."""
+    """Optimizes a function, applies plans to it, and asks for extras that are not installed."""
     import jax
     import jax.numpy as jnp
 
@@ -60,10 +60,20 @@ def check_base(extras: set[str]) -> None:
     assert fast.report.outcomes, "no plan was measured"
     assert jnp.allclose(fast(x), function(x), rtol=1e-4)
     print(fast.report.conclusion)
+    names = ("program", "fingerprint", "text_fingerprint")
+    identity = {name: getattr(fast.plan, name) for name in names}
+    plans = [hlograph.Plan(**identity, flags={"xla_cpu_prefer_vector_width": 128})]
+    if "engine" in extras:
+        plans.append(hlograph.Plan(**identity, steps=("xla-simplify",)))
+    for plan in plans:
+        plan.save("plan.json")
+        by_plan = hlograph.optimize(function, x, plan="plan.json")
+        assert by_plan.plan == plan
+        assert jnp.allclose(by_plan(x), function(x), rtol=1e-4)
     if "engine" not in extras:
         assert _missing(lambda: hlograph.parse(TEXT)).endswith("pip install 'hlograph[engine]'")
     if "learn" not in extras:
-        message = _missing(lambda: importlib.import_module("hlograph.envs"))
+        message = _missing(lambda: importlib.import_module("hlograph.models.gat"))
         assert message.endswith("pip install 'hlograph[learn]'")
 
 
