@@ -22,7 +22,7 @@ from hlograph.optimization.report import Report
 from hlograph.plans import Numerics, Program
 from hlograph.storage.machine import machine
 
-DEFAULT_COMPETITOR = "forms,flags,passes,greedy,joint"
+DEFAULT_COMPETITOR = "recipes,forms,flags,passes,greedy,joint"
 """The methods that ``hlograph.optimize`` tries if none is named."""
 
 
