@@ -112,7 +112,7 @@ if __name__ == "__main__":
         print(error)
 """
     names, conclusion, *rest, refusal = run(base, program, tmp_path).splitlines()
-    assert names == str(["flags", "greedy", "joint"])
+    assert names == str(["recipes", "flags", "greedy", "joint"])
     assert conclusion.endswith(f"without the engine, no rules were tried: {ENGINE}")
     assert rest == ["True True", "True"]
     assert refusal.endswith(ENGINE)
