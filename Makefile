@@ -44,7 +44,7 @@ WHEEL_SOURCES := $(ENGINE_SOURCES) $(shell find distribution hlograph envs model
 NEWEST_TESTS := tests/hlograph/plans tests/hlograph/reading tests/hlograph/transforms/forms \
   tests/hlograph/decisions/test_plan_states.py \
   $(addprefix tests/hlograph/optimization/test_, forms.py function.py jit_function.py knob_search.py \
-  program_space.py race.py store.py stored_plans.py versions.py)
+  known_plans.py program_space.py race.py store.py stored_plans.py versions.py)
 
 EXPERIMENTS := figure2 figure3 figure4 runtime search ablations generalisation rewriting win
 

@@ -87,6 +87,7 @@ FLAGS: Mapping[str, Flag] = MappingProxyType(
             ),
             _number("xla_backend_optimization_level", 0, 3),
             _switch("xla_cpu_multi_thread_eigen"),
+            _switch("xla_cpu_copy_insertion_use_region_analysis"),
             _switch("xla_cpu_use_fusion_emitters"),
             _switch("xla_cpu_experimental_enable_tiling_propagation"),
             _switch("xla_cpu_enable_fast_min_max", fast=True),

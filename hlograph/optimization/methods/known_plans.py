@@ -35,15 +35,21 @@ class FlagSet(NamedTuple):
         flags: The flags.
         opcodes: The program must have an instruction of one of these; empty for any program.
         numerics: Class of the results, at best.
+        updates: True if the program must have a loop that updates an array that it also reads.
     """
 
     name: str
     flags: Mapping[str, FlagValue]
     opcodes: frozenset[str] = frozenset()
     numerics: Numerics = "close"
+    updates: bool = False
 
 
 FLAG_SETS: tuple[FlagSet, ...] = (
+    # XLA:CPU reads an element in the kernel of each user. Where one of these may run after the
+    # update of the array, it copies the array in each iteration.
+    FlagSet("updates in place", {"xla_cpu_copy_insertion_use_region_analysis": True}, updates=True),
+    FlagSet("reads before updates", {"xla_disable_hlo_passes": "fusion"}, updates=True),
     FlagSet(
         "loops as one kernel",
         {"xla_cpu_small_while_loop_byte_threshold": 4_000_000},
@@ -115,6 +121,7 @@ class FlagSets(PlanSearch):
             flags
             for flags in FLAG_SETS
             if dead.isdisjoint(flags.flags)
+            and (not flags.updates or updates_what_it_reads(program.flow))
             and (not flags.opcodes or flags.opcodes & present)
             and (flags.numerics == "close" or numerics == "fast")
         ]
@@ -141,6 +148,30 @@ class FlagSets(PlanSearch):
         """Takes note of where the default spends its time."""
         if result.hot is not None:
             self._hot = dict(result.hot)
+
+
+def updates_what_it_reads(flow: TextFlow) -> bool:
+    """Returns True if a loop of a module updates a part of an array that it also reads."""
+    inside: set[int] = set()
+    # A computation comes after those that it calls.
+    for node in reversed(range(len(flow.opcodes))):
+        if flow.opcodes[node] == "while" or flow.computation[node] in inside:
+            inside.update(flow.called[node])
+    return any(
+        flow.computation[node] in inside
+        and flow.opcodes[node] in ("dynamic-update-slice", "scatter")
+        and _is_read_beside(flow, node)
+        for node in range(len(flow.opcodes))
+    )
+
+
+def _is_read_beside(flow: TextFlow, update: int) -> bool:
+    """Returns True if the array of an update comes from outside, and has other users."""
+    array = flow.operands[update][0]
+    users = {user for user, _ in flow.users[array]} - {update}
+    return flow.opcodes[array] in ("get-tuple-element", "parameter") and any(
+        flow.opcodes[user] != "tuple" for user in users
+    )
 
 
 def _loops_carry_floats(flow: TextFlow) -> bool:
