@@ -54,7 +54,7 @@ class Sweeps:
     """Lists where rules for time apply to a program, and applies them.
 
     The rules run in a worker process, so that what ends it costs the method only. The process ends
-    with this object.
+    with this object. It lists the places at once, while others work.
 
     Args:
         program: The program.
@@ -64,13 +64,17 @@ class Sweeps:
     def __init__(self, program: Program, rules: tuple[str, ...]) -> None:
         limits = WorkerLimits(seconds=_SECONDS, memory=_MEMORY)
         self._worker = Remote(partial(_Worker, program, rules), limits)
+        self._thread = ThreadPoolExecutor(1, "sweeps")
+        self._listed = self._thread.submit(self._list)
+
+    @property
+    def ready(self) -> bool:
+        """False while the places are listed."""
+        return self._listed.done()
 
     def choices(self) -> list[RuleScope]:
         """Returns each rule that applies, and groups of its places where their shapes differ."""
-        try:
-            return self._worker.call(_Worker.choices)
-        except WorkerLostError:
-            return []
+        return list(self._listed.result())
 
     def steps(self, choices: tuple[RuleScope, ...]) -> tuple[str, ...]:
         """Returns the steps that make these choices, one after the other; empty if none applies."""
@@ -82,6 +86,13 @@ class Sweeps:
     def close(self) -> None:
         """Ends the worker process."""
         self._worker.close()
+        self._thread.shutdown()
+
+    def _list(self) -> list[RuleScope]:
+        try:
+            return self._worker.call(_Worker.choices)
+        except WorkerLostError:
+            return []
 
 
 class _Worker:
@@ -187,8 +198,6 @@ class Forms(PlanSearch):
     def __init__(self, program: Program, numerics: Numerics) -> None:
         self._program = program
         self._sweeps = Sweeps(program, rules.names_for_time(exact=numerics == "exact"))
-        self._thread = ThreadPoolExecutor(1, "forms")
-        self._listed = self._thread.submit(self._sweeps.choices)
         self._waiting: list[RuleScope] | None = None
         self._made: dict[tuple[RuleScope, ...], str] = {}
         self._told: dict[str, float] = {}
@@ -201,12 +210,12 @@ class Forms(PlanSearch):
     @property
     def ready(self) -> bool:
         """False while the places of rules are listed."""
-        return self._listed.done()
+        return self._sweeps.ready
 
     def _next(self) -> Plan | None:
         """Returns the next plan, and waits for the first one; None if there is none now."""
         if self._waiting is None:
-            self._waiting = _ordered(self._listed.result())
+            self._waiting = _ordered(self._sweeps.choices())
         while self._waiting:
             choice = max(self._waiting, key=self._promise)
             self._waiting.remove(choice)
@@ -225,7 +234,6 @@ class Forms(PlanSearch):
     def close(self) -> None:
         """Ends the process that applies rules."""
         self._sweeps.close()
-        self._thread.shutdown()
 
     def _promise(self, choice: RuleScope) -> tuple[bool, bool, float, float]:
         """Returns what orders choices: what is predicted, whole rules, seconds saved, the share.

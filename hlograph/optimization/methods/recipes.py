@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 from collections.abc import Generator, Mapping
@@ -66,10 +65,17 @@ class Recipes(PlanSearch):
         self._program = program
         self._numerics: Numerics = numerics
         self._hot: Mapping[str, float] | None = None
+        names = rules.names_for_time(exact=numerics == "exact") if has_engine() else ()
+        self._sweeps = Sweeps(program, names) if names else None
         self._plans = self._fitting()
 
+    @property
+    def ready(self) -> bool:
+        """False while the places of rules are listed."""
+        return self._sweeps is None or self._sweeps.ready
+
     def _next(self) -> Plan | None:
-        """Returns the plan of the next recipe; None if there is no other."""
+        """Returns the plan of the next recipe, and waits for the first; None if there is none."""
         return next(self._plans, None)
 
     def _take(self, result: PlanMeasurement) -> None:
@@ -80,27 +86,23 @@ class Recipes(PlanSearch):
     def close(self) -> None:
         """Ends the process that applies rules."""
         self._plans.close()
+        if self._sweeps is not None:
+            self._sweeps.close()
 
     def _fitting(self) -> Generator[Plan]:
         """Yields the plans of recipes that fit."""
-        names = rules.names_for_time(exact=self._numerics == "exact") if has_engine() else ()
-        with contextlib.closing(Sweeps(self._program, names)) as sweeps:
-            choices = sweeps.choices() if names else []
-            scopes = {choice.rule: choice for choice in choices if not choice.group}
-            if scopes:
-                scopes[PREDICTED] = RuleScope()
-            for recipe in shipped():
-                chosen = tuple(scopes[rule] for rule in recipe.rules if rule in scopes)
-                flags = self._matching(recipe.flags)
-                if (
-                    len(chosen) < len(recipe.rules)
-                    or self._is_cold(chosen)
-                    or not (chosen or flags)
-                ):
-                    continue
-                steps = sweeps.steps(chosen) if chosen else ()
-                if bool(steps) == bool(chosen):
-                    yield self._plan(recipe, steps, flags)
+        choices = self._sweeps.choices() if self._sweeps else []
+        scopes = {choice.rule: choice for choice in choices if not choice.group}
+        if scopes:
+            scopes[PREDICTED] = RuleScope()
+        for recipe in shipped():
+            chosen = tuple(scopes[rule] for rule in recipe.rules if rule in scopes)
+            flags = self._matching(recipe.flags)
+            if len(chosen) < len(recipe.rules) or self._is_cold(chosen) or not (chosen or flags):
+                continue
+            steps = self._sweeps.steps(chosen) if self._sweeps and chosen else ()
+            if bool(steps) == bool(chosen):
+                yield self._plan(recipe, steps, flags)
 
     def _matching(self, flags: Mapping[str, FlagValue]) -> dict[str, FlagValue]:
         """Returns those flags that can matter to the program."""
