@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import tyro
 
 from hlograph.commands.apply import Apply
-from hlograph.commands.check import CheckFile
+from hlograph.commands.check import CheckProgram
 from hlograph.commands.command import Answer, Command, one_line
 from hlograph.commands.compare import Compare
 from hlograph.commands.corpus import ExportBenchmarks, ListBenchmarks, ShowBenchmark
@@ -44,7 +44,7 @@ _COMMANDS = (
     | Annotated[Passes, tyro.conf.subcommand("passes")]
     | Annotated[RunPasses, tyro.conf.subcommand("run")]
     | Annotated[Parse, tyro.conf.subcommand("parse")]
-    | Annotated[CheckFile, tyro.conf.subcommand("check")]
+    | Annotated[CheckProgram, tyro.conf.subcommand("check")]
     | Annotated[Compare, tyro.conf.subcommand("compare")]
     | Annotated[Diff, tyro.conf.subcommand("diff")]
     | Annotated[Explore, tyro.conf.subcommand("explore")]

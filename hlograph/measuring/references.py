@@ -277,6 +277,11 @@ class VoiceWorker:
         }
         return Answers(dict(self._errors), verdicts, wrong, self._unstable)
 
+    def outputs_of(self, voice: Voice) -> list[Array]:
+        """Returns what a voice comes to; nothing if it does not speak."""
+        self.ask([voice])
+        return self._outputs.get(voice.name, [])
+
     def _run(self, voice: Voice) -> None:
         operation = self._recorder.operation
         try:

@@ -1,6 +1,8 @@
 """hlograph check, on tests written as those of StableHLO are."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -90,11 +92,10 @@ def test_tests_that_fail(call, user_folder):
     assert "no expectations" in without["error"]
 
 
-def test_a_file_without_tests_is_refused(call):
+def test_a_file_without_tests_is_compared_with_references(call):
     status, out, err = call("check", "tiny.hlo")
-    assert (status, out) == (1, "")
-    assert "expected StableHLO text with expectations" in err
-    assert "got none in 'tiny.hlo'" in err
+    assert (status, err) == (0, "")
+    assert "tiny: jaxlib's default agrees with" in out
 
 
 @pytest.mark.parametrize(
@@ -207,3 +208,41 @@ def test_shapes_and_types_are_part_of_a_value():
     assert "expected float64[2], got float32[2]" in difference(
         zeros, zeros.astype(np.float64), Expectation("eq")
     )
+
+
+FAULTY = """
+from tests.hlograph.faulty_programs import negative_padding
+
+function, arguments, _ = negative_padding()
+"""
+
+
+def test_a_program_that_jaxlib_computes_right(call, user_folder):
+    status, out, _ = call(
+        "check", "own_functions:step", "--arguments", "own_functions:arguments", "--json"
+    )
+    content = json.loads(out)
+    assert status == 0
+    assert content["verdict"] == "agrees"
+    assert list(content["samples"]) == ["given", "random 0", "random 1"]
+    assert content["files"] == []
+    assert {path.suffix for path in user_folder.iterdir()} <= {".hlo", ".py", ""}
+
+
+def test_a_program_that_jaxlib_computes_wrongly(call, user_folder):
+    (user_folder / "own_faulty.py").write_text(FAULTY)
+    status, out, _ = call("check", "own_faulty:function", "--arguments", "own_faulty:arguments")
+    if "agrees with" in out:
+        pytest.skip("a later jaxlib has mended it")
+    assert status == 1
+    assert "jaxlib's default is wrong: output 0: " in out
+    assert "step slice-negative-padding avoids it" in out
+    folder = user_folder / "function.fault"
+    assert "convolution" in (folder / "minimised.hlo").read_text()
+    assert "xla#48713" in (folder / "README.md").read_text()
+    run = subprocess.run(
+        [sys.executable, folder / "reproduce.py"], capture_output=True, text=True, timeout=120
+    )
+    assert run.returncode == 0, run.stderr
+    assert "elements are wrong" in run.stdout
+    assert "output 0: 0 of" not in run.stdout
