@@ -15,8 +15,10 @@ from hlograph.commands.text_tables import duration, table
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
-    from hlograph.comparing.comparison import JaxlibComparison, TwoTimes
+    from hlograph.comparing.comparison import JaxlibComparison
     from hlograph.comparing.kernel_groups import KernelGroup, MatchedKernel
+    from hlograph.comparing.timing import TwoTimes
+    from hlograph.plans import Measured
 
 # Groups of kernels, and kernels of one side in a group, that the text names; JSON has all.
 _MOST_GROUPS, _MOST_KERNELS = 6, 3
@@ -112,10 +114,7 @@ def _conclusion(comparison: JaxlibComparison) -> str:
     if faster == "neither":
         wrong = "" if comparison.checks.accepted else ", but the outputs differ"
         return f"neither {labels[0]} nor {labels[1]} is faster in each round{wrong}"
-    slow, sign = (labels[0], 1) if faster == "second" else (labels[1], -1)
-    measured = comparison.times.measured
-    ends = sorted((measured.low**sign, measured.high**sign))
-    text = f"{slow} takes {measured.ratio**sign:.3f} times as long ({ends[0]:.3f} to {ends[1]:.3f})"
+    text = _longer(comparison.times.measured, labels)
     same = comparison.same
     if same is None:
         return text
@@ -129,10 +128,10 @@ def _times(comparison: JaxlibComparison) -> str:
     rows.append(_times_row("as each lowers it" if comparison.same else "run", comparison.times))
     if comparison.same:
         rows.append(_times_row("this one's module", comparison.same))
-    rest = f"this against itself, in another process, {comparison.times.measured.control:.3f}"
-    load = comparison.times.measured
-    busy = ", on a busy machine" if load.busy else ""
-    return f"{table(rows, right=(1, 2, 3))}\n({load.pairs} turns; {rest}{busy})"
+    measured = comparison.times.measured
+    busy = ", on a busy machine" if measured.busy else ""
+    control = f"{comparison.labels[0]} against itself, in another process, {measured.control:.3f}"
+    return f"{table(rows, right=(1, 2, 3))}\n({measured.pairs} turns; {control}{busy})"
 
 
 def _times_row(name: str, times: TwoTimes) -> tuple[str, ...]:
@@ -164,33 +163,43 @@ def _kinds(group: KernelGroup) -> str:
 
 def _named(kernels: tuple[MatchedKernel, ...]) -> str:
     named = [
-        f"{each.kernel.name} ({duration(each.kernel.seconds)}, {each.kernel.calls:g} calls)"
+        f"{each.kernel.name} ({duration(each.kernel.seconds)}, {_calls(each.kernel.calls)})"
         for each in kernels[:_MOST_KERNELS]
     ]
     rest = len(kernels) - _MOST_KERNELS
     return ", ".join(named) + (f", and {rest} more" if rest > 0 else "")
 
 
+def _calls(number: float) -> str:
+    return f"{number:g} call{'' if number == 1 else 's'}"
+
+
 def _recovery(comparison: JaxlibComparison) -> str:
-    slow = comparison.labels[0 if comparison.times.faster == "second" else 1]
-    tried = f"of {comparison.tried} flags and rules that were tried"
+    slow, fast = comparison.labels
+    if comparison.times.faster == "first":
+        slow, fast = fast, slow
     recovery = comparison.recovery
     if not comparison.tried:
         return f"under {slow}, no flag and no rule was tried: the budget was too small"
     if recovery is None:
-        return f"under {slow}, none {tried} brings the loss back"
+        return f"under {slow}, none of {comparison.tried} flags and rules brings the loss back"
     ratio = recovery.ratio
     back = "the loss" if recovery.is_whole else f"{recovery.share:.0%} of the loss"
     return (
         f"under {slow}, {recovery.words} brings {back} back: {duration(recovery.seconds)}, "
-        f"{ratio.value:.3f} times as long as the faster ({ratio.low:.3f} to {ratio.high:.3f}); "
-        f"{tried}"
+        f"{ratio.value:.3f} times as long as {fast} ({ratio.low:.3f} to {ratio.high:.3f}); "
+        f"flags and rules tried: {comparison.tried}"
     )
 
 
 def _about(comparison: JaxlibComparison) -> str:
     case: Any = comparison.case
     what = "the whole program" if case.is_whole else "a part of the program"
-    return (
-        f"{what}, {case.measured.ratio:.3f} ({case.measured.low:.3f} to {case.measured.high:.3f})"
-    )
+    return f"{what}, of which {_longer(case.measured, comparison.labels)}"
+
+
+def _longer(measured: Measured, labels: tuple[str, str]) -> str:
+    """Returns which of two sides takes longer, with the interval."""
+    slow, sign = (labels[0], 1) if measured.ratio >= 1 else (labels[1], -1)
+    low, high = sorted((measured.low**sign, measured.high**sign))
+    return f"{slow} takes {measured.ratio**sign:.3f} times as long ({low:.3f} to {high:.3f})"

@@ -24,6 +24,7 @@ from hlograph.measuring.trial import Job
 from hlograph.measuring.verification import Checks, Verifier
 from hlograph.optimization.named_function import NamedFunction
 from hlograph.plans import Plan, Program
+from hlograph.profiling import Profile
 
 # Keys of programs in the processes of the sides.
 _OWN, _SAME, _ORIGINS = "own", "same", "origins"
@@ -257,6 +258,9 @@ class _Comparing:
     ) -> tuple[KernelGroup, ...]:
         """Returns the kernels that make the difference."""
         self.say("kernels of both")
+        times = comparison.times
+        if programs[0] is programs[1] and comparison.same is not None:
+            times = comparison.same
         if programs[0] is programs[1]:
             try:
                 named = with_origins(programs[0])
@@ -264,12 +268,11 @@ class _Comparing:
             except HloError as error:
                 self.say(f"kernels are matched by the names of operations: {error}")
         parts = []
-        for side, program in zip(self.sides, programs, strict=True):
+        for side, program, seconds in zip(self.sides, programs, times.seconds, strict=True):
             final = side.compile(_ORIGINS, program, self.inputs)
-            parts.append((side.profile(_ORIGINS), final.text))
+            parts.append((_scaled(side.profile(_ORIGINS), seconds.value), final.text))
         groups = matched(parts[0], parts[1], comparison.labels)
-        seconds = comparison.times.measured
-        least = _LEAST_SHARE * abs(seconds.seconds - seconds.default_seconds)
+        least = _LEAST_SHARE * abs(times.seconds[0].value - times.seconds[1].value)
         return tuple(g for g in groups if abs(g.seconds[0] - g.seconds[1]) > least)
 
     def _recovery(self, comparison: JaxlibComparison) -> tuple[Recovery | None, int]:
@@ -281,6 +284,7 @@ class _Comparing:
             (self.sides[slow], _OWN),
             self.programs[slow],
             self.inputs,
+            comparison.times.measured.ratio ** (1 - 2 * slow),
             self.settings.budget,
             self.settings.known,
         )
@@ -337,6 +341,13 @@ class _Comparing:
             f"{checks.verdict}, {checks.reason}",
             is_whole,
         )
+
+
+def _scaled(profile: Profile, seconds: float) -> Profile:
+    """Returns a profile whose kernels' times sum to the seconds of a run that turns have shown."""
+    factor = seconds / profile.seconds
+    kernels = (replace(kernel, seconds=kernel.seconds * factor) for kernel in profile.kernels)
+    return replace(profile, seconds=seconds, kernels=tuple(kernels))
 
 
 def _changes(first: Program, second: Program) -> dict[str, tuple[int, int]]:

@@ -37,7 +37,8 @@ class Recovery:
         plan: The plan, for the slower side.
         seconds: Median seconds of a run with it.
         ratio: Seconds with it over those of the faster side, with the interval.
-        share: Share of the loss that it makes up for; above 1, it is faster than the faster side.
+        share: Share of the slower side's additional time that it saves; above 1, it is faster than
+            the faster side.
     """
 
     words: str
@@ -72,6 +73,7 @@ class RecoverySearch:
         slow: The slower side, and the key of its program.
         program: The program of the slower side.
         inputs: Its inputs, which both have.
+        loss: Time of the slower side over that of the faster one, above 1.
         budget: Seconds.
         known: Plans to try first; those for other programs are left out.
     """
@@ -82,12 +84,13 @@ class RecoverySearch:
         slow: Timed,
         program: Program,
         inputs: Sequence[Array],
+        loss: float,
         budget: float,
         known: Iterable[Plan] = (),
     ) -> None:
         self._fast, self._slow, self._side = fast, slow, slow[0]
         self._program, self._inputs = program, inputs
-        self._known = known
+        self._known, self._loss = known, loss
         self._until = time.monotonic() + budget
         self.tried = 0
         samples = Samples(program, inputs, 0)
@@ -171,14 +174,14 @@ class RecoverySearch:
             return None
         programs = [self._fast, self._slow, (self._side, _PLAN)]
         turns = turns_of(programs, QUICK if quick else FINAL, _is_no_better if quick else _never)
-        return _recovery(plan, turns)
+        return _recovery(plan, turns, self._loss)
 
 
-def _recovery(plan: Plan, turns: Turns) -> Recovery:
+def _recovery(plan: Plan, turns: Turns, loss: float) -> Recovery:
     fast, slow, planned = turns.seconds.T
     ratio = Interval.of_median((planned / fast).tolist())
-    loss = Interval.of_median((slow / fast).tolist()).value - 1
-    share = 1 - (ratio.value - 1) / loss if loss > 0 else 0.0
+    gain = Interval.of_median((slow / planned).tolist()).value
+    share = (1 - 1 / gain) / (1 - 1 / loss)
     seconds = Interval.of_median(planned.tolist()).value
     return Recovery(_words(plan), plan, seconds, ratio, share)
 

@@ -9,6 +9,7 @@ import pytest
 
 from hlograph.comparing.recovering import RecoverySearch
 from hlograph.comparing.side import Side
+from hlograph.comparing.timing import QUICK, turns_of
 from hlograph.plans import Plan, Program
 
 X = np.random.default_rng(0).standard_normal((8, 5000), np.float32)
@@ -28,7 +29,11 @@ def side() -> Iterator[Side]:
 def search(side: Side, fast: Program, slow: Program, budget: float) -> RecoverySearch:
     side.compile("fast", fast, [X])
     side.compile("slow", slow, [X])
-    return RecoverySearch((side, "fast"), (side, "slow"), slow, [X], budget)
+    fast_seconds, slow_seconds = np.median(
+        turns_of([(side, "fast"), (side, "slow")], QUICK).seconds, axis=0
+    )
+    loss = slow_seconds / fast_seconds
+    return RecoverySearch((side, "fast"), (side, "slow"), slow, [X], loss, budget)
 
 
 def test_a_rule_that_brings_the_loss_back_is_named(side: Side) -> None:
