@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import zstandard
 from numpy.typing import NDArray
 
 from hlograph.errors import HloError
@@ -56,6 +55,8 @@ def save(graph: HloGraph, path: str | os.PathLike[str]) -> None:
         body.extend(bytes(-len(body) % _ALIGNMENT))
         values = _differences(name, getattr(graph, name))
         body.extend(values.astype(f"<{column.dtype}", copy=False).tobytes())
+    import zstandard  # takes time, and readers of modules need none of it
+
     compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
     data = MAGIC + struct.pack("<I", VERSION) + compressor.compress(bytes(body))
     write_bytes(as_location(path), data)
@@ -78,6 +79,8 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
             "To read an HLO module, use hlograph.parse"
         )
     check_version(str(path), struct.unpack_from("<I", data, len(MAGIC))[0])
+    import zstandard
+
     try:
         frame = memoryview(data)[len(MAGIC) + 4 :]
         header, columns = _read_body(zstandard.ZstdDecompressor().decompress(frame))

@@ -7,8 +7,6 @@ import zlib
 from collections.abc import Callable
 from typing import TypeAlias
 
-import zstandard
-
 from hlograph.errors import HloParseError
 
 _NextPart: TypeAlias = Callable[[bytes, int], tuple[bytes, bytes]]
@@ -33,7 +31,11 @@ def compress(data: bytes, name: str) -> bytes:
     """Returns the content of a file, compressed as the ending of its name says."""
     if name.endswith(".gz"):
         return gzip.compress(data, mtime=0)
-    return zstandard.compress(data) if name.endswith(".zst") else data
+    if not name.endswith(".zst"):
+        return data
+    import zstandard
+
+    return zstandard.compress(data)
 
 
 def decompress(data: bytes, name: str) -> bytes:
@@ -51,7 +53,7 @@ def decompress(data: bytes, name: str) -> bytes:
             return _all_parts(data, name, _gzip_part)
         if data.startswith(_ZSTD):
             return _all_parts(data, name, _zstd_part)
-    except (EOFError, zlib.error, zstandard.ZstdError) as error:
+    except (EOFError, zlib.error) as error:
         raise HloParseError(
             f"{name} is compressed data that is cut off or damaged ({len(data)} bytes): {error}"
         ) from error
@@ -82,13 +84,18 @@ def _gzip_part(data: bytes, limit: int) -> tuple[bytes, bytes]:
 
 def _zstd_part(data: bytes, limit: int) -> tuple[bytes, bytes]:
     """Returns the content of the first zstd frame, and the data after it."""
+    import zstandard
+
     # The decompressor has no size limit, so it gets the data in small steps.
     frame = zstandard.ZstdDecompressor().decompressobj()
     parts = []
     size = 0
     for start in range(0, len(data), _ZSTD_STEP):
         end = start + _ZSTD_STEP
-        parts.append(frame.decompress(data[start:end]))
+        try:
+            parts.append(frame.decompress(data[start:end]))
+        except zstandard.ZstdError as error:
+            raise EOFError(str(error)) from error
         size += len(parts[-1])
         if frame.eof or size > limit:
             return b"".join(parts), frame.unused_data + data[end:]

@@ -40,7 +40,7 @@ ENTRY main {
   ROOT product = f32[4] multiply(end, x)
 }
 """
-X, Y = np.float32([0.1, 0.2, 0.3, 0.4]), np.float32([1, 2, 3, 4])
+X, Y = np.array([0.1, 0.2, 0.3, 0.4], np.float32), np.array([1, 2, 3, 4], np.float32)
 
 
 @pytest.fixture(scope="module")
