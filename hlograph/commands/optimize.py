@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -57,6 +57,10 @@ class Optimize(SourceCommand):
         tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")
     ] = ()
     """Names of the methods that propose plans; by default forms, flags, passes, greedy, joint."""
+    objective: Literal["time", "memory"] = "time"
+    """What is made small: the time, or the peak memory at no more than 1.1 times the time."""
+    max_memory_ratio: float = 1.25
+    """Largest peak memory of a plan, as a multiple of the default's; inf allows any."""
     measure_again: Flag = False
     """Search again although the store has a plan, without earlier measurements."""
     search_further: Flag = False
@@ -91,6 +95,8 @@ class Optimize(SourceCommand):
     def _report(self, job: Job) -> Report:
         from hlograph.optimization import SearchSettings, Store, optimize_program
 
+        limit = self.max_memory_ratio
+        job = replace(job, objective=self.objective, max_memory_ratio=limit)
         settings = SearchSettings(
             self.budget,
             self.methods or None,

@@ -10,6 +10,9 @@ from hlograph.execution.bootstrap import Interval
 from hlograph.execution.load import LOADED
 from hlograph.execution.turns import Turns
 
+# Memory is said in the sentence about a plan if it differs by this factor, and by so many bytes.
+_OTHER, _SOME_BYTES = 1.1, 1 << 20
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -27,6 +30,12 @@ class Measured:
             (``hlograph.execution.load``), the median over the pairs. On a busy machine, times are
             without this share.
         one_cpu: True if both ran on one CPU, as the machine was busy.
+        default_memory: Bytes that the default needs at a time, as XLA planned them: arguments,
+            results and temporaries; 0 if not known.
+        memory: Same with the plan.
+        default_resident: Bytes by which the process was seen to grow in a run of the default; 0 if
+            it was not looked at.
+        resident: Same with the plan.
     """
 
     default_seconds: float
@@ -38,6 +47,10 @@ class Measured:
     pairs: int
     load: float = 0.0
     one_cpu: bool = False
+    default_memory: int = 0
+    memory: int = 0
+    default_resident: int = 0
+    resident: int = 0
 
     @classmethod
     def of(cls, turns: Turns, *, one_cpu: bool = False) -> Measured:
@@ -67,4 +80,22 @@ class Measured:
     def __str__(self) -> str:
         where = ", on one CPU" if self.one_cpu else ""
         where += ", on a busy machine" if self.busy else ""
-        return f"{self.ratio:.3f} times as fast ({self.low:.3f} to {self.high:.3f}){where}"
+        speed = f"{self.ratio:.3f} times as fast ({self.low:.3f} to {self.high:.3f}){where}"
+        return f"{speed}, {self.memory_text}" if self._is_other_memory else speed
+
+    @property
+    def memory_text(self) -> str:
+        """The memory of the plan and of the default."""
+        return f"with {_megabytes(self.memory)} of memory in place of " + _megabytes(
+            self.default_memory
+        )
+
+    @property
+    def _is_other_memory(self) -> bool:
+        """True if the plan needs much more or less memory than the default."""
+        pair = sorted((self.memory, self.default_memory))
+        return pair[0] > 0 and pair[1] > _OTHER * pair[0] and pair[1] - pair[0] > _SOME_BYTES
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB"

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
+from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.measuring.verification import Checks
 from hlograph.plans import Measured, Numerics, Plan, Program
+
+Objective = Literal["time", "memory"]
+"""What plans are chosen by."""
+
+MAX_MEMORY_RATIO = 1.25
+"""Largest peak memory of a plan unless more is allowed, as a multiple of the default's."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +30,12 @@ class Job:
         reference: Plan whose outputs are right, and that others are timed beside; the empty plan is
             jaxlib's default.
         patience: Seconds that the reference may take to compile, or to run.
+        objective: What is made small: the time, or the peak memory at no more than 1.1 times the
+            default's time.
+        max_memory_ratio: Largest peak memory of a plan, as a multiple of the default's.
+
+    Raises:
+        HloError: The objective is none, or the ratio is not at least 1.
     """
 
     program: Program
@@ -30,6 +44,19 @@ class Job:
     seed: int = 0
     reference: Plan = field(default_factory=Plan)
     patience: float = 3600.0
+    objective: Objective = "time"
+    max_memory_ratio: float = MAX_MEMORY_RATIO
+
+    def __post_init__(self) -> None:
+        """Checks the objective and the ratio."""
+        if self.objective not in get_args(Objective):
+            expected = " or ".join(map(repr, get_args(Objective)))
+            raise HloError(f"expected the objective {expected}, got {self.objective!r}")
+        if not self.max_memory_ratio >= 1:
+            raise HloError(
+                "expected a max_memory_ratio of at least 1, the default's memory, got "
+                f"{self.max_memory_ratio!r}"
+            )
 
 
 @dataclass(frozen=True)
@@ -94,7 +121,6 @@ class PlanMeasurement:
         error: The reason why it was not timed; empty if it was.
         seconds: Wall time of the trial.
         compile_seconds: Time of jaxlib's compilation.
-        memory: Bytes of temporary buffers, as XLA planned them; 0 if it was not timed.
         changes: Numbers of instructions in jaxlib's final modules of the default and of the plan,
             for each opcode in which they differ.
         hot: Share of the default's time in the kernels that contain each kind of instruction; None
@@ -111,7 +137,6 @@ class PlanMeasurement:
     error: str = ""
     seconds: float = 0.0
     compile_seconds: float = 0.0
-    memory: int = 0
     changes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     hot: Mapping[str, float] | None = None
     accident: bool = False

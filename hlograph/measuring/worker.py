@@ -15,6 +15,7 @@ import numpy as np
 from hlograph.errors import HloError, NotExecutableError
 from hlograph.execution import lock
 from hlograph.execution.load import LoadMeter, on_one_cpu
+from hlograph.execution.process_memory import resident_growth
 from hlograph.execution.runs import Run
 from hlograph.execution.turns import Turns, in_turns
 from hlograph.isolation.flight_recorder import FlightRecorder
@@ -23,6 +24,7 @@ from hlograph.measuring.samples import Samples
 from hlograph.measuring.trial import Effort, Job, MeasurementRequest, PlanMeasurement
 from hlograph.measuring.verification import Checks, Runner, Verifier
 from hlograph.plans import Measured, Plan, compile_program
+from hlograph.profiling.profile import MemoryUsage
 
 DEFAULT = b"default"
 """Note of an operation of jaxlib's default in the flight recorder; a plan's is its digest."""
@@ -135,12 +137,13 @@ class MeasuringWorker:
             thorough,
             checks=checks,
             compile_seconds=compiled.seconds,
-            memory=compiled.executable.get_compiled_memory_stats().temp_size_in_bytes,
             changes=self._default.module.changes(compiled.module),
         )
         if not checks.accepted:
             return replace(outcome, error=_refusal(checks))
-        outcome = replace(outcome, measured=self._timed(compiled.run, trial, digest))
+        measured = self._timed(compiled.run, trial, digest)
+        measured = self._with_memory(measured, compiled, digest, resident=thorough)
+        outcome = replace(outcome, measured=measured)
         if not thorough:
             outcome = self._checked_lead(outcome, runner, trial.without)
             self._known[compiled.code] = outcome
@@ -256,6 +259,32 @@ class MeasuringWorker:
         # has to hold at equal threads.
         bound = self._race(runs, effort, note, one_cpu=True)
         return min(best, bound, key=lambda measured: measured.low)
+
+    def _with_memory(
+        self, measured: Measured, compiled: _Compiled, note: bytes, *, resident: bool
+    ) -> Measured:
+        """Returns a plan's speed with its memory and the default's.
+
+        Args:
+            measured: The speed.
+            compiled: The plan's executable.
+            note: Note of its runs in the flight recorder.
+            resident: True also looks how far the process grows in a run.
+        """
+        pair = (self._default, DEFAULT), (compiled, note)
+        planned = [MemoryUsage.of(each.executable).needed for each, _ in pair]
+        grown = [0, 0]
+        if resident:
+            for number, (each, name) in enumerate(pair):
+                with lock.compiling(), self._recorder.noted(name, _HOUR):
+                    grown[number] = resident_growth(each.run.seconds)
+        return replace(
+            measured,
+            default_memory=planned[0],
+            memory=planned[1],
+            default_resident=grown[0],
+            resident=grown[1],
+        )
 
     def _race(
         self,

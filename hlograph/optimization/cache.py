@@ -87,7 +87,7 @@ class CacheKey(str):
     @classmethod
     def _of(cls, job: Job, fingerprint: str) -> CacheKey:
         donated = ",".join(map(str, job.program.donated))
-        program = _digest(f"{fingerprint} {donated}".encode(), 24)
+        program = _digest(f"{fingerprint} {donated}{_other_objective(job)}".encode(), 24)
         return cls("-".join((program, job.numerics, machine().key)))
 
     @property
@@ -245,8 +245,14 @@ class Store:
         return join(self.location, f"{key}{_PLAN}")
 
     def _recipe_file(self, job: Job) -> Location:
-        named = _digest(f"{job.program.name} {job.numerics}".encode(), 24)
+        about = f"{job.program.name} {job.numerics}{_other_objective(job)}"
+        named = _digest(about.encode(), 24)
         return join(self.location, f"{named}.recipe.json")
+
+
+def _other_objective(job: Job) -> str:
+    """Returns a job's objective, if it is not the time."""
+    return "" if job.objective == "time" else f" {job.objective}"
 
 
 def _most_bytes() -> int:

@@ -22,7 +22,7 @@ from typing import Any, overload
 
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array
-from hlograph.measuring.trial import Job
+from hlograph.measuring.trial import MAX_MEMORY_RATIO, Job, Objective
 from hlograph.optimization.background import in_background
 from hlograph.optimization.cache import Store, StoreLike
 from hlograph.optimization.function import OptimizedFunction
@@ -60,6 +60,8 @@ def jit(
     store: StoreLike = None,
     methods: Iterable[str] | str | None = None,
     background: bool = True,
+    objective: Objective = "time",
+    max_memory_ratio: float = MAX_MEMORY_RATIO,
     max_signatures: int = 8,
     plans: Iterable[Plan] = (),
     **options: Any,
@@ -93,6 +95,8 @@ def jit(
         store: See ``hlograph.optimize``.
         methods: See ``hlograph.optimize``.
         background: False searches within the first call of a signature, which waits for the end.
+        objective: See ``hlograph.optimize``.
+        max_memory_ratio: See ``hlograph.optimize``.
         max_signatures: Number of signatures that are searched for. Plans of the store are used for
             further ones, too.
         plans: Plans to use instead of a search, each for its own program.
@@ -102,7 +106,10 @@ def jit(
         HloError: ``function`` is no function, or one of ``jax.jit`` with further options.
     """
     settings = SearchSettings(budget, method_names(methods), Store.of(store), progress=False)
-    more = JitSettings(settings, numerics, background, max_signatures, tuple(plans), options)
+    job = functools.partial(
+        Job, numerics=numerics, objective=objective, max_memory_ratio=max_memory_ratio
+    )
+    more = JitSettings(settings, job, background, max_signatures, tuple(plans), options)
     if function is None:
         return functools.partial(JitFunction, settings=more)
     return JitFunction(function, more)
@@ -114,7 +121,7 @@ class JitSettings:
 
     Attributes:
         search: Settings of each search.
-        numerics: Class of results.
+        job: Makes the job of a program, with the class of results and the limit of memory.
         background: True searches beside the program.
         max_signatures: Number of signatures that are searched for.
         plans: Plans to use instead of a search.
@@ -122,7 +129,7 @@ class JitSettings:
     """
 
     search: SearchSettings
-    numerics: Numerics
+    job: Callable[[Program], Job]
     background: bool
     max_signatures: int
     plans: tuple[Plan, ...]
@@ -273,7 +280,7 @@ class JitFunction:
                 return
             executables = ProgramExecutables(self._cache, lowered)
             inputs = functools.partial(self._inputs, lowered, args, kwargs)
-            job = Job(program, None, self._settings.numerics)
+            job = self._settings.job(program)
             function = self._planned(job, inputs, executables.use)
             with self._lock:
                 alike = sum(s.text.startswith(text) for s in self._signatures.values())

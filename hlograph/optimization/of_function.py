@@ -12,7 +12,7 @@ import numpy as np
 
 from hlograph.errors import HloError, HloWarning
 from hlograph.execution.equivalence.arrays import Array
-from hlograph.measuring.trial import Job
+from hlograph.measuring.trial import MAX_MEMORY_RATIO, Job, Objective
 from hlograph.optimization.background import in_background
 from hlograph.optimization.cache import Store, StoreLike
 from hlograph.optimization.function import OptimizedFunction
@@ -38,6 +38,8 @@ def optimize(
     measure_again: bool = False,
     search_further: bool = False,
     background: bool = False,
+    objective: Objective = "time",
+    max_memory_ratio: float = MAX_MEMORY_RATIO,
     progress: bool | None = None,
     **kwargs: Any,
 ) -> OptimizedFunction:
@@ -67,6 +69,10 @@ def optimize(
         background: True returns at once, and searches in a process beside the program. Until that
             has found a plan, the function runs by the plan of the store, or as ``jax.jit`` compiles
             it; see ``OptimizedFunction.wait`` and ``close``. No progress is shown.
+        objective: What is made small: ``time``, or ``memory``, the peak memory at no more than 1.1
+            times the default's time.
+        max_memory_ratio: Largest peak memory of a plan, as a multiple of the default's;
+            ``math.inf`` allows any.
         progress: True shows a progress bar; None shows one on a terminal.
         **kwargs: Example keyword arguments. Those that are named like one of the above are passed
             by position, or bound first by ``functools.partial``.
@@ -91,7 +97,7 @@ def optimize(
     if jit is not None or args or kwargs:
         check_arguments(lowering, args, kwargs)
         inputs = inputs_of(lowering, args, kwargs)
-    job = Job(program, inputs, numerics)
+    job = Job(program, inputs, numerics, objective=objective, max_memory_ratio=max_memory_ratio)
 
     def compile_plan(plan: Plan) -> Callable[..., Any] | None:
         return None if plan.is_empty and jit is not None else compile_lowered(lowering, plan)

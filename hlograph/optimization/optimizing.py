@@ -14,6 +14,7 @@ from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, Job, MeasurementRequest, PlanMeasurement
 from hlograph.optimization.cache import CacheKey, Measurements, Store, plans_of_earlier_version
 from hlograph.optimization.leading import leads
+from hlograph.optimization.objectives import by_objective, excess_of, within_memory
 from hlograph.optimization.race import Race, RaceBar, SearchSettings, plan_of, start_workers
 from hlograph.optimization.report import Report
 from hlograph.plans import NUMERICS, Numerics, Plan, PlanError, PlanRefusedError
@@ -110,11 +111,14 @@ def report_of_given(
             f"call hlograph.optimize with numerics={needs!r}"
         )
     if not measure_again:
+        if excess := excess_of(plan.measured, job.max_memory_ratio):
+            raise PlanRefusedError(f"this plan {excess}: allow more, or make another plan")
         return unmeasured(job, plan, f"{plan.measured or 'not measured'}, by the given plan")
     with Measurer(job, workers=1) as measurer:
         (outcome,) = measurer.measure([MeasurementRequest(plan, FINAL)])
     Measurements(CacheKey.of(job), given=job.given).add(outcome)
-    winner = outcome if leads(outcome) else None
+    outcome = within_memory(outcome, job)
+    winner = outcome if leads(by_objective(outcome, job)) else None
     words = (
         "the given plan holds here"
         if winner
@@ -154,6 +158,8 @@ def fitting(job: Job, plan: Plan | None) -> Plan | None:
     try:
         plan.check(job.program)
     except PlanRefusedError:
+        return None
+    if excess_of(plan.measured, job.max_memory_ratio):
         return None
     fits = job.numerics == "fast" or not allows_fast_math(plan.flags)
     return plan if fits else None

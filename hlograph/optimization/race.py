@@ -31,6 +31,7 @@ from hlograph.optimization.leading import (
 )
 from hlograph.optimization.methods import MakeMethod, Proposers
 from hlograph.optimization.methods import methods as methods_by_name
+from hlograph.optimization.objectives import by_objective, within_memory
 from hlograph.optimization.report import Report
 from hlograph.plans import Numerics, Plan
 from hlograph.plans.flags import allows_fast_math
@@ -256,6 +257,7 @@ class Race:
         self.outcomes.clear()
         self._asked = 0
         self._proposers = Proposers(self.job, self.settings.makers(), self.first)
+        self._scored: list[PlanMeasurement] = []  # the outcomes, as the objective compares them
         self._best: PlanMeasurement | None = None
         self._confirmed: list[PlanMeasurement] = []
         self._refused: set[str] = set()
@@ -274,12 +276,14 @@ class Race:
         if self._is_over:
             return None
         try:
-            return self._final()
+            self._final()
         except KeyboardInterrupt:
             if self.interrupted:
                 raise
             self.interrupted = True
-            return winner_of(self._confirmed)
+        winner = winner_of(self._confirmed)
+        pairs = zip(self._scored, self.outcomes, strict=False)
+        return next((outcome for scored, outcome in pairs if scored is winner), None)
 
     def _screen(self) -> None:
         """Measures what methods propose, until they have no more or the time is over."""
@@ -310,12 +314,14 @@ class Race:
                 return
             (plan,) = asked
             self._asked += 1
-            best = safe_ratio(self._best) if self._best else 0.0
+            # Memory is no reason to time a plan briefly.
+            by_time = self._best is not None and self.job.objective == "time"
+            best = safe_ratio(self._best) if self._best and by_time else 0.0
             yield MeasurementRequest(plan, SCREEN, not self._profiled, best)
             self._profiled = True
 
-    def _final(self) -> PlanMeasurement | None:
-        """Measures the best plans again in fresh processes; returns the best that keeps its lead.
+    def _final(self) -> None:
+        """Measures the best plans again in fresh processes, and notes those that keep their lead.
 
         A screening on a busy machine favours some plans. So plans that differ are in the final, the
         simplest that leads among them, unless they cannot win any more.
@@ -324,7 +330,7 @@ class Race:
         if not chosen and self._elapsed() + self._final_seconds() < self.budget:
             chosen = self._finalists(doubtful=True)
         if not chosen:
-            return None
+            return
         number = 1 if self.interrupted else _CONFIRMATIONS  # after a Ctrl-C one has to do
         with self._measurer(number) as measurer:
             for finalist in chosen:
@@ -337,7 +343,6 @@ class Race:
                 another = now - begun if self._confirmed else 0.0
                 if self._is_over or self.interrupted or now + another > self.budget:
                     break
-        return winner_of(self._confirmed)
 
     def _confirm(self, plan: Plan, measurer: Measurer, number: int) -> None:
         """Keeps the slower of two measurements in fresh processes, if both have a lead.
@@ -345,11 +350,10 @@ class Race:
         A single one takes one plan of ten for a faster one, among plans that are none, where noise
         lasts for several pairs. The processes compile side by side.
         """
-        outcomes = list(
+        measured = list(
             measurer.measure(MeasurementRequest(plan, self._effort) for _ in range(number))
         )
-        for outcome in outcomes:
-            self._take(outcome)
+        outcomes = [self._take(outcome) for outcome in measured]
         if self._default.in_doubt:
             self._default.ask()
         if all(map(leads, outcomes)):
@@ -380,25 +384,30 @@ class Race:
         return replace(FINAL, max_seconds=min(FINAL.max_seconds, _TIMING * self.budget))
 
     def _finalists(self, doubtful: bool = False) -> Sequence[PlanMeasurement]:
-        before, now = self.outcomes[: self.before], self.outcomes[self.before :]
+        before, now = self._scored[: self.before], self._scored[self.before :]
         return in_final(finalists(before, now, doubtful), _FINALISTS)
 
-    def _take(self, outcome: PlanMeasurement, new: bool = True) -> None:
+    def _take(self, outcome: PlanMeasurement, new: bool = True) -> PlanMeasurement:
+        """Takes note of an outcome, and returns it as the objective compares it."""
         if new:
             outcome = replace(outcome, when=round(self._elapsed(), 3))
-        self.outcomes.append(outcome)  # first, as Ctrl-C may come while the disk is waited for
+        allowed = within_memory(outcome, self.job)
+        self.outcomes.append(allowed)  # first, as Ctrl-C may come while the disk is waited for
+        self._scored.append(by_objective(allowed, self.job))
         self._default.take(outcome)
         if new:
             self.measurements.add(outcome)
+        outcome = self._scored[-1]
         self._proposers.tell([outcome])
         if outcome.thorough and outcome.measured is None and not outcome.accident:
             # Its speed is no standard for others.
             self._refused.add(outcome.plan.digest)
-            allowed = [o for o in self.outcomes if o.plan.digest not in self._refused]
-            self._best = max(allowed, key=lambda outcome: outcome.ratio, default=outcome)
+            left = [o for o in self._scored if o.plan.digest not in self._refused]
+            self._best = max(left, key=lambda outcome: outcome.ratio, default=outcome)
         elif self._best is None or outcome.ratio > self._best.ratio:
             self._best = outcome
         self.watch(self.outcomes, self._best)
+        return outcome
 
     def _time_left(self) -> bool:
         if self._best is not None and safe_ratio(self._best) >= self.enough:

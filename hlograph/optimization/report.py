@@ -66,6 +66,7 @@ class Report:
                 f"95 % interval {measured.low:.3f} to {measured.high:.3f} ({measured.pairs} pairs; "
                 f"default against itself {measured.control:.3f})",
             ]
+            lines += _memory_lines(measured)
             if measured.one_cpu:
                 lines += [
                     "  Both ran on one CPU, as the machine was busy: on more, the ratio may differ."
@@ -167,7 +168,6 @@ def outcome_to_json(outcome: PlanMeasurement) -> str:
         "error": outcome.error,
         "seconds": outcome.seconds,
         "compile_seconds": outcome.compile_seconds,
-        "memory": outcome.memory,
         "changes": dict(outcome.changes),
         "hot": None if outcome.hot is None else dict(outcome.hot),
         "accident": outcome.accident,
@@ -184,6 +184,7 @@ def outcome_of(plan: Plan, content: Mapping[str, Any]) -> PlanMeasurement:
         TypeError: An attribute is unknown, or of another type.
     """
     fields = dict(content)
+    fields.pop("memory", None)  # bytes of temporaries, which version 0.1 wrote here
     measured, checks = fields.pop("measured", None), fields.pop("checks", None)
     changes = {
         opcode: (before, after) for opcode, (before, after) in fields.pop("changes", {}).items()
@@ -207,6 +208,18 @@ def changes_text(changes: Mapping[str, tuple[int, int]]) -> str:
         key=lambda change: (change[2] > 0, -abs(math.log((change[2] + 0.5) / (change[1] + 0.5))))
     )
     return ", ".join(f"{name} {before} → {after}" for name, before, after in kept[:_CHANGES])
+
+
+def _memory_lines(measured: Measured) -> list[str]:
+    """Returns the lines about the peak memory of default and plan; none if it is not known."""
+    if not measured.default_memory:
+        return []
+    default, plan = measured.default_memory / 1e6, measured.memory / 1e6
+    line = f"  memory   {default:.1f} MB by default, {plan:.1f} MB with the plan, as XLA planned it"
+    if measured.default_resident and measured.resident:
+        grown = measured.default_resident / 1e6, measured.resident / 1e6
+        line += f"; in a run the process grew by {grown[0]:.1f} and {grown[1]:.1f} MB"
+    return [line]
 
 
 def _time(seconds: float) -> str:

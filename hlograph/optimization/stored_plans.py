@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import warnings
 from collections import defaultdict
@@ -69,7 +70,10 @@ class PlansInUse:
         for plan in plans:
             fits = NUMERICS.index(plan.numerics) <= NUMERICS.index(numerics)
             # jax gives the arrays of a compiled function the layouts of its lowering.
-            if fits and not plan.is_empty and not concerns_signature(plan.layouts):
+            slower = plan.measured is not None and plan.measured.ratio < 1  # it saves memory
+            if slower or plan.is_empty or concerns_signature(plan.layouts):
+                continue
+            if fits:
                 self._by_name[plan.program].append(plan)
         self.used: list[Plan] = []
 
@@ -83,7 +87,8 @@ class PlansInUse:
         if not candidates:  # most modules: only those with the name of a plan are read
             return None
         program = Program.of_mlir(module)
-        job = Job(program, None, self._numerics)
+        # Whoever stored a plan has allowed the memory that it needs.
+        job = Job(program, None, self._numerics, max_memory_ratio=math.inf)
         plans = [plan for plan in candidates if fitting(job, plan)]
         if not plans:
             return None

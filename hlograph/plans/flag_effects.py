@@ -31,7 +31,7 @@ FLAG_VALUES: Mapping[str, tuple[FlagValue, ...]] = {
     "xla_cpu_experimental_enable_tiling_propagation": (True,),
     "xla_cpu_disable_loop_unrolling": (True,),
     "xla_cpu_optimize_for_size": (True,),
-    "xla_cpu_scheduler_type": ("CPU_SCHEDULER_TYPE_CONCURRENCY_OPTIMIZED",),
+    "xla_cpu_scheduler_type": ("CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED",),
     "xla_cpu_multi_thread_eigen": (False,),
     "xla_cpu_enable_fast_math": (True,),
 }

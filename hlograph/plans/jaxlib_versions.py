@@ -39,8 +39,8 @@ class FlagSupport:
         return self.unknown | self.idle
 
 
-# Dots stay in Eigen or YNNPACK, and the default schedule is the one for concurrency.
-_IDLE = frozenset({"xla_cpu_experimental_onednn_fusion_type", "xla_cpu_scheduler_type"})
+# Dots stay in Eigen or YNNPACK.
+_IDLE = frozenset({"xla_cpu_experimental_onednn_fusion_type"})
 
 TESTED: Mapping[str, FlagSupport] = MappingProxyType(
     {

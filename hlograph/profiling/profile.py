@@ -45,6 +45,11 @@ class MemoryUsage:
     code: int
     peak: int
 
+    @property
+    def needed(self) -> int:
+        """Arguments, results and temporaries; memory of temporaries is shared by XLA's plan."""
+        return self.arguments + self.outputs - self.aliased + self.temporaries
+
     @classmethod
     def of(cls, executable: LoadedExecutable) -> MemoryUsage:
         """Returns the memory of an executable, as XLA planned it."""

@@ -80,15 +80,14 @@ FLAG_SETS: tuple[FlagSet, ...] = (
         {"xla_cpu_multi_thread_eigen": False},
         frozenset({"dot", "convolution"}),
     ),
+    FlagSet(
+        "schedule for memory", {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
+    ),
     FlagSet("multi-output fusion", {"xla_cpu_use_multi_output_fusion": True}),
     FlagSet("512-bit vectors", {"xla_cpu_prefer_vector_width": 512}),
     FlagSet("no tiled emitter", {"xla_cpu_disable_tiled_emitter": True}),
     FlagSet("no unrolling", {"xla_cpu_disable_loop_unrolling": True}),
     FlagSet("older fusion emitters", {"xla_cpu_disable_new_fusion_emitters": True}),
-    FlagSet(
-        "concurrent schedule",
-        {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_CONCURRENCY_OPTIMIZED"},
-    ),
     FlagSet("tiling propagation", {"xla_cpu_experimental_enable_tiling_propagation": True}),
     FlagSet(
         "oneDNN",

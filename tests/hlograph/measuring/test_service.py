@@ -82,7 +82,6 @@ def test_what_a_trial_finds():
     assert quick.checks.samples == ("given",)
     assert quick.measured is not None
     assert quick.measured.control == 1
-    assert quick.memory >= 0
     failed = found[unknown.digest]
     assert failed.measured is None
     assert failed.ratio == 0
@@ -129,7 +128,7 @@ def test_a_plan_whose_worker_crashes_is_no_accident():
     assert not lost.accident
 
 
-def test_memory_is_that_of_temporary_buffers():
+def test_memory_has_arguments_results_and_temporaries():
     def function(x):
         return jnp.sort(jnp.sin(x)[:, None] * x, 0).sum(0)
 
@@ -137,7 +136,23 @@ def test_memory_is_that_of_temporary_buffers():
     job = Job(Program.of(jax.jit(function).lower(x)), [x])
     with Measurer(job, workers=1) as measurer:
         (outcome,) = measurer.measure([MeasurementRequest(SMALL, SHORT)])
-    assert outcome.memory >= 512 * 512 * 4
+    measured = outcome.measured
+    assert measured is not None
+    assert measured.memory >= 512 * 512 * 4 + 2 * x.nbytes
+    assert measured.default_memory >= 512 * 512 * 4 + 2 * x.nbytes
+    assert (measured.resident, measured.default_resident) == (0, 0)
+
+
+def test_a_final_sees_how_far_the_process_grows():
+    x = np.linspace(0, 1, 4096, dtype=np.float32)
+    # The C library returns blocks of this size to the system at once.
+    job, square = Job(Program.of(jax.jit(lambda x: jnp.sin(x)[:, None] * x).lower(x)), [x]), 1 << 26
+    with Measurer(job, workers=1) as measurer:
+        (outcome,) = measurer.measure([MeasurementRequest(SMALL, THOROUGH)])
+    measured = outcome.measured
+    assert measured is not None
+    assert 0.9 * square < measured.resident < 2 * square
+    assert 0.9 * square < measured.default_resident < 2 * square
 
 
 def test_changes_of_the_final_module_and_where_the_default_spends_its_time():
