@@ -149,6 +149,32 @@ def _throttling_file(membership: Path, groups: Path) -> Path | None:
     return None
 
 
+def cpu_quota(
+    process: Path = Path("/proc/self"), groups: Path = Path("/sys/fs/cgroup")
+) -> float | None:
+    """Returns the number of CPUs whose time the process's control group may use.
+
+    Args:
+        process: Folder of the process in Linux's ``/proc``.
+        groups: Folder of the control groups, of version 1 or 2; there may be none.
+
+    Returns:
+        The number, which need not be whole; None without a limit.
+    """
+    file = _throttling_file(process / "cgroup", groups)
+    if file is None:
+        return None
+    with contextlib.suppress(OSError, ValueError):  # version 2; "max" for no limit
+        quota, period = (file.parent / "cpu.max").read_text().split()
+        return float(quota) / float(period)
+    with contextlib.suppress(OSError, ValueError):
+        quota, period = (
+            float((file.parent / f"cpu.cfs_{name}_us").read_text()) for name in ("quota", "period")
+        )
+        return quota / period if quota > 0 else None
+    return None
+
+
 def _throttled(file: Path) -> int | None:
     """Returns the nanoseconds of throttling in a file ``cpu.stat``; None if it has none."""
     try:

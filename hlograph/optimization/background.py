@@ -71,7 +71,7 @@ def in_background(
     check_numerics(job.numerics)
     check_importable(settings.methods)
     begin = Report(job.program.name, Plan(), _UNTIL, job.numerics)
-    function = OptimizedFunction(jit, compile_plan(begin.plan), begin)
+    function = OptimizedFunction(jit, compile_plan(begin.plan), begin, settings.process)
     stored = stored_plan(job, settings.store)
     if stored is not None:
         try:

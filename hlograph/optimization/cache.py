@@ -54,7 +54,7 @@ _RULES = "rules"
 
 # Fields of a plan that are not stored with each outcome: those that are the same for all outcomes
 # of a file, and those that measuring sets.
-_LEFT_OUT = ("kind", "version", "machine", "measured")
+_LEFT_OUT = ("kind", "version", "machine", "measured", "kept_memory")
 
 # A plan with many decisions is compressed; a short one can be read in the file.
 _LONG = 1000  # letters

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from hlograph.errors import HloError
+from hlograph.execution.process_memory import keep_freed_memory
 from hlograph.optimization.report import Report
 from hlograph.plans import Plan
 from hlograph.plans.weak_types import is_weak
@@ -39,6 +40,7 @@ class OptimizedFunction:
         function: The jitted function; None for a function that was given as a lowering.
         compiled: The ``jax.stages.Compiled`` for the optimized shapes; None to call the function.
         report: What was measured.
+        process: True lets the process keep freed memory from now on, if the plan says that it pays.
     """
 
     def __init__(
@@ -46,9 +48,11 @@ class OptimizedFunction:
         function: Callable[..., Any] | None,
         compiled: Callable[..., Any] | None,
         report: Report,
+        process: bool = True,
     ) -> None:
-        self._function, self._compiled = function, compiled
+        self._function, self._compiled, self._process = function, compiled, process
         self.report = report
+        self._set_process(report)
         self.error: HloError | None = None
         self._wait: Callable[[float | None], bool] | None = None
         self._close: Callable[[], None] | None = None
@@ -127,6 +131,11 @@ class OptimizedFunction:
         compiled = self._compiled if same else compile_plan(report.plan)
         with self._lock:
             self._compiled, self.report = compiled, report
+        self._set_process(report)
+
+    def _set_process(self, report: Report) -> None:
+        if self._process and report.plan.kept_memory is not None:
+            keep_freed_memory()
 
     def fail(self, error: HloError) -> None:
         """Notes that a search in the background has failed, which is said once."""

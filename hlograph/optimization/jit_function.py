@@ -62,6 +62,7 @@ def jit(
     background: bool = True,
     objective: Objective = "time",
     max_memory_ratio: float = MAX_MEMORY_RATIO,
+    process: bool = True,
     max_signatures: int = 8,
     plans: Iterable[Plan] = (),
     **options: Any,
@@ -97,6 +98,7 @@ def jit(
         background: False searches within the first call of a signature, which waits for the end.
         objective: See ``hlograph.optimize``.
         max_memory_ratio: See ``hlograph.optimize``.
+        process: See ``hlograph.optimize``.
         max_signatures: Number of signatures that are searched for. Plans of the store are used for
             further ones, too.
         plans: Plans to use instead of a search, each for its own program.
@@ -105,7 +107,9 @@ def jit(
     Raises:
         HloError: ``function`` is no function, or one of ``jax.jit`` with further options.
     """
-    settings = SearchSettings(budget, method_names(methods), Store.of(store), progress=False)
+    settings = SearchSettings(
+        budget, method_names(methods), Store.of(store), progress=False, process=process
+    )
     job = functools.partial(
         Job, numerics=numerics, objective=objective, max_memory_ratio=max_memory_ratio
     )
@@ -296,7 +300,7 @@ class JitFunction:
         report = self._report_at_hand(job, inputs)
         if report is not None:
             use(report.plan)
-            return OptimizedFunction(self._jit, None, report)
+            return OptimizedFunction(self._jit, None, report, self._settings.search.process)
         with self._lock:
             self._searched += 1
             is_one_of_many = self._searched > self._settings.max_signatures

@@ -40,6 +40,7 @@ def optimize(
     background: bool = False,
     objective: Objective = "time",
     max_memory_ratio: float = MAX_MEMORY_RATIO,
+    process: bool = True,
     progress: bool | None = None,
     **kwargs: Any,
 ) -> OptimizedFunction:
@@ -73,6 +74,8 @@ def optimize(
             times the default's time.
         max_memory_ratio: Largest peak memory of a plan, as a multiple of the default's;
             ``math.inf`` allows any.
+        process: True also measures what it brings that the process keeps freed memory, and lets
+            this process keep it from then on if that pays; see ``docs/speed.md``.
         progress: True shows a progress bar; None shows one on a terminal.
         **kwargs: Example keyword arguments. Those that are named like one of the above are passed
             by position, or bound first by ``functools.partial``.
@@ -104,7 +107,7 @@ def optimize(
 
     if plan is not None:
         report = report_of_given(job, plan, measure_again=measure_again)
-        return OptimizedFunction(jit, compile_plan(report.plan), report)
+        return OptimizedFunction(jit, compile_plan(report.plan), report, process)
     settings = SearchSettings(
         budget,
         method_names(methods),
@@ -112,19 +115,20 @@ def optimize(
         measure_again,
         search_further,
         progress,
+        process=process,
     )
     if background:
         return in_background(jit, compile_plan, job, settings)
     report = optimize_program(job, settings)
     warn_of_default(report)
     try:
-        return OptimizedFunction(jit, compile_plan(report.plan), report)
+        return OptimizedFunction(jit, compile_plan(report.plan), report, process)
     except PlanError:
         if not report.from_store:
             raise
     # A stored plan that cannot be carried out any more must not stand in the way.
     report = optimize_program(job, replace(settings, measure_again=True))
-    return OptimizedFunction(jit, compile_plan(report.plan), report)
+    return OptimizedFunction(jit, compile_plan(report.plan), report, process)
 
 
 def warn_of_default(report: Report) -> None:

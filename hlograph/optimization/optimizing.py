@@ -15,6 +15,7 @@ from hlograph.measuring.trial import FINAL, Job, MeasurementRequest, PlanMeasure
 from hlograph.optimization.cache import CacheKey, Measurements, Store, plans_of_earlier_version
 from hlograph.optimization.leading import leads
 from hlograph.optimization.objectives import by_objective, excess_of, within_memory
+from hlograph.optimization.process_settings import advice, with_kept_memory
 from hlograph.optimization.race import Race, RaceBar, SearchSettings, plan_of, start_workers
 from hlograph.optimization.report import Report
 from hlograph.plans import NUMERICS, Numerics, Plan, PlanError, PlanRefusedError
@@ -46,11 +47,14 @@ def optimize_program(job: Job, settings: SearchSettings | None = None) -> Report
     if stored is not None and not searches_again:
         return unmeasured(job, stored)
     known = stored if stored is not None else fitting(job, store.outdated(key))
-    again = [] if known is None else [replace(known, machine=None, measured=None)]
+    again = [] if known is None else [replace(known, machine=None, measured=None, kept_memory=None)]
     first = chain(again, plans_of_earlier_version(store, job))
     measurements = Measurements(key, given=job.given)
     with RaceBar(settings.budget, settings.progress) as bar:
         report = Race(job, settings, measurements, bar, bar.say, first).search()
+        report = replace(report, advice=advice(job))
+        if settings.process and not report.interrupted:
+            report = with_kept_memory(job, report, settings.budget)
     # A search that was cut short, or timed nothing, does not say that there is no faster plan.
     new = report.outcomes[report.before :]
     if report.plan.is_empty and stored is not None and _is_unbeaten(stored, new):
@@ -176,9 +180,10 @@ def _put(store: Store, job: Job, plan: Plan, *, recipe: bool) -> None:
 
 
 def _found(plan: Plan) -> str:
+    kept = f"; {plan.kept_memory.summary}" if plan.kept_memory else ""
     if plan.is_empty:
-        return "no plan was faster than jaxlib's default when it was searched for"
-    return f"{plan.measured or 'not measured'}, from the store"
+        return f"no plan was faster than jaxlib's default when it was searched for{kept}"
+    return f"{plan.measured or 'not measured'}, from the store{kept}"
 
 
 def _why(outcome: PlanMeasurement) -> str:

@@ -60,6 +60,7 @@ class SearchSettings:
             was measured before.
         progress: True shows a progress bar; None shows one on a terminal.
         seed: Seed of the methods that take one.
+        process: True lets settings of the caller's process be part of the result.
 
     Raises:
         HloError: The budget is none, or there is no such method.
@@ -72,6 +73,7 @@ class SearchSettings:
     search_further: bool = False
     progress: bool | None = None
     seed: int = 0
+    process: bool = True
 
     def __post_init__(self) -> None:
         """Checks the budget and the names of the methods."""

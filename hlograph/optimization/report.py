@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from hlograph.execution.process_memory import keeps_freed_memory
 from hlograph.measuring.references import Judgement
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.measuring.verification import Checks
@@ -37,6 +38,8 @@ class Report:
         before: Number of the first outcomes, which earlier searches had measured.
         interrupted: True if the user ended the race by Ctrl-C.
         judgement: What references say of jaxlib's default; None if none was asked.
+        advice: What the user can do for the program, and is not done: sentences without a full
+            stop.
     """
 
     program: str
@@ -50,6 +53,7 @@ class Report:
     before: int = 0
     interrupted: bool = False
     judgement: Judgement | None = None
+    advice: tuple[str, ...] = ()
 
     @property
     def ratio(self) -> float:
@@ -72,6 +76,7 @@ class Report:
                     "  Both ran on one CPU, as the machine was busy: on more, the ratio may differ."
                 ]
         lines += self._judged()
+        lines += self._about_process()
         if not self.plan.is_empty:
             lines += [f"  numerics {self.plan.numerics}"]
             lines += [f"  {line}" for line in self.plan.summary()]
@@ -81,6 +86,7 @@ class Report:
             lines += [f"  compared on {', '.join(checks.samples)} inputs"]
         if self.final and self.final.changes:
             lines += [f"  code     {changes_text(self.final.changes)}"]
+        lines += [f"  advice   {sentence}." for sentence in self.advice]
         return "\n".join(lines + self._tried())
 
     def _judged(self) -> list[str]:
@@ -96,6 +102,21 @@ class Report:
     def _avoids(self) -> list[str]:
         plan = self.judgement.plan if self.judgement else None
         return [] if plan is None or plan.is_empty else plan.describe()
+
+    def _about_process(self) -> list[str]:
+        """Returns the lines about settings of the process: its threads, and freed memory."""
+        machine, kept = self.plan.machine, self.plan.kept_memory
+        lines = []
+        if machine is not None:
+            lines += [f"  threads  {machine.cores}, as many as CPUs that the process may use"]
+        if kept is not None:
+            lines += [
+                f"  process  {_time(kept.seconds_before)} → {_time(kept.seconds)}: {kept}. All "
+                "functions of the process may gain by it, those of jax.jit, too."
+            ]
+            if not keeps_freed_memory():
+                lines += ["  This process does not keep freed memory."]
+        return lines
 
     def _tried(self) -> list[str]:
         if not self.outcomes:
@@ -147,6 +168,7 @@ class Report:
             "seconds": self.seconds,
             "from_store": self.from_store,
             "before": self.before,
+            "advice": list(self.advice),
             "plan": json.loads(self.plan.to_json()),
             "checks": asdict(self.final.checks) if self.final and self.final.checks else None,
             "judgement": asdict(replace(self.judgement, plan=None)) if self.judgement else None,

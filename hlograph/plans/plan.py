@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from hlograph.errors import PlanError, PlanRefusedError
 from hlograph.execution.measured import Measured
+from hlograph.execution.process_memory import KeptMemory
 from hlograph.plans import flags as flag_list
 from hlograph.plans.flags import FlagValue
 from hlograph.plans.layouts import check as check_layouts
@@ -69,6 +70,9 @@ class Plan:
         measured: Its speed there; None if it was not measured.
         default_fault: Why jaxlib's default of the program must not stand, in words; empty if
             nothing is known against it.
+        kept_memory: What it brought the function, which runs by this plan, that its process keeps
+            freed memory; None if it was not measured, or brought nothing. It is no decision about
+            the program, and an empty plan may have it.
     """
 
     program: str = ""
@@ -84,6 +88,7 @@ class Plan:
     measured: Measured | None = None
     text_fingerprint: str = ""
     default_fault: str = ""
+    kept_memory: KeptMemory | None = None
 
     def __post_init__(self) -> None:
         """Freezes the mappings and checks the flags and the class.
@@ -238,6 +243,7 @@ class Plan:
             "machine": self.machine.to_json() if self.machine else None,
             "measured": asdict(self.measured) if self.measured else None,
             "default_fault": self.default_fault,
+            "kept_memory": asdict(self.kept_memory) if self.kept_memory else None,
         }
         return json.dumps(content, indent=2) + "\n"
 
@@ -285,7 +291,7 @@ class Plan:
 
 
 def _plan_of(content: dict[str, Any]) -> Plan:
-    measured, on = content["measured"], content["machine"]
+    measured, on, kept = content["measured"], content["machine"], content.get("kept_memory")
     return Plan(
         program=str(content["program"]),
         fingerprint=str(content["fingerprint"]),
@@ -300,6 +306,7 @@ def _plan_of(content: dict[str, Any]) -> Plan:
         measured=Measured(**measured) if measured else None,
         text_fingerprint=str(content.get("text_fingerprint", "")),
         default_fault=str(content.get("default_fault", "")),
+        kept_memory=KeptMemory(**kept) if kept else None,
     )
 
 

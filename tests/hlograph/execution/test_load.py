@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from hlograph.execution.load import LoadMeter, Reading, on_one_cpu
+from hlograph.execution.load import LoadMeter, Reading, cpu_quota, on_one_cpu
 
 MS = 1_000_000
 
@@ -110,3 +110,22 @@ def test_all_threads_are_bound_to_one_cpu_within_the_block():
         ended.set()
         for thread in started:
             thread.join()
+
+
+@pytest.mark.parametrize(
+    ("files", "quota"),
+    [
+        ({"cpu.max": "150000 100000\n"}, 1.5),
+        ({"cpu.max": "max 100000\n"}, None),
+        ({"cpu.cfs_quota_us": "50000\n", "cpu.cfs_period_us": "100000\n"}, 0.5),
+        ({"cpu.cfs_quota_us": "-1\n", "cpu.cfs_period_us": "100000\n"}, None),
+        ({}, None),
+    ],
+)
+def test_the_quota_of_a_control_group(files, quota, tmp_path):
+    group = tmp_path / "groups"
+    group.mkdir()
+    for name, text in ({"cpu.stat": "throttled_usec 0\n"} | files).items():
+        (group / name).write_text(text)
+    assert cpu_quota(_process(tmp_path / "process", [1]), group) == quota
+    assert cpu_quota(tmp_path / "process", tmp_path / "none") is None

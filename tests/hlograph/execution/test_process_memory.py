@@ -1,9 +1,16 @@
 """Tests of the memory of this process."""
 
-import numpy as np
+import subprocess
+import sys
 
+import numpy as np
+import pytest
+
+from hlograph.execution import process_memory
 from hlograph.execution.process_memory import (
     c_function,
+    can_keep_freed_memory,
+    keep_freed_memory,
     release_freed_memory,
     resident_bytes,
     resident_growth,
@@ -38,3 +45,33 @@ def test_freed_memory_is_returned():
 
 def test_a_function_that_the_c_library_lacks():
     assert c_function("no_such_function_of_c") is None
+
+
+_KEEPING = """
+from hlograph.execution.process_memory import *
+
+def allocate():
+    for _ in range(10):
+        b"x" * 50_000_000
+
+assert not keeps_freed_memory()
+before = page_faults(allocate)
+assert keep_freed_memory() and keeps_freed_memory()
+allocate()
+print(before, page_faults(allocate))
+"""
+
+
+@pytest.mark.skipif(not can_keep_freed_memory(), reason="the C library is not glibc")
+def test_a_process_that_keeps_freed_memory_has_no_page_faults():
+    done = subprocess.run([sys.executable, "-c", _KEEPING], capture_output=True, text=True)
+    before, after = map(int, done.stdout.split())
+    assert before > 10 * 50_000_000 / 4096 / 2
+    assert after < 1000
+
+
+def test_where_the_c_library_is_another_one(monkeypatch):
+    monkeypatch.setattr(process_memory, "c_function", lambda name: None)
+    assert not can_keep_freed_memory()
+    assert not keep_freed_memory()
+    release_freed_memory()

@@ -11,7 +11,7 @@ import pytest
 import hlograph
 from hlograph.errors import HloError, PlanRefusedError
 from hlograph.measuring.trial import Job
-from hlograph.optimization.cache import CacheKey
+from hlograph.optimization.cache import CacheKey, Store
 from hlograph.optimization.leading import leads
 from hlograph.optimization.objectives import by_objective, excess_of, within_memory
 from hlograph.plans import Plan, Program
@@ -43,9 +43,7 @@ def _counts():
 
 def _needs(default, plan, **changes):
     """Returns an outcome of a plan that needs so many MB, and whose default does."""
-    outcome = made_outcome(Plan(), **changes)
-    memory = {"default_memory": default * _MB, "memory": plan * _MB}
-    return replace(outcome, measured=replace(outcome.measured, **memory))
+    return made_outcome(Plan(), memory=(default * _MB, plan * _MB), **changes)
 
 
 def test_a_plan_that_needs_much_more_memory_than_the_default_is_refused():
@@ -64,11 +62,10 @@ def test_a_plan_that_needs_much_more_memory_than_the_default_is_refused():
 
 
 def test_what_the_process_was_seen_to_hold_counts_too():
-    measured = replace(_needs(100, 100).measured, default_resident=90 * _MB, resident=300 * _MB)
-    assert "3.00 times" in excess_of(measured, 1.25)
+    resident = (90 * _MB, 300 * _MB)
+    assert "3.00 times" in excess_of(_needs(100, 100, resident=resident).measured, 1.25)
     # A default that needs what it was not seen to hold is no reason.
-    measured = replace(_needs(300, 300).measured, default_resident=90 * _MB, resident=300 * _MB)
-    assert not excess_of(measured, 1.25)
+    assert not excess_of(_needs(300, 300, resident=resident).measured, 1.25)
 
 
 def test_by_memory_the_plan_of_less_memory_leads_unless_it_is_slow():
@@ -129,7 +126,8 @@ def test_a_stored_or_given_plan_of_too_much_memory_is_not_used(cache):
 
     x = jnp.ones((8, 8))
     program = Program.of(jax.jit(function).lower(x))
-    measured = replace(_needs(100, 200).measured, ratio=2.0)
+    measured = _needs(100, 200, ratio=2.0).measured
+    assert measured is not None
     plan = Plan(
         program.name,
         program.fingerprint,
@@ -137,7 +135,7 @@ def test_a_stored_or_given_plan_of_too_much_memory_is_not_used(cache):
         text_fingerprint=program.text_fingerprint,
     ).measured_at(measured)
     job = Job(program)
-    store = hlograph.optimization.Store()
+    store = Store()
     store.put(CacheKey.of(job), plan)
     silent = f"{HERE}:silent"
     kept = hlograph.optimize(function, x, methods=silent, budget=1, max_memory_ratio=2)

@@ -1,0 +1,149 @@
+"""Settings of the process that runs a function: what is done for it, and what its user is told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from hlograph.errors import HloError
+from hlograph.execution.equivalence.arrays import ArraySpec, dtype_of
+from hlograph.execution.load import cpu_quota
+from hlograph.measuring.kept_memory import Comparison, compared, may_pay
+from hlograph.measuring.trial import FINAL, Job
+from hlograph.optimization.leading import LEAST_GAIN, LEAST_LEAD
+from hlograph.optimization.race import plan_of
+from hlograph.optimization.report import Report
+from hlograph.plans import Measured, Plan
+from hlograph.storage.machine import usable_cores
+
+ENVIRONMENT = (
+    "MALLOC_ARENA_MAX=1 MALLOC_TOP_PAD_=67108864 MALLOC_TRIM_THRESHOLD_=9223372036854775807 "
+    "MALLOC_MMAP_THRESHOLD_=1073741824"
+)
+"""Environment in which glibc keeps blocks of any thread, up to 1 GiB, in one heap."""
+
+_HUGE_PAGES = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
+_PAGE = 4096  # bytes
+
+# Heaps of glibc for threads other than the main one have this size at most.
+_LARGEST_HEAP = 64 << 20
+
+# Share of the budget that the timing of kept memory takes at most.
+_TIMING = 0.1
+
+# An argument of less bytes is not worth a word about its donation.
+_LEAST_DONATED = 1 << 20
+
+
+def with_kept_memory(job: Job, report: Report, budget: float) -> Report:
+    """Returns a report whose plan says what it brings that the process keeps freed memory.
+
+    Two processes are compared, unless calls of the function can have too few page faults. If the
+    plan is slower than jaxlib's default where memory is kept, the faster of both is chosen.
+
+    Args:
+        job: The program and the conditions.
+        report: Report of a search.
+        budget: Seconds of the search, of which the timing takes a tenth at most.
+    """
+    timed = [o.measured for o in report.outcomes if o.measured and o.measured.memory]
+    measured = report.plan.measured or (timed[-1] if timed else None)
+    if measured is None or not _may_fault(job, report.plan, measured):
+        return report
+    if report.plan.default_fault:  # it cannot stand beside the plan
+        return report
+    effort = replace(FINAL, max_seconds=min(FINAL.max_seconds, _TIMING * budget))
+    try:
+        comparison = compared(job, report.plan, effort)
+    except (HloError, KeyboardInterrupt):  # the plan that was found is worth more
+        return report
+    if comparison is None:
+        return report
+    if not _pays(comparison):
+        return replace(report, advice=(*report.advice, *_about_large_blocks(comparison)))
+    if comparison.plan_ratio >= 1:
+        return replace(
+            report,
+            plan=replace(report.plan, kept_memory=comparison.kept),
+            conclusion=f"{report.conclusion}; {comparison.kept.summary}",
+            advice=(*report.advice, *_about_large_blocks(comparison)),
+        )
+    if not comparison.default_pays:
+        return report
+    words = f"jaxlib's default is faster than the plan ({measured}) where freed memory is kept"
+    report = replace(report, plan=plan_of(job, None), conclusion=words)
+    return with_kept_memory(job, report, budget)
+
+
+def _may_fault(job: Job, plan: Plan, measured: Measured) -> bool:
+    """Returns True if a call may have so many page faults that they take a share of its time."""
+    memory, seconds = measured.memory, measured.seconds
+    if plan.is_empty:
+        memory, seconds = measured.default_memory, measured.default_seconds
+    allocated = memory - sum(map(_bytes_of, job.program.signature.parameters))
+    return may_pay(allocated / _PAGE, seconds)
+
+
+def _pays(comparison: Comparison) -> bool:
+    kept = comparison.kept
+    gained = kept.seconds_before - kept.seconds
+    return kept.low > 1 and kept.ratio >= LEAST_LEAD and gained >= LEAST_GAIN
+
+
+def _about_large_blocks(comparison: Comparison) -> Iterator[str]:
+    """Yields the advice about page faults that remain where freed memory is kept."""
+    kept = comparison.kept
+    if may_pay(kept.faults, kept.seconds) and kept.faults * _PAGE >= _LARGEST_HEAP:
+        yield (
+            f"{kept.faults:,} page faults in a call remain, as XLA's threads return blocks above "
+            f"64 MiB: start the process with {ENVIRONMENT} to keep them, or with {_HUGE_PAGES} for "
+            "pages of 2 MiB"
+        )
+
+
+def advice(job: Job) -> tuple[str, ...]:
+    """Returns what only the user can do for a program: sentences, without a full stop."""
+    return (*_about_threads(), *_about_donation(job))
+
+
+def _about_threads() -> Iterator[str]:
+    quota, cores = cpu_quota(), usable_cores()
+    if quota is not None and quota < cores:
+        yield (
+            f"the process's control group has {quota:g} CPUs, and jaxlib starts {cores} threads, "
+            f"which the system stops in turns: start the process with taskset -c 0-"
+            f"{max(int(quota), 1) - 1}"
+        )
+
+
+def _about_donation(job: Job) -> Iterator[str]:
+    """Yields the advice about arguments in whose memory XLA could put a result."""
+    donated = set(job.program.donated)
+    signature = job.program.signature
+    free = Counter(_type_of(spec) for spec in signature.results)
+    free.subtract(_type_of(signature.parameters[number]) for number in donated)
+    numbers = []
+    for number, spec in enumerate(signature.parameters):
+        if number not in donated and free[_type_of(spec)] > 0 and _bytes_of(spec) >= _LEAST_DONATED:
+            free[_type_of(spec)] -= 1
+            numbers.append(number)
+    if numbers:
+        size = sum(_bytes_of(signature.parameters[number]) for number in numbers)
+        names = ", ".join(map(str, numbers[:4])) + (" and more" if len(numbers) > 4 else "")
+        yield (
+            f"arrays of the arguments have the types of results ({names}, {size / 1e6:.0f} MB): if "
+            "they are not needed after a call, donate_argnums of jax.jit lets results take their "
+            "memory"
+        )
+
+
+def _type_of(spec: ArraySpec) -> tuple[str, tuple[int, ...]]:
+    return spec.element_type, spec.dims
+
+
+def _bytes_of(spec: ArraySpec) -> int:
+    size = dtype_of(spec.element_type).itemsize
+    for dim in spec.dims:
+        size *= dim
+    return size

@@ -1,0 +1,199 @@
+"""Tests of settings of the process: what is done, what is told, and what is left alone."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlograph
+from hlograph.execution.process_memory import KeptMemory
+from hlograph.measuring.kept_memory import Comparison
+from hlograph.measuring.trial import Job
+from hlograph.optimization import function, process_settings
+from hlograph.optimization.cache import CacheKey, Store
+from hlograph.optimization.process_settings import advice, with_kept_memory
+from hlograph.optimization.report import Report
+from hlograph.plans import Plan, PlanError, Program
+from tests.hlograph.optimization.outcomes import made_outcome
+from tests.hlograph.optimization.small_job import HERE
+
+_KEPT = KeptMemory(10e-3, 5e-3, 2.0, 1.9, 2.1, 20, 5000, 0, 64_000_000)
+_X = np.ones(500_000, np.float32)
+_PLAN = Plan(flags={"xla_cpu_prefer_vector_width": 128})
+
+
+def _double(x):
+    return x * 2, x + 1
+
+
+def _job(donate=()):
+    return Job(Program.of(jax.jit(_double, donate_argnums=donate).lower(_X)), [_X])
+
+
+def _report():
+    memory = (6_000_000, 6_000_000)
+    outcome = made_outcome(_PLAN, ratio=1.5, low=1.4, seconds=10e-3, memory=memory)
+    assert outcome.measured is not None
+    winner = _PLAN.measured_at(outcome.measured)
+    return Report("double", winner, "as measured", "close", outcome, (outcome,))
+
+
+@pytest.fixture(autouse=True)
+def _without_quota(monkeypatch):
+    """Runs tests as on a machine where the process's control group has no limit."""
+    monkeypatch.setattr(process_settings, "cpu_quota", lambda: None)
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Returns a function that sets what comparisons bring, and the plans that were compared."""
+    plans = []
+
+    def tell(*comparisons):
+        waiting = iter(comparisons)
+
+        def answer(job, plan, effort):
+            plans.append(plan)
+            comparison = next(waiting)
+            if isinstance(comparison, BaseException):
+                raise comparison
+            return comparison
+
+        monkeypatch.setattr(process_settings, "compared", answer)
+        return plans
+
+    return tell
+
+
+def test_what_it_brings_that_memory_is_kept_is_in_the_plan_and_the_report(told):
+    told(Comparison(_KEPT, 1.4, True))
+    report = with_kept_memory(_job(), _report(), 60.0)
+    assert report.plan.kept_memory == _KEPT
+    assert report.plan.digest == _PLAN.digest
+    assert report.ratio == 1.5  # the plan's gain is apart
+    assert report.conclusion.endswith("; 2.000 times as fast where the process keeps freed memory")
+    text = str(report)
+    assert "  process  10.000 ms → 5.000 ms: 2.000 times as fast" in text
+    assert "the process holds 64 MB more" in text
+    assert Plan.from_json(report.plan.to_json()) == report.plan
+
+
+@pytest.mark.parametrize(
+    "comparison",
+    [
+        None,
+        Comparison(replace(_KEPT, low=0.99), 1.4, True),
+        Comparison(replace(_KEPT, ratio=1.02, low=1.01), 1.4, True),
+        PlanError("it does not compile"),
+        KeyboardInterrupt(),
+    ],
+)
+def test_without_a_clear_gain_all_stays_as_it_is(comparison, told):
+    told(comparison)
+    report = _report()
+    assert with_kept_memory(_job(), report, 60.0) == report
+
+
+def test_a_plan_that_loses_where_memory_is_kept_gives_way_to_the_default(told):
+    plans = told(Comparison(_KEPT, 0.9, True), Comparison(_KEPT, 1.0, True))
+    report = with_kept_memory(_job(), _report(), 60.0)
+    assert report.plan.is_empty
+    assert report.plan.kept_memory == _KEPT
+    assert report.conclusion.startswith("jaxlib's default is faster than the plan")
+    assert [plan.is_empty for plan in plans] == [False, True]
+
+
+def test_the_plan_stays_alone_if_it_is_faster_without(told):
+    told(Comparison(_KEPT, 0.9, False))
+    report = _report()
+    assert with_kept_memory(_job(), report, 60.0) == report
+
+
+def test_programs_that_allocate_little_are_not_measured(told):
+    plans = told()
+    small = Job(Program.of(jax.jit(_double).lower(_X[:8])), [_X[:8]])
+    outcome = made_outcome(_PLAN, seconds=1e-3, memory=(96, 96))
+    report = Report("double", Plan(), "", "close", None, (outcome,))
+    assert with_kept_memory(small, report, 60.0) is report
+    # Nor are those of which nothing is known.
+    assert with_kept_memory(_job(), Report("double", Plan(), "", "close"), 60.0).plan == Plan()
+    assert not plans
+
+
+def test_page_faults_of_large_blocks_are_told(told):
+    many = replace(_KEPT, faults_before=30_000, faults=20_000, ratio=1.0, low=0.9)
+    told(Comparison(many, 1.0, False))
+    report = with_kept_memory(_job(), _report(), 60.0)
+    assert report.plan.kept_memory is None
+    (sentence,) = report.advice
+    assert "MALLOC_ARENA_MAX=1" in sentence
+    assert f"  advice   {sentence}." in str(report).splitlines()
+
+
+def test_the_process_keeps_memory_when_a_function_is_returned_unless_it_is_refused(
+    cache, monkeypatch
+):
+    calls = []
+    monkeypatch.setattr(function, "keep_freed_memory", lambda: calls.append("kept"))
+    job = _job()
+    plan = Plan(
+        job.program.name,
+        job.program.fingerprint,
+        text_fingerprint=job.program.text_fingerprint,
+        kept_memory=_KEPT,
+    )
+    Store().put(CacheKey.of(job), plan)
+    settings = {"methods": f"{HERE}:silent", "budget": 1}
+    fast = hlograph.optimize(_double, _X, process=False, **settings)
+    assert (fast.report.from_store, calls) == (True, [])
+    assert "does not keep freed memory" in str(fast.report)
+    fast = hlograph.optimize(_double, _X, **settings)
+    assert (fast.plan, calls) == (plan, ["kept"])
+    assert fast.report.conclusion.endswith("; " + _KEPT.summary)
+    hlograph.optimize(_double, _X, plan=plan)
+    assert len(calls) == 2
+    hlograph.optimize(_double, _X, background=True, **settings).wait()
+    assert len(calls) == 3
+    hlograph.jit(_double, process=False)(_X)
+    assert len(calls) == 3
+    hlograph.jit(_double)(_X)
+    assert len(calls) == 4
+
+
+def test_a_search_measures_it_and_the_process_keeps_memory_then(cache, monkeypatch):
+    code = f"""
+import numpy as np, hlograph
+from hlograph.execution.process_memory import keeps_freed_memory
+
+def three(x):
+    return x + 1, x * 2, x - 3
+
+fast = hlograph.optimize(
+    three, np.ones(3_000_000, np.float32), budget=3, methods="{HERE}:widths", progress=False
+)
+kept = fast.plan.kept_memory
+assert (kept is not None) == keeps_freed_memory()
+print(fast.report)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+
+
+def test_arguments_that_could_be_donated_are_told():
+    (sentence,) = advice(_job())
+    assert sentence.startswith("arrays of the arguments have the types of results (0, 2 MB)")
+    assert advice(_job(donate=0)) == ()
+    small = Job(Program.of(jax.jit(_double).lower(jnp.ones(8))))
+    assert advice(small) == ()
+
+
+def test_a_quota_of_less_cpus_than_threads_is_told(monkeypatch):
+    monkeypatch.setattr(process_settings, "cpu_quota", lambda: 1.5)
+    monkeypatch.setattr(process_settings, "usable_cores", lambda: 8)
+    (sentence,) = advice(_job(donate=0))
+    assert "has 1.5 CPUs, and jaxlib starts 8 threads" in sentence
+    assert sentence.endswith("taskset -c 0-0")
