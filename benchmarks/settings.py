@@ -21,10 +21,11 @@ Group = Literal[
     "speed-rules",
     "busy",
     "first-call",
+    "kept-memory",
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
 USUAL_GROUPS: tuple[Group, ...] = tuple(
-    g for g in GROUPS if g not in ("devices", "speed-rules", "busy")
+    g for g in GROUPS if g not in ("devices", "speed-rules", "busy", "kept-memory")
 )
 """Groups that are measured if none is named."""
 
