@@ -103,8 +103,8 @@ def test_settings_that_are_none(changes, match):
 
 def test_a_search_for_less_memory_finds_the_schedule_for_it(cache):
     function, data = _counts()
-    methods = f"{HERE}:schedules"
-    fast = hlograph.optimize(function, *data, budget=3, methods=methods, objective="memory")
+    settings = {"budget": 3, "methods": f"{HERE}:schedules", "objective": "memory"}
+    fast = hlograph.optimize(function, *data, process=False, **settings)
     assert fast.plan.digest == SCHEDULES[0].digest
     measured = fast.plan.measured
     assert measured is not None
@@ -115,7 +115,7 @@ def test_a_search_for_less_memory_finds_the_schedule_for_it(cache):
     assert any(line.startswith("  memory") and "by default" in line for line in lines)
     assert jnp.array_equal(fast(*data)[3], jax.jit(function)(*data)[3])
 
-    again = hlograph.optimize(function, *data, budget=3, methods=methods, objective="memory")
+    again = hlograph.optimize(function, *data, process=False, **settings)
     assert again.report.from_store
     assert again.plan == fast.plan
 

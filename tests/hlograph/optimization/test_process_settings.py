@@ -14,6 +14,7 @@ from hlograph.execution.process_memory import KeptMemory
 from hlograph.measuring.kept_memory import Comparison
 from hlograph.measuring.trial import Job
 from hlograph.optimization import function, process_settings
+from hlograph.optimization import report as report_module
 from hlograph.optimization.cache import CacheKey, Store
 from hlograph.optimization.process_settings import advice, with_kept_memory
 from hlograph.optimization.report import Report
@@ -139,6 +140,7 @@ def test_the_process_keeps_memory_when_a_function_is_returned_unless_it_is_refus
 ):
     calls = []
     monkeypatch.setattr(function, "keep_freed_memory", lambda: calls.append("kept"))
+    monkeypatch.setattr(report_module, "keeps_freed_memory", lambda: bool(calls))
     job = _job()
     plan = Plan(
         job.program.name,
