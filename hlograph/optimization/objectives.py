@@ -13,6 +13,8 @@ SLOWEST = 1.1
 # Less than this is no reason to refuse a plan: a process that has imported jax has ten times that.
 _SLACK = 16 << 20
 
+_LIMIT = "max_memory_ratio"
+
 
 def excess_of(measured: Measured | None, max_memory_ratio: float) -> str:
     """Returns why a plan needs too much memory; empty if it does not, or if that is not known.
@@ -28,8 +30,8 @@ def excess_of(measured: Measured | None, max_memory_ratio: float) -> str:
     if needed - default <= _SLACK or needed <= max_memory_ratio * default:
         return ""
     return (
-        f"needs {needed / 1e6:.0f} MB of memory, {needed / default:.2f} times the default's "
-        f"{default / 1e6:.0f} MB, and max_memory_ratio is {max_memory_ratio:g}"
+        f"needs {needed / 1e6:.0f} MB, {needed / default:.2f} times the default's "
+        f"{default / 1e6:.0f} MB ({_LIMIT} {max_memory_ratio:g})"
     )
 
 
@@ -38,8 +40,13 @@ def within_memory(outcome: PlanMeasurement, job: Job) -> PlanMeasurement:
     excess = excess_of(outcome.measured, job.max_memory_ratio)
     if outcome.measured is None or not excess:
         return outcome
-    error = f"{excess}; it is {outcome.ratio:.3f} times as fast"
+    error = f"is {outcome.ratio:.3f} times as fast, but {excess}"
     return replace(outcome, measured=None, error=error)
+
+
+def is_too_large(outcome: PlanMeasurement) -> bool:
+    """Returns True if ``within_memory`` has refused a plan."""
+    return outcome.measured is None and f"({_LIMIT} " in outcome.error
 
 
 def by_objective(outcome: PlanMeasurement, job: Job) -> PlanMeasurement:

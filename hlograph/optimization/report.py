@@ -12,6 +12,7 @@ from hlograph.execution.process_memory import keeps_freed_memory
 from hlograph.measuring.references import Judgement
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.measuring.verification import Checks
+from hlograph.optimization.objectives import is_too_large
 from hlograph.plans import Measured, Numerics, Plan
 
 _ROWS = 12
@@ -70,11 +71,11 @@ class Report:
                 f"95 % interval {measured.low:.3f} to {measured.high:.3f} ({measured.pairs} pairs; "
                 f"default against itself {measured.control:.3f})",
             ]
-            lines += _memory_lines(measured)
             if measured.one_cpu:
                 lines += [
                     "  Both ran on one CPU, as the machine was busy: on more, the ratio may differ."
                 ]
+        lines += self._about_memory()
         lines += self._judged()
         lines += self._about_process()
         if not self.plan.is_empty:
@@ -88,6 +89,26 @@ class Report:
             lines += [f"  code     {changes_text(self.final.changes)}"]
         lines += [f"  advice   {sentence}." for sentence in self.advice]
         return "\n".join(lines + self._tried())
+
+    def _about_memory(self) -> list[str]:
+        """Returns the lines about peak memory of default and plan, and plans that need too much."""
+        known = [o.measured for o in self.outcomes if o.measured and o.measured.default_memory]
+        measured = self.plan.measured or (known[-1] if known else None)
+        lines = []
+        if measured is not None and measured.default_memory:
+            line = f"  memory   {measured.default_memory / 1e6:.1f} MB by default"
+            if self.plan.measured:
+                line += f", {measured.memory / 1e6:.1f} MB with the plan"
+            line += ", as XLA planned it"
+            if self.plan.measured and measured.default_resident and measured.resident:
+                grown = measured.default_resident / 1e6, measured.resident / 1e6
+                line += f"; in a run the process grew by {grown[0]:.1f} and {grown[1]:.1f} MB"
+            lines.append(line)
+        refused = {o.plan.digest: o.error for o in self.outcomes if is_too_large(o)}
+        if refused:
+            example = next(iter(refused.values()))
+            lines.append(f"  plans refused for their memory: {len(refused)}; one of them {example}")
+        return lines
 
     def _judged(self) -> list[str]:
         """Returns what is known of whether jaxlib's default is right."""
@@ -230,18 +251,6 @@ def changes_text(changes: Mapping[str, tuple[int, int]]) -> str:
         key=lambda change: (change[2] > 0, -abs(math.log((change[2] + 0.5) / (change[1] + 0.5))))
     )
     return ", ".join(f"{name} {before} → {after}" for name, before, after in kept[:_CHANGES])
-
-
-def _memory_lines(measured: Measured) -> list[str]:
-    """Returns the lines about the peak memory of default and plan; none if it is not known."""
-    if not measured.default_memory:
-        return []
-    default, plan = measured.default_memory / 1e6, measured.memory / 1e6
-    line = f"  memory   {default:.1f} MB by default, {plan:.1f} MB with the plan, as XLA planned it"
-    if measured.default_resident and measured.resident:
-        grown = measured.default_resident / 1e6, measured.resident / 1e6
-        line += f"; in a run the process grew by {grown[0]:.1f} and {grown[1]:.1f} MB"
-    return [line]
 
 
 def _time(seconds: float) -> str:

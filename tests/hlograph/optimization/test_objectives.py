@@ -14,6 +14,7 @@ from hlograph.measuring.trial import Job
 from hlograph.optimization.cache import CacheKey, Store
 from hlograph.optimization.leading import leads
 from hlograph.optimization.objectives import by_objective, excess_of, within_memory
+from hlograph.optimization.report import Report
 from hlograph.plans import Plan, Program
 from tests.hlograph.optimization.outcomes import made_outcome
 from tests.hlograph.optimization.proposals import SCHEDULES
@@ -51,9 +52,13 @@ def test_a_plan_that_needs_much_more_memory_than_the_default_is_refused():
     refused = within_memory(_needs(100, 130, ratio=2.0), job)
     assert refused.measured is None
     assert refused.error == (
-        "needs 130 MB of memory, 1.30 times the default's 100 MB, and max_memory_ratio is 1.25; "
-        "it is 2.000 times as fast"
+        "is 2.000 times as fast, but needs 130 MB, 1.30 times the default's 100 MB "
+        "(max_memory_ratio 1.25)"
     )
+    report = Report("program", Plan(), "as measured", "close", None, (refused, _needs(100, 100)))
+    lines = str(report).splitlines()
+    assert lines[1] == "  memory   100.0 MB by default, as XLA planned it"
+    assert lines[2] == f"  plans refused for their memory: 1; one of them {refused.error}"
     for outcome in (_needs(100, 124), _needs(10, 20), _needs(0, 100), made_outcome(Plan())):
         assert within_memory(outcome, job) is outcome
     outcome = _needs(100, 130)
@@ -141,6 +146,6 @@ def test_a_stored_or_given_plan_of_too_much_memory_is_not_used(cache):
     kept = hlograph.optimize(function, x, methods=silent, budget=1, max_memory_ratio=2)
     assert kept.plan.digest == plan.digest
     assert hlograph.optimize(function, x, plan=plan, max_memory_ratio=math.inf).plan == kept.plan
-    with pytest.raises(PlanRefusedError, match=r"needs 200 MB .* max_memory_ratio is 1.25: allow"):
+    with pytest.raises(PlanRefusedError, match=r"needs 200 MB.*max_memory_ratio 1.25\): allow"):
         hlograph.optimize(function, x, plan=plan)
     assert hlograph.optimize(function, x, methods=silent, budget=1).plan.is_empty
