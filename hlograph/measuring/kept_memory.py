@@ -40,6 +40,9 @@ from hlograph.plans import Plan, Program, compile_program
 # A page fault costs this at most: where even that is less than the least gain, nothing is measured.
 _FAULT, _LEAST_GAIN = 4e-6, 0.03  # seconds, share of a call
 
+# Fewer page faults in a call are those of Python and of XLA's threads.
+_LEAST_FAULTS = 64
+
 # Heaps of all threads that allocate are filled by so many calls, or as many as take a second.
 _WARMING, _WARMING_SECONDS = 16, 1.0
 
@@ -73,7 +76,8 @@ def may_pay(faults: float, seconds: float) -> bool:
         faults: Page faults in a call.
         seconds: Seconds of a call.
     """
-    return can_keep_freed_memory() and faults * _FAULT >= _LEAST_GAIN * seconds
+    enough = faults >= _LEAST_FAULTS and faults * _FAULT >= _LEAST_GAIN * seconds
+    return enough and can_keep_freed_memory()
 
 
 def compared(job: Job, plan: Plan, effort: Effort) -> Comparison | None:

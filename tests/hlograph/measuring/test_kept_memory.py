@@ -48,7 +48,7 @@ def test_a_process_that_cannot_compile_the_plan():
 def test_faults_pay_if_they_may_take_a_share_of_a_call():
     assert may_pay(1000, 1e-3)
     assert not may_pay(1000, 1.0)
-    assert not may_pay(0, 1e-6)
+    assert not may_pay(10, 1e-6)
 
 
 @pytest.mark.parametrize(
