@@ -23,6 +23,7 @@ from hlograph.isolation import SideProcess
 from hlograph.measuring.trial import Job
 from hlograph.optimization.cache import CacheKey, Measurements, plans_of_earlier_version
 from hlograph.optimization.function import CompilePlan, OptimizedFunction
+from hlograph.optimization.judging import against_default, judged_before, warn_of_default
 from hlograph.optimization.methods import check_importable
 from hlograph.optimization.optimizing import (
     check_numerics,
@@ -59,6 +60,8 @@ def in_background(
     compile_plan: CompilePlan,
     job: Job,
     settings: SearchSettings,
+    *,
+    is_checked: bool = False,
 ) -> OptimizedFunction:
     """Returns a function at once, and searches for its plan in the background.
 
@@ -67,12 +70,17 @@ def in_background(
         compile_plan: Compiles the function by a plan; None is that of ``jax.jit``.
         job: The program and the conditions.
         settings: Settings of the search.
+        is_checked: True has references judge jaxlib's default before the function may run by it,
+            which takes seconds. Programs that may meet a known fault are judged in any case.
     """
     check_numerics(job.numerics)
     check_importable(settings.methods)
-    begin = Report(job.program.name, Plan(), _UNTIL, job.numerics)
-    function = OptimizedFunction(jit, compile_plan(begin.plan), begin, settings.process)
     stored = stored_plan(job, settings.store)
+    begin = Report(job.program.name, Plan(), _UNTIL, job.numerics)
+    if stored is None:
+        begin = judged_before(job, begin, is_checked=is_checked)
+        _warn_once(begin)
+    function = OptimizedFunction(jit, compile_plan(begin.plan), begin, settings.process)
     if stored is not None:
         try:
             function.become(unmeasured(job, stored), compile_plan)
@@ -206,6 +214,7 @@ class BackgroundSearch:
     def _take(self, report: Report) -> None:
         function = self._function()
         if function is not None and not self._closed:
+            _warn_once(report, function.report)
             function.become(report, self._compile_plan)
 
     def _fail(self, error: HloError) -> None:
@@ -214,6 +223,13 @@ class BackgroundSearch:
             return
         with contextlib.suppress(UserWarning):  # raised where warnings are errors
             function.fail(error)
+
+
+def _warn_once(report: Report, before: Report | None = None) -> None:
+    """Warns of jaxlib's default, unless an earlier report has led to that."""
+    if before is None or not against_default(before):
+        with contextlib.suppress(UserWarning):  # raised where warnings are errors
+            warn_of_default(report, stacklevel=4)
 
 
 def _end_all() -> None:

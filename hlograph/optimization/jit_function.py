@@ -18,7 +18,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, overload
+from typing import Any, Literal, get_args, overload
 
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array
@@ -39,6 +39,9 @@ from hlograph.optimization.optimizing import report_of_given, stored_plan, unmea
 from hlograph.optimization.race import SearchSettings, method_names
 from hlograph.optimization.report import Report
 from hlograph.plans import Numerics, Plan, PlanRefusedError, Program
+
+FirstCall = Literal["default", "checked"]
+"""What the first call of a function runs by: see ``hlograph.jit``."""
 
 _SWITCH = "HLOGRAPH_JIT"
 _SECONDS = "HLOGRAPH_JIT_SECONDS"
@@ -64,6 +67,7 @@ def jit(
     max_memory_ratio: float = MAX_MEMORY_RATIO,
     process: bool = True,
     max_signatures: int = 8,
+    first: FirstCall = "default",
     plans: Iterable[Plan] = (),
     **options: Any,
 ) -> JitFunction | Callable[..., JitFunction]:
@@ -101,19 +105,25 @@ def jit(
         process: See ``hlograph.optimize``.
         max_signatures: Number of signatures that are searched for. Plans of the store are used for
             further ones, too.
+        first: ``default`` compiles the first call as ``jax.jit`` does; ``checked`` has references
+            judge jaxlib's default in a process of their own before, which takes seconds.
+            A program that may meet a known fault of jaxlib is judged in any case, and runs by what
+            is right. Later signatures are noticed after their first call.
         plans: Plans to use instead of a search, each for its own program.
         **options: Options of ``jax.jit``, such as ``static_argnums`` and ``donate_argnums``.
 
     Raises:
         HloError: ``function`` is no function, or one of ``jax.jit`` with further options.
     """
+    if first not in get_args(FirstCall):
+        raise HloError(f"expected first={' or '.join(get_args(FirstCall))}, got {first!r}")
     settings = SearchSettings(
         budget, method_names(methods), Store.of(store), progress=False, process=process
     )
     job = functools.partial(
         Job, numerics=numerics, objective=objective, max_memory_ratio=max_memory_ratio
     )
-    more = JitSettings(settings, job, background, max_signatures, tuple(plans), options)
+    more = JitSettings(settings, job, background, max_signatures, first, tuple(plans), options)
     if function is None:
         return functools.partial(JitFunction, settings=more)
     return JitFunction(function, more)
@@ -128,6 +138,7 @@ class JitSettings:
         job: Makes the job of a program, with the class of results and the limit of memory.
         background: True searches beside the program.
         max_signatures: Number of signatures that are searched for.
+        first: What the first call runs by.
         plans: Plans to use instead of a search.
         options: Options of ``jax.jit``.
     """
@@ -136,6 +147,7 @@ class JitSettings:
     job: Callable[[Program], Job]
     background: bool
     max_signatures: int
+    first: FirstCall
     plans: tuple[Plan, ...]
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -309,7 +321,9 @@ class JitFunction:
         if not _ALLOWANCE.take(self._settings.search.budget):
             return self._without_plan(job, f"{_SECONDS}={_ALLOWANCE.seconds:g}")
         job = replace(job, given=inputs())
-        function = in_background(self._jit, use, job, self._settings.search)
+        is_checked = self._settings.first == "checked"
+        search = self._settings.search
+        function = in_background(self._jit, use, job, search, is_checked=is_checked)
         if not self._settings.background:
             function.wait()
         return function

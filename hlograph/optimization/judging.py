@@ -8,17 +8,64 @@ race goes on beside what is right, and plans are judged by that.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
-from hlograph.errors import NotExecutableError, WorkerTimedOutError
+from hlograph.errors import HloWarning, NotExecutableError, WorkerTimedOutError
 from hlograph.measuring.references import DEFAULT, Judgement, death_of, judge_default, plain_plan
 from hlograph.measuring.trial import Job, PlanMeasurement
 from hlograph.measuring.verification import Checks
+from hlograph.optimization.report import Report
 from hlograph.plans.flags import allows_fast_math
 from hlograph.plans.known_faults import faults_of
 
 # The default may take this many times the budget in a first try, and not less than some seconds.
 _PATIENCE, _LEAST_PATIENCE, _HOUR = 2.0, 120.0, 3600.0
+
+
+def judged_before(job: Job, report: Report, *, is_checked: bool) -> Report:
+    """Returns the report of a function that has not run yet, with what stands for the default.
+
+    Args:
+        job: The program and the conditions.
+        report: The report, whose plan is empty.
+        is_checked: True asks references about any program; False, about those that may meet a
+            known fault.
+    """
+    if not (is_checked or faults_of(job.program.flow)):
+        return report
+    judgement = judge_default(job)
+    if not judgement.is_against_default or judgement.plan is None:
+        return replace(report, judgement=judgement)
+    program = job.program
+    plan = replace(
+        judgement.plan,
+        program=program.name,
+        fingerprint=program.fingerprint,
+        text_fingerprint=program.text_fingerprint,
+        default_fault=judgement.reason,
+    )
+    words = f"runs by a plan while a search goes on; {judgement.headline}"
+    return replace(report, plan=plan, conclusion=words, judgement=judgement)
+
+
+def warn_of_default(report: Report, *, stacklevel: int) -> None:
+    """Warns if something is known against jaxlib's default of a program.
+
+    Args:
+        report: The report of the program.
+        stacklevel: See ``warnings.warn``; 2 is the caller.
+    """
+    if reason := against_default(report):
+        runs = "is kept, as nothing right was found" if report.plan.is_empty else "is not used"
+        warnings.warn(f"{report.program}: {reason}. It {runs}", HloWarning, stacklevel=stacklevel)
+
+
+def against_default(report: Report) -> str:
+    """Returns what a report has against jaxlib's default; empty if nothing."""
+    if report.judgement is not None and report.judgement.is_against_default:
+        return report.judgement.reason
+    return report.plan.default_fault
 
 
 class DefaultOnTrial:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from hlograph.errors import HloError, HloWarning
+from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.measuring.trial import MAX_MEMORY_RATIO, Job, Objective
 from hlograph.optimization.background import in_background
 from hlograph.optimization.cache import Store, StoreLike
 from hlograph.optimization.function import OptimizedFunction
+from hlograph.optimization.judging import warn_of_default
 from hlograph.optimization.optimizing import optimize_program, report_of_given
 from hlograph.optimization.race import SearchSettings, method_names
-from hlograph.optimization.report import Report
 from hlograph.plans import Numerics, Plan, PlanError, Program, compile_lowered
 from hlograph.reading.sources import is_lowered
 
@@ -120,7 +119,7 @@ def optimize(
     if background:
         return in_background(jit, compile_plan, job, settings)
     report = optimize_program(job, settings)
-    warn_of_default(report)
+    warn_of_default(report, stacklevel=3)
     try:
         return OptimizedFunction(jit, compile_plan(report.plan), report, process)
     except PlanError:
@@ -129,16 +128,6 @@ def optimize(
     # A stored plan that cannot be carried out any more must not stand in the way.
     report = optimize_program(job, replace(settings, measure_again=True))
     return OptimizedFunction(jit, compile_plan(report.plan), report, process)
-
-
-def warn_of_default(report: Report) -> None:
-    """Warns if something is known against jaxlib's default of a program."""
-    reason = report.plan.default_fault
-    if report.judgement is not None and report.judgement.is_against_default:
-        reason = report.judgement.reason
-    if reason:
-        runs = "is kept, as nothing right was found" if report.plan.is_empty else "is not used"
-        warnings.warn(f"{report.program}: {reason}. It {runs}", HloWarning, stacklevel=3)
 
 
 def jitted(function: Any) -> Any:

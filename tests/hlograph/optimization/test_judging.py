@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.errors import HloWarning
+from hlograph.errors import HloError, HloWarning
 from hlograph.optimization import judging
 from hlograph.plans import Program
 from hlograph.plans.known_faults import faults_of
@@ -83,6 +83,48 @@ def test_a_default_that_ends_the_process_loses(name, cache):
     assert run.returncode == 0, run.stderr
     assert "jaxlib's default" in run.stdout
     assert "without library fusions: right" in run.stdout
+
+
+_JIT = """
+import sys, warnings
+import numpy as np
+import hlograph
+from tests.hlograph.faulty_programs import DIES
+from tests.hlograph.optimization.small_job import HERE
+
+function, arguments, expected = DIES[sys.argv[1]]()
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    fast = hlograph.jit(function, budget=1, methods=[f"{HERE}:silent"])
+    np.testing.assert_allclose(fast(*arguments), expected, rtol=1e-4, atol=1e-4)
+    print(fast.plans[0].default_fault)
+    fast.wait()
+    np.testing.assert_allclose(fast(*arguments), expected, rtol=1e-4, atol=1e-4)
+print([str(each.message) for each in caught if "ends the process" in str(each.message)])
+print(fast.report)
+"""
+
+
+def test_the_first_call_of_a_program_with_a_known_fault_runs_by_what_is_right(cache):
+    _needs_fault("rank_7")
+    run = subprocess.run(
+        [sys.executable, "-c", _JIT, "rank_7"], capture_output=True, text=True, timeout=300
+    )
+    assert run.returncode == 0, run.stderr
+    reason, warned, *report = run.stdout.splitlines()
+    assert "jaxlib's default ends the process" in reason
+    assert warned.count("is not used") == 1
+    assert "jaxlib's default ends the process" in "\n".join(report)
+
+
+def test_a_first_call_is_checked_if_the_user_asks_for_it(cache):
+    fast = hlograph.jit(small_function, budget=1, methods=[f"{HERE}:silent"], first="checked")
+    np.testing.assert_allclose(fast(X), small_function(X), rtol=1e-5)
+    (signature,) = fast._signatures.values()
+    assert signature.function.report.judgement is not None
+    fast.close()
+    with pytest.raises(HloError, match="first=default or checked"):
+        hlograph.jit(small_function, first="child")
 
 
 def test_a_right_default_is_said_to_be_right(cache):
