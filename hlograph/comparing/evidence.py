@@ -15,16 +15,11 @@ from hlograph.comparing.module_cuts import text_of as text_to_cut
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.isolation import Remote, WorkerLimits
-from hlograph.measuring.references import (
-    Judgement,
-    JudgementVerdict,
-    Voice,
-    VoiceWorker,
-    judge_default,
-    voices_of,
-)
+from hlograph.measuring.references import Judgement, JudgementVerdict, judge_default
 from hlograph.measuring.samples import Samples
 from hlograph.measuring.trial import Job
+from hlograph.measuring.voice_worker import VoiceWorker
+from hlograph.measuring.voices import Voice, voices_of
 from hlograph.plans import Program
 from hlograph.plans.jaxlib_modules import text_of
 from hlograph.plans.known_faults import faults_of

@@ -1,6 +1,6 @@
 """Judges jaxlib's default while plans race beside it, and says what stands for it.
 
-The first plan of a race is the plain reference (``measuring.references.plain_plan``), which is
+The first plan of a race is the plain reference (``measuring.voices.plain_plan``), which is
 compared with the default as every plan is. If both agree, this is all. If they differ, if the
 program may meet a known fault, or if the default does not live, all references are asked. Then the
 race goes on beside what is right, and plans are judged by that.
@@ -12,9 +12,10 @@ import warnings
 from dataclasses import replace
 
 from hlograph.errors import HloWarning, NotExecutableError, WorkerTimedOutError
-from hlograph.measuring.references import DEFAULT, Judgement, death_of, judge_default, plain_plan
+from hlograph.measuring.references import Judgement, judge_default
 from hlograph.measuring.trial import Job, PlanMeasurement
 from hlograph.measuring.verification import Checks
+from hlograph.measuring.voices import DEFAULT, death_of, plain_plan
 from hlograph.optimization.report import Report
 from hlograph.plans.flags import allows_fast_math
 from hlograph.plans.known_faults import faults_of

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 from hlograph._native import has_engine
-from hlograph.measuring.references import DEFAULT, judge_default
+from hlograph.isolation import FlightRecorder
+from hlograph.measuring import voice_worker
+from hlograph.measuring.references import judge_default
 from hlograph.measuring.trial import Job
+from hlograph.measuring.voice_worker import VoiceWorker
+from hlograph.measuring.voices import DEFAULT, EVALUATOR, Voice, plain_plan
 from hlograph.plans import Plan, Program
 from hlograph.plans.known_faults import KNOWN_FAULTS, faults_of
 from tests.hlograph.faulty_programs import DIES, WRONG
@@ -71,6 +75,25 @@ def test_all_references_are_asked_in_doubt():
     assert judgement.verdict == "agrees"
     assert {"the engine's XLA", "XLA's evaluator", DEFAULT.name} <= set(judgement.voices)
     assert set(judgement.voices.values()) == {"right"}
+
+
+@pytest.mark.skipif(not has_engine(), reason="needs the engine")
+def test_the_evaluator_speaks_of_some_outputs_of_a_large_program(monkeypatch):
+    monkeypatch.setattr(voice_worker, "_EVALUATED", 3000)
+    x = np.random.default_rng(0).standard_normal((64, 16), np.float32)
+    job = _job(lambda x: jnp.tanh(x @ x.T), [x])
+    worker = VoiceWorker(job, "", FlightRecorder())
+    plain = Voice("plain", plain_plan(job.program))
+    answers = worker.ask([plain, DEFAULT, EVALUATOR])
+    assert answers.errors == {}
+    assert answers.agree(EVALUATOR.name, DEFAULT.name)
+    (spoken,) = worker.outputs_of(EVALUATOR)
+    assert 0 < spoken.size < 64
+    worker._outputs[EVALUATOR.name] = [spoken + 1]
+    answers = worker.ask([DEFAULT, EVALUATOR])
+    assert answers.differ(EVALUATOR.name, DEFAULT.name)
+    (wrong,) = answers.wrong[EVALUATOR.name]
+    assert wrong.count <= spoken.size
 
 
 def test_a_default_that_does_not_live_loses():

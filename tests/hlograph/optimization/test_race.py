@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.measuring.references import plain_plan
 from hlograph.measuring.trial import SCREEN, PlanMeasurement
+from hlograph.measuring.voices import plain_plan
 from hlograph.measuring.worker import UNCHANGED
 from hlograph.optimization import race
 from hlograph.optimization.cache import CacheKey, Measurements

@@ -1,0 +1,382 @@
+"""Runs voices on one set of inputs, and compares what they come to with each other."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hlograph.errors import (
+    HloError,
+)
+from hlograph.execution import lock
+from hlograph.execution.equivalence.arrays import Array, dtype_of, is_integral, signature_of
+from hlograph.execution.equivalence.engines import Limits, make_runner, obstacles
+from hlograph.execution.equivalence.flow import Flow
+from hlograph.execution.equivalence.inputs import perturbed
+from hlograph.execution.equivalence.reference import largest_epsilon
+from hlograph.execution.equivalence.regions import Region, with_regions
+from hlograph.execution.equivalence.rounding import rounding_error
+from hlograph.execution.equivalence.text_flow import TextFlow
+from hlograph.execution.equivalence.verdict import (
+    RANK,
+    Sensitivity,
+    Verdict,
+    difference,
+    judge,
+    root_mean_square,
+    sensitivity,
+)
+from hlograph.execution.runs import Run
+from hlograph.isolation.flight_recorder import FlightRecorder
+from hlograph.measuring.samples import Samples
+from hlograph.measuring.trial import Job
+from hlograph.measuring.voices import DEFAULT, EVALUATOR, Voice, death_of
+from hlograph.module import Module
+from hlograph.plans import compile_program
+from hlograph.plans.jaxlib_modules import text_of
+from hlograph.reading.hlo_editing import ModuleText
+from hlograph.reading.hlo_text import read_module
+
+# The evaluator takes microseconds for an element, and less for the terms of a product.
+_LIMITS = Limits(evaluated_flops=1e9, evaluator_seconds=20.0)
+_EVALUATED, _LONGEST = 4_000_000, 30.0
+
+# Size of a region of outputs in each dimension, where the whole has too many elements.
+_SIDE = 4
+
+FIRST_SECONDS = 300.0
+"""Time limit of the first voice."""
+
+# Others may take this many times as long as it, and some seconds.
+_SLOWER, _SECONDS = 20.0, 20.0
+
+_MOVES = 4
+_SAME_AT_MOST = 0.01  # relative error that rounding explains at most
+_FILL_FREED = -6  # M_PERTURB of mallopt
+_PATTERN = 0xA5
+
+
+@dataclass(frozen=True)
+class WrongElements:
+    """Elements of an output that are not those of the references.
+
+    Attributes:
+        output: Number of the output.
+        count: How many elements are wrong.
+        size: Number of elements of the output.
+        index: Index of the first of them.
+        value: Its value.
+        expected: The value of the references.
+        kernel: The instruction of jaxlib's final module that computes the output.
+    """
+
+    output: int
+    count: int
+    size: int
+    index: tuple[int, ...]
+    value: str
+    expected: str
+    kernel: str = ""
+
+    def __str__(self) -> str:
+        kernel = f", by {self.kernel}" if self.kernel else ""
+        return (
+            f"output {self.output}: {self.count:,} of {self.size:,} elements{kernel}; the first at "
+            f"{self.index}: {self.value} instead of {self.expected}"
+        )
+
+
+class Answers(NamedTuple):
+    """What voices came to, compared with each other.
+
+    Attributes:
+        errors: Errors of voices that did not speak, by name.
+        verdicts: The verdict on each two voices that spoke.
+        wrong: Elements of the default that are not those of another voice, by its name.
+        unstable: True if the default differs from itself.
+    """
+
+    errors: dict[str, str]
+    verdicts: dict[frozenset[str], Verdict]
+    wrong: dict[str, list[WrongElements]]
+    unstable: bool
+
+    def agree(self, first: str, second: str) -> bool:
+        """Returns True if two voices spoke and differ at most by rounding."""
+        return first == second or self._verdict(first, second) in ("equal", "close")
+
+    def differ(self, first: str, second: str) -> bool:
+        """Returns True if two voices spoke and differ by more than rounding."""
+        return first != second and self._verdict(first, second) == "different"
+
+    def _verdict(self, first: str, second: str) -> Verdict:
+        return self.verdicts.get(frozenset((first, second)), "not comparable")
+
+
+class VoiceWorker:
+    """Runs voices on the inputs of one sample and compares them, in its process.
+
+    Args:
+        job: The program and its inputs.
+        sample: Name of the usual sample; empty for the first one.
+        recorder: Records each operation that may end the process.
+    """
+
+    def __init__(self, job: Job, sample: str, recorder: FlightRecorder) -> None:
+        self._program, self._recorder = job.program, recorder
+        samples = Samples(job.program, job.given, job.seed)
+        named = {each.name: each for each in samples.usual}
+        self._inputs = named.get(sample, samples.usual[0]).inputs
+        self._flow = samples.flow
+        self._signature = job.program.signature
+        self._epsilon = largest_epsilon(self._signature)
+        self._error = rounding_error(samples.flow)
+        self._runners: dict[Voice, Any] = {}
+        self._outputs: dict[str, list[Array]] = {}
+        self._errors: dict[str, str] = {}
+        self._sensitivity: dict[Voice, list[Sensitivity]] = {}
+        self._regions: dict[str, list[list[Region]]] = {}
+        self._limit, self._unstable, self._kernels = FIRST_SECONDS, False, []
+
+    def ask(self, voices: Sequence[Voice]) -> Answers:
+        """Returns what voices come to. Those that spoke before are not run again."""
+        for voice in voices:
+            if voice.name not in self._outputs and voice.name not in self._errors:
+                limit = self._limit if voice.engine is None else min(self._limit, _LONGEST)
+                with lock.compiling(), self._recorder.noted(voice.name.encode(), limit):
+                    self._run(voice)
+        spoke = [voice for voice in voices if voice.name in self._outputs]
+        verdicts: dict[frozenset[str], Verdict] = {
+            frozenset((a.name, b.name)): self._compared(a.name, b.name)
+            for a, b in itertools.combinations(spoke, 2)
+        }
+        wrong = {
+            voice.name: self._wrong(voice.name)
+            for voice in spoke
+            if verdicts.get(frozenset((DEFAULT.name, voice.name))) == "different"
+        }
+        return Answers(dict(self._errors), verdicts, wrong, self._unstable)
+
+    def outputs_of(self, voice: Voice) -> list[Array]:
+        """Returns what a voice comes to; nothing if it does not speak."""
+        self.ask([voice])
+        return self._outputs.get(voice.name, [])
+
+    def _run(self, voice: Voice) -> None:
+        operation = self._recorder.operation
+        try:
+            run = self._runner(voice)
+            outputs = run(self._inputs)
+        except (HloError, RuntimeError) as error:
+            self._errors[voice.name] = death_of(error)
+            return
+        expected = [(spec.dims, dtype_of(spec.element_type)) for spec in self._signature.results]
+        types = [(array.shape, array.dtype) for array in outputs]
+        if voice.name not in self._regions and types != expected:
+            self._errors[voice.name] = "has outputs of other shapes or types"
+            return
+        self._runners[voice], self._outputs[voice.name] = run, outputs
+        if self._limit == FIRST_SECONDS and operation is not None:
+            now = self._recorder.operation
+            self._limit = _SECONDS + _SLOWER * (now.seconds if now else 0.0)
+        if voice == DEFAULT:
+            with _filling_freed_memory():
+                again = run(self._inputs)
+            self._unstable = self._verdict(outputs, again) == "different"
+
+    def _runner(self, voice: Voice) -> Any:
+        if voice.plan is not None:
+            executable = compile_program(self._program, voice.plan)
+            if voice == DEFAULT:
+                self._kernels = _kernels(executable)
+            donated = self._program.donated
+            return lambda inputs: Run(executable, inputs, donated).outputs()
+        assert voice.engine is not None
+        if voice.engine == "compiled" and (reasons := obstacles(self._flow, voice.engine)):
+            raise HloError("; ".join(reasons))
+        module = self._program.module()
+        if voice.engine == "evaluator" and _elements(self._flow) > _EVALUATED:
+            return self._evaluator_of_regions(module)
+        return make_runner(voice.engine, module, signature_of(module), _LIMITS)
+
+    def _evaluator_of_regions(self, module: Module) -> Callable[[list[Array]], list[Array]]:
+        """Returns what evaluates regions of the outputs, one after the other in a flat array.
+
+        Raises:
+            HloError: A region needs too many elements, too.
+        """
+        module.run("call-inliner")
+        text = ModuleText.parse(text_of(module.to_proto()))
+        runners = []
+        self._regions[EVALUATOR.name] = places = self._places()
+        for regions in places:
+            part = str(with_regions(text, regions))
+            if _elements(TextFlow(part)) > _EVALUATED:
+                raise HloError(f"some of its outputs need {_EVALUATED:.0e} elements one by one")
+            of_part = Module.from_text(part)
+            runners.append(make_runner("evaluator", of_part, signature_of(of_part), _LIMITS))
+
+        def run(inputs: list[Array]) -> list[Array]:
+            parts = [runner(inputs) for runner in runners]
+            return [
+                np.concatenate([array.ravel() for array in arrays])
+                for arrays in zip(*parts, strict=True)
+            ]
+
+        return run
+
+    def _places(self) -> list[list[Region]]:
+        """Returns regions to look at: where voices differ first, the first and the last."""
+        places: list[list[Region]] = []
+        for share in (None, 0.0, 1.0):
+            regions = []
+            for number, spec in enumerate(self._signature.results):
+                index = self._difference(number) if share is None else None
+                at = index or tuple(int((share or 0.0) * size) for size in spec.dims)
+                regions.append(_around(at, spec.dims))
+            places.append(regions)
+        return places
+
+    def _difference(self, output: int) -> tuple[int, ...] | None:
+        """Returns the first index at which an output of two voices differs; None if none does."""
+        first, *others = [arrays[output] for arrays in self._outputs.values()]
+        for other in others:
+            mask = _apart(other, first)
+            if mask.any():
+                return tuple(int(place) for place in np.argwhere(mask)[0])
+        return None
+
+    def _pasted(self, name: str, beside: str) -> list[Array]:
+        """Returns the outputs of a voice; of one that computed regions, within those of another."""
+        if name not in self._regions:
+            return self._outputs[name]
+        outputs = [array.copy() for array in self._outputs[beside]]
+        for number, array in enumerate(outputs):
+            at = 0
+            for regions in self._regions[name]:
+                place = tuple(slice(*bounds) for bounds in regions[number])
+                shape = array[place].shape
+                size = math.prod(shape)
+                array[place] = self._outputs[name][number][at : at + size].reshape(shape)
+                at += size
+        return outputs
+
+    def _compared(self, first: str, second: str) -> Verdict:
+        """Returns the verdict on two voices that spoke; see ``_verdict``."""
+        return self._verdict(self._pasted(first, second), self._pasted(second, first))
+
+    def _verdict(self, first: list[Array], second: list[Array]) -> Verdict:
+        """Returns the verdict on the outputs of two voices.
+
+        Outputs that differ by less than one part in a hundred are close, whatever the estimate of
+        their rounding says: another precision is no fault.
+        """
+        worst: Verdict = "equal"
+        for number, spec in enumerate(self._signature.results):
+            measured = difference(first[number], second[number], spec.element_type)
+            if not measured.bitwise:
+                sensitive = self._sensitive(number)
+                verdict = judge(number, measured, sensitive, self._error, self._epsilon).verdict
+                if verdict == "different" and not _apart(first[number], second[number]).any():
+                    verdict = "close"
+                worst = RANK[max(RANK.index(worst), RANK.index(verdict))]
+        return worst
+
+    def _sensitive(self, output: int) -> Sensitivity:
+        """Returns how much an output changes when the inputs move.
+
+        A voice that reads wrong memory changes whenever it runs, which says nothing of the program.
+        So the voices that avoid a known fault say it, or else all but the default.
+        """
+        compiled = [voice for voice in self._runners if voice.engine != "evaluator"]
+        highest = max(voice.rank for voice in compiled)
+        trusted = [voice for voice in compiled if voice.rank == highest and voice != DEFAULT]
+        moved = [self._moved(voice)[output] for voice in trusted or compiled]
+        return Sensitivity(*map(max, zip(*moved, strict=True)))
+
+    def _moved(self, voice: Voice) -> list[Sensitivity]:
+        if voice not in self._sensitivity:
+            moves = range(_MOVES if self._epsilon else 0)
+            with lock.compiling(), self._recorder.noted(voice.name.encode(), self._limit):
+                moved = [
+                    self._runners[voice](perturbed(self._inputs, self._signature.parameters, seed))
+                    for seed in moves
+                ]
+            outputs = self._outputs[voice.name]
+            self._sensitivity[voice] = sensitivity(outputs, moved, self._signature)
+        return self._sensitivity[voice]
+
+    def _wrong(self, right: str) -> list[WrongElements]:
+        """Returns the elements of the default that are not those of another voice."""
+        found = []
+        expected_by = self._pasted(right, DEFAULT.name)
+        pairs = zip(self._outputs[DEFAULT.name], expected_by, strict=True)
+        for number, (array, expected) in enumerate(pairs):
+            mask = _apart(array, expected)
+            if not mask.any():
+                continue
+            index = tuple(int(place) for place in np.argwhere(mask)[0])
+            kernel = self._kernels[number] if number < len(self._kernels) else ""
+            values = f"{array[index]}", f"{expected[index]}"
+            count = int(mask.sum())
+            found.append(WrongElements(number, count, array.size, index, *values, kernel))
+        return found
+
+
+def _elements(flow: Flow | TextFlow) -> int:
+    """Returns how many elements a module computes."""
+    pairs = zip(flow.opcodes, flow.elements, strict=True)
+    return sum(int(elements) for opcode, elements in pairs if opcode != "parameter")
+
+
+def _around(index: tuple[int, ...], dims: tuple[int, ...]) -> Region:
+    """Returns a region of a few elements that has those at an index, or the nearest."""
+    most = _SIDE if len(dims) <= _SIDE else 2
+    region = []
+    for at, size in zip(index, dims, strict=True):
+        length = min(size, most)
+        begin = min(max(at - length // 2, 0), size - length)
+        region.append((begin, begin + length))
+    return tuple(region)
+
+
+def _apart(array: Array, expected: Array) -> Array:
+    """Returns where two arrays differ by more than rounding can explain."""
+    if is_integral(array):
+        return array != expected
+    wide = np.complex128 if array.dtype.kind == "c" else np.float64
+    a, b = array.astype(wide), expected.astype(wide)
+    with np.errstate(invalid="ignore", over="ignore"):
+        scale = root_mean_square(np.abs(b[np.isfinite(b)]))
+        near = np.abs(a - b) <= _SAME_AT_MOST * np.maximum(np.abs(b), scale)
+    return ~(near | (a == b) | (np.isnan(a) & np.isnan(b)))
+
+
+def _kernels(executable: Any) -> list[str]:
+    """Returns the instruction of the final module that computes each output."""
+    (module,) = executable.hlo_modules()
+    _, computations = read_module(module.to_string())
+    entry = next(each for each in computations if each.is_entry)
+    root = next(each for each in entry.instructions if each.is_root)
+    return list(root.operands) if root.opcode == "tuple" else [root.name]
+
+
+@contextlib.contextmanager
+def _filling_freed_memory() -> Iterator[None]:
+    """Fills memory with a pattern when it is allocated or freed, so that a wrong read shows it."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # of glibc
+    if mallopt is None:
+        yield
+        return
+    mallopt(_FILL_FREED, _PATTERN)
+    try:
+        yield
+    finally:
+        mallopt(_FILL_FREED, 0)

@@ -1,0 +1,102 @@
+"""Voices: the ways to compute a program that jaxlib's default is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from hlograph._native import has_engine
+from hlograph.errors import (
+    WorkerLostError,
+    WorkerOutOfMemoryError,
+    WorkerTimedOutError,
+)
+from hlograph.execution.equivalence.verdict import (
+    EngineName,
+)
+from hlograph.plans import Plan, Program
+from hlograph.plans.flags import LIBRARIES, FlagValue
+from hlograph.plans.jaxlib_versions import flag_support
+from hlograph.plans.known_faults import faults_of
+from hlograph.reading.parser_server import failed_check
+
+# Opcodes that jaxlib may leave to a library.
+_OF_LIBRARIES = frozenset({"dot", "convolution", "reduce", "reduce-window"})
+
+_OLDER_EMITTERS = "xla_cpu_disable_new_fusion_emitters"
+
+
+class Voice(NamedTuple):
+    """One way to compute a program.
+
+    Attributes:
+        name: Name in reports.
+        plan: Plan of jaxlib; None for an engine.
+        engine: The engine; None for jaxlib.
+        rank: Voices of a higher rank are believed against those of lower ranks.
+    """
+
+    name: str
+    plan: Plan | None = None
+    engine: EngineName | None = None
+    rank: int = 0
+
+
+DEFAULT = Voice("jaxlib's default", Plan())
+"""The voice that is judged."""
+
+_PLAIN_NAME, _OLDER_NAME = "jaxlib without library fusions", "jaxlib with its older emitters"
+_UNFUSED_NAME = "jaxlib without fusions"
+ENGINE = Voice("the engine's XLA", engine="compiled")
+"""The voice of the XLA that hlograph links."""
+
+EVALUATOR = Voice("XLA's evaluator", engine="evaluator", rank=2)
+"""The voice that is believed most; it may speak of some outputs alone."""
+
+
+def plain_plan(program: Program) -> Plan:
+    """Returns the plan of the plain reference, whose code is not that of the default.
+
+    It has no library fusions; a program without any is compiled with jaxlib's older emitters.
+    """
+    if _OF_LIBRARIES.intersection(program.flow.opcodes):
+        return _plan(program, {LIBRARIES: ""}, _PLAIN_NAME)
+    return _older_plan(program)
+
+
+def _older_plan(program: Program) -> Plan:
+    support = flag_support()
+    if support is None or _OLDER_EMITTERS not in support.without_effect:
+        return _plan(program, {LIBRARIES: "", _OLDER_EMITTERS: True}, _OLDER_NAME)
+    return _plan(program, {LIBRARIES: "", "xla_disable_hlo_passes": "fusion"}, _UNFUSED_NAME)
+
+
+def _plan(program: Program, flags: Mapping[str, FlagValue], method: str) -> Plan:
+    fingerprint = program.fingerprint
+    return Plan(program.name, fingerprint, flags=flags, numerics="close", method=method)
+
+
+def voices_of(program: Program) -> list[tuple[Voice, ...]]:
+    """Returns the voices that a program has, in the rounds in which they are asked."""
+    plain, older = plain_plan(program), _older_plan(program)
+    plans = {plain.digest, older.digest}
+    mended = [fault for fault in faults_of(program.flow) if fault.plan.digest not in plans]
+    engines = (ENGINE, EVALUATOR) if has_engine() else ()
+    return [
+        (Voice(plain.method, plain), DEFAULT),
+        tuple(Voice(f"jaxlib, {f.plan.method} ({f.name})", f.plan, rank=1) for f in mended),
+        engines,
+        () if older.digest == plain.digest else (Voice(older.method, older),),
+    ]
+
+
+def death_of(error: BaseException) -> str:
+    """Returns what becomes of a voice that does not live, as the rest of a sentence."""
+    if not isinstance(error, WorkerLostError):
+        return f"does not run: {str(error).splitlines()[0]}"
+    words = f"{error} {failed_check(error.output)}".strip()
+    if isinstance(error, WorkerTimedOutError):
+        return f"takes too long: {words}"
+    if isinstance(error, WorkerOutOfMemoryError):
+        return f"runs out of memory: {words}"
+    return f"ends the process: {words}"
