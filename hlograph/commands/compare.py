@@ -55,7 +55,7 @@ class Compare(SourceCommand):
     def run(self) -> Answer:
         """Compares; see the class."""
         from hlograph.comparing.comparison import CompareSettings, compare
-        from hlograph.comparing.side import Side
+        from hlograph.comparing.side import Interpreter
         from hlograph.optimization import Store
 
         known = tuple(Store(self.store).plans())
@@ -66,7 +66,7 @@ class Compare(SourceCommand):
             raise HloError(f"--out: expected a folder, got the file {str(folder)!r}")
         job = self.job_of(self.source, "close")
         function = is_function(self.source)
-        with Side("this") as this, Side("other", self.python, environment) as other:
+        with Interpreter("this") as this, Interpreter("other", self.python, environment) as other:
             comparison = compare(
                 self.function_of(self.source) if function else job,
                 this,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hlograph.comparing.side import Side, labels_of
+from hlograph.comparing.side import Interpreter, labels_of
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.execution.measured import Measured
 from hlograph.plans import Program, jaxlib_modules
@@ -53,7 +53,9 @@ class Case:
             return _FILE.format(""), _FILE.format("")
         return _FILE.format("_this"), _FILE.format("_other")
 
-    def write(self, folder: Path, sides: tuple[Side, Side], report: str, content: Any) -> None:
+    def write(
+        self, folder: Path, sides: tuple[Interpreter, Interpreter], report: str, content: Any
+    ) -> None:
         """Writes the case, with a script that runs it.
 
         Args:
@@ -81,7 +83,7 @@ class Case:
         write_text_atomically(folder / "comparison.json", json.dumps(content, indent=2) + "\n")
         write_text_atomically(folder / "README.md", self._readme(sides, report))
 
-    def _readme(self, sides: tuple[Side, Side], report: str) -> str:
+    def _readme(self, sides: tuple[Interpreter, Interpreter], report: str) -> str:
         this, other = sides
         labels = labels_of(this, other)
         measured = self.measured
@@ -123,12 +125,12 @@ interval from {measured.low:.3f} to {measured.high:.3f}. Outputs: {self.checks}.
 """
 
 
-def _command(side: Side, file: str) -> str:
+def _command(side: Interpreter, file: str) -> str:
     variables = (f"{name}={shlex.quote(value)} " for name, value in side.environment.items())
     return f"{''.join(variables)}{shlex.quote(side.python)} reproduce.py {file}"
 
 
-def _versions(side: Side) -> str:
+def _versions(side: Interpreter) -> str:
     lines = [f"- {name}: {value}" for name, value in side.versions.to_json().items()]
     lines += [f"- {name}={value}" for name, value in side.environment.items()]
     return "\n".join(lines)

@@ -13,7 +13,7 @@ from hlograph.comparing.kernel_groups import KernelGroup, matched
 from hlograph.comparing.minimising import PART, DifferentPart, Minimiser, SlowerPart, sample_of
 from hlograph.comparing.module_cuts import text_of, with_origins
 from hlograph.comparing.recovering import Recovery, RecoverySearch
-from hlograph.comparing.side import Side, labels_of
+from hlograph.comparing.side import Interpreter, labels_of
 from hlograph.comparing.timing import TwoTimes, quiet_turns_of
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array
@@ -122,8 +122,8 @@ class JaxlibComparison:
 
 def compare(
     source: NamedFunction | Job,
-    this: Side,
-    other: Side,
+    this: Interpreter,
+    other: Interpreter,
     settings: CompareSettings | None = None,
     given: Sequence[Array] | None = None,
     say: Callable[[str], object] = lambda sentence: None,
@@ -148,7 +148,7 @@ def compare(
         programs, given = (source.program, source.program), source.given
     else:
         programs = this.lower(source), other.lower(source)
-    with Side("control", this.python, this.environment) as control:
+    with Interpreter("control", this.python, this.environment) as control:
         return _Comparing(programs, given, (this, other), control, settings, say).run()
 
 
@@ -158,8 +158,8 @@ class _Comparing:
 
     programs: tuple[Program, Program]
     given: Sequence[Array] | None
-    sides: tuple[Side, Side]
-    control: Side
+    sides: tuple[Interpreter, Interpreter]
+    control: Interpreter
     settings: CompareSettings
     say: Callable[[str], object]
     inputs: list[Array] = field(default_factory=list)

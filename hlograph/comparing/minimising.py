@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from hlograph.comparing.module_cuts import cut, kept_by, program_of
-from hlograph.comparing.side import Side
+from hlograph.comparing.side import Interpreter
 from hlograph.comparing.timing import QUICK, TwoTimes, turns_of
 from hlograph.errors import HloError
 from hlograph.execution.measured import Measured
@@ -30,7 +30,7 @@ _KEPT_POWER = 0.5
 
 
 @dataclass(frozen=True)
-class SmallProgram:
+class ProgramPart:
     """A part of a program.
 
     Attributes:
@@ -59,10 +59,10 @@ class Minimiser:
     def __init__(self, module: ModuleText, shows: Callable[[Program], bool], budget: float) -> None:
         self._module, self._shows = module, shows
         self._until = time.monotonic() + budget
-        self._best: SmallProgram | None = None
+        self._best: ProgramPart | None = None
         self.tried = 0
 
-    def smallest(self, suspects: Sequence[frozenset[str]]) -> SmallProgram | None:
+    def smallest(self, suspects: Sequence[frozenset[str]]) -> ProgramPart | None:
         """Returns the smallest part that was found; None if no part shows it.
 
         Args:
@@ -99,7 +99,7 @@ class Minimiser:
             return False
         self.tried += 1
         try:
-            part = SmallProgram(program_of(text, _NAME), text)
+            part = ProgramPart(program_of(text, _NAME), text)
             shown = self._shows(part.program)
         except HloError:
             return False
@@ -139,7 +139,7 @@ class SlowerPart:
         times: Times of the program.
     """
 
-    def __init__(self, sides: tuple[Side, Side], times: TwoTimes) -> None:
+    def __init__(self, sides: tuple[Interpreter, Interpreter], times: TwoTimes) -> None:
         self._sides = sides
         self._sign = 1 if times.faster == "second" else -1
         factor = times.measured.ratio**self._sign
@@ -165,7 +165,9 @@ class DifferentPart:
         checks: Comparison of the program's outputs.
     """
 
-    def __init__(self, sides: tuple[Side, Side], samples: Samples, checks: Checks) -> None:
+    def __init__(
+        self, sides: tuple[Interpreter, Interpreter], samples: Samples, checks: Checks
+    ) -> None:
         self._sides = sides
         self._thorough = sample_of(samples, checks).adversarial
 

@@ -172,7 +172,7 @@ class JaxlibPrograms:
         ]
 
 
-class Side:
+class Interpreter:
     """A Python with its jaxlib, and the process in which it compiles and runs programs.
 
     Args:
@@ -256,7 +256,7 @@ class Side:
         return self._process.call(method, _SECONDS, *args)
 
 
-def labels_of(this: Side, other: Side) -> tuple[str, str]:
+def labels_of(this: Interpreter, other: Interpreter) -> tuple[str, str]:
     """Returns names of two sides for people: the versions of jaxlib, if they differ."""
     versions = this.versions.jaxlib, other.versions.jaxlib
     if versions[0] == versions[1]:

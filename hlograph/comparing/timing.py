@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hlograph.comparing.side import Side
+from hlograph.comparing.side import Interpreter
 from hlograph.execution import lock
 from hlograph.execution.bootstrap import Interval
 from hlograph.execution.load import Reading
@@ -20,7 +20,7 @@ from hlograph.execution.turns import Turns, in_turns
 from hlograph.measuring.trial import FINAL, Effort
 from hlograph.optimization.leading import LEAST_GAIN, LEAST_LEAD
 
-Timed = tuple[Side, str]
+Timed = tuple[Interpreter, str]
 """A side, and the key of one of its programs."""
 
 # Times are taken again if the control is off by more than this, as a share.
@@ -147,7 +147,7 @@ class TwoTimes:
         }
 
 
-def _reading(sides: Sequence[Side]) -> Reading:
+def _reading(sides: Sequence[Interpreter]) -> Reading:
     """Returns one reading for several processes, of which one works at a time."""
     readings = [side.reading() for side in sides]
     return Reading(

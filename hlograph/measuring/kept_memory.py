@@ -55,7 +55,7 @@ _LIMITS = WorkerLimits(seconds=600.0, idle_seconds=3600.0, memory=16 << 30)
 
 
 @dataclass(frozen=True)
-class Comparison:
+class KeptMemoryComparison:
     """A function and jaxlib's default in two processes, of which one keeps freed memory.
 
     Attributes:
@@ -80,7 +80,7 @@ def may_pay(faults: float, seconds: float) -> bool:
     return enough and can_keep_freed_memory()
 
 
-def compared(job: Job, plan: Plan, effort: Effort) -> Comparison | None:
+def compared(job: Job, plan: Plan, effort: Effort) -> KeptMemoryComparison | None:
     """Times a function in a process that keeps freed memory and in one that does not, in turns.
 
     Args:
@@ -101,7 +101,7 @@ def compared(job: Job, plan: Plan, effort: Effort) -> Comparison | None:
         raise HloError(f"a process ended while it was measured: {error}") from error
 
 
-def _compared(processes: _Processes, plan: Plan, effort: Effort) -> Comparison | None:
+def _compared(processes: _Processes, plan: Plan, effort: Effort) -> KeptMemoryComparison | None:
     # The default and the function, which is the default itself without a plan.
     subjects = (False,) if plan.is_empty else (False, True)
     blocks = [partial(_block, each, planned) for each in processes for planned in subjects]
@@ -130,7 +130,7 @@ def _compared(processes: _Processes, plan: Plan, effort: Effort) -> Comparison |
         resident=max(held[1] - held[0], 0),
     )
     ratio = float(np.median(default / after))
-    return Comparison(kept, ratio, bool(np.median(before / default) > 1))
+    return KeptMemoryComparison(kept, ratio, bool(np.median(before / default) > 1))
 
 
 def _block(process: Remote[AllocatingWorker], planned: bool, calls: int) -> float:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import ArraySpec, dtype_of
 from hlograph.execution.load import cpu_quota
-from hlograph.measuring.kept_memory import Comparison, compared, may_pay
+from hlograph.measuring.kept_memory import KeptMemoryComparison, compared, may_pay
 from hlograph.measuring.trial import FINAL, Job
 from hlograph.optimization.leading import LEAST_GAIN, LEAST_LEAD
 from hlograph.optimization.race import plan_of
@@ -85,13 +85,13 @@ def _may_fault(job: Job, plan: Plan, measured: Measured) -> bool:
     return may_pay(allocated / _PAGE, seconds)
 
 
-def _pays(comparison: Comparison) -> bool:
+def _pays(comparison: KeptMemoryComparison) -> bool:
     kept = comparison.kept
     gained = kept.seconds_before - kept.seconds
     return kept.low > 1 and kept.ratio >= LEAST_LEAD and gained >= LEAST_GAIN
 
 
-def _about_large_blocks(comparison: Comparison) -> Iterator[str]:
+def _about_large_blocks(comparison: KeptMemoryComparison) -> Iterator[str]:
     """Yields the advice about page faults that remain where freed memory is kept."""
     kept = comparison.kept
     if may_pay(kept.faults, kept.seconds) and kept.faults * _PAGE >= _LARGEST_HEAP:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hlograph.comparing.recovering import RecoverySearch
-from hlograph.comparing.side import Side
+from hlograph.comparing.side import Interpreter
 from hlograph.comparing.timing import QUICK, turns_of
 from hlograph.plans import Plan, Program
 
@@ -21,12 +21,12 @@ def first_in_order(x: jax.Array) -> jax.Array:
 
 
 @pytest.fixture(scope="module")
-def side() -> Iterator[Side]:
-    with Side("this") as started:
+def side() -> Iterator[Interpreter]:
+    with Interpreter("this") as started:
         yield started
 
 
-def search(side: Side, fast: Program, slow: Program, budget: float) -> RecoverySearch:
+def search(side: Interpreter, fast: Program, slow: Program, budget: float) -> RecoverySearch:
     side.compile("fast", fast, [X])
     side.compile("slow", slow, [X])
     fast_seconds, slow_seconds = np.median(
@@ -36,7 +36,7 @@ def search(side: Side, fast: Program, slow: Program, budget: float) -> RecoveryS
     return RecoverySearch((side, "fast"), (side, "slow"), slow, [X], loss, budget)
 
 
-def test_a_rule_that_brings_the_loss_back_is_named(side: Side) -> None:
+def test_a_rule_that_brings_the_loss_back_is_named(side: Interpreter) -> None:
     slow = Program.of(jax.jit(first_in_order).lower(X))
     fast = Program.of(jax.jit(lambda x: -jax.lax.top_k(-x, 10)[0]).lower(X))
     recovery = search(side, fast, slow, 120).best()
@@ -47,7 +47,7 @@ def test_a_rule_that_brings_the_loss_back_is_named(side: Side) -> None:
     assert recovery.to_json()["steps"] == list(recovery.plan.steps)
 
 
-def test_nothing_brings_back_what_no_flag_and_no_rule_is_about(side: Side) -> None:
+def test_nothing_brings_back_what_no_flag_and_no_rule_is_about(side: Interpreter) -> None:
     slow = Program.of(jax.jit(lambda x: jnp.cumsum(jnp.sin(x), 1)[:, :10]).lower(X))
     fast = Program.of(jax.jit(lambda x: x[:, :10]).lower(X))
     tried = search(side, fast, slow, 0)
@@ -55,7 +55,7 @@ def test_nothing_brings_back_what_no_flag_and_no_rule_is_about(side: Side) -> No
     assert tried.tried == 0
 
 
-def test_flags_are_tried_one_by_one(side: Side) -> None:
+def test_flags_are_tried_one_by_one(side: Interpreter) -> None:
     flags = side.flags(["while", "dot"])
     assert all(len(each) == 1 for each in flags)
     assert {"xla_cpu_small_while_loop_byte_threshold": 0} in flags

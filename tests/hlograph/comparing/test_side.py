@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-from hlograph.comparing.side import Side
+from hlograph.comparing.side import Interpreter
 from hlograph.plans import Program
 from tests.tiny_module import TINY
 
@@ -31,7 +31,7 @@ def test_it_needs_jax_and_what_comes_with_it_alone() -> None:
 
 def test_a_fresh_process_has_no_programs_of_the_one_before() -> None:
     program, x = Program.of(TINY), np.array([0, 1, 2, 3], np.float32)
-    with Side("this") as side:
+    with Interpreter("this") as side:
         final = side.compile("tiny", program, [x])
         assert final.text.startswith("HloModule tiny")
         (doubled,) = side.outputs("tiny")
