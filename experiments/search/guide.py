@@ -161,7 +161,7 @@ class TrainedPolicy:
         return kind, policy
 
 
-class Judgement(NamedTuple):
+class NodeEvaluation(NamedTuple):
     """Outputs of a policy in a state."""
 
     log_probs: NDArray[np.float64]
@@ -193,15 +193,15 @@ class Guide:
         self.horizon = config.horizon
         """Passes of an episode, as many as in the policy's training."""
         self._evaluate = PolicyEvaluator(policy)
-        self._judged: dict[PassNode, tuple[int, Judgement]] = {}
+        self._evaluated: dict[PassNode, tuple[int, NodeEvaluation]] = {}
 
-    def judge(self, node: PassNode) -> Judgement:
+    def evaluate(self, node: PassNode) -> NodeEvaluation:
         """Returns the policy's outputs in a state, with a mask of what the table knows now."""
         children = len(node.children)
-        judged = self._judged.get(node)
-        if judged is None or judged[0] != children:
-            self._judged[node] = judged = (children, self._judge(node))
-        return judged[1]
+        evaluated = self._evaluated.get(node)
+        if evaluated is None or evaluated[0] != children:
+            self._evaluated[node] = evaluated = (children, self._new_evaluation(node))
+        return evaluated[1]
 
     def moves(self, node: PassNode) -> Sequence[int]:
         """Returns the moves of the passes that the policy knows."""
@@ -209,11 +209,11 @@ class Guide:
 
     def priors(self, node: PassNode) -> NDArray[np.float64]:
         """Returns the probabilities of these moves, [moves]."""
-        return np.exp(self.judge(node).log_probs[:-1])
+        return np.exp(self.evaluate(node).log_probs[:-1])
 
     def ranked(self, node: PassNode) -> list[int]:
         """Returns these moves, likeliest first."""
-        order = np.argsort(-self.judge(node).log_probs[:-1], kind="stable")
+        order = np.argsort(-self.evaluate(node).log_probs[:-1], kind="stable")
         return [self._view.moves[action] for action in order]
 
     def greedy(self, node: PassNode) -> int | None:
@@ -221,12 +221,12 @@ class Guide:
 
         None is to stop.
         """
-        log_probs = torch.from_numpy(self.judge(node).log_probs)
+        log_probs = torch.from_numpy(self.evaluate(node).log_probs)
         return self._view.move(int(likeliest(log_probs[None])))
 
     def drawn(self, node: PassNode, temperature: float, random: np.random.Generator) -> int | None:
         """Draws a move from the distribution p ** (1 / temperature); None is to stop."""
-        log_probs = self.judge(node).log_probs
+        log_probs = self.evaluate(node).log_probs
         scaled = log_probs / temperature
         # Masked passes stay masked at any temperature: their logits are large negative numbers.
         scaled[log_probs < -1e6] = -np.inf
@@ -271,14 +271,14 @@ class Guide:
         """
         return expected_op_count(
             self._reward,
-            self.judge(node).value / self._reward_scale,
+            self.evaluate(node).value / self._reward_scale,
             node.op_count,
             self._space.root.op_count,
         )
 
-    def _judge(self, node: PassNode) -> Judgement:
-        seen = self._evaluate([self._view.state(node, encoded=node in self._judged)])
-        return Judgement(seen.log_probs[0].double().numpy(), float(seen.value[0]))
+    def _new_evaluation(self, node: PassNode) -> NodeEvaluation:
+        seen = self._evaluate([self._view.state(node, encoded=node in self._evaluated)])
+        return NodeEvaluation(seen.log_probs[0].double().numpy(), float(seen.value[0]))
 
 
 def check_guided(method: str, policy: TrainedPolicy) -> None:

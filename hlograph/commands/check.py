@@ -123,10 +123,10 @@ def _sample_names(job: Job) -> list[str]:
 
 
 def _rows(judgements: Mapping[str, Judgement]) -> list[tuple[str, ...]]:
-    """Returns a row for each voice, with what it came to on each of the inputs."""
-    names = dict.fromkeys(name for each in judgements.values() for name in each.voices)
+    """Returns a row for each implementation, with what it came to on each of the inputs."""
+    names = dict.fromkeys(name for each in judgements.values() for name in each.implementations)
     heard = [
-        (name, *(each.voices.get(name, "not asked") for each in judgements.values()))
+        (name, *(each.implementations.get(name, "not asked") for each in judgements.values()))
         for name in names
     ]
     return [("computed by", *(f"{sample} inputs" for sample in judgements)), *heard]

@@ -65,7 +65,7 @@ class CompareSettings:
 
 @dataclass(frozen=True)
 class JaxlibComparison:
-    """What came of a comparison.
+    """Result of a comparison.
 
     Attributes:
         name: Name of the program.

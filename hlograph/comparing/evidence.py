@@ -15,11 +15,11 @@ from hlograph.comparing.module_cuts import text_of as text_to_cut
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.isolation import Remote, WorkerLimits
+from hlograph.measuring.implementation_worker import ImplementationWorker
+from hlograph.measuring.implementations import Implementation, implementations_of
 from hlograph.measuring.references import Judgement, JudgementVerdict, judge_default
 from hlograph.measuring.samples import Samples
 from hlograph.measuring.trial import Job
-from hlograph.measuring.voice_worker import VoiceWorker
-from hlograph.measuring.voices import Voice, voices_of
 from hlograph.plans import Program
 from hlograph.plans.jaxlib_modules import text_of
 from hlograph.plans.known_faults import faults_of
@@ -130,14 +130,16 @@ def _save(arrays: Sequence[Array], path: Path) -> None:
 
 
 def _expected(part: Job, judgement: Judgement) -> list[Array]:
-    """Returns the outputs of a voice that is right; none if there is no such voice."""
-    right = {name for name, words in judgement.voices.items() if words == "right"}
-    voices: list[Voice] = [voice for some in voices_of(part.program) for voice in some]
-    for voice in voices:
-        if voice.name in right:
-            worker = Remote(partial(VoiceWorker, part, ""), WorkerLimits())
+    """Returns the outputs of an implementation that is right; none if there is no such."""
+    right = {name for name, words in judgement.implementations.items() if words == "right"}
+    implementations: list[Implementation] = [
+        implementation for some in implementations_of(part.program) for implementation in some
+    ]
+    for implementation in implementations:
+        if implementation.name in right:
+            worker = Remote(partial(ImplementationWorker, part, ""), WorkerLimits())
             try:
-                return worker.call(VoiceWorker.outputs_of, voice)
+                return worker.call(ImplementationWorker.outputs_of, implementation)
             finally:
                 worker.close()
     return []
@@ -153,7 +155,7 @@ def _report(job: Job, judgement: Judgement) -> str:
             "",
             judgement.reason,
             "",
-            *(f"- {name}: {words}" for name, words in judgement.voices.items()),
+            *(f"- {name}: {words}" for name, words in judgement.implementations.items()),
             *avoided,
             *(f"- the program may meet {name}" for name in judgement.faults),
             "",

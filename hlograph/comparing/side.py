@@ -62,7 +62,7 @@ class SideVersions:
 
 @dataclass(frozen=True)
 class FinalText:
-    """What a compilation made of a program.
+    """Result of the compilation of a program.
 
     Attributes:
         seconds: Wall seconds of the compilation.

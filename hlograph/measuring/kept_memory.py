@@ -1,4 +1,4 @@
-"""What it brings a program that its process keeps freed memory: two workers, with and without.
+"""Measures what kept freed memory brings a program: two workers, with and without.
 
 What glibc keeps by itself depends on what a process has allocated and freed before. So both workers
 have the same short history: inputs are mapped from files, and results of some calls are held, as a

@@ -12,7 +12,7 @@ from hlograph.measuring.verification import Checks
 from hlograph.plans import Measured, Numerics, Plan, Program
 
 Objective = Literal["time", "memory"]
-"""What plans are chosen by."""
+"""Quantity by which plans are chosen."""
 
 MAX_MEMORY_RATIO = 1.25
 """Largest peak memory of a plan unless more is allowed, as a multiple of the default's."""

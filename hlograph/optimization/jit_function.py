@@ -41,7 +41,7 @@ from hlograph.optimization.report import Report
 from hlograph.plans import Numerics, Plan, PlanRefusedError, Program
 
 FirstCall = Literal["default", "checked"]
-"""What the first call of a function runs by: see ``hlograph.jit``."""
+"""Executable of the first call of a function: see ``hlograph.jit``."""
 
 _SWITCH = "HLOGRAPH_JIT"
 _SECONDS = "HLOGRAPH_JIT_SECONDS"

@@ -1,6 +1,6 @@
 """Judges jaxlib's default while plans race beside it, and says what stands for it.
 
-The first plan of a race is the plain reference (``measuring.voices.plain_plan``), which is
+The first plan of a race is the plain reference (``measuring.implementations.plain_plan``), which is
 compared with the default as every plan is. If both agree, this is all. If they differ, if the
 program may meet a known fault, or if the default does not live, all references are asked. Then the
 race goes on beside what is right, and plans are judged by that.
@@ -12,10 +12,10 @@ import warnings
 from dataclasses import replace
 
 from hlograph.errors import HloWarning, NotExecutableError, WorkerTimedOutError
+from hlograph.measuring.implementations import DEFAULT, death_of, plain_plan
 from hlograph.measuring.references import Judgement, judge_default
 from hlograph.measuring.trial import Job, PlanMeasurement
 from hlograph.measuring.verification import Checks
-from hlograph.measuring.voices import DEFAULT, death_of, plain_plan
 from hlograph.optimization.report import Report
 from hlograph.plans.flags import allows_fast_math
 from hlograph.plans.known_faults import faults_of
@@ -81,7 +81,7 @@ class DefaultOnTrial:
     Attributes:
         job: The job beside what stands for the default.
         plain: The plan of the plain reference.
-        judgement: What the references say; None until one of them has spoken.
+        judgement: Judgement of the references; None before one has run.
     """
 
     def __init__(self, job: Job, budget: float) -> None:
@@ -110,7 +110,7 @@ class DefaultOnTrial:
         """Asks all references.
 
         Args:
-            dead: The reason why the default is known not to live; empty lets it speak.
+            dead: The reason why the default is known not to live; empty runs it.
 
         Returns:
             True if something else than before stands for the default: the race begins again.
@@ -143,12 +143,12 @@ class DefaultOnTrial:
         name, checks = self.plain.method, outcome.checks
         if checks is None:
             words = f"no reference: {name} does not run: {outcome.error}"
-            return Judgement("no reference", words, voices={name: outcome.error})
+            return Judgement("no reference", words, implementations={name: outcome.error})
         if checks.verdict in ("equal", "close"):
             words = f"{DEFAULT.name} agrees with {name}"
-            return Judgement("agrees", words, voices={name: checks.verdict})
+            return Judgement("agrees", words, implementations={name: checks.verdict})
         words = f"no reference: the outputs depend on rounding: {checks.reason}"
-        return Judgement("no reference", words, voices={name: checks.verdict})
+        return Judgement("no reference", words, implementations={name: checks.verdict})
 
 
 def _is_usual(checks: Checks) -> bool:

@@ -1,4 +1,4 @@
-"""What plans are chosen by: time within a limit of memory, or memory within a limit of time."""
+"""Chooses plans by time within a limit of memory, or by memory within a limit of time."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from itertools import chain
 
 from hlograph.execution.equivalence.arrays import Array
+from hlograph.measuring.implementations import plain_plan
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, Job, MeasurementRequest, PlanMeasurement
-from hlograph.measuring.voices import plain_plan
 from hlograph.optimization.cache import CacheKey, Measurements, Store, plans_of_earlier_version
 from hlograph.optimization.leading import leads
 from hlograph.optimization.objectives import by_objective, excess_of, within_memory

@@ -10,7 +10,7 @@ import jaxlib.mlir.dialects.builtin
 import jaxlib.mlir.dialects.mhlo
 import jaxlib.xla_client
 
-import hlograph.measuring.voice_worker
+import hlograph.measuring.implementation_worker
 import hlograph.measuring.worker
 import hlograph.optimization.methods.forms
 import hlograph.optimization.program_space

@@ -116,7 +116,9 @@ class Report:
             return [f"  default  {self.plan.default_fault}"] if self.plan.default_fault else []
         lines = [f"  default  {self.judgement.reason}"]
         if self.judgement.is_against_default:
-            lines += [f"    {name}: {words}" for name, words in self.judgement.voices.items()]
+            lines += [
+                f"    {name}: {words}" for name, words in self.judgement.implementations.items()
+            ]
             lines += [f"    {line} avoids it" for line in self._avoids()]
         return lines
 

@@ -84,7 +84,7 @@ class RewriteGuide:
         self._evaluate = PolicyEvaluator(policy)
         self._judged: dict[RewriteNode, tuple[int, ActionProbabilities]] = {}
 
-    def judge(self, node: RewriteNode) -> ActionProbabilities:
+    def evaluate(self, node: RewriteNode) -> ActionProbabilities:
         """Returns the policy's decision in a state; rewrites known to fail there are masked.
 
         Raises:
@@ -98,11 +98,11 @@ class RewriteGuide:
 
     def moves(self, node: RewriteNode) -> Sequence[str]:
         """Returns the places of the rewrites and sweeps that the policy chooses from."""
-        return [rewrite.place for rewrite in self.judge(node).offered]
+        return [rewrite.place for rewrite in self.evaluate(node).offered]
 
     def priors(self, node: RewriteNode) -> NDArray[np.float64]:
         """Returns the probabilities of these rewrites, [moves]."""
-        return self.judge(node).probabilities
+        return self.evaluate(node).probabilities
 
     def rollout(
         self, node: RewriteNode, until: Callable[[RewriteNode], bool] = lambda node: False
@@ -110,7 +110,7 @@ class RewriteGuide:
         """Plays the policy greedily from a state on until it comes back to a state."""
         path = {node: None}  # in its order
         while len(path) <= self.horizon:
-            rewrite = self.judge(node).greedy()
+            rewrite = self.evaluate(node).greedy()
             if rewrite is None:
                 break
             child = yield from step(node, rewrite.place)
@@ -160,7 +160,7 @@ def policy_episode(
     best, idle = node.value, 0
     for _ in range(guide.horizon):
         # A rewrite tried here before would only lead back, as in ``playing.Played``.
-        rewrite = guide.judge(node).greedy(tried[node])
+        rewrite = guide.evaluate(node).greedy(tried[node])
         if rewrite is None:
             return
         tried[node].add(rewrite.place)

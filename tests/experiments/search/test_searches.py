@@ -9,7 +9,7 @@ import pytest
 import hlograph
 from experiments.evaluate.benchmarks import measured
 from experiments.search.budget import Budget, BudgetSpentError
-from experiments.search.guide import Guide, Judgement, TrainedPolicy, expected_op_count
+from experiments.search.guide import Guide, NodeEvaluation, TrainedPolicy, expected_op_count
 from experiments.search.local import effective, shortened
 from experiments.search.space import PassSpace
 from experiments.search.state_space import run, taken
@@ -126,12 +126,12 @@ def test_wrong_searches_are_refused(worker, benchmark):
 def test_a_guide_masks_passes_known_to_change_nothing(make_space, policy):
     space = make_space(200)
     guide = Guide(space, policy)
-    before = guide.judge(space.root)
+    before = guide.evaluate(space.root)
     assert before.log_probs.shape == (PASSES + 1,)
     assert np.exp(before.log_probs).sum() == pytest.approx(1, abs=1e-5)
     assert 1 <= guide.expected_op_count(space.root) <= space.root.op_count
     useless = [a for a in range(PASSES) if space.step(space.root, a) is space.root]
-    probabilities = np.exp(guide.judge(space.root).log_probs)
+    probabilities = np.exp(guide.evaluate(space.root).log_probs)
     assert useless
     assert probabilities[useless].max() == 0
     assert probabilities.sum() == pytest.approx(1, abs=1e-5)
@@ -152,11 +152,13 @@ def test_values_predict_op_counts():
 def test_values_are_read_by_the_reward_of_the_training(make_space, policy, monkeypatch):
     space = make_space(1)
     start = space.root.op_count
-    judged = Judgement(np.zeros(PASSES + 1), 2.0)  # in training's scale, a tenth: 20 per cent
+    evaluation = NodeEvaluation(
+        np.zeros(PASSES + 1), 2.0
+    )  # in training's scale, a tenth: 20 per cent
     expected = {"log-drop": start * np.exp(-0.2), "op-count-drop": 0.8 * start}
     for reward, count in expected.items():
         guide = Guide(space, _rewarded(policy, reward))
-        monkeypatch.setattr(guide, "_judge", lambda node: judged)
+        monkeypatch.setattr(guide, "_new_evaluation", lambda node: evaluation)
         assert guide.expected_op_count(space.root) == pytest.approx(count)
     with pytest.raises(ValueError, match="shaped"):
         Guide(space, _rewarded(policy, "shaped")).expected_op_count(space.root)
@@ -172,9 +174,11 @@ def test_a_policy_stops_where_that_is_more_likely_than_not(make_space, policy, m
     guide = Guide(make_space(1), policy)
     for stopping, move in ((0.49, 7), (0.52, None)):
         odds[-1] = stopping
-        judged = Judgement(np.log(odds / odds.sum()), 0.0)
-        monkeypatch.setattr(guide, "_judge", lambda node, judged=judged: judged)
-        guide._judged.clear()
+        evaluation = NodeEvaluation(np.log(odds / odds.sum()), 0.0)
+        monkeypatch.setattr(
+            guide, "_new_evaluation", lambda node, evaluation=evaluation: evaluation
+        )
+        guide._evaluated.clear()
         assert guide.greedy(guide._space.root) == move
 
 

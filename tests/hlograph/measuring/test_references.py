@@ -7,11 +7,11 @@ import pytest
 
 from hlograph._native import has_engine
 from hlograph.isolation import FlightRecorder
-from hlograph.measuring import voice_worker
+from hlograph.measuring import implementation_worker
+from hlograph.measuring.implementation_worker import ImplementationWorker
+from hlograph.measuring.implementations import DEFAULT, EVALUATOR, Implementation, plain_plan
 from hlograph.measuring.references import judge_default
 from hlograph.measuring.trial import Job
-from hlograph.measuring.voice_worker import VoiceWorker
-from hlograph.measuring.voices import DEFAULT, EVALUATOR, Voice, plain_plan
 from hlograph.plans import Plan, Program
 from hlograph.plans.known_faults import KNOWN_FAULTS, faults_of
 from tests.hlograph.faulty_programs import DIES, WRONG
@@ -64,7 +64,7 @@ def test_the_default_of_a_right_program_agrees_with_the_plain_reference_alone():
     judgement = judge_default(_job(lambda x: jnp.tanh(x @ x), [x]))
     assert judgement.verdict == "agrees"
     assert judgement.plan == Plan()
-    assert len(judgement.voices) == 2
+    assert len(judgement.implementations) == 2
     assert not judgement.is_against_default
 
 
@@ -73,17 +73,17 @@ def test_all_references_are_asked_in_doubt():
     x = np.random.default_rng(0).standard_normal((8, 8), np.float32)
     judgement = judge_default(_job(lambda x: jnp.tanh(x).sum(0), [x]), in_doubt=True)
     assert judgement.verdict == "agrees"
-    assert {"the engine's XLA", "XLA's evaluator", DEFAULT.name} <= set(judgement.voices)
-    assert set(judgement.voices.values()) == {"right"}
+    assert {"the engine's XLA", "XLA's evaluator", DEFAULT.name} <= set(judgement.implementations)
+    assert set(judgement.implementations.values()) == {"right"}
 
 
 @pytest.mark.skipif(not has_engine(), reason="needs the engine")
 def test_the_evaluator_speaks_of_some_outputs_of_a_large_program(monkeypatch):
-    monkeypatch.setattr(voice_worker, "_EVALUATED", 3000)
+    monkeypatch.setattr(implementation_worker, "_EVALUATED", 3000)
     x = np.random.default_rng(0).standard_normal((64, 16), np.float32)
     job = _job(lambda x: jnp.tanh(x @ x.T), [x])
-    worker = VoiceWorker(job, "", FlightRecorder())
-    plain = Voice("plain", plain_plan(job.program))
+    worker = ImplementationWorker(job, "", FlightRecorder())
+    plain = Implementation("plain", plain_plan(job.program))
     answers = worker.ask([plain, DEFAULT, EVALUATOR])
     assert answers.errors == {}
     assert answers.agree(EVALUATOR.name, DEFAULT.name)

@@ -19,7 +19,7 @@ import pytest
 import hlograph
 from hlograph.decisions import searches
 from hlograph.errors import HloError, UnknownNameError, WorkerLostError
-from hlograph.measuring.voices import plain_plan
+from hlograph.measuring.implementations import plain_plan
 from hlograph.optimization import SearchSettings, Store, background
 from hlograph.optimization.background import BackgroundSearch
 from hlograph.optimization.cache import EARLIER_VERSION, CacheKey, Measurements

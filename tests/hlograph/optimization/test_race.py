@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import hlograph
+from hlograph.measuring.implementations import plain_plan
 from hlograph.measuring.trial import SCREEN, PlanMeasurement
-from hlograph.measuring.voices import plain_plan
 from hlograph.measuring.worker import UNCHANGED
 from hlograph.optimization import race
 from hlograph.optimization.cache import CacheKey, Measurements
@@ -18,7 +18,7 @@ from hlograph.optimization.methods import Listed, Proposers, methods, names
 from hlograph.optimization.methods.known_plans import FlagSets, GreedyMerge
 from hlograph.optimization.race import Race, SearchSettings, plan_of
 from hlograph.optimization.report import changes_text
-from hlograph.plans import Placement, Plan, PlanError
+from hlograph.plans import Numerics, Placement, Plan, PlanError
 from tests.hlograph.optimization import proposals
 from tests.hlograph.optimization.outcomes import asked, made_outcome
 from tests.hlograph.optimization.small_job import HERE, X, small_function, small_job
@@ -159,7 +159,7 @@ def test_greedy_merges_what_helped():
 
 
 def test_flag_sets_fit_the_program():
-    def tried(function, numerics="close"):
+    def tried(function, numerics: Numerics = "close"):
         method = FlagSets(small_job(function).program, numerics)
         return {plan.method.partition(": ")[2] for plan in method.ask(1000)}
 

@@ -1,4 +1,4 @@
-"""Voices: the ways to compute a program that jaxlib's default is compared with."""
+"""Lists the implementations of a program that jaxlib's default is compared with."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _OF_LIBRARIES = frozenset({"dot", "convolution", "reduce", "reduce-window"})
 _OLDER_EMITTERS = "xla_cpu_disable_new_fusion_emitters"
 
 
-class Voice(NamedTuple):
+class Implementation(NamedTuple):
     """One way to compute a program.
 
     Attributes:
         name: Name in reports.
         plan: Plan of jaxlib; None for an engine.
         engine: The engine; None for jaxlib.
-        rank: Voices of a higher rank are believed against those of lower ranks.
+        rank: Implementations of a higher rank are believed against those of lower ranks.
     """
 
     name: str
@@ -42,16 +42,16 @@ class Voice(NamedTuple):
     rank: int = 0
 
 
-DEFAULT = Voice("jaxlib's default", Plan())
-"""The voice that is judged."""
+DEFAULT = Implementation("jaxlib's default", Plan())
+"""The implementation that is judged."""
 
 _PLAIN_NAME, _OLDER_NAME = "jaxlib without library fusions", "jaxlib with its older emitters"
 _UNFUSED_NAME = "jaxlib without fusions"
-ENGINE = Voice("the engine's XLA", engine="compiled")
-"""The voice of the XLA that hlograph links."""
+ENGINE = Implementation("the engine's XLA", engine="compiled")
+"""The implementation of the XLA that hlograph links."""
 
-EVALUATOR = Voice("XLA's evaluator", engine="evaluator", rank=2)
-"""The voice that is believed most; it may speak of some outputs alone."""
+EVALUATOR = Implementation("XLA's evaluator", engine="evaluator", rank=2)
+"""The implementation that is believed most; it may compute some outputs alone."""
 
 
 def plain_plan(program: Program) -> Plan:
@@ -76,22 +76,24 @@ def _plan(program: Program, flags: Mapping[str, FlagValue], method: str) -> Plan
     return Plan(program.name, fingerprint, flags=flags, numerics="close", method=method)
 
 
-def voices_of(program: Program) -> list[tuple[Voice, ...]]:
-    """Returns the voices that a program has, in the rounds in which they are asked."""
+def implementations_of(program: Program) -> list[tuple[Implementation, ...]]:
+    """Returns the implementations that a program has, in the rounds in which they are asked."""
     plain, older = plain_plan(program), _older_plan(program)
     plans = {plain.digest, older.digest}
     mended = [fault for fault in faults_of(program.flow) if fault.plan.digest not in plans]
     engines = (ENGINE, EVALUATOR) if has_engine() else ()
     return [
-        (Voice(plain.method, plain), DEFAULT),
-        tuple(Voice(f"jaxlib, {f.plan.method} ({f.name})", f.plan, rank=1) for f in mended),
+        (Implementation(plain.method, plain), DEFAULT),
+        tuple(
+            Implementation(f"jaxlib, {f.plan.method} ({f.name})", f.plan, rank=1) for f in mended
+        ),
         engines,
-        () if older.digest == plain.digest else (Voice(older.method, older),),
+        () if older.digest == plain.digest else (Implementation(older.method, older),),
     ]
 
 
 def death_of(error: BaseException) -> str:
-    """Returns what becomes of a voice that does not live, as the rest of a sentence."""
+    """Returns what becomes of an implementation that does not live, as the rest of a sentence."""
     if not isinstance(error, WorkerLostError):
         return f"does not run: {str(error).splitlines()[0]}"
     words = f"{error} {failed_check(error.output)}".strip()

@@ -1,4 +1,4 @@
-"""Runs voices on one set of inputs, and compares what they come to with each other."""
+"""Runs implementations on one set of inputs, and compares what they come to with each other."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from hlograph.execution.equivalence.verdict import (
 )
 from hlograph.execution.runs import Run
 from hlograph.isolation.flight_recorder import FlightRecorder
+from hlograph.measuring.implementations import DEFAULT, EVALUATOR, Implementation, death_of
 from hlograph.measuring.samples import Samples
 from hlograph.measuring.trial import Job
-from hlograph.measuring.voices import DEFAULT, EVALUATOR, Voice, death_of
 from hlograph.module import Module
 from hlograph.plans import compile_program
 from hlograph.plans.jaxlib_modules import text_of
@@ -52,7 +52,7 @@ _EVALUATED, _LONGEST = 4_000_000, 30.0
 _SIDE = 4
 
 FIRST_SECONDS = 300.0
-"""Time limit of the first voice."""
+"""Time limit of the first implementation."""
 
 # Others may take this many times as long as it, and some seconds.
 _SLOWER, _SECONDS = 20.0, 20.0
@@ -94,12 +94,12 @@ class WrongElements:
 
 
 class Answers(NamedTuple):
-    """What voices came to, compared with each other.
+    """Outputs of implementations, compared with each other.
 
     Attributes:
-        errors: Errors of voices that did not speak, by name.
-        verdicts: The verdict on each two voices that spoke.
-        wrong: Elements of the default that are not those of another voice, by its name.
+        errors: Errors of implementations without outputs, by name.
+        verdicts: The verdict on each two implementations with outputs.
+        wrong: Elements of the default that are not those of another implementation, by its name.
         unstable: True if the default differs from itself.
     """
 
@@ -109,19 +109,19 @@ class Answers(NamedTuple):
     unstable: bool
 
     def agree(self, first: str, second: str) -> bool:
-        """Returns True if two voices spoke and differ at most by rounding."""
+        """Returns True if two implementations have outputs that differ at most by rounding."""
         return first == second or self._verdict(first, second) in ("equal", "close")
 
     def differ(self, first: str, second: str) -> bool:
-        """Returns True if two voices spoke and differ by more than rounding."""
+        """Returns True if two implementations have outputs that differ by more than rounding."""
         return first != second and self._verdict(first, second) == "different"
 
     def _verdict(self, first: str, second: str) -> Verdict:
         return self.verdicts.get(frozenset((first, second)), "not comparable")
 
 
-class VoiceWorker:
-    """Runs voices on the inputs of one sample and compares them, in its process.
+class ImplementationWorker:
+    """Runs implementations on the inputs of one sample and compares them, in its process.
 
     Args:
         job: The program and its inputs.
@@ -138,73 +138,79 @@ class VoiceWorker:
         self._signature = job.program.signature
         self._epsilon = largest_epsilon(self._signature)
         self._error = rounding_error(samples.flow)
-        self._runners: dict[Voice, Any] = {}
+        self._runners: dict[Implementation, Any] = {}
         self._outputs: dict[str, list[Array]] = {}
         self._errors: dict[str, str] = {}
-        self._sensitivity: dict[Voice, list[Sensitivity]] = {}
+        self._sensitivity: dict[Implementation, list[Sensitivity]] = {}
         self._regions: dict[str, list[list[Region]]] = {}
         self._limit, self._unstable, self._kernels = FIRST_SECONDS, False, []
 
-    def ask(self, voices: Sequence[Voice]) -> Answers:
-        """Returns what voices come to. Those that spoke before are not run again."""
-        for voice in voices:
-            if voice.name not in self._outputs and voice.name not in self._errors:
-                limit = self._limit if voice.engine is None else min(self._limit, _LONGEST)
-                with lock.compiling(), self._recorder.noted(voice.name.encode(), limit):
-                    self._run(voice)
-        spoke = [voice for voice in voices if voice.name in self._outputs]
+    def ask(self, implementations: Sequence[Implementation]) -> Answers:
+        """Runs implementations and compares their outputs. Those with outputs are not run again."""
+        for implementation in implementations:
+            if implementation.name not in self._outputs and implementation.name not in self._errors:
+                limit = self._limit if implementation.engine is None else min(self._limit, _LONGEST)
+                with lock.compiling(), self._recorder.noted(implementation.name.encode(), limit):
+                    self._run(implementation)
+        ran = [
+            implementation
+            for implementation in implementations
+            if implementation.name in self._outputs
+        ]
         verdicts: dict[frozenset[str], Verdict] = {
             frozenset((a.name, b.name)): self._compared(a.name, b.name)
-            for a, b in itertools.combinations(spoke, 2)
+            for a, b in itertools.combinations(ran, 2)
         }
         wrong = {
-            voice.name: self._wrong(voice.name)
-            for voice in spoke
-            if verdicts.get(frozenset((DEFAULT.name, voice.name))) == "different"
+            implementation.name: self._wrong(implementation.name)
+            for implementation in ran
+            if verdicts.get(frozenset((DEFAULT.name, implementation.name))) == "different"
         }
         return Answers(dict(self._errors), verdicts, wrong, self._unstable)
 
-    def outputs_of(self, voice: Voice) -> list[Array]:
-        """Returns what a voice comes to; nothing if it does not speak."""
-        self.ask([voice])
-        return self._outputs.get(voice.name, [])
+    def outputs_of(self, implementation: Implementation) -> list[Array]:
+        """Runs an implementation; its outputs, or its error, are kept."""
+        self.ask([implementation])
+        return self._outputs.get(implementation.name, [])
 
-    def _run(self, voice: Voice) -> None:
+    def _run(self, implementation: Implementation) -> None:
         operation = self._recorder.operation
         try:
-            run = self._runner(voice)
+            run = self._runner(implementation)
             outputs = run(self._inputs)
         except (HloError, RuntimeError) as error:
-            self._errors[voice.name] = death_of(error)
+            self._errors[implementation.name] = death_of(error)
             return
         expected = [(spec.dims, dtype_of(spec.element_type)) for spec in self._signature.results]
         types = [(array.shape, array.dtype) for array in outputs]
-        if voice.name not in self._regions and types != expected:
-            self._errors[voice.name] = "has outputs of other shapes or types"
+        if implementation.name not in self._regions and types != expected:
+            self._errors[implementation.name] = "has outputs of other shapes or types"
             return
-        self._runners[voice], self._outputs[voice.name] = run, outputs
+        self._runners[implementation], self._outputs[implementation.name] = run, outputs
         if self._limit == FIRST_SECONDS and operation is not None:
             now = self._recorder.operation
             self._limit = _SECONDS + _SLOWER * (now.seconds if now else 0.0)
-        if voice == DEFAULT:
+        if implementation == DEFAULT:
             with _filling_freed_memory():
                 again = run(self._inputs)
             self._unstable = self._verdict(outputs, again) == "different"
 
-    def _runner(self, voice: Voice) -> Any:
-        if voice.plan is not None:
-            executable = compile_program(self._program, voice.plan)
-            if voice == DEFAULT:
+    def _runner(self, implementation: Implementation) -> Any:
+        if implementation.plan is not None:
+            executable = compile_program(self._program, implementation.plan)
+            if implementation == DEFAULT:
                 self._kernels = _kernels(executable)
             donated = self._program.donated
             return lambda inputs: Run(executable, inputs, donated).outputs()
-        assert voice.engine is not None
-        if voice.engine == "compiled" and (reasons := obstacles(self._flow, voice.engine)):
+        assert implementation.engine is not None
+        if implementation.engine == "compiled" and (
+            reasons := obstacles(self._flow, implementation.engine)
+        ):
             raise HloError("; ".join(reasons))
         module = self._program.module()
-        if voice.engine == "evaluator" and _elements(self._flow) > _EVALUATED:
+        if implementation.engine == "evaluator" and _elements(self._flow) > _EVALUATED:
             return self._evaluator_of_regions(module)
-        return make_runner(voice.engine, module, signature_of(module), _LIMITS)
+        return make_runner(implementation.engine, module, signature_of(module), _LIMITS)
 
     def _evaluator_of_regions(self, module: Module) -> Callable[[list[Array]], list[Array]]:
         """Returns what evaluates regions of the outputs, one after the other in a flat array.
@@ -233,7 +239,7 @@ class VoiceWorker:
         return run
 
     def _places(self) -> list[list[Region]]:
-        """Returns regions to look at: where voices differ first, the first and the last."""
+        """Returns regions to look at: where outputs differ first, the first and the last."""
         places: list[list[Region]] = []
         for share in (None, 0.0, 1.0):
             regions = []
@@ -245,7 +251,7 @@ class VoiceWorker:
         return places
 
     def _difference(self, output: int) -> tuple[int, ...] | None:
-        """Returns the first index at which an output of two voices differs; None if none does."""
+        """Returns the first index at which an output differs between two; None if none does."""
         first, *others = [arrays[output] for arrays in self._outputs.values()]
         for other in others:
             mask = _apart(other, first)
@@ -254,7 +260,7 @@ class VoiceWorker:
         return None
 
     def _pasted(self, name: str, beside: str) -> list[Array]:
-        """Returns the outputs of a voice; of one that computed regions, within those of another."""
+        """Returns outputs by name; those that are regions are pasted into those of another."""
         if name not in self._regions:
             return self._outputs[name]
         outputs = [array.copy() for array in self._outputs[beside]]
@@ -269,11 +275,11 @@ class VoiceWorker:
         return outputs
 
     def _compared(self, first: str, second: str) -> Verdict:
-        """Returns the verdict on two voices that spoke; see ``_verdict``."""
+        """Returns the verdict on two implementations with outputs; see ``_verdict``."""
         return self._verdict(self._pasted(first, second), self._pasted(second, first))
 
     def _verdict(self, first: list[Array], second: list[Array]) -> Verdict:
-        """Returns the verdict on the outputs of two voices.
+        """Returns the verdict on the outputs of two implementations.
 
         Outputs that differ by less than one part in a hundred are close, whatever the estimate of
         their rounding says: another precision is no fault.
@@ -292,29 +298,39 @@ class VoiceWorker:
     def _sensitive(self, output: int) -> Sensitivity:
         """Returns how much an output changes when the inputs move.
 
-        A voice that reads wrong memory changes whenever it runs, which says nothing of the program.
-        So the voices that avoid a known fault say it, or else all but the default.
+        One that reads wrong memory changes whenever it runs, which says nothing of the program. So
+        the implementations that avoid a known fault say it, or else all but the default.
         """
-        compiled = [voice for voice in self._runners if voice.engine != "evaluator"]
-        highest = max(voice.rank for voice in compiled)
-        trusted = [voice for voice in compiled if voice.rank == highest and voice != DEFAULT]
-        moved = [self._moved(voice)[output] for voice in trusted or compiled]
+        compiled = [
+            implementation
+            for implementation in self._runners
+            if implementation.engine != "evaluator"
+        ]
+        highest = max(implementation.rank for implementation in compiled)
+        trusted = [
+            implementation
+            for implementation in compiled
+            if implementation.rank == highest and implementation != DEFAULT
+        ]
+        moved = [self._moved(implementation)[output] for implementation in trusted or compiled]
         return Sensitivity(*map(max, zip(*moved, strict=True)))
 
-    def _moved(self, voice: Voice) -> list[Sensitivity]:
-        if voice not in self._sensitivity:
+    def _moved(self, implementation: Implementation) -> list[Sensitivity]:
+        if implementation not in self._sensitivity:
             moves = range(_MOVES if self._epsilon else 0)
-            with lock.compiling(), self._recorder.noted(voice.name.encode(), self._limit):
+            with lock.compiling(), self._recorder.noted(implementation.name.encode(), self._limit):
                 moved = [
-                    self._runners[voice](perturbed(self._inputs, self._signature.parameters, seed))
+                    self._runners[implementation](
+                        perturbed(self._inputs, self._signature.parameters, seed)
+                    )
                     for seed in moves
                 ]
-            outputs = self._outputs[voice.name]
-            self._sensitivity[voice] = sensitivity(outputs, moved, self._signature)
-        return self._sensitivity[voice]
+            outputs = self._outputs[implementation.name]
+            self._sensitivity[implementation] = sensitivity(outputs, moved, self._signature)
+        return self._sensitivity[implementation]
 
     def _wrong(self, right: str) -> list[WrongElements]:
-        """Returns the elements of the default that are not those of another voice."""
+        """Returns the elements of the default that are not those of another implementation."""
         found = []
         expected_by = self._pasted(right, DEFAULT.name)
         pairs = zip(self._outputs[DEFAULT.name], expected_by, strict=True)
