@@ -100,7 +100,8 @@ class TextFlow(Flow):
     def attribute(self, node: int, name: str, default: Any = None) -> Any:
         """Returns a decoded attribute of a node, or the default.
 
-        They are integers and lists of integers, under the names that graphs have for them.
+        They are integers, lists of integers and the target of a call, under the names that graphs
+        have for them.
         """
         each = self.instructions[node]
         if name in _DECODED:
@@ -160,6 +161,7 @@ def _kernel(each: InstructionText) -> tuple[int, ...]:
 _DECODED: Mapping[str, Callable[[InstructionText], Any]] = MappingProxyType(
     {
         "parameter_number": lambda each: int(each.argument),
+        "custom_call_target": lambda each: each.attribute("custom_call_target").strip('"'),
         "tuple_index": lambda each: int(each.attribute("index")),
         "literal": _literal,
         "conv_kernel": _kernel,

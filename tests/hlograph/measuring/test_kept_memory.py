@@ -25,7 +25,9 @@ def _job(size):
 
 
 def test_page_faults_are_gone_where_freed_memory_is_kept():
-    comparison = compared(_job(3_000_000), _NARROW, _EFFORT)  # three results of 12 MB
+    # Three results of 12 MB. On a busy machine a call takes longer, and faults a smaller share.
+    tries = (compared(_job(3_000_000), _NARROW, _EFFORT) for _ in range(4))
+    comparison = next((each for each in tries if each is not None), None)
     assert comparison is not None
     kept = comparison.kept
     assert kept.faults_before > 1000

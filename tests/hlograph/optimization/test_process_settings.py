@@ -11,7 +11,7 @@ import pytest
 
 import hlograph
 from hlograph.execution.process_memory import KeptMemory
-from hlograph.measuring.kept_memory import Comparison
+from hlograph.measuring.kept_memory import KeptMemoryComparison
 from hlograph.measuring.trial import Job
 from hlograph.optimization import function, process_settings
 from hlograph.optimization import report as report_module
@@ -71,7 +71,7 @@ def told(monkeypatch):
 
 
 def test_what_it_brings_that_memory_is_kept_is_in_the_plan_and_the_report(told):
-    told(Comparison(_KEPT, 1.4, True))
+    told(KeptMemoryComparison(_KEPT, 1.4, True))
     report = with_kept_memory(_job(), _report(), 60.0)
     assert report.plan.kept_memory == _KEPT
     assert report.plan.digest == _PLAN.digest
@@ -87,8 +87,8 @@ def test_what_it_brings_that_memory_is_kept_is_in_the_plan_and_the_report(told):
     "comparison",
     [
         None,
-        Comparison(replace(_KEPT, low=0.99), 1.4, True),
-        Comparison(replace(_KEPT, ratio=1.02, low=1.01), 1.4, True),
+        KeptMemoryComparison(replace(_KEPT, low=0.99), 1.4, True),
+        KeptMemoryComparison(replace(_KEPT, ratio=1.02, low=1.01), 1.4, True),
         PlanError("it does not compile"),
         KeyboardInterrupt(),
     ],
@@ -100,7 +100,7 @@ def test_without_a_clear_gain_all_stays_as_it_is(comparison, told):
 
 
 def test_a_plan_that_loses_where_memory_is_kept_gives_way_to_the_default(told):
-    plans = told(Comparison(_KEPT, 0.9, True), Comparison(_KEPT, 1.0, True))
+    plans = told(KeptMemoryComparison(_KEPT, 0.9, True), KeptMemoryComparison(_KEPT, 1.0, True))
     report = with_kept_memory(_job(), _report(), 60.0)
     assert report.plan.is_empty
     assert report.plan.kept_memory == _KEPT
@@ -109,7 +109,7 @@ def test_a_plan_that_loses_where_memory_is_kept_gives_way_to_the_default(told):
 
 
 def test_the_plan_stays_alone_if_it_is_faster_without(told):
-    told(Comparison(_KEPT, 0.9, False))
+    told(KeptMemoryComparison(_KEPT, 0.9, False))
     report = _report()
     assert with_kept_memory(_job(), report, 60.0) == report
 
@@ -127,7 +127,7 @@ def test_programs_that_allocate_little_are_not_measured(told):
 
 def test_page_faults_of_large_blocks_are_told(told):
     many = replace(_KEPT, faults_before=30_000, faults=20_000, ratio=1.0, low=0.9)
-    told(Comparison(many, 1.0, False))
+    told(KeptMemoryComparison(many, 1.0, False))
     report = with_kept_memory(_job(), _report(), 60.0)
     assert report.plan.kept_memory is None
     (sentence,) = report.advice
