@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
+from weakref import WeakValueDictionary
 
 from hlograph.errors import WorkerLostError
 from hlograph.isolation import Remote, WorkerLimits
@@ -54,14 +56,31 @@ class Sweeps:
     """Lists where rules for time apply to a program, and applies them.
 
     The rules run in a worker process, so that what ends it costs the method only. The process ends
-    with this object. It lists the places at once, while others work.
+    with this object, when all that share it have closed it. It lists the places at once, while
+    others work.
 
     Args:
         program: The program.
         rules: Names of the rules.
     """
 
+    _shared: ClassVar[WeakValueDictionary[tuple[int, bytes, tuple[str, ...]], Sweeps]] = (
+        WeakValueDictionary()
+    )
+
+    @classmethod
+    def shared(cls, program: Program, rules: tuple[str, ...]) -> Sweeps:
+        """Returns the object of a program and rules, one for the methods of a thread's search."""
+        key = threading.get_ident(), program.hlo, rules
+        sweeps = cls._shared.get(key)
+        if sweeps is None or not sweeps._users:
+            sweeps = cls._shared[key] = cls(program, rules)
+        else:
+            sweeps._users += 1
+        return sweeps
+
     def __init__(self, program: Program, rules: tuple[str, ...]) -> None:
+        self._users = 1
         limits = WorkerLimits(seconds=_SECONDS, memory=_MEMORY)
         self._worker = Remote(partial(_Worker, program, rules), limits)
         self._thread = ThreadPoolExecutor(1, "sweeps")
@@ -78,15 +97,18 @@ class Sweeps:
 
     def steps(self, choices: tuple[RuleScope, ...]) -> tuple[str, ...]:
         """Returns the steps that make these choices, one after the other; empty if none applies."""
+        self._listed.result()  # the process takes one call at a time
         try:
             return self._worker.call(_Worker.steps, choices)
         except WorkerLostError:
             return ()
 
     def close(self) -> None:
-        """Ends the worker process."""
-        self._worker.close()
-        self._thread.shutdown()
+        """Ends the worker process, unless another user has not closed it yet."""
+        self._users -= 1
+        if self._users == 0:
+            self._worker.close()
+            self._thread.shutdown()
 
     def _list(self) -> list[RuleScope]:
         try:
@@ -197,7 +219,7 @@ class Forms(PlanSearch):
 
     def __init__(self, program: Program, numerics: Numerics) -> None:
         self._program = program
-        self._sweeps = Sweeps(program, rules.names_for_time(exact=numerics == "exact"))
+        self._sweeps = Sweeps.shared(program, rules.names_for_time(exact=numerics == "exact"))
         self._waiting: list[RuleScope] | None = None
         self._made: dict[tuple[RuleScope, ...], str] = {}
         self._told: dict[str, float] = {}

@@ -66,7 +66,7 @@ class Recipes(PlanSearch):
         self._numerics: Numerics = numerics
         self._hot: Mapping[str, float] | None = None
         names = rules.names_for_time(exact=numerics == "exact") if has_engine() else ()
-        self._sweeps = Sweeps(program, names) if names else None
+        self._sweeps = Sweeps.shared(program, names) if names else None
         self._plans = self._fitting()
 
     @property

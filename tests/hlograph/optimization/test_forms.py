@@ -59,6 +59,17 @@ def sorts():
     return _program(sorts, X, Y)
 
 
+def test_methods_of_one_search_list_places_once(sorts):
+    first, second = Sweeps.shared(sorts, (SORT,)), Sweeps.shared(sorts, (SORT,))
+    assert first is second
+    assert Sweeps.shared(sorts, ()) is not first
+    first.close()
+    assert second.steps((RuleScope(SORT),))  # the process lives as long as one of them
+    second.close()
+    assert not second.steps((RuleScope(SORT),))
+    assert Sweeps.shared(sorts, (SORT,)) is not second
+
+
 def test_rules_are_listed_as_a_whole_and_by_shape(sorts):
     choices = Sweeps(sorts, (SORT,)).choices()
     assert [(one.rule, one.places) for one in choices if not one.group] == [(SORT, 3)]
