@@ -25,9 +25,9 @@ def _job(size):
 
 
 def test_page_faults_are_gone_where_freed_memory_is_kept():
-    # Three results of 12 MB. On a busy machine a call takes longer, and faults a smaller share.
-    tries = (compared(_job(3_000_000), _NARROW, _EFFORT) for _ in range(4))
-    comparison = next((each for each in tries if each is not None), None)
+    # Three results of 40 MB. Of less than 32 MiB, glibc may keep blocks by itself: it learns from
+    # what the process has freed before, and the workers' server may have freed as much.
+    comparison = compared(_job(10_000_000), _NARROW, _EFFORT)
     assert comparison is not None
     kept = comparison.kept
     assert kept.faults_before > 1000
