@@ -66,8 +66,8 @@ def test_more_methods_measure_new_plans_alone(cache):
         small_function, X, budget=60, methods=methods, search_further=True
     ).report
     assert list(report.outcomes[: report.before]) == before
-    new = [o.plan for o in _proposed(report) if not o.thorough]
-    assert new == list(proposals.SIZES)
+    new = [o.plan.digest for o in _proposed(report) if not o.thorough]
+    assert sorted(new) == sorted(plan.digest for plan in proposals.SIZES)  # in any order
 
 
 def test_measure_again_measures_again(cache):

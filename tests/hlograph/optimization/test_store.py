@@ -85,7 +85,8 @@ def test_a_stored_plan_is_compared_again_after_an_update_of_hlograph(cache, monk
     assert store.outdated(key) == steps
     fast = hlograph.optimize(small_function, X, budget=0.1, methods=f"{HERE}:silent")
     assert not fast.report.from_store
-    assert fast.report.outcomes[0].plan.digest == steps.digest
+    # Beside the plain reference, in any order.
+    assert steps.digest in {outcome.plan.digest for outcome in fast.report.outcomes}
     store.put(key, steps)
     assert store.get(key) == steps
     store.put(key, flags)
