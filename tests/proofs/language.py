@@ -68,7 +68,7 @@ class Array:
         return Array(axes, lambda i: self.at({**i, axis: index(i)}))
 
     def without(self, axis: str, index: Callable[[Indices], Formula] | Formula) -> Array:
-        """Returns the elements at one index along an axis, which may depend on the other indices."""
+        """Returns the elements at an index along an axis, which may depend on the other ones."""
         axes = {name: size for name, size in self.axes.items() if name != axis}
         place = index if callable(index) else lambda i: index
         return Array(axes, lambda i: self.at({**i, axis: place(i)}))
@@ -154,7 +154,7 @@ def padded(x: Array, axis: str, low: Formula, high: Formula) -> Array:
     return Array(
         {**x.axes, axis: size_of(size)},
         lambda i: x.at({**i, axis: i[axis] - low}).where(
-            z3.And(0 <= i[axis] - low, i[axis] - low < inner)
+            z3.And(i[axis] - low >= 0, i[axis] - low < inner)
         ),
     )
 

@@ -1,12 +1,12 @@
 """Proves and refutes claims by the SMT solver z3.
 
-An equation between arrays is proved for all sizes: its two sides are brought into the normal form of
-``tests.proofs.sums``, and z3 proves that for all indices, and for all values of the binders, the
+An equation between arrays is proved for all sizes: its two sides are brought into the normal form
+of ``tests.proofs.sums``, and z3 proves that for all indices, and for all values of the binders, the
 summands of both are equal. That is sufficient, not necessary: what is not proved need not be wrong.
 
-A refutation is exact: all sizes are small numbers, so that sums are finite, and z3 finds numbers for
-which the sides differ. Each equation that is proved is checked in that way, too, so that an error in
-the normal form would be seen.
+A refutation is exact: all sizes are small numbers, so that sums are finite, and z3 finds numbers
+for which the sides differ. Each equation that is proved is checked in that way, too, so that an
+error in the normal form would be seen.
 
 The method is that of TensorRight (Arora et al., POPL 2025), with sums in a normal form instead of
 hints for reductions.
@@ -27,7 +27,8 @@ import z3
 from tests.proofs.language import Array
 from tests.proofs.sums import Formula, Number, Size, Term, conjunction, fresh, size_of
 
-_TIMEOUT = 20_000  # milliseconds of one call of z3
+# Milliseconds of one call of z3: of a proof, and of a search for a counterexample.
+_PROOF_TIMEOUT, _SEARCH_TIMEOUT = 20_000, 5_000
 
 # Other names of the binders of one side that are tried, at most.
 _MOST_RENAMINGS = 48
@@ -156,7 +157,7 @@ def refute(statement: Statement, sizes: Sizes) -> Verdict:
             if not (left.is_plain and right.is_plain):
                 return Verdict("open", "a size is no number", time.monotonic() - begun)
             formula = left.formula == right.formula
-    detail = _counterexample(formula, conditions)
+    detail = _counterexample(formula, conditions, _SEARCH_TIMEOUT)
     seconds = time.monotonic() - begun
     if detail is None:
         return Verdict("proved", "", seconds)
@@ -212,7 +213,7 @@ def _indices(
         if _counterexample(_equal(size.length, right[axis].length), context.conditions) is not None:
             return None, []
         index[axis] = z3.Int(f"{axis}!")
-        bounds += [0 <= index[axis], index[axis] < size.length]
+        bounds += [index[axis] >= 0, index[axis] < size.length]
         if equation.pivots:
             for part in size.parts:
                 place = index[axis]
@@ -230,10 +231,12 @@ def _equal(a: Formula, b: Formula) -> Formula:
 _UNKNOWN = "z3 gives up"
 
 
-def _counterexample(formula: Formula, conditions: Iterable[Formula]) -> str | None:
+def _counterexample(
+    formula: Formula, conditions: Iterable[Formula], timeout: int = _PROOF_TIMEOUT
+) -> str | None:
     """Returns values for which a formula does not hold, None if it always does."""
     solver = z3.Solver()
-    solver.set("timeout", _TIMEOUT)
+    solver.set("timeout", timeout)
     solver.add(*conditions)
     solver.add(z3.Not(formula))
     result = solver.check()
@@ -280,7 +283,7 @@ def _may_hold(term: Term, conditions: Sequence[Formula]) -> bool:
 
 
 def _ranges(binders: Iterable[tuple[Formula, Formula]]) -> list[Formula]:
-    return [bound for binder, size in binders for bound in (0 <= binder, binder < size)]
+    return [bound for binder, size in binders for bound in (binder >= 0, binder < size)]
 
 
 def _without_determined_binders(term: Term) -> Term:
@@ -292,7 +295,7 @@ def _without_determined_binders(term: Term) -> Term:
                 continue
             guard, factor = term.substituted((binder, value))
             rest = tuple(pair for pair in term.binders if pair[0] is not binder)
-            inside = z3.And(0 <= value, value < size)
+            inside = z3.And(value >= 0, value < size)
             return _without_determined_binders(Term(factor, conjunction(guard, inside), rest))
     return term
 

@@ -1,8 +1,8 @@
 """Sums over symbolic ranges: the normal form in which the prover compares numbers.
 
-A number is a list of terms. A term is a sum of one factor over some binders, each of which runs over
-all integers from 0 to below a size, as far as a guard holds. Factors and guards are formulas of z3
-without sums. Sums, differences and products of such numbers have this form again.
+A number is a list of terms. A term is a sum of one factor over some binders, each of which runs
+over all integers from 0 to below a size, as far as a guard holds. Factors and guards are formulas
+of z3 without sums. Sums, differences and products of such numbers have this form again.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def plus(a: Formula, b: Formula) -> Formula:
 
 
 def _indices(part: Part) -> Sequence[tuple[Formula, Formula]]:
-    """Returns the indices in a stretch, each with its binder, None where there is no need of one."""
+    """Returns the indices in a stretch, each with its binder, or None if it is a number."""
     if isinstance(part.base, int):
         return [(z3.IntVal(index), None) for index in range(part.times * part.base)]
     indices = []

@@ -1,5 +1,5 @@
 """The claims of the rules, by topic."""
 
-from tests.proofs.claims import algebra
+from tests.proofs.claims import algebra, convolutions, dots, indexing, reductions
 
-MODULES = (algebra,)
+MODULES = (algebra, convolutions, dots, indexing, reductions)

@@ -69,7 +69,7 @@ _KINDS = {"dot": dots, "convolution": convolutions}
 
 
 def _within(index: object, size: Size) -> object:
-    return z3.And(index >= 0, index < size.length)  # pyright: ignore[reportOperatorIssue]
+    return z3.And(index >= 0, index < size.length)
 
 
 def _of_both(kind: str) -> Callable[[Sizes], Operands]:
@@ -241,7 +241,7 @@ def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
 
 
 def _associated(sizes: Sizes, wrong: bool) -> tuple[Array, Array]:
-    """Returns a product of three matrices with the first two, and the last two, multiplied first."""
+    """Returns a product of three matrices, the first two, and the last two, multiplied first."""
     b, i, k, m, j = sizes.several("b i k m j")
     x, v, w = array("x", b=b, i=i, k=k), array("v", b=b, k=k, m=m), array("w", b=b, m=m, j=j)
     other = array("u", b=b, m=m, j=j) if wrong else w
