@@ -124,6 +124,8 @@ def prove(statement: Statement, sizes: Sizes) -> Verdict:
     """Returns whether a statement could be proved for all sizes."""
     begun = time.monotonic()
     conditions = [*sizes.conditions, *statement.where]
+    if _counterexample(z3.BoolVal(False), conditions) is None:
+        return Verdict("open", "the conditions never hold", time.monotonic() - begun)
     if isinstance(statement, Lemma):
         detail = _counterexample(statement.formula, conditions)
         kind = "proved" if detail is None else "open"

@@ -86,3 +86,8 @@ def test_lemmas():
     assert prove(Lemma(x * x > 0), Sizes()).kind == "open"
     assert refute(Lemma(x * x > 0), Sizes()).kind == "refuted"
     assert prove(Lemma(x * x > 0, where=(x != 0,)), Sizes()).kind == "proved"
+
+
+def test_conditions_that_never_hold_prove_nothing():
+    x = z3.Real("x")
+    assert prove(Lemma(x > 0, where=(x > 1, x < 1)), Sizes()).kind == "open"
