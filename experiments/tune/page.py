@@ -3,11 +3,13 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import get_args
 
 from experiments.evaluate.metrics import geometric_mean, share
 from experiments.evaluate.results import markdown_table
 from experiments.tune.scores import TIMES, Scores
 from hlograph.execution.bootstrap import bootstrap_interval
+from hlograph.measuring.references import JudgementVerdict
 from hlograph.plans import Plan
 from hlograph.plans.knobs import STAGES
 
@@ -24,6 +26,11 @@ _ABOUT_SAME = (
     "Seconds of a race until a competitor has the ratio that another one has at its end, by these "
     "means, and until that one had it itself:"
 )
+_ABOUT_JUDGED = (
+    "Races in which references had judged jaxlib's default after some seconds, their verdicts at "
+    "the end, and what the references took in the median."
+)
+_JUDGED_BY = (10.0, 60.0)
 _NAMES = 12  # decisions of a stage that are listed
 _FUSION = ("fuse", "unfuse")
 _TITLES = {
@@ -54,6 +61,7 @@ def page(
         parts += ["## What was found by when", _anytime(scores, budget)]
         if len(scores.competitors) > 1:
             parts += [_ABOUT_SAME, _same_ratio(scores)]
+        parts += _judged(scores)
         parts += ["## What the wins are made of", *_decisions(scores)]
         parts += ["## Programs", _programs(scores)]
     parts += ["## Size of the space", _ABOUT_SPACES, spaces] if spaces else []
@@ -145,6 +153,27 @@ def _anytime(scores: Scores, budget: float) -> str:
     ]
     heads = ("geometric mean of the best screening ratio after", *(f"{time:g} s" for time in times))
     return markdown_table(heads, rows)
+
+
+def _judged(scores: Scores) -> list[str]:
+    """Returns the part about references; nothing if no race notes what they took."""
+    rows = []
+    for competitor in scores.competitors:
+        coverage = scores.coverage(competitor)
+        if coverage.results:
+            rows.append(
+                (
+                    competitor,
+                    str(len(coverage.results)),
+                    *(str(coverage.judged_by(seconds)) for seconds in _JUDGED_BY),
+                    *(str(coverage.count(verdict)) for verdict in get_args(JudgementVerdict)),
+                    f"{coverage.work:.1%}",
+                    f"{coverage.wall:.1%}",
+                )
+            )
+    heads = ("competitor", "races", *(f"verdict at {seconds:g} s" for seconds in _JUDGED_BY))
+    heads += (*get_args(JudgementVerdict), "share of processes' time", "share of the race")
+    return ["## References", _ABOUT_JUDGED, markdown_table(heads, rows)] if rows else []
 
 
 def _same_ratio(scores: Scores) -> str:

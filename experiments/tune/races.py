@@ -17,7 +17,14 @@ from hlograph.errors import HloError
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, Job, MeasurementRequest, PlanMeasurement
 from hlograph.optimization.cache import CacheKey, Measurements
-from hlograph.optimization.race import Race, SearchSettings, Watch, best_text, unwatched
+from hlograph.optimization.race import (
+    WORKERS,
+    Race,
+    SearchSettings,
+    Watch,
+    best_text,
+    unwatched,
+)
 from hlograph.optimization.report import Report
 from hlograph.plans import Numerics, Program
 from hlograph.storage.machine import machine
@@ -201,6 +208,7 @@ def measured_again(race: TuningRace, result: RaceResult) -> RaceResult:
 
 
 def _result_of(race: TuningRace, report: Report) -> RaceResult:
+    work, wall = _shares_of_judging(report)
     timed = [o.measured.default_seconds for o in report.outcomes if o.measured is not None]
     return RaceResult(
         race.competitor,
@@ -216,5 +224,19 @@ def _result_of(race: TuningRace, report: Report) -> RaceResult:
         plans=len(report.outcomes),
         seconds=report.seconds,
         machine=machine(),
+        verdict=report.judgement.verdict if report.judgement else "",
+        judged=report.judging.until,
+        judging_work=work,
+        judging_wall=wall,
         plan=report.plan,
     )
+
+
+def _shares_of_judging(report: Report) -> tuple[float, float] | tuple[None, None]:
+    """Returns the shares of all processes' time and of the race's time that references took."""
+    plain, asking = report.judging.plain, report.judging.asking
+    work = sum(outcome.seconds for outcome in report.outcomes) + asking
+    if not work:
+        return None, None
+    # The measurements beside a wrong default are dropped.
+    return min((plain + asking) / work, 1.0), (plain / WORKERS + asking) / report.seconds

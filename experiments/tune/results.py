@@ -62,6 +62,16 @@ class RaceResult:
     """Number of plans that were measured."""
     seconds: float = 0.0
     """Duration of the race, in seconds."""
+    verdict: str = ""
+    """Verdict of references on jaxlib's default; empty if none was asked, and in old results."""
+    judged: float | None = None
+    """Seconds of the race until the verdict was known; None without a verdict."""
+    judging_work: float | None = None
+    """Share of the processes' time that references took; None if no plan was measured, and in old
+    results."""
+    judging_wall: float | None = None
+    """Share of the race's time that references took, the plain one's divided by the number of
+    worker processes that measure side by side; None as above."""
     error: str = ""
     """The reason why the program was not measured; empty if it was."""
     machine: Machine | None = None
@@ -139,8 +149,14 @@ def to_csv(results: Sequence[RaceResult]) -> str:
 
 def _cells(result: RaceResult) -> list[str]:
     row = {name: getattr(result, name) for name in COLUMNS}
-    row |= {"decisions": "; ".join(result.decisions), "machine": result.machine or ""}
-    return [f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
+    row["decisions"] = "; ".join(result.decisions)
+    return [_cell(value) for value in row.values()]
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def by_machine(results: Sequence[RaceResult]) -> dict[Machine | None, list[RaceResult]]:

@@ -1,6 +1,7 @@
 """Scores of competitors: means over programs, shares, and what was found by when."""
 
 import math
+import statistics
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,37 @@ from hlograph.execution.bootstrap import bootstrap_interval
 
 TIMES = (10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 """Seconds of a race at which it is asked what it has found."""
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many programs have a verdict of references on jaxlib's default, and what that cost."""
+
+    results: Sequence[RaceResult]
+    """Results of races, each of which notes what references took."""
+
+    def judged_by(self, seconds: float) -> int:
+        """Returns the number of races with a verdict after some seconds."""
+        return sum(
+            result.verdict != "no reference"
+            and result.judged is not None
+            and result.judged <= seconds
+            for result in self.results
+        )
+
+    def count(self, verdict: str) -> int:
+        """Returns the number of races with a verdict at their end."""
+        return sum(result.verdict == verdict for result in self.results)
+
+    @property
+    def work(self) -> float:
+        """Median share of the time of all processes that references took; nan of no race."""
+        return _median([result.judging_work for result in self.results])
+
+    @property
+    def wall(self) -> float:
+        """Median share of the time of the race that references took; nan of no race."""
+        return _median([result.judging_wall for result in self.results])
 
 
 @dataclass(frozen=True)
@@ -63,6 +95,11 @@ class Scores:
     def of_competitor(self, competitor: str) -> list[RaceResult]:
         """Returns the results of a competitor."""
         return [result for result in self.results if result.competitor == competitor]
+
+    def coverage(self, competitor: str) -> Coverage:
+        """Returns how many programs have a verdict, of races that note what references took."""
+        results = self.of_competitor(competitor)
+        return Coverage([result for result in results if result.judging_wall is not None])
 
     def of_program(self, competitor: str, program: str) -> list[RaceResult]:
         """Returns the results of a competitor on a program, one for each seed."""
@@ -117,6 +154,11 @@ class Scores:
 def best_at(curve: Sequence[CurvePoint], seconds: float) -> float:
     """Returns the best screening ratio after some seconds of a race; 1 is jaxlib's default."""
     return max((point.best for point in curve if point.seconds <= seconds), default=1.0)
+
+
+def _median(values: Sequence[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else math.nan
 
 
 def _names(results: Sequence[RaceResult]) -> list[str]:

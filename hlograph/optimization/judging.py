@@ -8,6 +8,7 @@ race goes on beside what is right, and plans are judged by that.
 
 from __future__ import annotations
 
+import time
 import warnings
 from dataclasses import replace
 
@@ -16,7 +17,7 @@ from hlograph.measuring.implementations import DEFAULT, death_of, plain_plan
 from hlograph.measuring.references import Judgement, judge_default
 from hlograph.measuring.trial import Job, PlanMeasurement
 from hlograph.measuring.verification import Checks
-from hlograph.optimization.report import Report
+from hlograph.optimization.report import JudgingTimes, Report
 from hlograph.plans.flags import allows_fast_math
 from hlograph.plans.known_faults import faults_of
 
@@ -82,13 +83,15 @@ class DefaultOnTrial:
         job: The job beside what stands for the default.
         plain: The plan of the plain reference.
         judgement: Judgement of the references; None before one has run.
+        times: What the references took so far.
     """
 
     def __init__(self, job: Job, budget: float) -> None:
         self.job = replace(job, patience=max(_LEAST_PATIENCE, _PATIENCE * budget))
         self.plain = plain_plan(job.program)
         self.judgement: Judgement | None = None
-        self._asked = False
+        self.times = JudgingTimes()
+        self._begun, self._asked = time.monotonic(), False
         self._sample: str | None = "" if faults_of(job.program.flow) else None
 
     @property
@@ -99,12 +102,14 @@ class DefaultOnTrial:
     def take(self, outcome: PlanMeasurement) -> None:
         """Takes note of the comparison of a plan with the default."""
         checks, is_plain = outcome.checks, outcome.plan.digest == self.plain.digest
+        if is_plain and not outcome.thorough and self.judgement is None:
+            self.times = replace(self.times, plain=outcome.seconds)
         if not self.job.reference.is_empty or self._asked or allows_fast_math(outcome.plan.flags):
             return
         if checks is not None and checks.verdict == "different" and _is_usual(checks):
             self._sample = checks.samples[-1]
         elif is_plain:
-            self.judgement = self._of_plain(outcome)
+            self._judged(self._of_plain(outcome))
 
     def ask(self, dead: str = "") -> bool:
         """Asks all references.
@@ -118,12 +123,13 @@ class DefaultOnTrial:
         if self._asked:
             return False
         self._asked = True
-        self.judgement = judge_default(
-            self.job, in_doubt=True, dead=dead, sample=self._sample or ""
-        )
-        if not self.judgement.is_against_default or self.judgement.plan is None:
+        begun = time.monotonic()
+        judgement = judge_default(self.job, in_doubt=True, dead=dead, sample=self._sample or "")
+        self._judged(judgement)
+        self.times = replace(self.times, asking=round(time.monotonic() - begun, 3))
+        if not judgement.is_against_default or judgement.plan is None:
             return False
-        self.job = replace(self.job, reference=self.judgement.plan)
+        self.job = replace(self.job, reference=judgement.plan)
         return True
 
     def ask_after(self, error: NotExecutableError) -> bool:
@@ -138,6 +144,13 @@ class DefaultOnTrial:
             self.job = replace(self.job, patience=_HOUR)
             return changed or (self.judgement is not None and self.judgement.verdict != "dies")
         return self.ask(dead=death_of(error.__cause__ or error))
+
+    def _judged(self, judgement: Judgement) -> None:
+        """Takes a judgement, and notes when its verdict came."""
+        if self.judgement is None or self.judgement.verdict != judgement.verdict:
+            until = round(time.monotonic() - self._begun, 3)
+            self.times = replace(self.times, until=until)
+        self.judgement = judgement
 
     def _of_plain(self, outcome: PlanMeasurement) -> Judgement:
         name, checks = self.plain.method, outcome.checks

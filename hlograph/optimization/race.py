@@ -147,6 +147,9 @@ _START, _COMPILATIONS, _COMPARED = 1.0, 2.0, 60.0
 # its processes takes at most. Where that leaves few pairs, intervals are wide: fewer plans lead.
 _MOST_FINAL, _TIMING = 0.5, 0.2
 
+WORKERS = 2
+"""Number of worker processes of a race that measure side by side."""
+
 _PRELOADED = ("hlograph.optimization.preloaded",)
 
 
@@ -192,7 +195,7 @@ class Race:
     watch: Watch = unwatched
     say: Callable[[str], None] = lambda sentence: None
     first: Iterable[Plan] = ()
-    workers: int = 2
+    workers: int = WORKERS
     spent: float = 0.0
     enough: float = math.inf
     outcomes: list[PlanMeasurement] = field(default_factory=list)
@@ -219,6 +222,7 @@ class Race:
             before=self.before,
             interrupted=self.interrupted,
             judgement=judgement,
+            judging=self._default.times,
         )
 
     def run(self) -> PlanMeasurement | None:

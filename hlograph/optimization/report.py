@@ -23,6 +23,22 @@ _FREE = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitca
 
 
 @dataclass(frozen=True)
+class JudgingTimes:
+    """What references took of a search.
+
+    Attributes:
+        until: Seconds of the search until the verdict was known; None without a judgement.
+        plain: Seconds that a worker process took to compile, compare and time the plain reference,
+            beside the plans of another worker; perhaps in an earlier search.
+        asking: Seconds in which all references were asked, and no plan was measured.
+    """
+
+    until: float | None = None
+    plain: float = 0.0
+    asking: float = 0.0
+
+
+@dataclass(frozen=True)
 class Report:
     """Result of ``hlograph.optimize``; prints as a table.
 
@@ -39,6 +55,7 @@ class Report:
         before: Number of the first outcomes, which earlier searches had measured.
         interrupted: True if the user ended the race by Ctrl-C.
         judgement: What references say of jaxlib's default; None if none was asked.
+        judging: What the references took of the search.
         advice: What the user can do for the program, and is not done: sentences without a full
             stop.
     """
@@ -54,6 +71,7 @@ class Report:
     before: int = 0
     interrupted: bool = False
     judgement: Judgement | None = None
+    judging: JudgingTimes = field(default_factory=JudgingTimes)
     advice: tuple[str, ...] = ()
 
     @property
@@ -195,6 +213,7 @@ class Report:
             "plan": json.loads(self.plan.to_json()),
             "checks": asdict(self.final.checks) if self.final and self.final.checks else None,
             "judgement": asdict(replace(self.judgement, plan=None)) if self.judgement else None,
+            "judging": asdict(self.judging),
             "outcomes": [json.loads(outcome_to_json(outcome)) for outcome in self.outcomes],
         }
         return json.dumps(content, indent=2) + "\n"

@@ -60,6 +60,19 @@ def test_a_lone_competitor_has_outputs_and_plans():
     assert "left out: d (does not compile)." in text
 
 
+def test_table_of_references():
+    assert "## References" not in page(SCORES, 60)
+    soon = {"verdict": "agrees", "judged": 4.0, "judging_work": 0.02, "judging_wall": 0.01}
+    late = {"verdict": "differs", "judged": 30.0, "judging_work": 0.2, "judging_wall": 0.3}
+    none = {"verdict": "no reference", "judged": 2.0, "judging_work": 0.1, "judging_wall": 0.05}
+    races = [
+        result("joint", name, 2.0, **judged)
+        for name, judged in [("a", soon), ("b", soon), ("c", late), ("d", none), ("e", {})]
+    ]
+    _, row = _rows(page(Scores.of(races), 60), "References")
+    assert row == ["joint", "4", "2", "3", "2", "1", "0", "1", "6.0%", "3.0%"]
+
+
 def test_summary():
     first, second = summary(SCORES)
     assert first.startswith("joint: 1.297 times as fast in the geometric mean of 3 programs")

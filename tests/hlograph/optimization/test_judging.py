@@ -41,6 +41,10 @@ def test_a_wrong_default_loses_and_the_right_plan_is_stored(known, cache, monkey
     assert "the engine's XLA: right" in str(report)
     assert json.loads(report.to_json())["judgement"]["wrong"][0]["output"] == 0
     assert fast.plan.measured is not None  # beside the default
+    times = report.judging
+    assert times.until is not None
+    assert 0 < times.asking <= times.until <= report.seconds
+    assert bool(times.plain) == (not known)
     with pytest.warns(HloWarning, match="is not used"):
         again = hlograph.optimize(function, *arguments)
     assert again.report.from_store
@@ -133,4 +137,8 @@ def test_a_right_default_is_said_to_be_right(cache):
         fast = hlograph.optimize(small_function, X, budget=1, methods=[f"{HERE}:silent"])
     assert fast.report.judgement is not None
     assert fast.report.judgement.verdict == "agrees"
+    times = fast.report.judging
+    assert times.until is not None
+    assert 0 < times.plain <= times.until <= fast.report.seconds
+    assert times.asking == 0
     assert "agrees with jaxlib without library fusions" in str(fast.report)
