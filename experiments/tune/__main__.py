@@ -2,6 +2,7 @@
 
     python -m experiments.tune --split test --budget 60
     python -m experiments.tune 'n-body/*' step.hlo --methods joint flags,greedy --seeds 0 1 2
+    python -m experiments.tune --split validation --per-family 1 --budget 20 --repeats 3
 
 Programs are names or globs of the speed set, or files. A competitor is one or more methods with
 commas between them: those of hlograph, and knobs-NAME for a searcher over knobs (random,
@@ -44,6 +45,9 @@ class TuneConfig:
     any, the methods of hlograph.optimize are one competitor."""
     seeds: tuple[int, ...] = (0,)
     """Seeds of the methods that take one; each is a race of its own."""
+    repeats: int = 1
+    """Races of each competitor, program and seed. With several, the page says how often a second
+    search comes to the same plan and the same ratio."""
     budget: float = 60.0
     """Seconds of each race."""
     numerics: Literal["exact", "close", "fast"] = "close"
@@ -71,7 +75,8 @@ def races(config: TuneConfig, folder: Path) -> "list[TuningRace]":
 
     programs = programs_of(config.programs, config.split, config.per_family)
     return [
-        TuningRace(program, folder, config.budget, config.numerics, competitor, seed)
+        TuningRace(program, folder, config.budget, config.numerics, competitor, seed, repeat)
+        for repeat in range(config.repeats)
         for seed in config.seeds
         for program in programs
         for competitor in config.methods or (DEFAULT_COMPETITOR,)
@@ -86,6 +91,7 @@ def save(config: TuneConfig, run: "Sequence[TuningRace]", folder: Path) -> list[
     from experiments.tune.curves import agreement
     from experiments.tune.page import page, summary
     from experiments.tune.pictures import write_pictures
+    from experiments.tune.repeats import repeatability
     from experiments.tune.results import by_machine, to_csv
     from experiments.tune.scores import Scores
     from experiments.tune.spaces import spaces_table
@@ -102,7 +108,7 @@ def save(config: TuneConfig, run: "Sequence[TuningRace]", folder: Path) -> list[
         pictures = write_pictures(scores, config.budget, place)
         write_text_atomically(place / "tune.md", page(scores, config.budget, pictures, spaces))
         findings += [] if machine is None else [f"{machine}, in {place}:"]
-        findings += summary(scores)
+        findings += [*summary(scores), *repeatability(scores.results)]
     return [*findings, agreement(race.outcomes() for race in run)]
 
 

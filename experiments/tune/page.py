@@ -7,6 +7,8 @@ from typing import get_args
 
 from experiments.evaluate.metrics import geometric_mean, share
 from experiments.evaluate.results import markdown_table
+from experiments.tune.repeats import repeated, repeats_table
+from experiments.tune.results import decisions_of
 from experiments.tune.scores import TIMES, Scores
 from hlograph.execution.bootstrap import bootstrap_interval
 from hlograph.measuring.references import JudgementVerdict
@@ -31,8 +33,12 @@ _ABOUT_JUDGED = (
     "the end, and what the references took in the median."
 )
 _JUDGED_BY = (10.0, 60.0)
+_ABOUT_REPEATS = (
+    "Searches of a program with equal settings: of all pairs of them, those that came to the same "
+    "plan, and those to plans of the same rules, flags and kinds of placements; pairs whose "
+    "ratios differ by less than 5 %; the least and the largest ratio."
+)
 _NAMES = 12  # decisions of a stage that are listed
-_FUSION = ("fuse", "unfuse")
 _TITLES = {
     "steps": "steps, by rule or pass",
     "layout": "layouts",
@@ -64,6 +70,8 @@ def page(
         parts += _judged(scores)
         parts += ["## What the wins are made of", *_decisions(scores)]
         parts += ["## Programs", _programs(scores)]
+    if groups := repeated(scores.results):
+        parts += ["## How far searches agree", _ABOUT_REPEATS, repeats_table(groups)]
     parts += ["## Size of the space", _ABOUT_SPACES, spaces] if spaces else []
     parts += [f"![{about}]({file})" for file, about in pictures]
     return "\n\n".join(parts) + "\n"
@@ -205,24 +213,6 @@ def _decisions(scores: Scores) -> list[str]:
         f"Number of winning plans with a decision. There are {', '.join(wins)}.",
         markdown_table(("decision", *scores.competitors), rows),
     ]
-
-
-def decisions_of(plan: Plan) -> set[tuple[str, str]]:
-    """Returns the decisions of a plan, whatever instructions they are about.
-
-    Returns:
-        Pairs of a stage of the compilation and a name: rules and passes, what has another layout,
-        decisions of placements, and flags.
-    """
-    pairs = {("steps", step.partition("(")[0]) for step in plan.steps}
-    for name in plan.layouts:
-        subject, colon, _ = name.partition(":")
-        pairs.add(("layout", f"{subject}s" if colon else "instructions"))
-    for placement in plan.placements:
-        stage = "fusion" if placement.decision in _FUSION else "kernel"
-        value = f" {placement.value}" if placement.decision == "library" else ""
-        pairs.add((stage, f"{placement.decision}{value}"))
-    return pairs | {("flags", flag) for flag in plan.flags}
 
 
 def decision_counts(plans: Iterable[Plan]) -> dict[str, Counter[str]]:

@@ -48,6 +48,8 @@ class TuningRace:
     """Names of the methods, with commas between them."""
     seed: int = 0
     """Seed of the methods that take one."""
+    repeat: int = 0
+    """Number of the search, of several with equal settings."""
 
     @property
     def folder(self) -> Path:
@@ -73,10 +75,12 @@ class TuningRace:
 
     @property
     def _stem(self) -> Path:
-        return Path(file_stem(self.competitor), f"seed-{self.seed}")
+        repeat = f"-repeat-{self.repeat}" if self.repeat else ""
+        return Path(file_stem(self.competitor), f"seed-{self.seed}{repeat}")
 
     def __str__(self) -> str:
-        return f"{self.program.name}, {self.competitor}, seed {self.seed}"
+        repeat = f", repeat {self.repeat}" if self.repeat else ""
+        return f"{self.program.name}, {self.competitor}, seed {self.seed}{repeat}"
 
     def job(self) -> Job:
         """Returns the program and the conditions of its measurements.
@@ -102,12 +106,14 @@ class TuningRace:
             DamagedFileError: The file of the result is none of this version.
         """
         result = RaceResult.load(self.folder, self.program.name)
-        return result and replace(result, competitor=self.competitor, seed=self.seed)
+        return result and replace(
+            result, competitor=self.competitor, seed=self.seed, repeat=self.repeat
+        )
 
     def failed(self, error: str) -> RaceResult:
         """Returns the result that the program could not be measured."""
         name, family = self.program.name, self.program.family
-        return RaceResult(self.competitor, self.seed, name, family, error=error)
+        return RaceResult(self.competitor, self.seed, name, family, error=error, repeat=self.repeat)
 
 
 def run_all(races: Sequence[TuningRace]) -> None:
@@ -228,6 +234,7 @@ def _result_of(race: TuningRace, report: Report) -> RaceResult:
         judged=report.judging.until,
         judging_work=work,
         judging_wall=wall,
+        repeat=race.repeat,
         plan=report.plan,
     )
 

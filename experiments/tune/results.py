@@ -15,6 +15,8 @@ from hlograph.plans import Plan
 from hlograph.storage.atomic_write import write_text_atomically
 from hlograph.storage.machine import Machine
 
+_FUSION = ("fuse", "unfuse")
+
 
 class CurvePoint(NamedTuple):
     """State of a race at a time."""
@@ -78,6 +80,8 @@ class RaceResult:
     """Model of the machine that it was measured on; None in old results."""
     node: str = ""
     """Name of the node of the cluster; empty without a cluster."""
+    repeat: int = 0
+    """Number of the search, of several with equal settings."""
     curve: tuple[CurvePoint, ...] = ()
     """States of the race, each time that it had measured a plan."""
     plan: Plan | None = None
@@ -122,6 +126,24 @@ class RaceResult:
         except (ValueError, TypeError, KeyError, DamagedFileError) as error:
             raise DamagedFileError(f"{path} is no result of this version: {error!r}") from error
         return replace(result, plan=Plan.load(plan)) if result.method or plan.is_file() else result
+
+
+def decisions_of(plan: Plan) -> set[tuple[str, str]]:
+    """Returns the decisions of a plan, whatever instructions they are about.
+
+    Returns:
+        Pairs of a stage of the compilation and a name: rules and passes, what has another layout,
+        decisions of placements, and flags.
+    """
+    pairs = {("steps", step.partition("(")[0]) for step in plan.steps}
+    for name in plan.layouts:
+        subject, colon, _ = name.partition(":")
+        pairs.add(("layout", f"{subject}s" if colon else "instructions"))
+    for placement in plan.placements:
+        stage = "fusion" if placement.decision in _FUSION else "kernel"
+        value = f" {placement.value}" if placement.decision == "library" else ""
+        pairs.add((stage, f"{placement.decision}{value}"))
+    return pairs | {("flags", flag) for flag in plan.flags}
 
 
 COLUMNS = tuple(field.name for field in fields(RaceResult) if field.name not in ("curve", "plan"))

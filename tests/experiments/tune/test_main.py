@@ -72,6 +72,20 @@ def test_from_races_to_tables(program, tmp_path, capsys):
     assert len(list((out / "spaces").iterdir())) == 1
 
 
+def test_equal_searches_are_repeated(program, tmp_path, capsys):
+    out = tmp_path / "out"
+    flags = [program, "--budget", "1", "--out", str(out), "--methods", SEEDED]
+    assert main([*flags, "--repeats", "2"]) == 0
+    assert "of 1 pairs of searches on 1 programs" in capsys.readouterr().out
+    rows = list(csv.DictReader((out / "tune.csv").read_text().splitlines()))
+    assert [(row["seed"], row["repeat"]) for row in rows] == [("0", "0"), ("0", "1")]
+    # The second one has measured by itself.
+    folders = [TuningRace(None, out, 1.0, competitor=SEEDED, repeat=n).folder for n in (0, 1)]
+    for folder in folders:
+        assert len(list(folder.glob("measurements/*/*.jsonl"))) == 1
+    assert "## How far searches agree" in (out / "tune.md").read_text()
+
+
 @pytest.mark.slow
 def test_methods_of_optimize_race_by_default(tmp_path, capsys):
     flags = ["pairwise-distance/broadcast/*", "--split", "test", "--budget", "4"]

@@ -3,8 +3,9 @@
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
-from experiments.tune.page import decision_counts, decisions_of, page, summary
+from experiments.tune.page import decision_counts, page, summary
 from experiments.tune.pictures import write_pictures
+from experiments.tune.results import decisions_of
 from experiments.tune.scores import Scores
 from hlograph.plans import Plan
 from tests.experiments.tune.known_results import FAST, KEPT, PLAN, RESULTS, result

@@ -19,10 +19,10 @@ def test_result_round_trip(tmp_path):
     assert RaceResult.load(tmp_path, KEPT.program) is None
     KEPT.save(tmp_path)
     assert RaceResult.load(tmp_path, KEPT.program) == KEPT
-    measured_here = replace(FAST, machine=machine(), node="one")
+    measured_here = replace(FAST, machine=machine(), node="one", repeat=2)
     measured_here.save(tmp_path)
     assert RaceResult.load(tmp_path, FAST.program) == measured_here
-    assert to_csv([measured_here]).splitlines()[1].endswith(f',"{machine()}",one')
+    assert to_csv([measured_here]).splitlines()[1].endswith(f',"{machine()}",one,2')
 
 
 def test_result_of_an_earlier_version_names_no_competitor(tmp_path):
