@@ -16,7 +16,7 @@ from typing import Any
 from hlograph.errors import PlanError
 from hlograph.plans.compiling import compile_program
 from hlograph.plans.flags import CONVOLUTIONS, DOTS, LIBRARIES, REDUCTIONS, FlagValue
-from hlograph.plans.jaxlib_versions import flag_support
+from hlograph.plans.jaxlib_versions import jaxlib_support
 from hlograph.plans.plan import Plan
 from hlograph.plans.program import Program
 
@@ -50,7 +50,7 @@ def flags_without_effect() -> frozenset[str]:
     For a version of jaxlib that is not tested, two small programs are compiled with each flag,
     once in a process; that takes a second or two.
     """
-    support = flag_support()
+    support = jaxlib_support()
     return _compared() if support is None else support.without_effect
 
 

@@ -1,4 +1,4 @@
-"""Lists the flags, settings and hooks of plans that versions of jax and jaxlib have.
+"""Lists the flags, rules, settings and hooks of plans that versions of jax and jaxlib have.
 
 ``TESTED`` is the one place that names versions. Everything else asks for the part it needs.
 ``hlograph.plans.flag_effects`` finds out which flags change what jaxlib compiles, and a test
@@ -16,22 +16,27 @@ from importlib.metadata import version
 from types import MappingProxyType
 from typing import Any
 
+from hlograph._native import has_engine
 from hlograph.errors import PlanRefusedError, ProgramError
+from hlograph.transforms.rules import rules
 
 
 @dataclass(frozen=True)
-class FlagSupport:
-    """Flags of ``hlograph.plans.flags.FLAGS`` that one version of jaxlib makes nothing of.
+class JaxlibSupport:
+    """Flags and rules that one version of jaxlib makes nothing of.
 
     Attributes:
-        unknown: Flags that the version does not have. It refuses some of them, and ignores others
-            without a word: those of ``xla_backend_extra_options``.
+        unknown: Flags of ``hlograph.plans.flags.FLAGS`` that the version does not have. It refuses
+            some of them, and ignores others without a word: those of ``xla_backend_extra_options``.
         idle: Flags that it has, and with which it compiled the same modules and the same machine
             code, with each value that plans try.
+        slow_rules: Rules for time that were slower than the default on all shapes that were tried.
+            Searches leave them out.
     """
 
     unknown: frozenset[str] = frozenset()
     idle: frozenset[str] = frozenset()
+    slow_rules: frozenset[str] = frozenset()
 
     @property
     def without_effect(self) -> frozenset[str]:
@@ -42,19 +47,21 @@ class FlagSupport:
 # Dots stay in Eigen or YNNPACK.
 _IDLE = frozenset({"xla_cpu_experimental_onednn_fusion_type"})
 
-TESTED: Mapping[str, FlagSupport] = MappingProxyType(
+TESTED: Mapping[str, JaxlibSupport] = MappingProxyType(
     {
-        "0.10.2": FlagSupport(idle=_IDLE),
+        "0.10.2": JaxlibSupport(idle=_IDLE),
         # It has xla_cpu_use_new_xtile_lowering, too, which changes nothing yet.
-        "0.12.0.1": FlagSupport(
+        "0.12.0.1": JaxlibSupport(
             unknown=frozenset(
                 {"xla_cpu_disable_new_fusion_emitters", "xla_cpu_use_fusion_emitters"}
             ),
             idle=_IDLE | {"xla_cpu_experimental_enable_tiling_propagation"},
+            # Its own reductions over major dimensions are as fast as sums of halves.
+            slow_rules=frozenset({"major-reduction-by-halves"}),
         ),
     }
 )
-"""The versions of jaxlib that are tested, with their flags."""
+"""The versions of jaxlib that are tested, with their flags and rules."""
 
 # Settings of jax that reach the options of a compilation, and no module, with their defaults: those
 # that jax/_src/compiler.py reads, without those of GPUs and of caches. jax 0.12 lacks both efforts.
@@ -70,9 +77,25 @@ _SETTINGS: Mapping[str, Any] = MappingProxyType(
 )
 
 
-def flag_support() -> FlagSupport | None:
-    """Returns the flags of the installed jaxlib; None if that version is not in ``TESTED``."""
+def jaxlib_support() -> JaxlibSupport | None:
+    """Returns what the installed jaxlib makes nothing of; None if it is not in ``TESTED``."""
     return TESTED.get(version("jaxlib"))
+
+
+def rules_for_time(*, exact: bool) -> tuple[str, ...]:
+    """Returns the names of the rules for time that a search tries with the installed jaxlib.
+
+    Args:
+        exact: True leaves out rules that round differently.
+
+    Returns:
+        The names; none without the engine.
+    """
+    if not has_engine():
+        return ()
+    support = jaxlib_support()
+    slow = support.slow_rules if support else frozenset[str]()
+    return tuple(name for name in rules.names_for_time(exact=exact) if name not in slow)
 
 
 def check_flags(flags: Iterable[str]) -> None:
@@ -81,7 +104,7 @@ def check_flags(flags: Iterable[str]) -> None:
     Raises:
         PlanRefusedError: It is known not to have one of them.
     """
-    support = flag_support()
+    support = jaxlib_support()
     unknown = sorted(support.unknown.intersection(flags)) if support else []
     if unknown:
         raise PlanRefusedError(
@@ -106,7 +129,7 @@ def check_jaxlib() -> None:
             f"{version('jaxlib')} is installed: pip install 'jax>=0.10.2'. Graphs, modules "
             "and passes work with jax from 0.6.2 on"
         ) from error
-    if flag_support() is None:
+    if jaxlib_support() is None:
         _warn_of_untested(version("jaxlib"))
 
 

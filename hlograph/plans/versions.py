@@ -6,12 +6,12 @@ import json
 from dataclasses import replace
 from functools import cached_property, lru_cache
 
-from hlograph._native import has_engine
 from hlograph.errors import HloError
 from hlograph.module import Module
 from hlograph.plans import Numerics, Plan, Program
 from hlograph.plans.compiling import optimized_module
 from hlograph.plans.instruction_knobs import LayoutKnobs, PlaceKnobs
+from hlograph.plans.jaxlib_versions import rules_for_time
 from hlograph.plans.knobs import DEFAULT, Point, Recipe, flags_of, values_of
 from hlograph.plans.transforming import after_steps, apply_steps
 from hlograph.transforms.rules import rules
@@ -48,8 +48,8 @@ class Versions:
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """Names of the rules for time that the class of results allows; none without the engine."""
-        return rules.names_for_time(exact=self.numerics == "exact") if has_engine() else ()
+        """Names of the rules for time to try in the class of results; none without the engine."""
+        return rules_for_time(exact=self.numerics == "exact")
 
     def version(self, point: Point) -> Plan:
         """Returns the plan without placements that the placements of a point are about.

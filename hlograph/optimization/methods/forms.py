@@ -15,6 +15,7 @@ from hlograph.isolation import Remote, WorkerLimits
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.methods import COLD, HELPS, PlanSearch
 from hlograph.plans import Numerics, Plan, Program
+from hlograph.plans.jaxlib_versions import rules_for_time
 from hlograph.plans.placing.operations import kinds_of
 from hlograph.reading.hlo_text import InstructionText, read_instructions
 from hlograph.transforms.rules import rules
@@ -219,7 +220,7 @@ class Forms(PlanSearch):
 
     def __init__(self, program: Program, numerics: Numerics) -> None:
         self._program = program
-        self._sweeps = Sweeps.shared(program, rules.names_for_time(exact=numerics == "exact"))
+        self._sweeps = Sweeps.shared(program, rules_for_time(exact=numerics == "exact"))
         self._waiting: list[RuleScope] | None = None
         self._made: dict[tuple[RuleScope, ...], str] = {}
         self._told: dict[str, float] = {}

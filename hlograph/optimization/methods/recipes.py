@@ -11,15 +11,14 @@ from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from hlograph._native import has_engine
 from hlograph.decisions.plan_states import PREDICTED
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.methods import COLD, PlanSearch
 from hlograph.optimization.methods.forms import RuleScope, Sweeps, shares_of
 from hlograph.plans import Numerics, Plan, Program
 from hlograph.plans.flags import FlagValue
+from hlograph.plans.jaxlib_versions import rules_for_time
 from hlograph.plans.knobs import flag_knobs, values_of
-from hlograph.transforms.rules import rules
 
 FILE = Path(__file__).with_name("recipes.json")
 
@@ -65,7 +64,7 @@ class Recipes(PlanSearch):
         self._program = program
         self._numerics: Numerics = numerics
         self._hot: Mapping[str, float] | None = None
-        names = rules.names_for_time(exact=numerics == "exact") if has_engine() else ()
+        names = rules_for_time(exact=numerics == "exact")
         self._sweeps = Sweeps.shared(program, names) if names else None
         self._plans = self._fitting()
 
