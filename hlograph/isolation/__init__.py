@@ -25,6 +25,7 @@ from hlograph.isolation.pass_call import PassCall
 from hlograph.isolation.pool import InProcessPool, Pool, WorkerPool, make_pool
 from hlograph.isolation.quarantine import Quarantine, Reproducer
 from hlograph.isolation.remote import Remote
+from hlograph.isolation.setting import ProcessSetting
 from hlograph.isolation.side_process import SideProcess
 from hlograph.isolation.slot import start_server
 
@@ -34,6 +35,7 @@ __all__ = [
     "InterpreterProcess",
     "PassCall",
     "Pool",
+    "ProcessSetting",
     "Quarantine",
     "Remote",
     "Reproducer",

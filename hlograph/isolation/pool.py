@@ -14,6 +14,7 @@ from typing import Any, Protocol, Self
 from hlograph.errors import WorkerLostError
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.limits import WorkerLimits
+from hlograph.isolation.setting import ProcessSetting
 from hlograph.isolation.slot import Slot, preload
 from hlograph.isolation.worker_process import MakeWorker
 
@@ -75,6 +76,7 @@ class WorkerPool:
             "__main__"`` around the code that makes a pool.
         ahead: True starts the processes at once, and calls ``make_worker`` in them before there is
             a task. Until then their limits do not hold.
+        setting: Setting of the processes; None is that of this process and thread at this moment.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class WorkerPool:
         *,
         with_main: bool = True,
         ahead: bool = False,
+        setting: ProcessSetting | None = None,
     ) -> None:
         workers = len(os.sched_getaffinity(0)) if workers is None else workers
         if workers < 1:
@@ -95,7 +98,8 @@ class WorkerPool:
         self._closed, self._lock = False, threading.Lock()
         self._under_way = 0  # tasks handed out that have no result yet
         limits = limits or WorkerLimits()
-        self._slots = [Slot(make_worker, limits, with_main, ahead) for _ in range(workers)]
+        setting = setting or ProcessSetting.here()
+        self._slots = [Slot(make_worker, limits, with_main, ahead, setting) for _ in range(workers)]
         self._tasks: queue.SimpleQueue[tuple[int, Any] | None] = queue.SimpleQueue()
         self._results: queue.SimpleQueue[tuple[int, Any, Exception | None]] = queue.SimpleQueue()
         self._threads = [

@@ -11,6 +11,7 @@ from hlograph.errors import WorkerLostError
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.limits import WorkerLimits
 from hlograph.isolation.pool import WorkerPool
+from hlograph.isolation.setting import ProcessSetting
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -28,6 +29,7 @@ class Remote(Generic[T]):
             that may end the process; can be pickled, as a ``functools.partial`` of a class.
         limits: Limits of the process.
         preloaded: Modules that it begins with.
+        setting: See ``WorkerPool``.
     """
 
     def __init__(
@@ -35,8 +37,10 @@ class Remote(Generic[T]):
         make: Callable[[FlightRecorder], T],
         limits: WorkerLimits,
         preloaded: Sequence[str] = ("hlograph.module",),
+        setting: ProcessSetting | None = None,
     ) -> None:
-        self._pool = WorkerPool(partial(_called, make), 1, limits, preloaded, with_main=False)
+        make_worker = partial(_called, make)
+        self._pool = WorkerPool(make_worker, 1, limits, preloaded, with_main=False, setting=setting)
         weakref.finalize(self, self._pool.close)
 
     def call(

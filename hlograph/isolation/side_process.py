@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from hlograph.isolation.limits import error_of_exit
+from hlograph.isolation.setting import ProcessSetting, environment_at_start
 from hlograph.isolation.worker_process import portable
 
 _NICENESS = 10
@@ -29,21 +30,26 @@ class SideProcess:
     """A process that performs one task, which yields answers.
 
     Its priority is low, and so is that of the processes that it starts. It ends when this process
-    does, whatever the cause. Ctrl-C does not reach it. It does not import the main module.
+    does, whatever the cause. Ctrl-C does not reach it. It does not import the main module. It has
+    the setting of this process and thread.
 
     Args:
         task: Function without arguments that yields answers, pickled.
     """
 
     def __init__(self, task: bytes) -> None:
-        self._task = task
+        self._task = pickle.dumps((ProcessSetting.here(), task))
         self._connection, theirs = Pipe()
         command = [spawn.get_executable(), "-c", _BEGIN, str(theirs.fileno()), json.dumps(sys.path)]
         with theirs:
             # A terminal sends Ctrl-C to another group. A session of its own would do that, too, but
             # Linux shares the CPU among sessions whatever their priorities (autogroup).
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], process_group=0
+                command,
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                process_group=0,
+                env=environment_at_start(),
             )
 
     @property
@@ -114,6 +120,8 @@ def serve(descriptor: int) -> None:
         return
     threading.Thread(target=end_with_the_program, args=(connection,), daemon=True).start()
     try:
+        setting, task = pickle.loads(task)
+        setting.adopt()
         for answer in pickle.loads(task)():
             connection.send(("answer", answer))
         last = ("end", None)

@@ -15,6 +15,7 @@ from typing import Any
 from hlograph.errors import WorkerLostError
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.limits import LimitCheck, WorkerLimits, error_of_exit, vitals
+from hlograph.isolation.setting import ProcessSetting, starting_a_process
 from hlograph.isolation.worker_process import MakeWorker, serve
 
 _GRACE = 2.0  # seconds in which an idle worker has to end by itself
@@ -32,6 +33,7 @@ class Slot:
         limits: Limits of the worker.
         with_main: See ``WorkerPool``.
         ahead: See ``WorkerPool``.
+        setting: Setting of the worker; None is that of this process.
     """
 
     def __init__(
@@ -40,7 +42,9 @@ class Slot:
         limits: WorkerLimits,
         with_main: bool = True,
         ahead: bool = False,
+        setting: ProcessSetting | None = None,
     ) -> None:
+        self._setting = setting or ProcessSetting.here()
         self._make_worker, self._limits, self._with_main = make_worker, limits, with_main
         self._ahead = ahead
         self._answered = False  # the worker has performed a task
@@ -161,13 +165,14 @@ class Slot:
         self._recorder = FlightRecorder()
         self._connection, theirs = get_context("forkserver").Pipe()
         kind: Any = get_context("forkserver").Process if self._with_main else ProcessWithoutMain
-        arguments = (theirs, self._make_worker, self._recorder, self._ahead)
+        arguments = (theirs, self._make_worker, self._recorder, self._ahead, self._setting)
         self._answered = False
         process = kind(target=serve, args=arguments, daemon=True)
         self._verdict = None
         self._check = LimitCheck(self._limits, self._recorder)
         try:
-            process.start()
+            with starting_a_process():  # perhaps the server, too
+                process.start()
         finally:
             theirs.close()
         with self._lock:
@@ -228,7 +233,8 @@ def start_server(modules: Sequence[str]) -> None:
     # It inherits the mask. Otherwise a Ctrl-C that comes while it imports ends it with a traceback.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        forkserver.ensure_running()
+        with starting_a_process():
+            forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

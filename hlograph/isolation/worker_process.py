@@ -15,6 +15,7 @@ from typing import Any
 
 from hlograph.errors import HloError
 from hlograph.isolation.flight_recorder import FlightRecorder
+from hlograph.isolation.setting import ProcessSetting
 
 MakeWorker = Callable[[FlightRecorder], Callable[[Any], Any]]
 
@@ -22,7 +23,11 @@ _OUTPUT_LIMIT = 1 << 20
 
 
 def serve(
-    connection: Connection, make_worker: MakeWorker, recorder: FlightRecorder, ahead: bool
+    connection: Connection,
+    make_worker: MakeWorker,
+    recorder: FlightRecorder,
+    ahead: bool,
+    setting: ProcessSetting,
 ) -> None:
     """Runs one task after the other until the pool closes the connection.
 
@@ -32,7 +37,9 @@ def serve(
         recorder: Flight recorder of the worker.
         ahead: True calls ``make_worker`` at once, and not on the first task. Its exception is that
             of the first task.
+        setting: Setting that the process adopts.
     """
+    setting.adopt()
     _prepare()
     connection.send_bytes(b"ready")
     work, failed = None, None

@@ -11,7 +11,7 @@ import contextlib
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ from hlograph.execution.process_memory import (
 )
 from hlograph.execution.runs import Run
 from hlograph.execution.turns import in_turns
-from hlograph.isolation import Remote, WorkerLimits
+from hlograph.isolation import ProcessSetting, Remote, WorkerLimits
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.measuring.samples import Samples
 from hlograph.measuring.trial import Effort, Job
@@ -153,8 +153,9 @@ def _processes(job: Job, plan: Plan) -> Iterator[_Processes]:
     with tempfile.TemporaryDirectory(prefix="hlograph-") as folder, contextlib.ExitStack() as stack:
         files = [StoredArray.of(a, Path(folder) / str(n)) for n, a in enumerate(inputs)]
         make = partial(AllocatingWorker, job.program, files, plan)
+        setting = replace(ProcessSetting.here(), keeps_freed_memory=False)
         both = _Processes(
-            *(Remote(partial(make, keep), _LIMITS, _PRELOADED) for keep in (False, True))
+            *(Remote(partial(make, keep), _LIMITS, _PRELOADED, setting) for keep in (False, True))
         )
         for process in both:
             stack.callback(process.close)
