@@ -183,14 +183,31 @@ class Store:
         Raises:
             HloError: The store is no folder.
         """
+        for _, plan, rules in self._listed():
+            if rules == rules_of(plan):
+                yield plan
+
+    def entries(self) -> Iterator[tuple[CacheKey, Plan]]:
+        """Yields the keys and plans of a folder, also those of other versions of hlograph.
+
+        Raises:
+            HloError: The store is no folder.
+        """
+        for name, plan, _ in self._listed():
+            if name.count("-") == len(_PARTS) - 1:  # not the name of another file
+                yield CacheKey(name), plan
+
+    def _listed(self) -> Iterator[tuple[str, Plan, str]]:
+        """Yields the keys and plans of a folder, and the code that carried each plan out."""
         if not isinstance(self.location, Path):
             raise HloError(
                 f"expected a store in a folder, whose plans are listed, got {self.location}"
             )
         for file in sorted(self.location.glob(f"*{_PLAN}")):
-            plan, rules = self._read(file.name.removesuffix(_PLAN))
-            if plan is not None and rules == rules_of(plan):
-                yield plan
+            key = file.name.removesuffix(_PLAN)
+            plan, rules = self._read(key)
+            if plan is not None:
+                yield key, plan, rules
 
     def put(self, key: str, plan: Plan) -> None:
         """Stores a plan that was measured; one with the same key is replaced.

@@ -2,11 +2,13 @@
 
 PYTHON -I tests/distribution/installed_wheel.py [EXTRAS]
 
-It takes a minute, and asserts what the wheel does with these extras, such as ``engine,learn``.
+It takes a minute, and asserts what the wheel does with these extras, such as ``engine,learn`` or
+``all``, and prints how many MB the environment has.
 Without extras: nothing generic in site-packages, a search by ``hlograph.optimize``, and errors that
 name the extra that is missing. With ``engine``: the extension found beside the package, the
-command, and pages of the explorer. With ``learn``, too: every module importable, the environments,
-the policies, and a search by the policy for time. The flag -I keeps the checkout off the path.
+command, and pages of the explorer. With gymnasium, too: an episode of an environment. With
+``learn``: every module importable, the policies, and a search by the policy for time. With ``all``:
+the server of the explorer. The flag -I keeps the checkout off the path.
 """
 
 import importlib
@@ -15,9 +17,13 @@ import os
 import pkgutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
+import urllib.request
 from collections.abc import Callable
 from importlib.metadata import distribution
+from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 
 ATTEMPTS = 3
@@ -43,6 +49,19 @@ def check_files() -> None:
     assert not [name for name in files if name.endswith((".cc", ".h"))]
     size = sum(Path(file.locate()).stat().st_size for file in located)
     print(f"{len(files)} files, {size:,} bytes")
+
+
+def size_of_environment() -> str:
+    """Returns the MB of what is installed beside pip."""
+    site = Path(sysconfig.get_path("purelib"))
+    total = sum(
+        file.stat().st_size
+        for entry in site.iterdir()
+        if not entry.name.startswith(("pip", "setuptools"))
+        for file in (entry.rglob("*") if entry.is_dir() else [entry])
+        if file.is_file() and file.suffix != ".pyc"
+    )
+    return f"{total / 1e6:,.0f} MB without pip and bytecode"
 
 
 def check_base(extras: set[str]) -> None:
@@ -129,6 +148,36 @@ def check_explorer() -> None:
         assert (Path("steps") / name).stat().st_size > 500, name
 
 
+def check_server() -> None:
+    """Serves pages, and asks for one."""
+    program = str(Path(sys.executable).parent / "hlograph")
+    command = (program, "explore", "sums.hlo")
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as serving:
+        assert serving.stderr is not None
+        (address,) = islice((line for line in serving.stderr if line.startswith("http://")), 1)
+        with urllib.request.urlopen(address.strip(), timeout=60) as page:
+            assert b"<html" in page.read().lower()
+        serving.terminate()
+
+
+def check_environments() -> None:
+    """Plays an episode, which needs gymnasium and no torch."""
+    import gymnasium
+
+    import hlograph.envs  # noqa: F401  registers the environments
+
+    options = {"benchmarks": ["sums.hlo"], "observation": "op_counts"}
+    env = gymnasium.make("hlograph/PassOrdering-v0", **options)
+    _, info = env.reset(seed=0)
+    start, done = info["op_count"], False
+    env.action_space.seed(0)
+    while not done:
+        action = env.action_space.sample(info["action_mask"])
+        _, _, terminated, truncated, info = env.step(action)
+        done = terminated or truncated
+    print(f"an episode: {start} to {info['op_count']} instructions")
+
+
 def check_explored_policy() -> None:
     """Writes pages that show a policy's episode."""
     program = str(Path(sys.executable).parent / "hlograph")
@@ -179,12 +228,19 @@ def _output(*command: str, env: dict[str, str] | None = None) -> str:
 
 def check(extras: set[str]) -> None:
     """Checks what the wheel does with extras."""
+    print(size_of_environment())
+    if "all" in extras:
+        extras = extras | {"engine", "explore", "learn"}
     check_files()
     check_base(extras)
     if "engine" in extras:
         check_extension()
         check_command()
         check_explorer()
+        if find_spec("gymnasium"):
+            check_environments()
+        if "explore" in extras:
+            check_server()
     if extras >= {"engine", "learn"}:
         check_explored_policy()
         check_policies()

@@ -1,14 +1,20 @@
-"""hlograph compare, with this Python on both sides and another environment on one of them."""
+"""hlograph compare: this Python on both sides, with another environment on one; and two stores."""
 
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from hlograph.measuring.trial import Job
+from hlograph.optimization import Store
+from hlograph.optimization.cache import CacheKey
+from hlograph.plans import Measured, Plan, Program
+from hlograph.storage.machine import machine
 from tests.hlograph.commands.conftest import Called
 
 PROGRAMS = """
@@ -126,6 +132,46 @@ def test_programs_with_other_results_are_refused(compare: Callable[..., Called])
     status, _, err = compare("own_programs:sized", "--environment", "OWN_SCALE=2")
     assert status == 1
     assert "expected a program with the same parameters and results under both" in err
+
+
+def test_two_stores_are_compared_by_what_they_have_measured(
+    call: Callable[..., Called], user_folder: Path
+) -> None:
+    key = CacheKey.of(Job(Program.of(user_folder / "tiny.hlo"), numerics="close"))
+    there = replace(machine(), cpu="Other CPU")
+    plan = Plan("tiny", flags={"xla_cpu_prefer_vector_width": 512})
+    fast, slow = (
+        Measured(0.002, 0.001, 2, 1.9, 2.1, 1, 99),
+        Measured(0.006, 0.005, 1.2, 1, 1.3, 1, 99),
+    )
+    Store("mine").put(key, replace(plan, measured=fast, machine=machine()))
+    other = key.replace(key.parts["machine"], there.key)
+    Store("theirs").put(other, Plan("tiny", measured=slow, machine=there))
+    Store("theirs").put(f"{'0' * 24}-close-{there.key}", Plan("another"))
+
+    status, out, err = call("compare", "tiny.hlo", "--store", "mine", "--with", "theirs")
+    assert status == 1, err
+    assert "first   A        2.00 ms  1.00 ms  2.000  1.900 to 2.100" in out
+    assert "second  B        6.00 ms  5.00 ms  1.000  default kept" in out
+    assert f"A  {machine()}\nB  Other CPU" in out
+    assert "tiny: the gains differ\n    the default takes 3.000 times as long" in out
+    assert "first alone: flag xla_cpu_prefer_vector_width = 512" in out
+    assert "1 program in both stores; 0 in the first alone, 0 in the second alone" in out
+
+    status, out, _ = call("compare", "--store", "mine", "--with", "theirs", "--json")
+    content = json.loads(out)
+    assert status == int(content["differs"]) == 1
+    assert content["alone"] == {"first": [], "second": ["another"]}
+    assert content["stores"] == ["mine", "theirs"]
+    status, out, _ = call("compare", "--store", "mine", "--with", "mine")
+    assert status == 0
+    assert "where they part" not in out
+
+
+def test_another_python_needs_a_program(call: Callable[..., Called]) -> None:
+    status, _, err = call("compare", "--with", sys.executable)
+    assert status == 1
+    assert "expected a SOURCE" in err
 
 
 def _largest_differences(folder: Path, file: str) -> list[float]:
