@@ -90,7 +90,7 @@ def inputs_of_snapshot(data: bytes) -> list[NDArray[Any]]:
         HloParseError: It is damaged, or an argument has a type that numpy lacks.
     """
     snapshot = _parsed("xla.HloSnapshot", data, "snapshot")
-    return [leaf for argument in snapshot.arguments for leaf in _leaves(argument)]
+    return [leaf for argument in snapshot.arguments for leaf in leaves_of_literal(argument)]
 
 
 def results_of_snapshot(data: bytes) -> list[NDArray[Any]]:
@@ -100,7 +100,7 @@ def results_of_snapshot(data: bytes) -> list[NDArray[Any]]:
         HloParseError: It is damaged, or a result has a type that numpy lacks.
     """
     snapshot = _parsed("xla.HloSnapshot", data, "snapshot")
-    return _leaves(snapshot.result) if snapshot.HasField("result") else []
+    return leaves_of_literal(snapshot.result) if snapshot.HasField("result") else []
 
 
 def modules_of_profile(data: bytes) -> list[tuple[str, bytes]]:
@@ -124,22 +124,15 @@ def modules_of_profile(data: bytes) -> list[tuple[str, bytes]]:
     return [(name, proto) for proto, name in modules.items()]
 
 
-def _parsed(kind: str, data: bytes, content: str) -> Any:
-    """Returns a message of a class, such as ``xla.HloSnapshot``, that holds what errors call it."""
-    message = message_class(kind)()
-    from google.protobuf.message import DecodeError
+def leaves_of_literal(literal: Any) -> list[NDArray[Any]]:
+    """Returns the arrays of an ``xla.LiteralProto``, one for each leaf.
 
-    try:
-        message.ParseFromString(data)
-    except DecodeError as error:
-        raise HloParseError(f"the {content} is damaged: {error}") from error
-    return message
-
-
-def _leaves(literal: Any) -> list[NDArray[Any]]:
+    Raises:
+        HloParseError: It is damaged, or has a type that numpy lacks.
+    """
     kind = literal.shape.element_type
     if kind == _TUPLE:
-        return [leaf for part in literal.tuple_literals for leaf in _leaves(part)]
+        return [leaf for part in literal.tuple_literals for leaf in leaves_of_literal(part)]
     if kind not in _LITERALS:
         raise HloParseError(f"expected an array of a type that numpy has, got type {kind}")
     import ml_dtypes  # here, as most readers need no arrays  # noqa: F401
@@ -159,6 +152,18 @@ def _leaves(literal: Any) -> list[NDArray[Any]]:
     outer = order[::-1]
     array = array.reshape([sizes[number] for number in outer])
     return [array.transpose([outer.index(n) for n in range(len(sizes))]).copy()]
+
+
+def _parsed(kind: str, data: bytes, content: str) -> Any:
+    """Returns a message of a class, such as ``xla.HloSnapshot``, that holds what errors call it."""
+    message = message_class(kind)()
+    from google.protobuf.message import DecodeError
+
+    try:
+        message.ParseFromString(data)
+    except DecodeError as error:
+        raise HloParseError(f"the {content} is damaged: {error}") from error
+    return message
 
 
 def message_class(name: str) -> Any:

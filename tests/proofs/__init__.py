@@ -1,0 +1,1 @@
+"""Proofs of what rewrite rules claim, and their tests."""
