@@ -1,1 +1,1 @@
-"""Proofs of what rewrite rules claim, and their tests."""
+"""Proofs of what the rules of hlograph claim: by SMT, over finite fields, and for floats."""

@@ -1,0 +1,1 @@
+"""Checks of what the rules do to floating-point numbers and to integers of every width."""
