@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -64,7 +64,18 @@ class Lemma:
     where: tuple[Formula, ...] = ()
 
 
-Statement = Equation | Lemma
+@dataclass(frozen=True)
+class Enumeration:
+    """A claim about finitely many cases, all of which are looked at.
+
+    Attributes:
+        failure: Function that returns the first case for which the claim does not hold, or None.
+    """
+
+    failure: Callable[[], str | None]
+
+
+Statement = Equation | Lemma | Enumeration
 
 
 @dataclass(frozen=True)
@@ -123,6 +134,8 @@ _context: ContextVar[_Context] = ContextVar("_context")
 def prove(statement: Statement, sizes: Sizes) -> Verdict:
     """Returns whether a statement could be proved for all sizes."""
     begun = time.monotonic()
+    if isinstance(statement, Enumeration):
+        return _enumerated(statement)
     conditions = [*sizes.conditions, *statement.where]
     if _counterexample(z3.BoolVal(False), conditions) is None:
         return Verdict("open", "the conditions never hold", time.monotonic() - begun)
@@ -146,6 +159,8 @@ def refute(statement: Statement, sizes: Sizes) -> Verdict:
         ``refuted`` with the values; ``proved`` if there is none of these sizes; otherwise ``open``.
     """
     begun = time.monotonic()
+    if isinstance(statement, Enumeration):
+        return _enumerated(statement)
     conditions = [*sizes.conditions, *statement.where]
     if isinstance(statement, Lemma):
         formula = statement.formula
@@ -164,6 +179,13 @@ def refute(statement: Statement, sizes: Sizes) -> Verdict:
     if detail is None:
         return Verdict("proved", "", seconds)
     return Verdict("open" if detail == _UNKNOWN else "refuted", detail, seconds)
+
+
+def _enumerated(statement: Enumeration) -> Verdict:
+    begun = time.monotonic()
+    failure = statement.failure()
+    kind = "proved" if failure is None else "refuted"
+    return Verdict(kind, failure or "", time.monotonic() - begun)
 
 
 def atom(value: Number) -> Formula:

@@ -1,5 +1,5 @@
 """The claims of the rules, by topic."""
 
-from tests.proofs.claims import algebra, convolutions, dots, indexing, reductions
+from tests.proofs.claims import algebra, convolutions, dots, functions, indexing, reductions
 
-MODULES = (algebra, convolutions, dots, indexing, reductions)
+MODULES = (algebra, convolutions, dots, functions, indexing, reductions)
