@@ -1,5 +1,13 @@
 """The claims of the rules, by topic."""
 
-from tests.proofs.claims import algebra, convolutions, dots, functions, indexing, reductions
+from tests.proofs.claims import (
+    algebra,
+    convolutions,
+    dots,
+    functions,
+    indexing,
+    reductions,
+    sorting,
+)
 
-MODULES = (algebra, convolutions, dots, functions, indexing, reductions)
+MODULES = (algebra, convolutions, dots, functions, indexing, reductions, sorting)
