@@ -7,7 +7,8 @@ from tests.proofs.claims import (
     functions,
     indexing,
     reductions,
+    selections,
     sorting,
 )
 
-MODULES = (algebra, convolutions, dots, functions, indexing, reductions, sorting)
+MODULES = (algebra, convolutions, dots, functions, indexing, reductions, selections, sorting)

@@ -27,7 +27,6 @@ from tests.proofs.rewritten import (
     meaning_of,
     read_program,
     rewritten,
-    total_order,
 )
 from tests.proofs.sums import Formula, Number, Size, number, total
 
@@ -42,7 +41,7 @@ def rank(before: Before, axis: str, size: Size) -> Callable[[Indices], Formula]:
         n = size.length
 
         def counted(j: Formula) -> Number:
-            inside = z3.And(0 <= i[axis], i[axis] < n)
+            inside = z3.And(i[axis] >= 0, i[axis] < n)
             return number(1).where(z3.And(before(i, j, i[axis]), inside))
 
         return opaque(total(size, counted))
@@ -50,7 +49,7 @@ def rank(before: Before, axis: str, size: Size) -> Callable[[Indices], Formula]:
     return at
 
 
-def sort(payload: Array, before: Before, axis: str = "n") -> Array:
+def sorted_by(before: Before, payload: Array, axis: str = "n") -> Array:
     """Returns the payload in the order of a sort along an axis."""
     size = payload.axes[axis]
     rank_of = rank(before, axis, size)
@@ -89,7 +88,7 @@ def keyed(name: str, sort: Formula, *axes: str) -> Callable[[Indices, Formula], 
 
 
 def _less(type: str, direction: str, canonical: bool, payload: bool) -> str:
-    """Returns a comparator as ``jax.lax.sort`` writes it; canonical, all zeros and NaNs are equal."""
+    """Returns a comparator of ``jax.lax.sort``; canonical, all zeros and all NaNs are equal."""
     rest = "\n  c = f64[] parameter(2)\n  d = f64[] parameter(3)" if payload else ""
     order = ", type=TOTALORDER" if type in FLOATS else ""
     sides, a, b = "", "a", "b"
@@ -166,7 +165,7 @@ _PASS_ON: dict[str, Callable[..., Formula]] = {
 }
 
 
-def _sorts(rule: str, types: Sequence[str], **text: Any) -> Iterator[Sort]:
+def sorts(rule: str, types: Sequence[str], **text: Any) -> Iterator[Sort]:
     """Yields sorts of all types, both directions and both treatments of zeros and NaNs."""
     for type in types:
         for canonical in (False, True) if type in FLOATS else (False,):
@@ -187,9 +186,9 @@ def _sorts(rule: str, types: Sequence[str], **text: Any) -> Iterator[Sort]:
 
 
 _FLOATS = ("f16", "bf16", "f32", "f64")
-_SHORT_FLOATS = ("f16", "bf16", "f32")
+SHORT_FLOATS = ("f16", "bf16", "f32")
 _INTEGERS = ("s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64")
-_SHORT_INTEGERS = ("s8", "s16", "s32", "u8", "u16", "u32")
+SHORT_INTEGERS = ("s8", "s16", "s32", "u8", "u16", "u32")
 
 
 @claim(
@@ -205,7 +204,7 @@ _SHORT_INTEGERS = ("s8", "s16", "s32", "u8", "u16", "u32")
 def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
     if sizes.small and not wrong:
         return
-    for sort in _sorts("sort-by-integer-keys", _FLOATS[2:3] if wrong else _FLOATS):
+    for sort in sorts("sort-by-integer-keys", _FLOATS[2:3] if wrong else _FLOATS):
         (of_keys,) = sort.after.main.all("sort")
         yield from _keys(sort, of_keys.operands[0], of_keys.name, sort.after.main.root, wrong)
 
@@ -254,7 +253,7 @@ def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
     yield Enumeration(failure)
     if wrong:
         return
-    for sort in _sorts("sort-as-network", (*_FLOATS, *_INTEGERS), size=2):
+    for sort in sorts("sort-as-network", (*_FLOATS, *_INTEGERS), size=2):
         main = sort.after.main
         minimum = main.all("minimum")[0]
         first = main.instructions[main.root].operands[0]
@@ -269,7 +268,7 @@ def _unsorted(network: Computation, wrong: bool) -> str | None:
             pairs.setdefault(one.operands, {})[one.opcode] = one.name
     made = {name for results in pairs.values() for name in results.values()}
     groups = [((name,), _WIRE) for name in {name for pair in pairs for name in pair} - made]
-    for number in range(len(pairs), 0, -1):
+    for remaining in range(len(pairs), 0, -1):
         # Exchanges of wires that have met come first, as they leave fewer states.
         own = {name: group for group in groups for name in group[0]}
         ready = [pair for pair in pairs if own.keys() >= set(pair)]
@@ -277,7 +276,7 @@ def _unsorted(network: Computation, wrong: bool) -> str | None:
         met = [group for group in groups if set(group[0]) & set(pair)]
         names, cases = met[0] if len(met) == 1 else _together(*met)
         places = [names.index(name) for name in pair]
-        if not (wrong and number == 1):
+        if not (wrong and remaining == 1):
             cases[:, places] = np.sort(cases[:, places], axis=1)
         results = pairs.pop(pair)
         renamed = dict(zip(pair, (results["minimum"], results["maximum"]), strict=True))
@@ -312,3 +311,94 @@ def _wire(network: Computation, name: str, wires: Container[str]) -> str:
         # A wire is the last operand of a select, or of what inverts its bits.
         name = network.instructions[name].operands[-1]
     return name
+
+
+@claim(
+    "sort-along-minor",
+    conditions="any number of arrays, which one comparator sorts",
+    wrong="the elements are sorted along the other dimension",
+    argument="The comparator sees the same elements, so that the order is the same also if it is "
+    "not stable.",
+)
+def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
+    b, n, m = sizes.several("b n m")
+    key = keyed("key", z3.IntSort(), "b", "m")
+    payload = array("y", b=b, n=n, m=m)
+
+    def less(i: Indices, j: Formula, k: Formula) -> Formula:
+        return key(i, j) < key(i, k)
+
+    moved = payload.renamed(n="minor", m="major")
+
+    def moved_less(i: Indices, j: Formula, k: Formula) -> Formula:
+        if wrong:
+            return key({**i, "m": j}, i["minor"]) < key({**i, "m": k}, i["minor"])
+        return less({**i, "m": i["major"]}, j, k)
+
+    result = sorted_by(stable(moved_less), moved, "major" if wrong else "minor")
+    yield Equation(sorted_by(stable(less), payload), result.renamed(minor="n", major="m"))
+
+
+def packed_keys(sort: Sort, iota: str, packed: str, wrong: bool = False) -> Iterator[Statement]:
+    """Yields that packed integers are ordered as keys and positions, and hold the positions."""
+    a, b = sort.element("a"), sort.element("b")
+    p, q = z3.BitVecs("p q", 64)
+    ranges = tuple(z3.And(position >= 0, position < LONGEST_ROW) for position in (p, q))
+    one = sort.value(packed, {"x": a, iota: p})
+    other = sort.value(packed, {"x": b, iota: q})
+    earlier = p > q if wrong else p < q
+    before = z3.Or(sort.less(a, b), z3.And(z3.Not(sort.less(b, a)), earlier))
+    yield Lemma(before == (one < other), ranges)
+
+
+LONGEST_ROW = 1 << 30
+
+
+@claim(
+    "sort-by-packed-keys",
+    conditions="a stable sort of several arrays along the last dimension, of at most 2^30 elements, "
+    "by keys of at most 32 bits",
+    wrong="of equal elements, the last comes first",
+    argument="For each pair of elements, the packed integers are ordered as keys and positions. "
+    "No two are equal, so that the order is the only one.",
+    bounds="all pairs of keys of each type; all sizes and positions",
+)
+def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
+    yield from by_positions(sizes, wrong)
+    if sizes.small:
+        return
+    for sort in sorts("sort-by-packed-keys", SHORT_FLOATS + SHORT_INTEGERS, payload=True):
+        main = sort.after.main
+        (iota,), (of_packed,) = main.all("iota"), main.all("sort")
+        yield from packed_keys(sort, iota.name, of_packed.operands[0])
+        a, p = sort.element("a"), z3.BitVec("p", 64)
+        known = {
+            of_packed.name: sort.value(of_packed.operands[0], {"x": a, iota.name: p}),
+            "x": a,
+        }
+        inside = (z3.And(p >= 0, p < LONGEST_ROW),)
+        for gather in main.all("gather"):
+            yield Lemma(sort.value(gather.operands[1], known) == z3.Extract(31, 0, p), inside)
+        if not sort.canonical:
+            own = main.instructions[main.root].operands[0]
+            yield Lemma(sort.value(own, known) == a, inside)
+
+
+def by_positions(sizes: Sizes, wrong: bool, descending: bool = False) -> Iterator[Statement]:
+    """Yields that a stable sort is one by keys and positions together."""
+    b, n = sizes.several("b n")
+    key = keyed("key", z3.IntSort(), "b")
+    payload = array("y", b=b, n=n)
+
+    def less(i: Indices, j: Formula, k: Formula) -> Formula:
+        return key(i, j) > key(i, k) if descending else key(i, j) < key(i, k)
+
+    def packed(i: Indices, j: Formula, k: Formula) -> Formula:
+        first, second = (-key(i, x) if descending else key(i, x) for x in (j, k))
+        return first * 2**32 + j < second * 2**32 + k
+
+    yield Equation(
+        sorted_by(stable(less, wrong), payload),
+        sorted_by(packed, payload),
+        (n.length <= LONGEST_ROW,) if not sizes.small else (),
+    )
