@@ -356,8 +356,8 @@ LONGEST_ROW = 1 << 30
 
 @claim(
     "sort-by-packed-keys",
-    conditions="a stable sort of several arrays along the last dimension, of at most 2^30 elements, "
-    "by keys of at most 32 bits",
+    conditions="a stable sort of several arrays along the last dimension, of at most 2^30 "
+    "elements, by keys of at most 32 bits",
     wrong="of equal elements, the last comes first",
     argument="For each pair of elements, the packed integers are ordered as keys and positions. "
     "No two are equal, so that the order is the only one.",
