@@ -49,9 +49,10 @@ def _files(out, competitor):
 
 
 def _screened(path):
-    """Returns how often each plan was screened."""
+    """Returns how often each plan of the competitor was screened."""
     outcomes = Measurements(path.stem, path.parent).read()
-    return Counter(one.plan.method for one in outcomes if not one.thorough)
+    methods = [outcome.plan.method for outcome in outcomes if not outcome.thorough]
+    return Counter(method for method in methods if method.startswith("width"))
 
 
 def _killed_in_the_middle(cluster, node, out, gate):
