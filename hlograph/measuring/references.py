@@ -28,6 +28,7 @@ from hlograph.measuring.implementation_worker import (
 from hlograph.measuring.implementations import (
     DEFAULT,
     ENGINE,
+    EVALUATOR,
     Implementation,
     death_of,
     implementations_of,
@@ -154,7 +155,8 @@ class Vote:
     """Majority vote of the implementations that were run.
 
     The one of the highest rank decides, if it differs from others by more than rounding or not.
-    Among implementations of rank 0, those decide that most others agree with.
+    Among implementations of rank 0, those decide that most others agree with. XLA's evaluator,
+    which is wrong for some types and special numbers, does not decide alone against all others.
 
     Attributes:
         ran: Implementations with outputs, in the order in which they were run.
@@ -179,7 +181,8 @@ class Vote:
         """Returns the judgement; None if nothing decides."""
         for truth in sorted(self.ran, key=lambda implementation: -implementation.rank):
             if truth.rank and self._is_comparable(truth):
-                return self._judgement(truth)
+                contested = truth == EVALUATOR and self._is_contested(truth)
+                return self._contested(truth) if contested else self._judgement(truth)
         support = {implementation: self._support(implementation) for implementation in self.ran}
         # Of equal support, the default is right.
         best = max(
@@ -187,7 +190,9 @@ class Vote:
             key=lambda implementation: (support[implementation], implementation == DEFAULT),
             default=None,
         )
-        return self._judgement(best) if best is not None and support[best] else None
+        if best is None or not support[best] or not self._is_comparable(best):
+            return None
+        return self._judgement(best)
 
     def undecided(self) -> Judgement:
         """Returns the judgement where nothing decides."""
@@ -220,6 +225,18 @@ class Vote:
             pair = truth.name, DEFAULT.name
             return self.answers.agree(*pair) or self.answers.differ(*pair)
         return self._support(truth) > 0
+
+    def _is_contested(self, truth: Implementation) -> bool:
+        """Returns True if it agrees with no other, and several others agree with each other."""
+        others = [implementation for implementation in self.ran if implementation != truth]
+        together = all(self.answers.agree(others[0].name, other.name) for other in others[1:])
+        return len(others) > 1 and together and not self._support(truth)
+
+    def _contested(self, truth: Implementation) -> Judgement:
+        """Returns the judgement where one implementation differs from all others."""
+        names = " and ".join(each.name for each in self.ran if each != truth)
+        words = f"no reference: {truth.name} differs, alone, from {names}, which agree"
+        return Judgement("no reference", words, Plan(), self._results(None))
 
     def _judgement(self, truth: Implementation) -> Judgement:
         right = [

@@ -1,5 +1,7 @@
 """References judge jaxlib's default: right programs, and known faults."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,9 +10,15 @@ import pytest
 from hlograph._native import has_engine
 from hlograph.isolation import FlightRecorder
 from hlograph.measuring import implementation_worker
-from hlograph.measuring.implementation_worker import ImplementationWorker
-from hlograph.measuring.implementations import DEFAULT, EVALUATOR, Implementation, plain_plan
-from hlograph.measuring.references import judge_default
+from hlograph.measuring.implementation_worker import Answers, ImplementationWorker
+from hlograph.measuring.implementations import (
+    DEFAULT,
+    ENGINE,
+    EVALUATOR,
+    Implementation,
+    plain_plan,
+)
+from hlograph.measuring.references import Vote, judge_default
 from hlograph.measuring.trial import Job
 from hlograph.plans import Plan, Program
 from hlograph.plans.known_faults import KNOWN_FAULTS, faults_of
@@ -94,6 +102,51 @@ def test_the_evaluator_speaks_of_some_outputs_of_a_large_program(monkeypatch):
     assert answers.differ(EVALUATOR.name, DEFAULT.name)
     (wrong,) = answers.wrong[EVALUATOR.name]
     assert wrong.count <= spoken.size
+
+
+def test_the_evaluator_does_not_decide_alone_against_all_others():
+    plain, names = Implementation("plain", Plan()), ("plain", DEFAULT.name, ENGINE.name)
+    pairs = {frozenset(pair): "equal" for pair in itertools.combinations(names, 2)}
+    pairs |= {frozenset((EVALUATOR.name, name)): "different" for name in names}
+    answers = Answers({}, pairs, {EVALUATOR.name: []}, False)
+    asked = [plain, DEFAULT, ENGINE, EVALUATOR]
+    judgement = Vote.of(asked, {}, answers).decision()
+    assert judgement is not None
+    assert judgement.verdict == "no reference"
+    assert "XLA's evaluator differs, alone" in judgement.reason
+    supported = {**pairs, frozenset((EVALUATOR.name, ENGINE.name)): "close"}
+    supported[frozenset((DEFAULT.name, ENGINE.name))] = "different"
+    supported[frozenset(("plain", ENGINE.name))] = "different"
+    judgement = Vote.of(asked, {}, answers._replace(verdicts=supported)).decision()
+    assert judgement is not None
+    assert judgement.verdict == "differs"
+
+
+def test_a_default_that_is_not_comparable_is_not_wrong():
+    plain = Implementation("plain", Plan())
+    pairs = {
+        frozenset(("plain", ENGINE.name)): "equal",
+        frozenset(("plain", DEFAULT.name)): "not comparable",
+        frozenset((ENGINE.name, DEFAULT.name)): "not comparable",
+    }
+    vote = Vote.of([plain, DEFAULT, ENGINE], {}, Answers({}, pairs, {}, False))
+    assert vote.decision() is None
+    assert vote.undecided().reason == "no reference: the outputs depend on rounding"
+
+
+@pytest.mark.skipif(not has_engine(), reason="needs the engine")
+def test_a_fault_of_the_evaluator_is_none_of_the_default():
+    text = """
+    HloModule counting
+    ENTRY e {
+      x = s16[4] parameter(0)
+      ROOT n = s16[4] count-leading-zeros(x)
+    }
+    """
+    job = Job(Program.of(text), [np.array([-1, 0, 1, 300], np.int16)])
+    judgement = judge_default(job, in_doubt=True)
+    assert judgement.verdict == "no reference"
+    assert not judgement.is_against_default
 
 
 def test_a_default_that_does_not_live_loses():
