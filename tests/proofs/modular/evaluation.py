@@ -15,8 +15,8 @@ from tests.proofs.modular.products import convolution, dot
 from tests.proofs.modular.programs import Computation, HloProgram, Instruction
 from tests.proofs.modular.values import Array, Leaf, Value, array, leaf, moved, padded, taps
 
-# Iterations of a loop, after which it counts as endless.
-_ITERATIONS = 4096
+# Instructions that are evaluated, after which a module counts as endless.
+_STEPS = 200_000
 
 _ON_PLACES = frozenset(
     {
@@ -52,6 +52,7 @@ class Evaluator:
         self._program = program
         self._field = field
         self._branch = branch
+        self._steps = 0
 
     def run(self, arguments: Sequence[Value]) -> Value:
         """Returns the result of the entry computation.
@@ -65,6 +66,9 @@ class Evaluator:
 
     def _run(self, number: int, arguments: Sequence[Value]) -> Value:
         computation: Computation = self._program.computations[number]
+        self._steps += len(computation.instructions)
+        if self._steps > _STEPS:
+            raise UndecidedError(f"more than {_STEPS} instructions were evaluated")
         values: dict[int, Value] = {}
         for instruction in computation.instructions:
             if instruction.opcode == "parameter":
@@ -137,11 +141,9 @@ class Evaluator:
             return self._run(instruction.called[branch], [operands[1 + branch]])
         body, condition = instruction.called
         value = operands[0]
-        for _ in range(_ITERATIONS):
-            if not array(self._run(condition, [value])):
-                return value
+        while array(self._run(condition, [value])):
             value = self._run(body, [value])
-        raise UndecidedError(f"a loop of more than {_ITERATIONS} iterations")
+        return value
 
     def _is_in_entry(self, instruction: Instruction) -> bool:
         entry = self._program.computations[self._program.entry]
@@ -158,11 +160,13 @@ class Evaluator:
 
     def _is_sum(self, number: int) -> bool:
         computation = self._program.computations[number]
-        return [each.opcode for each in computation.instructions] == [
-            "parameter",
-            "parameter",
-            "add",
-        ] and len({*computation.instructions[-1].operands}) == 2
+        root = computation.instructions[-1]
+        opcodes = [each.opcode for each in computation.instructions]
+        return (
+            opcodes == ["parameter", "parameter", "add"]
+            and computation.root == root.number
+            and len({*root.operands}) == 2
+        )
 
     def _reduced(self, instruction: Instruction, values: list[Leaf]) -> Value:
         count = len(values) // 2
