@@ -16,7 +16,7 @@ from tests.proofs.modular.programs import Computation, HloProgram, Instruction
 from tests.proofs.modular.values import Array, Leaf, Value, array, leaf, moved, padded, taps
 
 # Instructions that are evaluated, after which a module counts as endless.
-_STEPS = 200_000
+_STEPS = 50_000
 
 _ON_PLACES = frozenset(
     {

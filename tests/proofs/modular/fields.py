@@ -15,13 +15,20 @@ from hlograph.errors import HloError
 from tests.proofs.modular.degrees import CONSTANT, Degree, applied
 from tests.proofs.modular.patterns import Patterns
 
-PRIMES = (1073741783, 1073741723)
-"""The two greatest primes below 2**30 that leave 3 modulo 4."""
+PRIMES = (1073739911, 1073738951)
+"""The greatest primes below 2**30 that leave 7 modulo 8, of which 2, 3, ..., 17 are squares.
+
+A number is positive if and only if it is a square, but the sign of small dyadic numbers is known.
+As -1 is no square, negation changes the sign, and products have the sign that reals have.
+"""
 
 RAW = 1 << 33
 """Elements from here on are no residues, but the bits of a 32-bit float behind this number."""
 
-_INFINITY, _NAN, _SIGN = 0x7F800000, 0x7FC00000, 0x80000000
+INFINITY, NAN = 0x7F800000, 0x7FC00000
+"""Bits of an infinity and of a NaN."""
+
+_SIGN = 0x80000000
 
 # Numbers whose value is known by their residue: multiples of 1 / _PARTS below _KNOWN / _PARTS.
 _PARTS, _KNOWN = 32, 32768
@@ -78,7 +85,9 @@ class Field:
         degree: Greatest degree of what two terms are compared by, so far.
         functions: Number of applications of functions to different arguments, at most.
         comparisons: Number of pairs whose order was asked.
+        modulus: The prime, as a word.
         has_order: True if the order of two residues that are not equal was asked.
+        has_gaps: True if at half of the points a function has no value.
     """
 
     def __init__(self, prime: int, seed: int) -> None:
@@ -86,11 +95,27 @@ class Field:
         self.rng = np.random.default_rng([seed, prime])
         self._key = np.uint64(self.rng.integers(1 << 62) * 2 + 1)
         self._patterns = Patterns(self.rng)
-        self._modulus = np.uint64(prime)
+        self.modulus = np.uint64(prime)
         self.degree = 0
         self.functions = 0
         self.comparisons = 0
         self.has_order = False
+        self.has_gaps = False
+
+    @property
+    def stages(self) -> tuple[Field, ...]:
+        """The fields over which a program is evaluated, one after the other; this one is last."""
+        return (self,)
+
+    @property
+    def points(self) -> int:
+        """Number of values that a drawn element takes."""
+        return self.prime
+
+    def growth(self, calls: int) -> float:
+        """Returns what degrees of terms with so many functions are multiplied by."""
+        del calls
+        return 1.0
 
     # Elements.
 
@@ -116,9 +141,9 @@ class Field:
 
     def _residue(self, value: float, precision: float) -> int:
         if math.isnan(value):
-            return RAW + _NAN
+            return RAW + NAN
         if math.isinf(value):
-            return RAW + _INFINITY + (_SIGN if value < 0 else 0)
+            return RAW + INFINITY + (_SIGN if value < 0 else 0)
         exact = Fraction(value)
         simple = exact.limit_denominator(_DENOMINATOR)
         if abs(simple - exact) <= abs(exact) * Fraction(precision) / 2:
@@ -128,19 +153,19 @@ class Field:
     def integers(self, values: NDArray[Any]) -> Residues:
         """Returns the residues of integers or predicates."""
         if values.dtype.kind in "bu":
-            return Residues(values.astype(np.uint64) % self._modulus)
+            return Residues(values.astype(np.uint64) % self.modulus)
         return Residues((values.astype(np.int64) % self.prime).astype(np.uint64))
 
     # Arithmetic.
 
     def add(self, a: Residues, b: Residues) -> Residues:
         """Returns a + b, element by element."""
-        data = (a.data + b.data) % self._modulus
+        data = (a.data + b.data) % self.modulus
         return self._checked("add", data, a, b, a.degree.plus(b.degree))
 
     def negate(self, a: Residues) -> Residues:
         """Returns -a; of an infinity, the other one."""
-        data = (self._modulus - a.data % self._modulus) % self._modulus
+        data = (self.modulus - a.data % self.modulus) % self.modulus
         raw = a.data >= RAW
         return Residues(np.where(raw, a.data ^ np.uint64(_SIGN), data), a.degree)
 
@@ -150,7 +175,7 @@ class Field:
 
     def multiply(self, a: Residues, b: Residues) -> Residues:
         """Returns a b, element by element."""
-        data = (a.data % self._modulus) * (b.data % self._modulus) % self._modulus
+        data = (a.data % self.modulus) * (b.data % self.modulus) % self.modulus
         return self._checked("multiply", data, a, b, a.degree.times(b.degree))
 
     def divide(self, a: Residues, b: Residues) -> Residues:
@@ -161,8 +186,8 @@ class Field:
         """
         if np.any(b.data == 0):
             raise DrawError("a drawn point divides by zero")
-        inverse = Residues(self._power(b.data % self._modulus, self.prime - 2))
-        product = self.multiply(Residues(a.data % self._modulus), inverse).data
+        inverse = Residues(self.raised(b.data % self.modulus, self.prime - 2))
+        product = self.multiply(Residues(a.data % self.modulus), inverse).data
         return self._checked("divide", product, a, b, a.degree.over(b.degree), ordered=True)
 
     def power(self, a: Residues, exponent: int) -> Residues:
@@ -178,12 +203,13 @@ class Field:
             result = self.multiply(result, a)
         return result
 
-    def _power(self, base: Words, exponent: int) -> Words:
+    def raised(self, base: Words, exponent: int) -> Words:
+        """Returns residues to the power of a number that is not negative."""
         result = np.ones_like(base)
         while exponent:
             if exponent & 1:
-                result = result * base % self._modulus
-            base = base * base % self._modulus
+                result = result * base % self.modulus
+            base = base * base % self.modulus
             exponent >>= 1
         return result
 
@@ -202,10 +228,13 @@ class Field:
         if not np.any(raw):
             return Residues(data, degree)
         first, second = np.broadcast_arrays(a.data, b.data)
+        is_nan = self.is_nan(a) | self.is_nan(b)
         if not ordered:
             first, second = np.minimum(first, second), np.maximum(first, second)
         other = self.function(name, Residues(first, a.degree), Residues(second, b.degree))
-        return Residues(np.where(raw, other.data, data), degree.either(other.degree))
+        data = np.where(raw, other.data, data)
+        data = np.where(is_nan, np.uint64(RAW + NAN), data)
+        return Residues(data, degree.either(other.degree))
 
     def matmul(self, a: Residues, b: Residues) -> Residues:
         """Returns products of matrices ``[..., m, k]`` and ``[..., k, n]``.
@@ -222,9 +251,9 @@ class Field:
         for i, left in enumerate(parts[0]):
             for j, right in enumerate(parts[1]):
                 # Exact: products below 2**30, of which at most 2**23 are added.
-                product = np.matmul(left, right).astype(np.uint64) % self._modulus
+                product = np.matmul(left, right).astype(np.uint64) % self.modulus
                 shift = np.uint64(pow(2, 15 * (2 - i - j), self.prime))
-                total = (total + product * shift) % self._modulus
+                total = (total + product * shift) % self.modulus
         degree = a.degree.times(b.degree).summed(a.data.shape[-1])
         return Residues(np.asarray(total), degree)
 
@@ -236,7 +265,7 @@ class Field:
         """
         self._need_numbers(a)
         count = math.prod(a.data.shape[axis] for axis in axes)
-        data = a.data.sum(axis=axes, dtype=np.uint64) % self._modulus
+        data = a.data.sum(axis=axes, dtype=np.uint64) % self.modulus
         return Residues(np.asarray(data), a.degree.summed(count))
 
     def _need_numbers(self, *values: Residues) -> None:
@@ -255,16 +284,20 @@ class Field:
             self.degree = max(self.degree, argument.degree.of_difference)
         self.functions += mixed.size
         degree = applied(*(argument.degree for argument in arguments))
-        return Residues(mixed % self._modulus, degree)
+        data = mixed % self.modulus
+        if name != "power":  # 1 to the power of NaN is 1
+            for argument in arguments:
+                data = np.where(self.is_nan(argument), np.uint64(RAW + NAN), data)
+        return Residues(data, degree)
 
     def _hash(self, name: str) -> np.uint64:
         word = np.array([zlib.crc32(name.encode())], np.uint64)
-        return _mixed(word * self._key)[0] % self._modulus
+        return _mixed(word * self._key)[0] % self.modulus
 
     def known(self, a: Residues) -> NDArray[np.float64]:
         """Returns the values of small dyadic numbers, and NaN for all others."""
-        scaled = a.data % self._modulus * np.uint64(_PARTS) % self._modulus
-        below = self._modulus - scaled
+        scaled = a.data % self.modulus * np.uint64(_PARTS) % self.modulus
+        below = self.modulus - scaled
         values = np.where(scaled < _KNOWN, scaled.astype(np.float64), np.nan)
         values = np.where(below < _KNOWN, -below.astype(np.float64), values)
         return np.where(a.data >= RAW, np.nan, values / _PARTS)
@@ -275,15 +308,15 @@ class Field:
         """Returns different bits for different elements, ordered as those of floats are."""
         known = self.known(a)
         is_known = ~np.isnan(known)
-        residue = a.data % self._modulus
-        other = self._modulus - residue
+        residue = a.data % self.modulus
+        other = self.modulus - residue
         least = np.minimum(residue, other)
         magnitude = np.where(
             is_known,
             (np.abs(np.nan_to_num(known)) * _PARTS).astype(np.uint64) << np.uint64(15),
             self._patterns.of(least) * np.uint64(2) + np.uint64(1),
         )
-        negative = np.where(is_known, known < 0, self._is_negative(least) ^ (residue != least))
+        negative = np.where(is_known, known < 0, self.is_negative(residue))
         bits = np.where(negative, magnitude | np.uint64(_SIGN), magnitude)
         return np.where(a.data >= RAW, a.data - np.uint64(RAW), bits).astype(np.uint32)
 
@@ -291,19 +324,19 @@ class Field:
         """Returns the elements with such bits; those that no residue has are kept as they are."""
         word = bits.astype(np.uint64)
         magnitude = word & np.uint64(_SIGN - 1)
-        negative = (word & np.uint64(_SIGN)) != 0
         part = pow(_PARTS, -1, self.prime)
-        known = (magnitude >> np.uint64(15)) * np.uint64(part) % self._modulus
+        known = (magnitude >> np.uint64(15)) * np.uint64(part) % self.modulus
         least = self._patterns.back(magnitude >> np.uint64(1) & np.uint64((1 << 29) - 1))
-        flipped = self._is_negative(least) ^ negative
-        known = np.where(negative, (self._modulus - known) % self._modulus, known)
-        unknown = np.where(flipped, self._modulus - least, least)
-        residue = np.where(magnitude & np.uint64(1), unknown, known) % self._modulus
-        is_residue = self.bits(Residues(residue)) == bits
-        return Residues(np.where(is_residue, residue, word + np.uint64(RAW)), Degree(1))
+        least = np.where(magnitude & np.uint64(1), least, known)
+        data = word + np.uint64(RAW)
+        for residue in ((self.modulus - least % self.modulus) % self.modulus, least):
+            is_residue = (residue < self.modulus) & (self.bits(Residues(residue)) == bits)
+            data = np.where(is_residue, residue, data)
+        return Residues(data, Degree(1))
 
-    def _is_negative(self, least: Words) -> NDArray[np.bool_]:
-        return (_mixed(least * self._key) >> np.uint64(40) & np.uint64(1)).astype(bool)
+    def is_negative(self, residues: Words) -> NDArray[np.bool_]:
+        """Returns which residues, of numbers that are not known, are below zero."""
+        return self.raised(residues, (self.prime - 1) // 2) > 1
 
     def keys(self, *values: Residues) -> list[NDArray[np.int64]]:
         """Returns integers in the order of the elements; both zeros are 0.
@@ -325,12 +358,12 @@ class Field:
     def is_nan(self, a: Residues) -> NDArray[np.bool_]:
         """Returns where elements are NaN."""
         raw = a.data - np.uint64(RAW)
-        return (a.data >= RAW) & ((raw & np.uint64(_SIGN - 1)) > _INFINITY)
+        return (a.data >= RAW) & ((raw & np.uint64(_SIGN - 1)) > INFINITY)
 
     def is_finite(self, a: Residues) -> NDArray[np.bool_]:
         """Returns where elements are neither NaN nor an infinity."""
         raw = a.data - np.uint64(RAW)
-        return (a.data < RAW) | ((raw & np.uint64(_SIGN - 1)) < _INFINITY)
+        return (a.data < RAW) | ((raw & np.uint64(_SIGN - 1)) < INFINITY)
 
 
 def _mixed(word: Words) -> Words:
