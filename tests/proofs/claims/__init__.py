@@ -6,9 +6,12 @@ from tests.proofs.claims import (
     dots,
     functions,
     indexing,
+    loops,
+    positions,
     reductions,
     selections,
     sorting,
+    unrolling,
 )
 
-MODULES = (algebra, convolutions, dots, functions, indexing, reductions, selections, sorting)
+MODULES = (algebra, convolutions, dots, functions, indexing, loops, positions, reductions, selections, sorting, unrolling)
