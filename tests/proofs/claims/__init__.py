@@ -12,6 +12,20 @@ from tests.proofs.claims import (
     selections,
     sorting,
     unrolling,
+    windows,
 )
 
-MODULES = (algebra, convolutions, dots, functions, indexing, loops, positions, reductions, selections, sorting, unrolling)
+MODULES = (
+    algebra,
+    convolutions,
+    dots,
+    functions,
+    indexing,
+    loops,
+    positions,
+    reductions,
+    selections,
+    sorting,
+    unrolling,
+    windows,
+)
