@@ -43,6 +43,7 @@ from numpy.typing import NDArray
 from hlograph._native import native
 from hlograph.errors import UnknownNameError
 from hlograph.graph.vocabulary import OPCODES
+from hlograph.transforms.pass_claims import PassClaim, claim_of
 
 if TYPE_CHECKING:
     from hlograph import _xla
@@ -144,6 +145,11 @@ class Pass:
     acts_on: tuple[str, ...]
     index: int
     _native: _xla.Pass = field(repr=False, compare=False)
+
+    @property
+    def claim(self) -> PassClaim:
+        """What the pass may change of a module's results, in words and by kind."""
+        return claim_of(self.name)
 
     def __str__(self) -> str:
         options = ", ".join(f"{name}={value}" for name, value in self.options)

@@ -10,6 +10,7 @@ import pytest
 import hlograph
 from hlograph import HloError, Module, UnknownNameError
 from hlograph._native import native
+from hlograph.transforms.pass_claims import CLAIMS
 from tests.hlograph import rare_modules, samples
 
 
@@ -67,6 +68,23 @@ def test_numerics():
         "approximate"
     }
     assert len(exact) >= 30
+
+
+def test_claims_agree_with_the_classes():
+    for entry in hlograph.passes:
+        effects = entry.claim.effects
+        assert (entry.numerics == "exact") == (not effects), entry.name
+        # More than rounding is approximate, and what is approximate is more than another order.
+        if entry.numerics == "approximate":
+            assert effects - {"order"}, entry.name
+        assert entry.claim.words[0].islower()
+        assert not entry.claim.words.endswith(".")
+    assert str(hlograph.passes["dce"].claim) == "nothing"
+    assert "log(exp(x))" in str(hlograph.passes["algsimp:cpu"].claim)
+
+
+def test_each_claim_is_of_a_pass():
+    assert set(CLAIMS) <= {name.split(":")[0] for name in hlograph.passes.names}
 
 
 @pytest.mark.parametrize(
