@@ -127,9 +127,12 @@ class ImplementationWorker:
         job: The program and its inputs.
         sample: Name of the usual sample; empty for the first one.
         recorder: Records each operation that may end the process.
+        limit: Time limit of the first implementation in seconds.
     """
 
-    def __init__(self, job: Job, sample: str, recorder: FlightRecorder) -> None:
+    def __init__(
+        self, job: Job, sample: str, recorder: FlightRecorder, limit: float = FIRST_SECONDS
+    ) -> None:
         self._program, self._recorder = job.program, recorder
         samples = Samples(job.program, job.given, job.seed)
         named = {each.name: each for each in samples.usual}
@@ -143,7 +146,8 @@ class ImplementationWorker:
         self._errors: dict[str, str] = {}
         self._sensitivity: dict[Implementation, list[Sensitivity]] = {}
         self._regions: dict[str, list[list[Region]]] = {}
-        self._limit, self._unstable, self._kernels = FIRST_SECONDS, False, []
+        self._first_limit = self._limit = limit
+        self._unstable, self._kernels = False, []
 
     def ask(self, implementations: Sequence[Implementation]) -> Answers:
         """Runs implementations and compares their outputs. Those with outputs are not run again."""
@@ -187,7 +191,7 @@ class ImplementationWorker:
             self._errors[implementation.name] = "has outputs of other shapes or types"
             return
         self._runners[implementation], self._outputs[implementation.name] = run, outputs
-        if self._limit == FIRST_SECONDS and operation is not None:
+        if self._limit == self._first_limit and operation is not None:
             now = self._recorder.operation
             self._limit = _SECONDS + _SLOWER * (now.seconds if now else 0.0)
         if implementation == DEFAULT:

@@ -79,8 +79,9 @@ def _moved(rng: np.random.Generator, array: Array, element_type: str) -> Array:
         return array
     epsilon = float(ml_dtypes.finfo(dtype_of(COMPLEX_PARTS.get(element_type, element_type))).eps)
     wide = array.astype(np.complex128 if element_type in COMPLEX_PARTS else np.float64)
-    moved = wide * (1 + epsilon * rng.choice((-1.0, 1.0), array.shape))
-    return moved.astype(array.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):  # the largest numbers become infinite
+        moved = wide * (1 + epsilon * rng.choice((-1.0, 1.0), array.shape))
+        return moved.astype(array.dtype)
 
 
 def _array(rng: np.random.Generator, spec: ArraySpec, uses: Uses) -> Array:

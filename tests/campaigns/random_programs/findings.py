@@ -1,0 +1,251 @@
+"""Findings about programs: what kind they are, their smallest part, and what explains them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hlograph.comparing.minimising import Minimiser
+from hlograph.comparing.module_cuts import text_of as text_to_cut
+from hlograph.errors import HloError, WorkerLostError
+from hlograph.isolation import WorkerLimits, WorkerPool
+from hlograph.measuring.implementations import death_of
+from hlograph.plans import Program
+from hlograph.plans.jaxlib_modules import text_of
+from hlograph.reading.hlo_text import read_instructions
+from tests.campaigns.random_programs.builder import COMPLEX, INTEGERS
+from tests.campaigns.random_programs.inputs import KINDS, Kind
+from tests.campaigns.random_programs.judged import Judged, JudgingTask, make_worker
+
+_DEATHS = ("ends the process", "takes too long", "runs out of memory")
+_MOST_DEAD = 6
+_SEEDS = 3  # of the inputs of a part, which shows a finding with any of them
+_TRIVIAL = frozenset({"parameter", "constant", "iota", "tuple", "get-tuple-element"})
+LIMITS = WorkerLimits(seconds=120.0, idle_seconds=600.0, memory=8 << 30)
+"""Limits of a process that judges programs."""
+
+SHORT: Mapping[str, str] = {
+    "jaxlib's default": "default",
+    "jaxlib without library fusions": "no library fusions",
+    "jaxlib with its older emitters": "older emitters",
+    "jaxlib without fusions": "no fusions",
+    "the engine's XLA": "engine",
+    "XLA's evaluator": "evaluator",
+}
+"""Short names of implementations."""
+
+
+def kind_of(judged: Judged) -> str:
+    """Returns the kind of a result: what is wrong with which implementations.
+
+    It is ``agree``, ``rounding``, ``not run``, ``undecided``, or one of ``dies: NAMES``, ``alone:
+    NAME`` and ``wrong: NAMES``.
+    """
+    results = {SHORT.get(name, name): words for name, words in judged.results.items()}
+    dead = [name for name, words in results.items() if words.startswith(_DEATHS)]
+    wrong = [name for name, words in results.items() if words == "wrong"]
+    ran = [words for words in results.values() if not words.startswith(("does not run", "has"))]
+    if dead:
+        return f"dies: {', '.join(sorted(dead))}"
+    if judged.alone:
+        return f"alone: {SHORT.get(judged.alone, judged.alone)}"
+    if wrong:
+        return f"wrong: {', '.join(sorted(wrong))}"
+    if judged.verdict == "differs":
+        return "wrong: default"  # it differs from itself
+    if len(ran) < 2:
+        return "not run"
+    if " differ, and nothing decides" in judged.reason:
+        return "undecided"
+    return "agree" if judged.is_equal else "rounding"
+
+
+def is_finding(kind: str) -> bool:
+    """Returns True if a kind asks for an explanation."""
+    return kind not in ("agree", "rounding", "not run")
+
+
+def after_loss(task: JudgingTask, lost: WorkerLostError) -> JudgingTask | Judged:
+    """Returns what is to be done after a process was lost: the rest of the task, or its result."""
+    name = (lost.note or b"").decode()
+    if name and name not in task.dead and len(task.dead) < _MOST_DEAD:
+        return replace(task, dead={**task.dead, name: death_of(lost)})
+    return Judged("not run", f"the process is lost: {death_of(lost)}", task.dead)
+
+
+Ask = Callable[[JudgingTask], Judged]
+"""Function that judges a program."""
+
+
+class Judge:
+    """Judges one program at a time, in a process that is replaced when it is lost."""
+
+    def __init__(self) -> None:
+        self._pool = WorkerPool(make_worker, 1, LIMITS, (make_worker.__module__,))
+
+    def __call__(self, task: JudgingTask) -> Judged:
+        """Returns what the implementations of a program come to."""
+        while True:
+            ((_, answer),) = self._pool.map([task])
+            if not isinstance(answer, WorkerLostError):
+                return answer
+            following = after_loss(task, answer)
+            if isinstance(following, Judged):
+                return following
+            task = following
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._pool.close()
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A finding in its smallest part.
+
+    Attributes:
+        name: Name of the program that it is part of.
+        kind: The kind; see ``kind_of``.
+        text: HLO text of the part.
+        operations: Opcodes of the part that compute something, with their element types.
+        seed: Seed of its inputs; None if the part did not show the finding alone.
+        needs: Kinds of special numbers without which the finding is gone; None if it is there with
+            usual inputs, too.
+        rule: Why the result is not defined; empty if nothing says so.
+        reason: The judgement in words.
+    """
+
+    name: str
+    kind: str
+    text: str
+    operations: tuple[str, ...]
+    seed: int | None
+    needs: tuple[Kind, ...] | None
+    rule: str
+    reason: str
+    results: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def group(self) -> tuple[str, tuple[str, ...], tuple[Kind, ...] | None]:
+        """Key of findings that are taken for the same."""
+        return self.kind, self.operations, self.needs
+
+
+def explained(
+    judge: Ask, task: JudgingTask, kind: str, earlier: Sequence[Explained], seconds: float
+) -> Explained:
+    """Looks for the smallest part of a program that has a finding, and explains it.
+
+    Args:
+        judge: Judges parts.
+        task: The program and its inputs.
+        kind: The kind of the finding.
+        earlier: Findings before it, whose instructions are suspected first.
+        seconds: Time after which no further part is judged.
+    """
+    program = Program.of(task.source)
+    shown: dict[str, tuple[int, Judged]] = {}
+
+    def shows(part: Program) -> bool:
+        text = text_of(part.hlo)
+        for seed in dict.fromkeys((task.seed, *range(_SEEDS if task.is_special else 1))):
+            answer = judge(replace(task, source=text, seed=seed, dead={}))
+            if kind_of(answer) == kind:
+                shown[text] = seed, answer
+                return True
+        return False
+
+    try:
+        module = text_to_cut(program)
+        part = Minimiser(module, shows, seconds).smallest(list(_suspects(program, earlier)))
+    except HloError:
+        part = None
+    text = text_of(part.program.hlo if part else program.hlo)
+    if text not in shown:
+        answer = judge(replace(task, dead={}))
+        shown[text] = task.seed, answer
+    seed, answer = shown[text]
+    of_part = replace(task, source=text, seed=seed, dead={})
+    needs = _needs(judge, of_part, kind)
+    operations = operations_of(text)
+    rule = rule_of(operations, needs)
+    return Explained(
+        task.name, kind, text, operations, seed, needs, rule, answer.reason, answer.results
+    )
+
+
+def _suspects(program: Program, earlier: Sequence[Explained]) -> Iterator[frozenset[str]]:
+    """Yields single instructions, those first that had a finding before."""
+    suspected = {operation for finding in earlier for operation in finding.operations}
+    flow = program.flow
+    computing = [op for op in flow.instructions if op.opcode not in _TRIVIAL]
+    computing.sort(key=lambda op: _operation(op.opcode, op.shape) not in suspected)
+    yield from (frozenset({op.name}) for op in computing)
+
+
+def operations_of(text: str) -> tuple[str, ...]:
+    """Returns the opcodes that compute something, with element types of results, sorted."""
+    instructions = [op for op in read_instructions(text) if op.opcode not in _TRIVIAL]
+    shapes = {op.name: op.shape for op in read_instructions(text)}
+    operations = set()
+    for op in instructions:
+        operand = op.operands[0] if op.operands else ""
+        before = _operation("", shapes.get(operand, "")).strip()
+        name = _operation(op.opcode, op.shape)
+        is_cast = op.opcode in ("convert", "bitcast-convert", "compare", "is-finite")
+        operations.add(f"{name} of {before}" if is_cast else name)
+    return tuple(sorted(operations))
+
+
+def _operation(opcode: str, shape: str) -> str:
+    matched = re.match(r"\(?\s*(\w+)\[", shape)
+    return f"{opcode} {matched[1] if matched else ''}"
+
+
+def _needs(judge: Ask, task: JudgingTask, kind: str) -> tuple[Kind, ...] | None:
+    """Returns the kinds of special numbers that a finding needs; see ``Explained``."""
+    if not task.is_special:
+        return None
+    if kind_of(judge(replace(task, without=frozenset(KINDS)))) == kind:
+        return None
+    return tuple(
+        each
+        for each in KINDS
+        if each not in task.without
+        and kind_of(judge(replace(task, without=task.without | {each}))) != kind
+    )
+
+
+_DIVISION = "integer division by zero, or of the least number by -1"
+_RANGE = "a float that the integer type does not have"
+_DENORMAL = "denormal numbers, which may be taken for zero"
+_COMPLEX = "complex arithmetic with infinities, NaN or overflow"
+_ZERO = "the sign of a zero"
+_BITS = "the bits of a NaN"
+
+
+def rule_of(operations: Sequence[str], needs: tuple[Kind, ...] | None) -> str:
+    """Returns why XLA does not define a result; empty if it does, as far as is known."""
+    if needs is None or len(operations) != 1:
+        return ""
+    (opcode, element_type, *_), of = operations[0].split(" "), operations[0].partition(" of ")[2]
+    if "denormals" in needs:
+        return _DENORMAL
+    if opcode in ("divide", "remainder") and element_type in INTEGERS:
+        return _DIVISION
+    if opcode == "convert" and element_type in INTEGERS and of not in INTEGERS:
+        return _RANGE
+    if opcode == "bitcast-convert" and "NaN" in needs:
+        return _BITS
+    if element_type in COMPLEX or of in COMPLEX:
+        return _COMPLEX
+    return _ZERO if set(needs) == {"zeros"} and element_type not in INTEGERS else ""
+
+
+def from_json(content: Mapping[str, Any]) -> Explained:
+    """Returns the finding that was written as JSON."""
+    lists = ("operations", "needs")
+    tuples = {name: None if content[name] is None else tuple(content[name]) for name in lists}
+    return Explained(**{**content, **tuples})

@@ -1,0 +1,118 @@
+"""Runs a program by all implementations, and says what each of them comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from hlograph.errors import HloError
+from hlograph.isolation import FlightRecorder
+from hlograph.measuring.implementation_worker import Answers, ImplementationWorker
+from hlograph.measuring.implementations import implementations_of
+from hlograph.measuring.references import Vote
+from hlograph.measuring.trial import Job
+from hlograph.plans import Program
+from hlograph.plans.known_faults import faults_of
+from tests.campaigns.random_programs.inputs import Kind, inputs_of
+
+_SECONDS = 60.0  # of the first implementation; others have more, by what it took
+
+Verdict = str
+"""``agrees``, ``differs``, ``dies`` or ``no reference``, as in references; or ``not run``."""
+
+
+@dataclass(frozen=True)
+class JudgingTask:
+    """A program, and those of its implementations that are known to end the process.
+
+    Attributes:
+        name: Name of the program, in its campaign.
+        source: HLO text, or a serialized module.
+        seed: Seed of the inputs.
+        is_special: True takes inputs with extremes of their types.
+        dead: Why implementations do not live, by name.
+        without: Kinds of special numbers that inputs do not have.
+    """
+
+    name: str
+    source: str | bytes
+    seed: int
+    is_special: bool
+    dead: Mapping[str, str] = field(default_factory=dict)
+    without: frozenset[Kind] = frozenset()
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the implementations of a program come to.
+
+    Attributes:
+        verdict: Verdict of the references on jaxlib's default.
+        reason: The reason in words.
+        results: Result of each implementation: ``right``, ``wrong``, ``not comparable``, ``not
+            decided``, or why it has none.
+        is_equal: True if all outputs have the same bits.
+        alone: Name of the only implementation that all others, at least two, differ from while they
+            agree with each other; empty if there is none.
+        faults: Names of known faults that the program may meet.
+        opcodes: Opcodes of the program; empty if it could not be read.
+    """
+
+    verdict: Verdict
+    reason: str
+    results: Mapping[str, str] = field(default_factory=dict)
+    is_equal: bool = False
+    alone: str = ""
+    faults: tuple[str, ...] = ()
+    opcodes: tuple[str, ...] = ()
+
+
+def make_worker(recorder: FlightRecorder) -> Callable[[JudgingTask], Judged]:
+    """Returns the function that judges programs in a worker process."""
+
+    def perform(task: JudgingTask) -> Judged:
+        try:
+            program = Program.of(task.source)
+            specs = program.signature.parameters
+            given = inputs_of(program.flow, specs, task.seed, task.is_special, task.without)
+            worker = ImplementationWorker(Job(program, given), "", recorder, _SECONDS)
+        except (HloError, RuntimeError) as error:
+            return Judged("not run", str(error).strip().splitlines()[0])
+        return judged(program, worker, task.dead)
+
+    return perform
+
+
+def judged(program: Program, worker: ImplementationWorker, dead: Mapping[str, str]) -> Judged:
+    """Asks all implementations of a program that live.
+
+    Args:
+        program: The program.
+        worker: Runs implementations on its inputs.
+        dead: Why some of them do not live, by name.
+    """
+    asked = [each for some in implementations_of(program) for each in some]
+    answers = worker.ask([each for each in asked if each.name not in dead])
+    vote = Vote.of(asked, dead, answers)
+    judgement = vote.decision() or vote.undecided()
+    names = [each.name for each in vote.ran]
+    verdicts = answers.verdicts.values()
+    return Judged(
+        judgement.verdict,
+        judgement.reason,
+        dict.fromkeys(names, "not decided") | dict(judgement.implementations),
+        all(verdict == "equal" for verdict in verdicts) and not judgement.unstable,
+        _alone(names, answers),
+        tuple(fault.name for fault in faults_of(program.flow)),
+        tuple(sorted(set(program.flow.opcodes))),
+    )
+
+
+def _alone(names: list[str], answers: Answers) -> str:
+    """Returns the implementation that all others differ from; see ``Judged``."""
+    for name in names:
+        others = [other for other in names if other != name]
+        agree = all(answers.agree(others[0], other) for other in others[1:])
+        if len(others) >= 2 and agree and all(answers.differ(name, other) for other in others):
+            return name
+    return ""
