@@ -11,7 +11,6 @@ best of them are measured. ``hlograph calibrate`` measures the rates of this mac
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -99,32 +98,21 @@ class Rates:
 
 @cache
 def current_rates() -> Rates:
-    """Returns the rates that ``store_rates`` stored for this machine, or else ``shipped_rates``.
+    """Returns the rates that ``store_rates`` stored for this machine, or else the default's.
 
     They are read once for each process.
     """
     here = machine()
-    with contextlib.suppress(OSError, DamagedFileError):
+    try:
         rates = Rates.load(rates_file(here))
-        if rates.machine == here:
-            return rates
-    return shipped_rates(here.jaxlib)
-
-
-@cache
-def shipped_rates(jaxlib: str) -> Rates:
-    """Returns the rates that come with hlograph for a version of jaxlib, such as 0.12.0.1.
-
-    Those of a minor version, such as 0.12, are for all of it. One that has none has the default.
-    """
-    minor = ".".join(jaxlib.split(".")[:2])
-    file = _DEFAULT.with_name(f"{_DEFAULT.stem}_{minor}{_DEFAULT.suffix}")
-    return Rates.load(file) if file.exists() else default_rates()
+    except (OSError, DamagedFileError):
+        return default_rates()
+    return rates if rates.machine == here else default_rates()
 
 
 @cache
 def default_rates() -> Rates:
-    """Returns the rates of jaxlib 0.10.2, with which policies and the cost model were trained."""
+    """Returns the rates that come with hlograph."""
     return Rates.load(_DEFAULT)
 
 

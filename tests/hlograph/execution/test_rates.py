@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from importlib.metadata import version
 
 import pytest
 
@@ -14,7 +13,6 @@ from hlograph.execution.rates import (
     default_rates,
     features,
     rates_file,
-    shipped_rates,
     store_rates,
 )
 from hlograph.storage.machine import machine
@@ -71,7 +69,7 @@ def test_the_default_is_complete():
 
 
 def test_rates_of_this_machine():
-    assert current_rates() == shipped_rates(version("jaxlib"))
+    assert current_rates() == default_rates()
     path = store_rates(some_rates())
     assert path == rates_file(machine())
     assert current_rates() == some_rates()
@@ -80,13 +78,13 @@ def test_rates_of_this_machine():
 def test_rates_of_another_machine_are_not_used():
     elsewhere = replace(machine(), cpu="another")
     replace(some_rates(), machine=elsewhere).save(rates_file(machine()))
-    assert current_rates() == shipped_rates(version("jaxlib"))
+    assert current_rates() == default_rates()
 
 
 def test_a_damaged_file_is_not_used():
     store_rates(some_rates()).write_text("{")
     current_rates.cache_clear()
-    assert current_rates() == shipped_rates(version("jaxlib"))
+    assert current_rates() == default_rates()
 
 
 def test_modules_and_rewrites_have_seconds():
@@ -102,14 +100,3 @@ def test_modules_and_rewrites_have_seconds():
         after = module.clone()
         after.apply(rewrite)
         assert after.seconds() - before == pytest.approx(rewrite.seconds, abs=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("jaxlib", "rated"), [("0.10.2", "0.10.2"), ("0.12.0.1", "0.12.0.1"), ("0.12.9", "0.12.0.1")]
-)
-def test_each_tested_jaxlib_has_rates(jaxlib, rated):
-    assert shipped_rates(jaxlib).machine.jaxlib == rated
-
-
-def test_other_jaxlibs_have_the_default():
-    assert shipped_rates("0.11.1") == shipped_rates("") == default_rates()
