@@ -313,7 +313,7 @@ class Field:
         least = np.minimum(residue, other)
         magnitude = np.where(
             is_known,
-            (np.abs(np.nan_to_num(known)) * _PARTS).astype(np.uint64) << np.uint64(15),
+            _known_magnitude((np.abs(np.nan_to_num(known)) * _PARTS).astype(np.uint64)),
             self._patterns.of(least) * np.uint64(2) + np.uint64(1),
         )
         negative = np.where(is_known, known < 0, self.is_negative(residue))
@@ -325,7 +325,7 @@ class Field:
         word = bits.astype(np.uint64)
         magnitude = word & np.uint64(_SIGN - 1)
         part = pow(_PARTS, -1, self.prime)
-        known = (magnitude >> np.uint64(15)) * np.uint64(part) % self.modulus
+        known = _known_number(magnitude) * np.uint64(part) % self.modulus
         least = self._patterns.back(magnitude >> np.uint64(1) & np.uint64((1 << 29) - 1))
         least = np.where(magnitude & np.uint64(1), least, known)
         data = word + np.uint64(RAW)
@@ -364,6 +364,19 @@ class Field:
         """Returns where elements are neither NaN nor an infinity."""
         raw = a.data - np.uint64(RAW)
         return (a.data < RAW) | ((raw & np.uint64(_SIGN - 1)) < INFINITY)
+
+
+def _known_magnitude(numbers: Words) -> Words:
+    """Returns even magnitudes of multiples of 1 / _PARTS: half of all magnitudes are below 1."""
+    below = numbers << np.uint64(24)
+    above = (numbers << np.uint64(14)) + np.uint64((1 << 29) - (_PARTS << 14))
+    return np.where(numbers <= _PARTS, below, above)
+
+
+def _known_number(magnitudes: Words) -> Words:
+    """Returns the number with such a magnitude, and any other where there is none."""
+    above = (magnitudes - np.uint64((1 << 29) - (_PARTS << 14))) >> np.uint64(14)
+    return np.where(magnitudes <= 1 << 29, magnitudes >> np.uint64(24), above)
 
 
 def _mixed(word: Words) -> Words:

@@ -130,11 +130,13 @@ def _of_dimensions(instruction: Any) -> Iterator[tuple[str, Edit]]:
     dimensions = list(instruction.dimensions)
     if instruction.opcode in ("transpose", "broadcast") and len(dimensions) > 1:
         for index in range(len(dimensions) - 1):
-            yield f"dimensions {index} swapped", partial(_swap_dimensions, index)
+            if _may_take(instruction, dimensions[index], dimensions[index + 1]):
+                yield f"dimensions {index} swapped", partial(_swap_dimensions, index)
     elif instruction.opcode != "transpose":
         for index, dimension in enumerate(dimensions):
             for other in (dimension - 1, dimension + 1):
-                if other >= 0 and other not in dimensions:
+                is_free = other >= 0 and other not in dimensions
+                if is_free and _may_take(instruction, dimension, other):
                     yield (
                         f"dimension {other} for {dimension}",
                         partial(_set_dimension, index, other),
@@ -147,6 +149,14 @@ def _of_dimensions(instruction: Any) -> Iterator[tuple[str, Edit]]:
                     yield f"{side} contracts {dimension}", partial(_contract, side, dimension)
     if instruction.opcode == "convolution":
         yield "kernel's features swapped", _swap_features
+
+
+def _may_take(instruction: Any, dimension: int, other: int) -> bool:
+    """Returns whether a broadcast may use another dimension; for others, the verifier says."""
+    sizes = instruction.shape.dimensions
+    if instruction.opcode != "broadcast":
+        return True
+    return other < len(sizes) and sizes[other] == sizes[dimension]
 
 
 def _kind(shape: Any) -> tuple[int, tuple[int, ...], int]:
@@ -168,7 +178,7 @@ def _swap_operands(index: int, instruction: Any) -> None:
 
 def _increase(field: str, index: int, instruction: Any) -> None:
     values = getattr(instruction.literal, field)
-    values[index] = values[index] + 1
+    values[index] += 1 if values[index] < 1 << 30 else -1
 
 
 def _move_slice(index: int, step: int, instruction: Any) -> None:

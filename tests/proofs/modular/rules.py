@@ -22,6 +22,9 @@ PROGRAMS: Mapping[str, Callable[[Random], str]] = {**ALGEBRA, **FORMS}
 # Points at which a wrong variant is compared, before it counts as the same function.
 _SEEDS = 3
 
+# How many times more programs are drawn if none has a wrong variant.
+_MORE = 16
+
 # Wrong variants of a result that cannot be judged, after which others are not tried.
 _UNDECIDED = 3
 
@@ -98,7 +101,9 @@ def evidence_of(rule: str, *, programs: int = 8, mutants: int = 0, seed: int = 0
     """
     start = time.perf_counter()
     evidence = Evidence(rule)
-    for number in range(programs):
+    for number in range(programs * _MORE):
+        if number >= programs and (evidence.judged or not mutants):
+            break
         module = Module.from_text(PROGRAMS[rule](Random(f"{rule} {seed} {number}")))
         evidence.programs += 1
         for rewrite in module.rewrites([rule]):
@@ -126,7 +131,9 @@ def evidence_of_all(
 def _count_mutants(
     evidence: Evidence, module: Module, changed: Module, count: int, rng: Random
 ) -> None:
-    reference = OriginalModule(module, engines=("evaluator",))
+    # XLA's evaluator does not know top-k.
+    has_top_k = "topk" in {*module.opcodes(), *changed.opcodes()}
+    reference = OriginalModule(module, engines=("compiled" if has_top_k else "evaluator",))
     undecided = 0
     for mutant in mutants_of(changed, rng):
         outcome = judge(module, reference, mutant.module)
