@@ -18,6 +18,7 @@ def test_keys_are_ordered_as_the_elements_for_all_bits(rule, element_type):
     for pair in key_pairs(rule, element_type):
         assert "order" in {name for name, _ in claims(pair)}
         assert not refuted(pair)
+        assert not refuted(pair, flush=True)
 
 
 # Rule, type, what is replaced once in the module after the rule, and the claim that does not hold.

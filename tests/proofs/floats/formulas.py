@@ -30,7 +30,12 @@ def width_of(element_type: str) -> int:
 
 
 def formula(
-    computation: Computation, name: str, values: Mapping[str, z3.ExprRef], memo: Any = None
+    computation: Computation,
+    name: str,
+    values: Mapping[str, z3.ExprRef],
+    *,
+    flush: bool = False,
+    memo: Any = None,
 ) -> Any:
     """Returns what an instruction computes, element by element.
 
@@ -39,12 +44,17 @@ def formula(
         name: Name of the instruction, all of whose elements are computed alike.
         values: Formulas of some instructions, such as parameters; the others follow from these.
             That of element 1 of tuple ``x`` has the name ``x 1``.
+        flush: True if comparisons take denormals for zeros, as code of jaxlib does.
         memo: Formulas that are known already.
 
     Raises:
         HloError: An instruction is not elementwise.
     """
     memo = {} if memo is None else memo
+
+    def of(operand: str) -> Any:
+        return formula(computation, operand, values, flush=flush, memo=memo)
+
     if name in values:
         return values[name]
     if name not in memo:
@@ -54,21 +64,21 @@ def formula(
         if instruction.opcode == "constant":
             memo[name] = _constant(instruction)
         elif instruction.opcode in _MOVES:
-            memo[name] = formula(computation, instruction.operands[0], values, memo)
+            memo[name] = of(instruction.operands[0])
         elif instruction.opcode == "get-tuple-element":
             (index,) = instruction.numbers("index")
             operand = computation.instructions[instruction.operands[0]]
             is_tuple = operand.opcode == "tuple"
             element = operand.operands[index] if is_tuple else f"{operand.name} {index}"
-            memo[name] = formula(computation, element, values, memo)
+            memo[name] = of(element)
         elif instruction.opcode not in _OPERATIONS:
             raise HloError(
                 f"expected an elementwise operation that has a formula, got {instruction}"
             )
         else:
-            operands = [formula(computation, each, values, memo) for each in instruction.operands]
+            operands = [of(each) for each in instruction.operands]
             types = [computation.instructions[each].element_type for each in instruction.operands]
-            memo[name] = _operation(instruction, operands, types[0] if types else "")
+            memo[name] = _operation(instruction, operands, types[0] if types else "", flush=flush)
     return memo[name]
 
 
@@ -83,12 +93,14 @@ def _constant(instruction: Instruction) -> Any:
     return z3.BitVecVal(int(bits), width)
 
 
-def _operation(instruction: Instruction, operands: list[Any], element_type: str) -> Any:
+def _operation(
+    instruction: Instruction, operands: list[Any], element_type: str, *, flush: bool
+) -> Any:
     opcode = instruction.opcode
     if opcode == "compare":
         direction = instruction.attributes.split("direction=")[1][:2]
         total = "TOTALORDER" in instruction.attributes
-        return compared(direction, *operands, element_type, total=total)
+        return compared(direction, *operands, element_type, total=total, flush=flush)
     if opcode == "convert":
         return _converted(operands[0], element_type, instruction.element_type)
     if instruction.element_type in FLOATS and opcode not in ("select", "bitcast-convert"):
@@ -129,9 +141,18 @@ def is_nan(value: Any, element_type: str) -> Any:
     return z3.UGT(magnitude, _infinity(element_type))
 
 
-def is_zero(value: Any, element_type: str) -> Any:
-    """Returns the formula that the bits are those of a zero of either sign."""
-    return value & ((1 << (width_of(element_type) - 1)) - 1) == 0
+def is_zero(value: Any, element_type: str, *, flush: bool = False) -> Any:
+    """Returns the formula that the bits are those of a zero of either sign.
+
+    Args:
+        value: The bits.
+        element_type: Their type.
+        flush: True takes denormals for zeros.
+    """
+    magnitude = value & ((1 << (width_of(element_type) - 1)) - 1)
+    if not flush:
+        return magnitude == 0
+    return z3.ULT(magnitude, 1 << ml_dtypes.finfo(dtype_of(element_type)).nmant)
 
 
 def _infinity(element_type: str) -> int:
@@ -146,7 +167,15 @@ def total_order_key(value: Any, element_type: str) -> Any:
     return z3.If(value < 0, value ^ magnitude, value)
 
 
-def compared(direction: str, a: Any, b: Any, element_type: str, *, total: bool = False) -> Any:
+def compared(
+    direction: str,
+    a: Any,
+    b: Any,
+    element_type: str,
+    *,
+    total: bool = False,
+    flush: bool = False,
+) -> Any:
     """Returns the formula of a comparison.
 
     Args:
@@ -154,7 +183,8 @@ def compared(direction: str, a: Any, b: Any, element_type: str, *, total: bool =
         a: Bits of the left operand.
         b: Bits of the right operand.
         element_type: Type of both.
-        total: True for XLA's total order of floats.
+        total: True for XLA's total order of floats, which is that of integers.
+        flush: True if other comparisons take denormals for zeros.
     """
     if element_type == "pred":
         return {"EQ": a == b, "NE": a != b}[direction]
@@ -164,7 +194,7 @@ def compared(direction: str, a: Any, b: Any, element_type: str, *, total: bool =
     if total:
         return _ordered(direction, *keys, signed=True)
     unordered = z3.Or(is_nan(a, element_type), is_nan(b, element_type))
-    zeros = z3.And(is_zero(a, element_type), is_zero(b, element_type))
+    zeros = z3.And(*(is_zero(v, element_type, flush=flush) for v in (a, b)))
     if direction == "NE":
         return z3.Or(unordered, z3.And(a != b, z3.Not(zeros)))
     same = direction in ("EQ", "LE", "GE")

@@ -10,8 +10,10 @@ proved is what the rule builds. For all bits ``x``, ``y`` of elements and all po
 - round trip: what the rule computes from a key is the element, or a NaN if that is one; and from a
   packed key its position.
 
-The order of top-k is that of XLA:CPU: the greatest first, of floats by their bits as signed
-integers with the magnitude of negative ones reversed, and the first of equal ones first.
+Comparisons of floats hold as IEEE 754 has them, and again with all denormals taken for zeros, as
+jaxlib runs its code. The order of top-k is that of XLA:CPU: the greatest first, of floats by their
+bits as signed integers with the magnitude of negative ones reversed, and the first of equal ones
+first.
 """
 
 from __future__ import annotations
@@ -45,6 +47,9 @@ _LONGEST_ROW = 2**30
 
 Claim = tuple[str, Any]
 """A name, and a formula that must hold for all values of its variables."""
+
+
+Formula = Callable[..., Any]
 
 
 def _argsort(values: jax.Array, *, descending: bool) -> jax.Array:
@@ -127,32 +132,38 @@ def by_total_order(text: str) -> str:
     return re.sub(r"^region[^\n]*\{\n.*?^\}", plain, text, flags=re.MULTILINE | re.DOTALL)
 
 
-def claims(pair: Pair) -> Iterator[Claim]:
-    """Returns what is to be proved of the keys of a program."""
+def claims(pair: Pair, *, flush: bool = False) -> Iterator[Claim]:
+    """Returns what is to be proved of the keys of a program.
+
+    Args:
+        pair: The program.
+        flush: True if comparisons take denormals for zeros, as code of jaxlib does.
+    """
+    of = partial(formula, flush=flush)
     before, after = Program.of(pair.before), Program.of(pair.after).main
     place = (before.main.by_opcode("sort") or before.main.by_opcode("topk"))[0]
-    comes_first = partial(_comes_first, before, place)
+    comes_first = partial(_comes_first, of, before, place)
     element_type = before.main.instructions[place.operands[0]].element_type
     if pair.rule in ("sort-prefix-as-top-k", "top-k-by-float-keys", "top-k-of-groups"):
         from_end = "[0:16], [6:8]" in str(before.main.by_opcode("slice"))
-        return _by_top_k(after, comes_first, element_type, from_end=from_end)
-    return _by_sort(after, comes_first, element_type)
+        return _by_top_k(of, after, comes_first, element_type, from_end=from_end)
+    return _by_sort(of, after, comes_first, element_type)
 
 
-def refuted(pair: Pair) -> str:
+def refuted(pair: Pair, *, flush: bool = False) -> str:
     """Returns the first claim that does not hold, with values that refute it; empty if all hold."""
-    for name, claim in claims(pair):
+    for name, claim in claims(pair, flush=flush):
         if values := counterexample(claim):
             return f"{name}: {values}"
     return ""
 
 
-def _comes_first(program: Program, place: Instruction, x: Any, y: Any) -> Any:
+def _comes_first(of: Formula, program: Program, place: Instruction, x: Any, y: Any) -> Any:
     """Returns the formula that ``x`` must come before ``y`` wherever they are."""
     if place.opcode == "sort":
         comparator = program.computations[place.called("to_apply")]
         names = [parameter.name for parameter in comparator.parameters]
-        return formula(comparator, comparator.root, {names[0]: x, names[1]: y})
+        return of(comparator, comparator.root, {names[0]: x, names[1]: y})
     element_type = program.main.instructions[place.operands[0]].element_type
     return compared("GT", x, y, element_type, total=True)
 
@@ -165,7 +176,9 @@ def _variables(element_type: str) -> tuple[Any, Any]:
 Order = Callable[[Any, Any], Any]
 
 
-def _by_sort(main: Computation, comes_first: Order, element_type: str) -> Iterator[Claim]:
+def _by_sort(
+    of: Formula, main: Computation, comes_first: Order, element_type: str
+) -> Iterator[Claim]:
     """Claims on keys that are sorted, with positions or without."""
     sorts = main.by_opcode("sort")
     # The keys of a network are cut into wires, the last exchanges of which are the outputs.
@@ -175,7 +188,7 @@ def _by_sort(main: Computation, comes_first: Order, element_type: str) -> Iterat
     i, j = z3.BitVecs("i j", 64)
     parameter, iotas = main.parameters[0].name, main.by_opcode("iota")
     first, second = (
-        formula(main, sources[0], {parameter: v, **{iota.name: at for iota in iotas}})
+        of(main, sources[0], {parameter: v, **{iota.name: at for iota in iotas}})
         for v, at in ((x, i), (y, j))
     )
     rows = z3.And(i >= 0, i < _LONGEST_ROW, j >= 0, j < _LONGEST_ROW)
@@ -187,7 +200,7 @@ def _by_sort(main: Computation, comes_first: Order, element_type: str) -> Iterat
     outputs = _outputs(main)
     for output in outputs:
         try:
-            value = formula(main, output.name, {result.name: first for result in results})
+            value = of(main, output.name, {result.name: first for result in results})
         except HloError:  # what is gathered at positions
             continue
         if iotas and output is outputs[-1]:
@@ -197,34 +210,34 @@ def _by_sort(main: Computation, comes_first: Order, element_type: str) -> Iterat
 
 
 def _by_top_k(
-    main: Computation, comes_first: Order, element_type: str, *, from_end: bool
+    of: Formula, main: Computation, comes_first: Order, element_type: str, *, from_end: bool
 ) -> Iterator[Claim]:
     """Claims on keys of which a top-k of floats takes the greatest."""
     x, y = _variables(element_type)
     for top_k in main.by_opcode("topk"):
-        source = {main.parameters[0].name: x, **_rows_of_groups(main, x)}
-        other = {main.parameters[0].name: y, **_rows_of_groups(main, y)}
-        first, second = (formula(main, top_k.operands[0], values) for values in (source, other))
+        source = {main.parameters[0].name: x, **_rows_of_groups(of, main, x)}
+        other = {main.parameters[0].name: y, **_rows_of_groups(of, main, y)}
+        first, second = (of(main, top_k.operands[0], values) for values in (source, other))
         order = compared("LT" if from_end else "GT", first, second, "f32", total=True)
         yield "order", order == comes_first(x, y)
         for output in _outputs(main):
             try:
-                value = formula(main, output.name, {f"{top_k.name} 0": first})
+                value = of(main, output.name, {f"{top_k.name} 0": first})
             except HloError:
                 continue
             yield "round trip", _same(value, x, element_type)
     for padding in main.by_opcode("pad"):
-        least = formula(main, padding.operands[1], {})
+        least = of(main, padding.operands[1], {})
         yield "padding", total_order_key(least, "f32") <= total_order_key(x, "f32")
 
 
-def _rows_of_groups(main: Computation, value: Any) -> dict[str, Any]:
+def _rows_of_groups(of: Formula, main: Computation, value: Any) -> dict[str, Any]:
     """Returns formulas of an element of a group, and of the key of a group with one element."""
     values = {gather.name: value for gather in main.by_opcode("gather")}
     parameter = main.parameters[0].name
     for reduce in main.by_opcode("reduce"):
         try:
-            values[reduce.name] = formula(main, reduce.operands[0], {parameter: value})
+            values[reduce.name] = of(main, reduce.operands[0], {parameter: value})
         except HloError:  # over numbers of groups
             continue
     return values

@@ -131,16 +131,18 @@ def retyped(text: str, element_type: str) -> str:
     return re.sub(rf"\b{main_type(text)}\[", f"{element_type}[", text)
 
 
-def draws(rule: str, element_type: str, seeds: int) -> Iterator[Pair]:
+def draws(rule: str, element_type: str, count: int) -> Iterator[Pair]:
     """Draws programs of an element type where a rule applies.
 
     Args:
         rule: Name of the rule.
         element_type: XLA's name of the type.
-        seeds: Number of programs to draw; those that do not exist in the type are left out.
+        count: Number of programs; there are fewer if most do not exist in the type.
     """
-    for text in drawn_texts(rule, seeds):
-        if (pair := applied(rule, retyped(text, element_type))) is not None:
+    found = 0
+    for text in drawn_texts(rule, 4 * count):
+        if found < count and (pair := applied(rule, retyped(text, element_type))) is not None:
+            found += 1
             yield pair
 
 

@@ -25,8 +25,8 @@ def special(element_type: str) -> Array:
     if element_type not in FLOATS:
         info = ml_dtypes.iinfo(dtype)
         low, high = int(info.min), int(info.max)
-        return np.unique(np.array([low, low + 1, max(low, -1), 0, 1, 2, high // 2, high - 1, high]
-                                  ).astype(dtype))  # fmt: skip
+        values = {low, low + 1, max(low, -1), 0, 1, high // 2, high - 1, high}
+        return np.array(sorted(values), object).astype(dtype)
     return np.concatenate([finite(element_type), _not_finite(dtype)])
 
 
@@ -95,11 +95,35 @@ def _wide(rng: Generator, element_type: str, dims: tuple[int, ...]) -> Array:
     return (rng.standard_normal(dims) * np.exp2(rng.uniform(-most, most, dims))).astype(dtype)
 
 
+def _infinite(rng: Generator, element_type: str, dims: tuple[int, ...]) -> Array:
+    """Returns small numbers, zeros of both signs, infinities and NaNs: no sum of them overflows."""
+    if element_type not in FLOATS:
+        return random_bits(rng, element_type, dims)
+    pool = [0.0, -0.0, 0.5, 1.0, 1.5, 2.0, -0.5, -1.0, -1.5, -2.0]
+    numbers = rng.choice(pool, dims)
+    rare = rng.choice([np.nan, np.inf, -np.inf], dims)
+    return np.where(rng.random(dims) < rng.choice([0.05, 0.3]), rare, numbers).astype(
+        dtype_of(element_type)
+    )
+
+
+def _cancelling(rng: Generator, element_type: str, dims: tuple[int, ...]) -> Array:
+    """Returns numbers of two signs and nearly the same size, of which sums are small."""
+    if element_type not in FLOATS:
+        return random_bits(rng, element_type, dims)
+    dtype = dtype_of(element_type)
+    near = 1 + 8 * float(ml_dtypes.finfo(dtype).eps) * rng.integers(-4, 5, dims)
+    return (rng.choice([-1, 1], dims) * near).astype(dtype)
+
+
 CLASSES: dict[str, Callable[[Generator, str, tuple[int, ...]], Array]] = {
     "special": _of_pool(special),
     "ties": _of_pool(_ties),
     "bits": random_bits,
+    "finite": _of_pool(lambda name: finite(name) if name in FLOATS else special(name)),
     "wide": _wide,
+    "cancelling": _cancelling,
+    "infinite": _infinite,
 }
 """Functions that draw an array of a class of values, by the name of the class."""
 
