@@ -2,47 +2,57 @@
 
     python -m tests.campaigns.proofs --page docs/proofs.md
 
-Each rule has a claim (``tests.proofs.claims``): an equation over the real numbers, which an SMT
-solver proves, and a wrong variant of it, of which the solver finds a counterexample. Rules are
-proved side by side in processes.
+In three parts. `reals` proves the claim of each rule, an equation over the real numbers, by an SMT
+solver, and refutes a wrong variant of it (`tests.proofs.claims`). `programs` applies the rules to
+drawn programs, and proves the modules before and after equal by evaluation over finite fields
+(`tests.proofs.modular`). `floats` checks what the rules keep of floating-point numbers and integers
+(`tests.proofs.floats`). Rules are checked side by side in processes.
 """
 
 from __future__ import annotations
 
 import fnmatch
 import multiprocessing
+import re
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 import tyro
+from tests.proofs.floats.rows import FloatRow, float_row
 
 import hlograph
 from hlograph.storage.atomic_write import write_text_atomically
 from tests.proofs.claim import Proof, claims, proof_of
+from tests.proofs.modular.rules import Evidence, evidence_of
+from tests.proofs.modular.rules import table as programs_table
+
+PartName = Literal["reals", "programs", "floats"]
 
 
 @dataclass(frozen=True)
 class ProofsConfig:
-    """Settings of the proofs.
+    """Settings of the proofs."""
 
-    Attributes:
-        rules: Patterns of names of rules, such as `*-dots`; all if there are none.
-        workers: Number of processes.
-        page: Page of the documentation to write the table into.
-    """
-
-    rules: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ("*",)
+    """Globs that select rules by their names."""
+    parts: tuple[PartName, ...] = ("reals", "programs", "floats")
+    """What to prove or check."""
     workers: int = 2
+    """Number of processes."""
+    seed: int = 0
+    """Seed of the programs that are drawn, and of the points of finite fields."""
     page: Path | None = None
+    """Page of the documentation to write the tables into; None prints them."""
 
 
 @dataclass(frozen=True)
 class ProofRow:
-    """What the proofs say about a rule.
+    """What the prover says about a rule over the real numbers.
 
     Attributes:
         rule: Name of the rule.
@@ -53,14 +63,38 @@ class ProofRow:
     """
 
     rule: str
-    proved: bool
-    statements: int
-    seconds: float
-    open: str = ""
+    proved: bool = False
+    statements: int = 0
+    seconds: float = 0.0
+    open: str = "no claim"
 
 
-def prove_rule(rule: str) -> ProofRow:
-    """Returns what the proofs say about a rule that has a claim."""
+@dataclass(frozen=True)
+class Part:
+    """One part of the page.
+
+    Attributes:
+        check: Function of a rule's name and the seed that returns a row.
+        table: Function that makes a table of the rows.
+        summary: Function that makes the sentence above it.
+        fails: Function that returns what is wrong with a row; empty if nothing is.
+    """
+
+    check: Callable[[str, int], Any]
+    table: Callable[[Sequence[Any]], str]
+    summary: Callable[[Sequence[Any]], str]
+    fails: Callable[[Any], str]
+
+
+def own_rules() -> list[str]:
+    """Returns the names of the rules that are not XLA's own code."""
+    return [rule.name for rule in hlograph.rules if rule.equation]
+
+
+def prove_rule(rule: str, seed: int = 0) -> ProofRow:
+    """Returns what the prover says about a rule; proofs draw nothing."""
+    if rule not in claims():
+        return ProofRow(rule)
     proof = proof_of(claims()[rule])
     return ProofRow(
         rule, proof.is_proved, len(proof.verdicts), round(proof.seconds, 2), _open(proof)
@@ -77,84 +111,143 @@ def _open(proof: Proof) -> str:
     return "" if proof.is_wrong_variant_refuted else "the wrong variant is not refuted"
 
 
-def prove_all(rules: Iterable[str], workers: int) -> list[ProofRow]:
-    """Returns a row for each rule, in their order, and shows a progress bar."""
+def _reals_table(rows: Sequence[ProofRow]) -> str:
+    equations = {rule.name: rule.equation for rule in hlograph.rules}
+    lines = []
+    for row in rows:
+        claim = claims().get(row.rule)
+        cells = [f"`{row.rule}`", f"`{equations[row.rule]}`"]
+        if claim is None:
+            lines.append([*cells, "", row.open, "", "", ""])
+            continue
+        result = f"SMT, {row.statements} statements" if row.proved else row.open
+        sizes, seconds = claim.bounds or "all sizes", f"{row.seconds:.1f}"
+        lines.append([*cells, claim.conditions, result, sizes, claim.wrong, seconds])
+    header = ["rule", "equation", "conditions", "over the reals", "for", "refuted", "seconds"]
+    return _table(header, lines)
+
+
+def _reals_summary(rows: Sequence[ProofRow]) -> str:
+    proved = [row for row in rows if row.proved]
+    every = sum(not claims()[row.rule].bounds for row in proved)
+    return (
+        f"{len(proved)} of {len(rows)} rules are proved over the reals: {every} for all sizes, "
+        f"{len(proved) - every} within the bounds stated."
+    )
+
+
+def _programs_summary(rows: Sequence[Evidence]) -> str:
+    places = sum(row.places for row in rows)
+    equal = sum(row.verdicts["equal"] for row in rows)
+    different = sum(row.verdicts["different"] for row in rows)
+    refuted, judged = sum(r.mutants["refuted"] for r in rows), sum(r.judged for r in rows)
+    return (
+        f"{places} results of rules: {equal} equal, {different} different, the rest undecided. "
+        f"Of {judged} wrong variants of results that XLA tells from the original, "
+        f"{refuted} are refuted."
+    )
+
+
+def _floats_table(rows: Sequence[FloatRow]) -> str:
+    header = ["rule", "claim", "how it was checked", "types", "of the bound", "tolerance"]
+    return _table(
+        [*header, "result", "seconds"],
+        [
+            [
+                f"`{row.rule}`",
+                row.claim,
+                row.method,
+                " ".join(row.types),
+                f"{row.share:.2g}" if row.bound else "",
+                f"{row.tolerance:.2g}" if row.bound else "",
+                "; ".join((row.result, *row.remarks)),
+                f"{row.seconds:.1f}",
+            ]
+            for row in rows
+        ],
+    )
+
+
+def _floats_summary(rows: Sequence[FloatRow]) -> str:
+    return f"The claims of {sum(not row.problems for row in rows)} of {len(rows)} rules hold."
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _check_programs(rule: str, seed: int) -> Evidence:
+    return evidence_of(rule, mutants=20, seed=seed)
+
+
+def _check_floats(rule: str, seed: int) -> FloatRow:
+    del seed  # the classes of values have their own
+    return float_row(hlograph.rules[rule])
+
+
+PARTS: Mapping[PartName, Part] = {
+    "reals": Part(prove_rule, _reals_table, _reals_summary, lambda row: row.open),
+    "programs": Part(
+        _check_programs,
+        programs_table,
+        _programs_summary,
+        lambda row: "a result is different" if row.verdicts["different"] else "",
+    ),
+    "floats": Part(
+        _check_floats, _floats_table, _floats_summary, lambda row: "; ".join(row.problems)
+    ),
+}
+
+
+def checked(name: PartName, rules: Sequence[str], workers: int, seed: int) -> list[Any]:
+    """Returns the row of each rule, in their order, and shows a progress bar."""
     from tqdm import tqdm
 
-    rules = list(rules)
     context = multiprocessing.get_context("forkserver")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        futures = [pool.submit(prove_rule, rule) for rule in rules]
-        bar = tqdm(as_completed(futures), total=len(rules), unit="rule", desc="proofs")
+        futures = [pool.submit(PARTS[name].check, rule, seed) for rule in rules]
+        bar = tqdm(as_completed(futures), total=len(rules), unit="rule", desc=name)
         rows = {row.rule: row for row in (future.result() for future in bar)}
     return [rows[rule] for rule in rules]
 
 
-def own_rules() -> list[str]:
-    """Returns the names of the rules that are not XLA's own code."""
-    return [rule.name for rule in hlograph.rules if rule.equation]
+def rewritten(page: str, name: str, text: str) -> str:
+    """Returns the page with a text between the marks of a part.
 
-
-def table(rows: Sequence[ProofRow]) -> str:
-    """Returns the table of the page: a line for each rule, whether it has a claim or not."""
-    equations = {rule.name: rule.equation for rule in hlograph.rules}
-    found = {row.rule: row for row in rows}
-    lines = [
-        "| rule | equation | conditions | over the reals | for | refuted | seconds |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for rule in own_rules():
-        if rule not in found:
-            lines.append(f"| `{rule}` | `{equations[rule]}` |  | no claim |  |  |  |")
-            continue
-        row, claim = found[rule], claims()[rule]
-        result = f"SMT, {row.statements} statements" if row.proved else row.open
-        lines.append(
-            f"| `{rule}` | `{equations[rule]}` | {claim.conditions} | {result} "
-            f"| {claim.bounds or 'all sizes'} | {claim.wrong} | {row.seconds:.1f} |"
-        )
-    return "\n".join(lines) + "\n"
-
-
-def summary(rows: Sequence[ProofRow], seconds: float) -> str:
-    """Returns the sentence above the table."""
-    proved = sum(row.proved for row in rows)
-    every = sum(row.proved and not claims()[row.rule].bounds for row in rows)
-    return (
-        f"{proved} of {len(own_rules())} rules are proved over the reals, {every} of them for "
-        f"all sizes and {proved - every} within the bounds stated, in {seconds:.0f} seconds.\n"
-    )
-
-
-def rewritten(page: str, text: str) -> str:
-    """Returns the page with a text between its marks."""
-    begin, end = "<!-- begin: proofs -->\n", "<!-- end: proofs -->"
-    before, _, rest = page.partition(begin)
-    _, mark, after = rest.partition(end)
-    if not mark:
+    Raises:
+        HloError: The page has no such marks.
+    """
+    begin, end = f"<!-- begin: {name} -->\n", f"<!-- end: {name} -->"
+    pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
+    if not pattern.search(page):
         raise hlograph.HloError(f"expected the marks {begin.strip()} and {end} in the page")
-    return f"{before}{begin}\n{text}\n{end}{after}"
+    return pattern.sub(lambda _: f"{begin}\n{text}\n{end}", page)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Proves the rules, prints the table, and ends with 1 if a proof fails."""
+    """Proves the rules, writes or prints the tables, and ends with 1 if a claim is wrong."""
     config = tyro.cli(ProofsConfig, args=arguments, description=__doc__)
-    begun = time.monotonic()
-    wanted = [
+    rules = [
         rule
-        for rule in claims()
-        if not config.rules or any(fnmatch.fnmatch(rule, pattern) for pattern in config.rules)
+        for rule in own_rules()
+        if any(fnmatch.fnmatchcase(rule, pattern) for pattern in config.rules)
     ]
-    rows = prove_all(wanted, config.workers)
-    seconds = time.monotonic() - begun
-    text = f"{summary(rows, seconds)}\n{table(rows)}"
-    if config.page is None:
-        print(text)
-    else:
-        write_text_atomically(config.page, rewritten(config.page.read_text(encoding="utf-8"), text))
-    failed = [row for row in rows if not row.proved]
-    for row in failed:
-        print(f"{row.rule}: {row.open}", file=sys.stderr)
+    failed = False
+    for name in config.parts:
+        begun, part = time.monotonic(), PARTS[name]
+        rows = checked(name, rules, config.workers, config.seed)
+        seconds = time.monotonic() - begun
+        text = f"{part.summary(rows)} It took {seconds:.0f} seconds.\n\n{part.table(rows)}"
+        if config.page is None:
+            print(text)
+        else:
+            page = config.page.read_text(encoding="utf-8")
+            write_text_atomically(config.page, rewritten(page, name, text))
+        for row in rows:
+            if problem := part.fails(row):
+                print(f"{name}: {row.rule}: {problem}", file=sys.stderr)
+                failed |= problem != "no claim"
     if failed:
         raise SystemExit(1)
 
