@@ -30,8 +30,8 @@ class JaxlibSupport:
             some of them, and ignores others without a word: those of ``xla_backend_extra_options``.
         idle: Flags that it has, and with which it compiled the same modules and the same machine
             code, with each value that plans try.
-        slow_rules: Rules for time that were slower than the default on all shapes that were tried.
-            Searches leave them out.
+        slow_rules: Rules for time that were faster than the default on none of the shapes that were
+            tried. Searches leave them out.
     """
 
     unknown: frozenset[str] = frozenset()
