@@ -57,8 +57,8 @@ class AngleField(Field):
 
     @property
     def points(self) -> int:
-        """Number of angles."""
-        return self._angles.prime
+        """Number of values that a drawn angle takes, at least."""
+        return self._angles.points
 
     def function(self, name: str, *arguments: Residues) -> Residues:
         """Returns the results of a function: of sine and cosine, coordinates on the circle."""
@@ -66,7 +66,7 @@ class AngleField(Field):
             return super().function(name, *arguments)
         angles = self._angles.asked.pop(0)
         (given,) = arguments
-        point = self._turned(angles % np.uint64(self.points))
+        point = self._turned(angles % self._angles.modulus)
         calls = given.degree.calls
         degree = Degree(_COEFFICIENT * max(given.degree.of_difference, 1), 0, calls)
         return Residues(point[0] if name == "cosine" else point[1], degree)
@@ -81,7 +81,7 @@ class AngleField(Field):
 
     def _on_circle(self) -> tuple[Words, ...]:
         """Returns an element of order q."""
-        step = (self.prime + 1) // self.points
+        step = (self.prime + 1) // self._angles.prime
         for x in range(2, 100):
             # (x + i) / (x - i) is on the circle.
             norm = pow(x * x + 1, -1, self.prime)
@@ -95,7 +95,7 @@ class AngleField(Field):
         """Returns the element to the power of angles."""
         result: tuple[Words, ...] = (np.ones_like(angles), np.zeros_like(angles))
         base = tuple(np.broadcast_to(c[0], angles.shape) for c in self._generator)
-        for bit in range(self.points.bit_length()):
+        for bit in range(self._angles.prime.bit_length()):
             product = self._product(result, base)
             chosen = (angles >> np.uint64(bit) & np.uint64(1)).astype(bool)
             result = tuple(np.where(chosen, *pair) for pair in zip(product, result, strict=True))

@@ -46,6 +46,9 @@ _PRECISIONS = {
     "bfloat16": 2.0**-7,
 }
 
+# Shares of negative numbers in drawn arrays.
+_SHARES = (0.05, 0.5, 0.5, 0.95)
+
 _HALF = np.uint64(15)
 _LOW = np.uint64((1 << 15) - 1)
 
@@ -109,8 +112,8 @@ class Field:
 
     @property
     def points(self) -> int:
-        """Number of values that a drawn element takes."""
-        return self.prime
+        """Number of values that a drawn element takes, at least."""
+        return self.prime // 2
 
     def growth(self, calls: int) -> float:
         """Returns what degrees of terms with so many functions are multiplied by."""
@@ -120,8 +123,11 @@ class Field:
     # Elements.
 
     def draw(self, dims: tuple[int, ...]) -> Residues:
-        """Returns random residues."""
-        return Residues(self.rng.integers(self.prime, size=dims, dtype=np.uint64), Degree(1))
+        """Returns random residues, of which few, half or most are negative."""
+        data = self.rng.integers(1, self.prime, size=dims, dtype=np.uint64)
+        negative = self.rng.random(dims) < self.rng.choice(_SHARES)
+        data = np.where(self.is_negative(data) == negative, data, self.modulus - data)
+        return Residues(data, Degree(1))
 
     def literal(self, values: NDArray[Any]) -> Residues:
         """Returns what numbers of a real or complex type stand for."""

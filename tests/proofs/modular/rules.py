@@ -20,7 +20,7 @@ PROGRAMS: Mapping[str, Callable[[Random], str]] = {**ALGEBRA, **FORMS}
 """Functions that draw programs, by the rule that applies to them."""
 
 # Points at which a wrong variant is compared, before it counts as the same function.
-_SEEDS = 3
+_SEEDS = 6
 
 # How many times more programs are drawn if none has a wrong variant.
 _MORE = 16
