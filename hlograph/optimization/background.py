@@ -75,7 +75,7 @@ def in_background(
     """
     check_numerics(job.numerics)
     check_importable(settings.methods)
-    stored = stored_plan(job, settings.store)
+    stored = stored_plan(job, settings.store).plan
     begin = Report(job.program.name, Plan(), _UNTIL, job.numerics)
     if stored is None:
         begin = judged_before(job, begin, is_checked=is_checked)

@@ -25,6 +25,7 @@ from typing import Any
 from hlograph import plans, transforms
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array
+from hlograph.execution.host import host
 from hlograph.measuring.trial import Job, PlanMeasurement
 from hlograph.optimization.program_space import ProgramSpace
 from hlograph.optimization.report import outcome_of, outcome_to_json
@@ -51,6 +52,9 @@ _PLAN = ".plan.json"
 
 # Entry of a file beside those of its plan: the code that carried it out when it was measured.
 _RULES = "rules"
+
+# Entry of an outcome: the host that it was measured on.
+_HOST = "host"
 
 # Fields of a plan that are not stored with each outcome: those that are the same for all outcomes
 # of a file, and those that measuring sets.
@@ -342,10 +346,24 @@ class Measurements:
 
     def read(self) -> list[PlanMeasurement]:
         """Returns all outcomes with this version of hlograph, from old to new."""
-        return [outcome for outcome, rules in self._read() if rules in ("", rules_digest())]
+        lines = self._read()
+        return [outcome for outcome, rules, _ in lines if rules in ("", rules_digest())]
 
-    def _read(self) -> list[tuple[PlanMeasurement, str]]:
-        """Returns all outcomes, from old to new, and the code that each was measured with."""
+    def last_here(self, plan: Plan) -> PlanMeasurement | None:
+        """Returns the newest outcome of a plan on this host; None if it was not tried here.
+
+        Comparisons by any version of hlograph count; see ``Store.get``.
+        """
+        here = host().key
+        outcomes = [
+            outcome
+            for outcome, _, where in self._read()
+            if outcome.plan.digest == plan.digest and where == here
+        ]
+        return outcomes[-1] if outcomes else None
+
+    def _read(self) -> list[tuple[PlanMeasurement, str, str]]:
+        """Returns all outcomes, from old to new, and the code and the host that measured each."""
         try:
             lines = self.path.read_text(errors="replace").splitlines()
         except OSError:
@@ -355,8 +373,10 @@ class Measurements:
             with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, HloError):
                 content = json.loads(line)
                 rules, inputs = content.pop(_RULES, ""), content.pop("inputs", None)
+                where = content.pop(_HOST, "")
                 if inputs is None or inputs == self._inputs:
-                    outcomes.append((outcome_of(_plan_of(content.pop("plan")), content), rules))
+                    outcome = outcome_of(_plan_of(content.pop("plan")), content)
+                    outcomes.append((outcome, rules, where))
         return outcomes
 
     def known(self) -> list[PlanMeasurement]:
@@ -372,7 +392,7 @@ class Measurements:
 
         Comparisons by any version of hlograph count.
         """
-        outcomes = [outcome for outcome, _ in self._read() if outcome.plan.digest == plan.digest]
+        outcomes = [outcome for outcome, _, _ in self._read() if outcome.plan.digest == plan.digest]
         checks = [outcome.checks for outcome in outcomes if outcome.checks]
         return bool(checks) and not checks[-1].accepted
 
@@ -466,6 +486,7 @@ def _line_of(outcome: PlanMeasurement, inputs: str) -> str:
         kept[_RULES] = rules
     if inputs:
         kept["inputs"] = inputs
+    kept[_HOST] = host().key
     return json.dumps({"plan": packed, **kept}, separators=(",", ":"))
 
 

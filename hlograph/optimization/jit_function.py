@@ -338,7 +338,7 @@ class JitFunction:
         for plan in self._settings.plans:
             with contextlib.suppress(PlanRefusedError):  # for another program or machine
                 return report_of_given(job, plan, measure_again=False)
-        stored = stored_plan(job, self._settings.search.store, inputs)
+        stored = stored_plan(job, self._settings.search.store, inputs).plan
         return None if stored is None else unmeasured(job, stored)
 
     def _inputs(self, lowered: Any, args: Any, kwargs: Any) -> list[Array] | None:

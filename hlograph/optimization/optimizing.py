@@ -7,12 +7,14 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import NamedTuple
 
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.measuring.implementations import plain_plan
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, Job, MeasurementRequest, PlanMeasurement
 from hlograph.optimization.cache import CacheKey, Measurements, Store, plans_of_earlier_version
+from hlograph.optimization.first_use import note_judged, refusal_here
 from hlograph.optimization.leading import leads
 from hlograph.optimization.objectives import by_objective, excess_of, within_memory
 from hlograph.optimization.process_settings import advice, with_kept_memory
@@ -43,7 +45,7 @@ def optimize_program(job: Job, settings: SearchSettings | None = None) -> Report
     if searches_again or CacheKey.without_engine(job) not in store:
         start_workers()  # before the engine is loaded, which takes a quarter of a second
     key = CacheKey.of(job)
-    stored = stored_plan(job, store)
+    stored, refusal = stored_plan(job, store)
     if stored is not None and not searches_again:
         return unmeasured(job, stored)
     known = stored if stored is not None else fitting(job, store.outdated(key))
@@ -53,6 +55,9 @@ def optimize_program(job: Job, settings: SearchSettings | None = None) -> Report
     with RaceBar(settings.budget, settings.progress) as bar:
         report = Race(job, settings, measurements, bar, bar.say, first).search()
         report = replace(report, advice=advice(job))
+        if refusal:
+            words = f"{report.conclusion}; the stored plan is not used: {refusal}"
+            report = replace(report, conclusion=words)
         if settings.process and not report.interrupted:
             report = with_kept_memory(job, report, settings.budget)
     # A search that was cut short, or timed nothing, does not say that there is no faster plan.
@@ -62,9 +67,11 @@ def optimize_program(job: Job, settings: SearchSettings | None = None) -> Report
     plain = plain_plan(job.program).digest
     timed = any(outcome.measured and outcome.plan.digest != plain for outcome in new)
     # A plan that was refused on these inputs may be right on others.
-    keeps = report.plan.is_empty and stored is None and fitting(job, store.get(key)) is not None
+    is_refused = stored is None and not refusal and fitting(job, store.get(key)) is not None
+    keeps = report.plan.is_empty and is_refused
     if not keeps and (not report.plan.is_empty or (timed and not report.interrupted)):
         _put(store, job, report.plan, recipe=not report.interrupted)
+        note_judged(job, report.plan)
     return report
 
 
@@ -117,6 +124,8 @@ def report_of_given(
     if not measure_again:
         if excess := excess_of(plan.measured, job.max_memory_ratio):
             raise PlanRefusedError(f"this plan {excess}: allow more, or make another plan")
+        if refusal := refusal_here(job, plan):
+            return unmeasured(job, Plan(), f"the given plan is not used: {refusal}")
         return unmeasured(job, plan, f"{plan.measured or 'not measured'}, by the given plan")
     with Measurer(job, workers=1) as measurer:
         (outcome,) = measurer.measure([MeasurementRequest(plan, FINAL)])
@@ -131,28 +140,40 @@ def report_of_given(
     return Report(job.program.name, plan_of(job, winner), words, job.numerics, outcome, (outcome,))
 
 
+class StoredPlan(NamedTuple):
+    """The plan that a store has for a job.
+
+    Attributes:
+        plan: The plan; None if there is none, if hlograph was updated since it was measured, or if
+            its outputs were once refused on the job's inputs, or it fails on this host.
+        refusal: Why a plan is not used that fails on this host; empty otherwise.
+    """
+
+    plan: Plan | None
+    refusal: str = ""
+
+
 def stored_plan(
     job: Job, store: Store, inputs: Callable[[], Sequence[Array] | None] | None = None
-) -> Plan | None:
-    """Returns the plan that a store has for a job.
+) -> StoredPlan:
+    """Returns the plan that a store has for a job, which is tried if that was not done here.
 
     Args:
         job: The job.
         store: The store.
         inputs: Returns the job's inputs, which may take long to copy; None takes those it has.
-
-    Returns:
-        The plan; None if there is none, if hlograph was updated since it was measured, or if its
-        outputs were once refused on the job's inputs.
     """
     for key in CacheKey.all_of(job):
         plan = fitting(job, store.get(key))
-        if plan is not None and plan.default_fault:
-            return plan  # comparisons with a wrong default say nothing
-        if plan is not None:
-            given = job.given if inputs is None else inputs()
-            return None if Measurements(key, given=given).refuse(plan) else plan
-    return None
+        if plan is None:
+            continue
+        given = job.given if inputs is None else inputs()
+        # Comparisons with a wrong default say nothing.
+        if not plan.default_fault and Measurements(key, given=given).refuse(plan):
+            return StoredPlan(None)
+        refusal = refusal_here(replace(job, given=given), plan)
+        return StoredPlan(None if refusal else plan, refusal)
+    return StoredPlan(None)
 
 
 def fitting(job: Job, plan: Plan | None) -> Plan | None:

@@ -14,6 +14,7 @@ from typing import Any
 from hlograph.errors import HloError
 from hlograph.measuring.trial import Job
 from hlograph.optimization.cache import Store, StoreLike
+from hlograph.optimization.first_use import refusal_here
 from hlograph.optimization.optimizing import check_numerics, fitting
 from hlograph.plans import NUMERICS, Numerics, Plan, Program, mlir_modules
 from hlograph.plans.compiling import planned_compilation
@@ -76,6 +77,7 @@ class PlansInUse:
             if fits:
                 self._by_name[plan.program].append(plan)
         self.used: list[Plan] = []
+        self._refusals: list[str] = []
 
     def plan_for(self, module: Any) -> tuple[Program, Plan] | None:
         """Returns a program and its fastest plan; None if there is no plan for it.
@@ -90,13 +92,17 @@ class PlansInUse:
         # Whoever stored a plan has allowed the memory that it needs.
         job = Job(program, None, self._numerics, max_memory_ratio=math.inf)
         plans = [plan for plan in candidates if fitting(job, plan)]
-        if not plans:
-            return None
-        return program, max(plans, key=lambda plan: plan.measured.ratio if plan.measured else 1)
+        plans.sort(key=lambda plan: -plan.measured.ratio if plan.measured else -1)
+        for plan in plans:
+            if not (refusal := refusal_here(job, plan)):
+                return program, plan
+            self._refusals.append(f"{plan.program}: not used: {refusal}")
+        return None
 
     def __str__(self) -> str:
-        """Returns a line for each plan that was used."""
+        """Returns a line for each plan that was used, or fails on this host."""
         lines = [f"{plan.program}: {plan.measured or 'not measured'}" for plan in self.used]
+        lines += self._refusals
         return "\n".join(lines) or "no plan was used"
 
 

@@ -86,7 +86,7 @@ class Machine:
 
 def machine() -> Machine:
     """Returns the identity of this machine, for this process: its cores and its XLA_FLAGS."""
-    described = _cpu_info()
+    described = cpu_info()
     if "cpu family" in described:
         keys = ("cpu family", "model", "stepping")
     else:  # Arm
@@ -109,7 +109,7 @@ def usable_cores() -> int:
     return os.cpu_count() or 1  # not on Linux
 
 
-def _cpu_info() -> dict[str, str]:
+def cpu_info() -> dict[str, str]:
     """Returns the first processor of /proc/cpuinfo; empty on systems without that file."""
     try:
         text = _CPU_INFO.read_text()
