@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import threading
 import types
 import weakref
 from collections.abc import Callable, Sequence
@@ -20,7 +21,33 @@ from hlograph.plans import Plan, PlanRefusedError, compile_lowered
 from hlograph.plans.layouts import concerns_signature
 
 
-def jitted_apart(function: Any, options: dict[str, Any]) -> Any:
+class UnseenSignatureError(HloError):
+    """Raised by a call that jax would trace first, and that ``TraceGate`` has stopped before."""
+
+
+class TraceGate(threading.local):
+    """Stops calls of one function that jax has to trace, and so to compile, as a user asks it to.
+
+    jax calls a Python function to trace it, before it compiles anything, and never again for that
+    signature. So a call that is known already costs nothing more.
+
+    Attributes:
+        is_closed: True stops the calls of this thread.
+    """
+
+    is_closed = False
+
+    def check(self) -> None:
+        """Stops the trace if the gate is closed.
+
+        Raises:
+            UnseenSignatureError: It is.
+        """
+        if self.is_closed:
+            raise UnseenSignatureError("this signature is new")
+
+
+def jitted_apart(function: Any, options: dict[str, Any], gate: TraceGate) -> Any:
     """Returns the function of ``jax.jit`` whose executables are replaced.
 
     jax keeps one executable for a function, however often it is jitted. So a plain function is
@@ -30,6 +57,7 @@ def jitted_apart(function: Any, options: dict[str, Any]) -> Any:
         function: A function, or one of ``jax.jit``, which is returned as it is. Functions of
             ``hlograph.jit``, ``jax.pmap`` and other libraries are plain functions.
         options: Options of ``jax.jit``.
+        gate: Stops traces of a plain function.
 
     Raises:
         HloError: It is no function, or one of ``jax.jit`` with further options.
@@ -39,7 +67,7 @@ def jitted_apart(function: Any, options: dict[str, Any]) -> Any:
     if not callable(function):
         return jitted(function)  # raises
     if not hasattr(function, "_cache_size"):
-        return jax.jit(_wrapped(function), **options)
+        return jax.jit(_wrapped(function, gate), **options)
     if options:
         raise HloError(
             f"expected a function without jax.jit, as options of jax.jit are given "
@@ -48,9 +76,10 @@ def jitted_apart(function: Any, options: dict[str, Any]) -> Any:
     return function
 
 
-def _wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
+def _wrapped(function: Callable[..., Any], gate: TraceGate) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        gate.check()
         return function(*args, **kwargs)
 
     named: Any = function

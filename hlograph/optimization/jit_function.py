@@ -29,6 +29,8 @@ from hlograph.optimization.function import OptimizedFunction
 from hlograph.optimization.jit_executables import (
     ExecutableCache,
     ProgramExecutables,
+    TraceGate,
+    UnseenSignatureError,
     arguments_of,
     is_outside,
     jitted_apart,
@@ -75,8 +77,8 @@ def jit(
 
     The first call runs at once, as ``jax.jit`` compiles it or by the plan of the store. A search
     goes on in a process beside the program; when its plan is confirmed, later calls run by it. Each
-    signature (shapes, types and static arguments) has a plan of its own. A signature after the
-    first is noticed at the end of its first call, which runs as ``jax.jit`` compiles it.
+    signature (shapes, types and static arguments) has a plan of its own. Of a function of
+    ``jax.jit``, a signature after the first is noticed at the end of its first call only.
 
     Decorate the outermost function. Inside ``jit``, ``grad``, ``vmap`` or another transformation
     of jax the function is that of ``jax.jit``, and ``JitFunction.report`` counts such calls. A
@@ -108,7 +110,7 @@ def jit(
         first: ``default`` compiles the first call as ``jax.jit`` does; ``checked`` has references
             judge jaxlib's default in a process of their own before, which takes seconds.
             A program that may meet a known fault of jaxlib is judged in any case, and runs by what
-            is right. Later signatures are noticed after their first call.
+            is right.
         plans: Plans to use instead of a search, each for its own program.
         **options: Options of ``jax.jit``, such as ``static_argnums`` and ``donate_argnums``.
 
@@ -169,7 +171,8 @@ class JitFunction:
 
     def __init__(self, function: Callable[..., Any], settings: JitSettings) -> None:
         self._function, self._settings = function, settings
-        self._jit: Any = jitted_apart(function, settings.options)
+        self._gate = TraceGate()
+        self._jit: Any = jitted_apart(function, settings.options, self._gate)
         self._is_off = os.environ.get(_SWITCH, "").lower() in ("off", "0", "false")
         self._cache, self._traced, self._unkept = ExecutableCache(self._jit), 0, 0
         self._signatures: dict[str, _Signature] = {}
@@ -190,10 +193,19 @@ class JitFunction:
             return self._jit(*args, **kwargs)
         cache = self._cache
         before = cache.measure()
-        if not before:  # a stored plan saves compiling what it replaces
-            before = 1
-            self._notice(args, kwargs, before=before)
-        result = self._jit(*args, **kwargs)
+        is_new, result = not before, None
+        if not is_new:
+            self._gate.is_closed = True
+            try:
+                result = self._jit(*args, **kwargs)
+            except UnseenSignatureError:
+                is_new = True
+            finally:
+                self._gate.is_closed = False
+        if is_new:  # a stored plan saves compiling what it replaces
+            before += 1
+            self._notice(args, kwargs, before=1)
+            result = self._jit(*args, **kwargs)
         size = cache.measure()
         if size != cache.size or size != before:  # other threads may set the first
             if not size and cache.size > 0:  # ordered effects, or another thread cleared it

@@ -18,14 +18,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax._src import compiler
 
 import hlograph
 from hlograph.errors import HloError
 from hlograph.measuring.trial import Job
-from hlograph.optimization import Store
+from hlograph.optimization import Store, background
 from hlograph.optimization.cache import CacheKey
 from hlograph.optimization.jit_function import _ALLOWANCE
 from hlograph.plans import Plan, Program
+from hlograph.plans.mlir_modules import name_of
 
 X = np.array([1.0, np.inf], np.float32)
 LONGER = np.array([1.0, np.inf, np.inf], np.float32)
@@ -104,11 +106,51 @@ def test_each_signature_has_its_own_plan(jitted, tmp_path):
     _store_for(tmp_path, times_zero, LONGER)
     function = jitted(times_zero)
     assert not _is_planned(function(X))
-    function(LONGER)  # its signature is noticed at the end of this call
     for _ in range(2):
         assert not _is_planned(function(X))
         assert _is_planned(function(LONGER))
     assert list(function.report.reports) == ["f32[2]", "f32[3]"]
+
+
+@pytest.mark.parametrize("first", ["default", "checked"])
+def test_each_signature_is_judged_before_jax_compiles_it(tmp_path, monkeypatch, first):
+    judged = []
+
+    def note(job, report, *, is_checked):
+        judged.append((job.program.signature.parameters[0].dims, job.given, is_checked))
+        return report
+
+    monkeypatch.setattr(background, "judged_before", note)
+    monkeypatch.setattr(background.BackgroundSearch, "start", lambda *args: None)
+    compiled = []
+    compile_module = compiler.compile_or_get_cached
+
+    def note_compilation(backend, module, *args, **kwargs):
+        if name_of(module) == "jit_times_zero":
+            compiled.append(len(judged))
+        return compile_module(backend, module, *args, **kwargs)
+
+    monkeypatch.setattr(compiler, "compile_or_get_cached", note_compilation)
+    function = hlograph.jit(
+        times_zero, store=Store(tmp_path), budget=1, first=first, donate_argnums=0
+    )
+    for x in (X, X, LONGER, LONGER, X):
+        function(jnp.array(x))
+    assert [(dims, is_checked) for dims, _, is_checked in judged] == [
+        ((2,), first == "checked"),
+        ((3,), first == "checked"),
+    ]
+    assert compiled == [1, 2]
+    # What a call donates is still there when its signature is noticed.
+    np.testing.assert_array_equal(judged[1][1][0], LONGER)
+
+
+def test_an_error_of_a_new_signature_is_that_of_jax_alone(jitted):
+    function = jitted(lambda x: x @ x)
+    function(np.ones((2, 2), np.float32))
+    with pytest.raises(TypeError) as caught:
+        function(np.ones((2, 3), np.float32))
+    assert caught.value.__context__ is None
 
 
 def test_static_arguments_are_part_of_the_signature(jitted, tmp_path):
