@@ -2,11 +2,11 @@
 
 import dataclasses
 
-import jax
 import numpy as np
 import pytest
 
 import hlograph
+from benchmarks.speed_rules.lowering import array, lowered
 from tests.proofs.floats.functions import APPROXIMATIONS, Approximation, floats_between, measured
 from tests.proofs.floats.programs import applied
 
@@ -39,9 +39,8 @@ def test_floats_of_a_range_are_all_there():
 
 
 def _text(approximation: Approximation, size: int) -> str:
-    shapes = [jax.ShapeDtypeStruct((size,), np.float32)] * len(next(approximation.arguments(1, 1)))
-    lowered = jax.jit(approximation.function).lower(*shapes)
-    return str(lowered.compiler_ir("hlo").as_hlo_text())
+    arguments = next(approximation.arguments(1, 1))
+    return lowered(approximation.function, *(array(size) for _ in arguments))
 
 
 # Function, and what is replaced in the module after the rule.

@@ -23,5 +23,6 @@ def test_a_network_without_one_exchange_leaves_a_row_unsorted(number):
 
 def test_an_exchange_the_other_way_round_leaves_a_row_unsorted():
     count, exchanges = exchanges_of(of_length(8))
-    exchanges[-1] = exchanges[-1][::-1]
+    low, high = exchanges[-1]
+    exchanges[-1] = high, low
     assert unsorted_row(count, exchanges) is not None

@@ -100,7 +100,7 @@ def _operation(
     if opcode == "compare":
         direction = instruction.attributes.split("direction=")[1][:2]
         total = "TOTALORDER" in instruction.attributes
-        return compared(direction, *operands, element_type, total=total, flush=flush)
+        return compared(direction, operands[0], operands[1], element_type, total=total, flush=flush)
     if opcode == "convert":
         return _converted(operands[0], element_type, instruction.element_type)
     if instruction.element_type in FLOATS and opcode not in ("select", "bitcast-convert"):

@@ -125,7 +125,7 @@ def changed(before: Iterable[Array], after: Iterable[Array]) -> Changed:
 
 def _parts(array: Array) -> Array:
     flat = np.ascontiguousarray(array).reshape(-1)
-    return flat.view(array.real.dtype) if array.dtype.kind == "c" else flat
+    return flat.view(f"f{array.itemsize // 2}") if array.dtype.kind == "c" else flat
 
 
 def _bits(array: Array) -> Array:
