@@ -164,7 +164,7 @@ void AddLinearAlgebra(std::vector<Pass>& passes) {
                           [](xla::HloInstruction*) { return false; },
                           /*convert_batch_groups_only=*/false);
                     },
-                    PassNumerics::kReassociating,
+                    PassNumerics::kApproximate,
                     {Opcode::kConvolution}});
   passes.push_back({"convolution-group-converter:cpu",
                     "ConvolutionGroupConverter",
@@ -179,7 +179,7 @@ void AddLinearAlgebra(std::vector<Pass>& passes) {
                           [](xla::HloInstruction*) { return false; },
                           /*convert_batch_groups_only=*/false);
                     },
-                    PassNumerics::kReassociating,
+                    PassNumerics::kApproximate,
                     {Opcode::kConvolution}});
   passes.push_back({"convolution-group-converter:batch",
                     "ConvolutionGroupConverter",
@@ -191,7 +191,7 @@ void AddLinearAlgebra(std::vector<Pass>& passes) {
                           [](xla::HloInstruction*) { return false; },
                           /*convert_batch_groups_only=*/true);
                     },
-                    PassNumerics::kReassociating,
+                    PassNumerics::kApproximate,
                     {Opcode::kConvolution}});
 }
 

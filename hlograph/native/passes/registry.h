@@ -35,7 +35,8 @@ enum class PassNumerics {
   // sums in float32.
   kReassociating,
   // Other functions (algsimp turns x^2 into x*x and 1/sqrt into rsqrt), other algorithms (the
-  // decompositions), other precisions (bfloat16 in float32), other random numbers.
+  // decompositions), other precisions (bfloat16 in float32), other random numbers. Also what is
+  // the same for numbers but not for NaN and infinities (convolutions without their groups).
   kApproximate,
 };
 
