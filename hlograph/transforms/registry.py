@@ -21,7 +21,9 @@ passes give the same module in every process. If XLA's pass fails a check, the e
 * or corrects it: ``algsimp:raise-through-dot`` removes unused dots that XLA creates,
   ``topk-decomposer`` skips instructions that it would turn into an invalid sort, ``rng-expander``
   has a fixed key instead of one of the process's generator, the float normalizations report the
-  computations that they clone;
+  computations that they clone, ``algsimp`` clamps indices of slices of slices;
+* or returns an error: ``algsimp`` where a window only crops, or pads what a pad crops,
+  ``simplify-while-loops`` where XLA counts the iterations of a loop wrongly;
 * or is left out: ``algsimp`` with ``use_associative_reordering`` (adds instructions on every run
   and reports no change), ``constant_folding`` of level ``kAggressive`` (evaluates loops that do not
   terminate, and arrays of any size).

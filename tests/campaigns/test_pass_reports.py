@@ -25,6 +25,17 @@ def test_reports_are_of_passes_of_the_registry():
     assert len(set(numbers)) == len(numbers) >= 25
 
 
+def test_no_exact_pass_is_wrong_by_a_report():
+    wrong = [
+        name
+        for report in EVERY
+        for name in report.passes
+        if hlograph.passes[name].numerics == "exact"
+        and report.outcome in ("rounding", "different", "invalid", "ends the process")
+    ]
+    assert not wrong
+
+
 def test_tables_name_each_report():
     text = report_text([r.outcome for r in REPORTS], [r.outcome for r in OWN])
     for report in REPORTS:

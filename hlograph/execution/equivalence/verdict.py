@@ -95,7 +95,7 @@ def _of_floats(
     same = (reference == other) | (np.isnan(reference) & np.isnan(other))
     misplaced = int(np.count_nonzero(~finite & ~same))
     a, b = reference[finite], other[finite]
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", divide="ignore"):  # of what is zero, all errors are infinite
         scale = root_mean_square(a)
         apart = np.abs(a - b)
         absolute = float(apart.max(initial=0.0))

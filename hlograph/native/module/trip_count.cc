@@ -70,20 +70,19 @@ std::optional<int64_t> Initial(const xla::HloInstruction* loop, int64_t element)
   return value == nullptr ? std::nullopt : Integer(value);
 }
 
-int64_t StepOf(const xla::HloInstruction* loop, int64_t counter) {
-  constexpr int64_t kUsual = 1;
+std::optional<int64_t> StepOf(const xla::HloInstruction* loop, int64_t counter) {
   const xla::HloInstruction* next = TupleOperand(loop->while_body()->root_instruction(), counter);
   int64_t sum = 0;
   // A loop that was unrolled adds its step several times.
   while (next != nullptr && next->opcode() == xla::HloOpcode::kAdd && next->operand_count() == 2) {
     const std::optional<int64_t> right = Integer(next->operand(1));
     const std::optional<int64_t> step = right.has_value() ? right : Integer(next->operand(0));
-    if (!step.has_value()) return kUsual;
+    if (!step.has_value()) return std::nullopt;
     sum += *step;
     next = next->operand(right.has_value() ? 0 : 1);
-    if (Element(next) == counter) return sum == 0 ? kUsual : sum;
+    if (Element(next) == counter) return sum == 0 ? std::nullopt : std::optional<int64_t>(sum);
   }
-  return kUsual;
+  return std::nullopt;
 }
 
 double Steps(int64_t from, int64_t to, int64_t step, bool inclusive) {
@@ -91,36 +90,76 @@ double Steps(int64_t from, int64_t to, int64_t step, bool inclusive) {
   return std::max(0.0, inclusive ? std::floor(distance) + 1 : std::ceil(distance));
 }
 
-}  // namespace
+// How a loop counts: the first number and the step where they are constants, and the bound.
+struct Counting {
+  std::optional<int64_t> first;
+  std::optional<int64_t> step;
+  int64_t bound;
+  xla::ComparisonDirection direction;
+};
 
-double TripCount(const xla::HloInstruction* loop) {
-  if (const std::optional<double> known = Known(loop); known.has_value()) return *known;
-  if (loop->operand_count() != 1) return kUnknownTripCount;
+std::optional<Counting> CountingOf(const xla::HloInstruction* loop) {
+  if (loop->operand_count() != 1) return std::nullopt;
   const xla::HloInstruction* test = loop->while_condition()->root_instruction();
   if (test->opcode() != xla::HloOpcode::kCompare || test->operand_count() != 2) {
-    return kUnknownTripCount;
+    return std::nullopt;
   }
   const std::optional<int64_t> counter = Element(test->operand(0));
   std::optional<int64_t> bound = Integer(test->operand(1));
   if (const std::optional<int64_t> element = Element(test->operand(1)); element.has_value()) {
     bound = Initial(loop, *element);
   }
-  if (!counter.has_value() || !bound.has_value()) return kUnknownTripCount;
-  const int64_t first = Initial(loop, *counter).value_or(0);
-  const int64_t step = StepOf(loop, *counter);
-  switch (test->comparison_direction()) {
+  if (!counter.has_value() || !bound.has_value()) return std::nullopt;
+  return Counting{Initial(loop, *counter), StepOf(loop, *counter), *bound,
+                  test->comparison_direction()};
+}
+
+// The number of iterations, 0 if the loop counts away from its bound.
+std::optional<double> Iterations(xla::ComparisonDirection direction, int64_t first, int64_t step,
+                                 int64_t bound) {
+  switch (direction) {
     case xla::ComparisonDirection::kLt:
-    case xla::ComparisonDirection::kNe:
-      return Steps(first, *bound, step, /*inclusive=*/false);
-    case xla::ComparisonDirection::kLe:
-      return Steps(first, *bound, step, /*inclusive=*/true);
     case xla::ComparisonDirection::kGt:
-      return Steps(first, *bound, std::min<int64_t>(step, -1), /*inclusive=*/false);
+    case xla::ComparisonDirection::kNe:
+      return Steps(first, bound, step, /*inclusive=*/false);
+    case xla::ComparisonDirection::kLe:
     case xla::ComparisonDirection::kGe:
-      return Steps(first, *bound, std::min<int64_t>(step, -1), /*inclusive=*/true);
+      return Steps(first, bound, step, /*inclusive=*/true);
     default:
-      return kUnknownTripCount;
+      return std::nullopt;
   }
+}
+
+bool CountsUp(xla::ComparisonDirection direction) {
+  return direction == xla::ComparisonDirection::kLt || direction == xla::ComparisonDirection::kLe;
+}
+
+bool CountsDown(xla::ComparisonDirection direction) {
+  return direction == xla::ComparisonDirection::kGt || direction == xla::ComparisonDirection::kGe;
+}
+
+}  // namespace
+
+double TripCount(const xla::HloInstruction* loop) {
+  if (const std::optional<double> known = Known(loop); known.has_value()) return *known;
+  const std::optional<Counting> counting = CountingOf(loop);
+  if (!counting.has_value()) return kUnknownTripCount;
+  int64_t step = counting->step.value_or(1);
+  if (CountsDown(counting->direction)) step = std::min<int64_t>(step, -1);
+  return Iterations(counting->direction, counting->first.value_or(0), step, counting->bound)
+      .value_or(kUnknownTripCount);
+}
+
+std::optional<double> ConstantTripCount(const xla::HloInstruction* loop) {
+  const std::optional<Counting> counting = CountingOf(loop);
+  if (!counting.has_value() || !counting->first.has_value() || !counting->step.has_value()) {
+    return std::nullopt;
+  }
+  if (!(CountsUp(counting->direction) && *counting->step > 0) &&
+      !(CountsDown(counting->direction) && *counting->step < 0)) {
+    return std::nullopt;
+  }
+  return Iterations(counting->direction, *counting->first, *counting->step, counting->bound);
 }
 
 }  // namespace hlograph

@@ -146,6 +146,10 @@ Work WorkOf(const xla::HloModule& module);
 // of JAX do; a guess for other loops.
 double TripCount(const xla::HloInstruction* loop);
 
+// The number of iterations of a loop that counts from a constant to a constant by a constant; of
+// other loops nothing. What is written into the loop's configuration is not asked.
+std::optional<double> ConstantTripCount(const xla::HloInstruction* loop);
+
 }  // namespace hlograph
 
 #endif  // HLOGRAPH_NATIVE_MODULE_WORK_H_

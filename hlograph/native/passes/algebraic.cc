@@ -1,4 +1,5 @@
 // The algebraic simplifier and its variants.
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -7,14 +8,24 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "hlograph/native/passes/precautions.h"
 #include "hlograph/native/passes/registry.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
 #include "xla/hlo/transforms/simplifiers/algebraic_simplifier.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
+#include "xla/literal.h"
+#include "xla/literal_util.h"
+#include "xla/primitive_util.h"
+#include "xla/shape.h"
+#include "xla/xla_data.pb.h"
 
 namespace hlograph {
 namespace {
@@ -26,8 +37,84 @@ using Options = xla::AlgebraicSimplifierOptions;
 // form.
 std::vector<Precaution> Precautions() {
   return {{IsEmptySlice, "zero_sized_hlo_elimination"},
-          {IsDynamicConstant, "", "does not take constants of dynamic size"}};
+          {IsDynamicConstant, "", "does not take constants of dynamic size"},
+          {IsCroppingWindow, "", "does not take reduce-windows that only crop"},
+          {PadsWhatIsCropped, "", "does not take windows that pad what a pad crops"}};
 }
+
+// Clamps an index of a dynamic slice or update to those from 0 to the largest one.
+absl::Status ClampIndex(xla::HloInstruction* instruction, int64_t operand, int64_t largest) {
+  xla::HloInstruction* const index = instruction->mutable_operand(operand);
+  const xla::PrimitiveType type = index->shape().element_type();
+  const int bits = xla::primitive_util::BitWidth(type) -
+                   (xla::primitive_util::IsSignedIntegralType(type) ? 1 : 0);
+  if (bits < 63) largest = std::min(largest, (int64_t{1} << bits) - 1);
+  xla::HloComputation* const computation = instruction->parent();
+  absl::InlinedVector<xla::HloInstruction*, 2> ends;
+  for (const int64_t end : {int64_t{0}, largest}) {
+    absl::StatusOr<xla::Literal> literal = xla::LiteralUtil::CreateR0<int64_t>(end).Convert(type);
+    if (!literal.ok()) return literal.status();
+    ends.push_back(
+        computation->AddInstruction(xla::HloInstruction::CreateConstant(*std::move(literal))));
+  }
+  return instruction->ReplaceOperandWith(
+      operand, computation->AddInstruction(xla::HloInstruction::CreateTernary(
+                   index->shape(), xla::HloOpcode::kClamp, ends[0], index, ends[1])));
+}
+
+absl::Status ClampIndices(xla::HloInstruction* instruction) {
+  const bool updates = instruction->opcode() == xla::HloOpcode::kDynamicUpdateSlice;
+  const xla::Shape& whole = instruction->operand(0)->shape();
+  const xla::Shape& part = updates ? instruction->operand(1)->shape() : instruction->shape();
+  const int64_t first = updates ? 2 : 1;
+  for (int64_t at = 0; at < static_cast<int64_t>(whole.dimensions().size()); ++at) {
+    const int64_t largest = whole.dimensions(at) - part.dimensions(at);
+    if (IsInRange(instruction->operand(first + at), largest)) continue;
+    absl::Status clamped = ClampIndex(instruction, first + at, largest);
+    if (!clamped.ok()) return clamped;
+  }
+  return absl::OkStatus();
+}
+
+// Clamps the indices of dynamic slices of dynamic slices, which XLA joins without their clamps.
+absl::StatusOr<bool> ClampSlicesOfSlices(
+    xla::HloModule* module, const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  bool changed = false;
+  for (xla::HloComputation* computation : module->MakeNonfusionComputations(execution_threads)) {
+    for (xla::HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
+      if (!SlicesSliceUnclamped(*instruction)) continue;
+      for (xla::HloInstruction* each : {instruction->mutable_operand(0), instruction}) {
+        absl::Status clamped = ClampIndices(each);
+        if (!clamped.ok()) return clamped;
+      }
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+// The simplifier, on a module whose joined slices are the same with and without it.
+class Simplifier : public xla::HloModulePass {
+ public:
+  explicit Simplifier(const Options& options) : options_(options) {}
+
+  absl::string_view name() const override { return "algsimp"; }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      xla::HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override {
+    absl::StatusOr<bool> clamped = ClampSlicesOfSlices(module, execution_threads);
+    if (!clamped.ok()) return clamped;
+    absl::StatusOr<bool> changed =
+        xla::AlgebraicSimplifier(options_).Run(module, execution_threads);
+    if (!changed.ok()) return changed;
+    return *clamped || *changed;
+  }
+
+ private:
+  Options options_;
+};
 
 void Add(std::vector<Pass>& passes, const std::string& variant, const std::string& description,
          std::vector<std::pair<std::string, std::string>> shown,
@@ -43,7 +130,7 @@ void Add(std::vector<Pass>& passes, const std::string& variant, const std::strin
   pass.make = [set = std::move(set)] {
     Options options;
     set(options);
-    return std::make_unique<xla::AlgebraicSimplifier>(options);
+    return std::make_unique<Simplifier>(options);
   };
   passes.push_back(std::move(pass));
 }
@@ -67,7 +154,7 @@ class RaiseThroughDot : public xla::HloModulePass {
     absl::StatusOr<bool> had_dead = xla::HloDCE().Run(module, execution_threads);
     if (!had_dead.ok()) return had_dead;
     const int64_t before = module->instruction_count();
-    absl::StatusOr<bool> changed = xla::AlgebraicSimplifier(options).Run(module, execution_threads);
+    absl::StatusOr<bool> changed = Simplifier(options).Run(module, execution_threads);
     if (!changed.ok()) return changed;
     absl::StatusOr<bool> cleared = xla::HloDCE().Run(module, execution_threads);
     if (!cleared.ok()) return cleared;

@@ -2,6 +2,7 @@
 #include <memory>
 #include <vector>
 
+#include "hlograph/native/passes/precautions.h"
 #include "hlograph/native/passes/registry.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/transforms/simplifiers/conditional_canonicalizer.h"
@@ -19,6 +20,10 @@ namespace hlograph {
 namespace {
 
 using Opcode = xla::HloOpcode;
+
+std::vector<Precaution> MiscountedLoops() {
+  return {{IsMiscountedLoop, "", "does not take loops whose iterations XLA counts wrongly"}};
+}
 
 void AddCalls(std::vector<Pass>& passes) {
   passes.push_back({"call-inliner",
@@ -57,14 +62,18 @@ void AddLoops(std::vector<Pass>& passes) {
                     {},
                     [] { return std::make_unique<xla::WhileLoopSimplifier>(); },
                     PassNumerics::kExact,
-                    {Opcode::kWhile}});
+                    {Opcode::kWhile},
+                    "",
+                    MiscountedLoops()});
   passes.push_back({"simplify-while-loops:compare",
                     "WhileLoopSimplifier",
                     "Also replaces comparisons of the loop counter of known result.",
                     {{"simplify_compare_instrs", "true"}},
                     [] { return std::make_unique<xla::WhileLoopSimplifier>(true); },
                     PassNumerics::kExact,
-                    {Opcode::kWhile}});
+                    {Opcode::kWhile},
+                    "",
+                    MiscountedLoops()});
   passes.push_back({"while-loop-constant-sinking",
                     "WhileLoopConstantSinking",
                     "Moves constants that a loop carries into its body.",

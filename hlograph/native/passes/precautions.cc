@@ -1,10 +1,14 @@
-// Found by tests/hlograph/transforms/test_degenerate_modules.py; each has a test of its own in
-// test_pass_regressions.py.
+// Found by tests/hlograph/transforms/test_degenerate_modules.py, and by reports upstream
+// (docs/pass-claims.md); each has a test of its own in test_pass_regressions.py.
 #include "hlograph/native/passes/precautions.h"
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "hlograph/native/module/work.h"
+#include "xla/hlo/analysis/while_loop_analysis.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape.h"
@@ -13,6 +17,51 @@
 namespace hlograph {
 
 using Opcode = xla::HloOpcode;
+
+namespace {
+
+std::optional<int64_t> IntegerOf(const xla::HloInstruction* constant) {
+  if (constant->opcode() != Opcode::kConstant || !xla::ShapeUtil::IsScalar(constant->shape()) ||
+      !constant->shape().AreAllLeavesIntegers()) {
+    return std::nullopt;
+  }
+  return constant->literal().GetFirstInteger();
+}
+
+// True if no index of a dynamic slice or update is out of range, so that none is clamped.
+bool AllInRange(const xla::HloInstruction& instruction) {
+  const bool updates = instruction.opcode() == Opcode::kDynamicUpdateSlice;
+  const xla::Shape& whole = instruction.operand(0)->shape();
+  const xla::Shape& part = updates ? instruction.operand(1)->shape() : instruction.shape();
+  const int64_t first = updates ? 2 : 1;
+  const int64_t rank = static_cast<int64_t>(whole.dimensions().size());
+  if (instruction.operand_count() != first + rank) return false;  // the older form
+  for (int64_t at = 0; at < rank; ++at) {
+    if (!IsInRange(instruction.operand(first + at), whole.dimensions(at) - part.dimensions(at))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// True if a window pads a side that a pad crops.
+bool Cancels(const xla::PaddingConfig::PaddingConfigDimension& pad,
+             const xla::WindowDimension& window) {
+  return (pad.edge_padding_low() < 0 && window.padding_low() > 0) ||
+         (pad.edge_padding_high() < 0 && window.padding_high() > 0);
+}
+
+}  // namespace
+
+bool IsInRange(const xla::HloInstruction* index, int64_t largest) {
+  if (index->opcode() == Opcode::kClamp) {
+    const std::optional<int64_t> low = IntegerOf(index->operand(0));
+    const std::optional<int64_t> high = IntegerOf(index->operand(2));
+    return low.has_value() && high.has_value() && *low >= 0 && *high <= largest;
+  }
+  const std::optional<int64_t> value = IntegerOf(index);
+  return value.has_value() && *value >= 0 && *value <= largest;
+}
 
 bool IsEmptySlice(const xla::HloInstruction& instruction) {
   return (instruction.opcode() == Opcode::kSlice ||
@@ -56,6 +105,52 @@ bool HasUnboundedDimension(const xla::HloInstruction& instruction) {
         found = found || (part.IsArray() && part.is_unbounded_dynamic());
       });
   return found;
+}
+
+bool IsCroppingWindow(const xla::HloInstruction& instruction) {
+  if (instruction.opcode() != Opcode::kReduceWindow) return false;
+  bool crops = false;
+  for (const xla::WindowDimension& dimension : instruction.window().dimensions()) {
+    const int64_t low = dimension.padding_low();
+    const int64_t high = dimension.padding_high();
+    if (dimension.size() != 1 || low > 0 || high > 0) return false;
+    crops = crops || low < 0 || high < 0;
+  }
+  return crops;
+}
+
+bool PadsWhatIsCropped(const xla::HloInstruction& instruction) {
+  const bool convolves = instruction.opcode() == Opcode::kConvolution;
+  if (!convolves && instruction.opcode() != Opcode::kReduceWindow) return false;
+  const xla::HloInstruction* pad = instruction.operand(0);
+  while (pad->opcode() == Opcode::kConvert) pad = pad->operand(0);
+  if (pad->opcode() != Opcode::kPad) return false;
+  const xla::Window& window = instruction.window();
+  for (int at = 0; at < window.dimensions_size(); ++at) {
+    const int64_t dimension =
+        convolves ? instruction.convolution_dimension_numbers().input_spatial_dimensions(at) : at;
+    const auto& padding = pad->padding_config().dimensions(static_cast<int>(dimension));
+    if (Cancels(padding, window.dimensions(at))) return true;
+  }
+  return false;
+}
+
+bool SlicesSliceUnclamped(const xla::HloInstruction& instruction) {
+  if (instruction.opcode() != Opcode::kDynamicSlice &&
+      instruction.opcode() != Opcode::kDynamicUpdateSlice) {
+    return false;
+  }
+  const xla::HloInstruction* slice = instruction.operand(0);
+  return slice->opcode() == Opcode::kDynamicSlice &&
+         !(AllInRange(instruction) && AllInRange(*slice));
+}
+
+bool IsMiscountedLoop(const xla::HloInstruction& instruction) {
+  if (instruction.opcode() != Opcode::kWhile) return false;
+  const std::optional<double> iterations = ConstantTripCount(&instruction);
+  if (!iterations.has_value() || *iterations > 2) return false;
+  const std::optional<int64_t> counted = xla::ComputeWhileLoopTripCount(&instruction, 1);
+  return counted.has_value() && *counted != static_cast<int64_t>(*iterations);
 }
 
 }  // namespace hlograph

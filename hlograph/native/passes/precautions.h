@@ -2,6 +2,8 @@
 #ifndef HLOGRAPH_NATIVE_PASSES_PRECAUTIONS_H_
 #define HLOGRAPH_NATIVE_PASSES_PRECAUTIONS_H_
 
+#include <cstdint>
+
 namespace xla {
 class HloInstruction;
 }  // namespace xla
@@ -27,6 +29,25 @@ bool FoldsToDynamicConstant(const xla::HloInstruction& instruction);
 
 // True for an instruction with a dimension of any size, which DynamicPadder has no bound for.
 bool HasUnboundedDimension(const xla::HloInstruction& instruction);
+
+// True for a reduce-window of single elements whose padding crops the operand and pads nowhere.
+// AlgebraicSimplifier replaces it by an array of the operand's shape, which is a failed check.
+bool IsCroppingWindow(const xla::HloInstruction& instruction);
+
+// True for a reduce-window or convolution that pads a side on which a pad crops its operand.
+// AlgebraicSimplifier adds the two, and so reads what was cropped.
+bool PadsWhatIsCropped(const xla::HloInstruction& instruction);
+
+// True if an index is a constant, or clamped to constants, from 0 to the largest one.
+bool IsInRange(const xla::HloInstruction* index, int64_t largest);
+
+// True for a dynamic slice of a dynamic slice, or a dynamic update of one, some of whose indices
+// may be out of range. AlgebraicSimplifier joins the two without clamping them.
+bool SlicesSliceUnclamped(const xla::HloInstruction& instruction);
+
+// True for a loop that runs once and XLA counts no iteration of, or the other way round, as where
+// the step passes the bound. WhileLoopSimplifier replaces it by the wrong values.
+bool IsMiscountedLoop(const xla::HloInstruction& instruction);
 
 }  // namespace hlograph
 

@@ -8,6 +8,8 @@ import pytest
 
 import hlograph
 from hlograph import Module, PassError, VerificationError
+from tests.campaigns.passes import reported_modules
+from tests.campaigns.passes.reports import try_pass
 
 
 def run_twice(text: str, name: str) -> tuple[Module, Module]:
@@ -356,6 +358,95 @@ def test_verify_refuses_collectives_without_elements(line):
     )
     with pytest.raises(VerificationError, match="without elements"):
         module.verify()
+
+
+CROPPING_WINDOW = reported_modules.CROPPING_WINDOW.text
+PADDED_CROP = reported_modules.CROP_BEFORE_WINDOW.text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (CROPPING_WINDOW, "does not take reduce-windows that only crop, such as r"),
+        (PADDED_CROP, "does not take windows that pad what a pad crops, such as r"),
+        (reported_modules.CROP_BEFORE_CONVOLUTION.text, "does not take windows that pad"),
+    ],
+)
+def test_algsimp_refuses_windows_that_it_would_simplify_wrongly(text, message):
+    """XLA's pass ends the process, or adds the padding to what is cropped."""
+    for name in ("algsimp", "algsimp:raise-through-dot"):
+        with pytest.raises(PassError, match=message):
+            Module.from_text(text).run(name)
+
+
+UNSAFE = (
+    reported_modules.CROPPING_WINDOW,
+    reported_modules.CROP_BEFORE_WINDOW,
+    reported_modules.CROP_BEFORE_CONVOLUTION,
+    reported_modules.SLICE_OF_SLICE,
+    reported_modules.UPDATE_OF_SLICE,
+)
+
+
+@pytest.mark.parametrize("case", UNSAFE)
+def test_the_algebraic_rule_leaves_alone_what_it_would_simplify_wrongly(case):
+    rewrites = Module.from_text(case.text).rewrites(["algebraic"])
+    assert not {"r", "p"} & {rewrite.instruction for rewrite in rewrites if rewrite.instruction}
+
+
+def test_algsimp_still_takes_windows_that_crop_and_pad_different_sides():
+    text = PADDED_CROP.replace("0_0_1x-1_0", "0_0x0_-1").replace("1_0}, to", "1_0}, to")
+    module, _ = run_twice(text, "algsimp")
+    assert module.equivalent_to(Module.from_text(text))
+
+
+@pytest.mark.parametrize(
+    "case", [reported_modules.SLICE_OF_SLICE, reported_modules.UPDATE_OF_SLICE]
+)
+def test_algsimp_clamps_the_indices_of_slices_of_slices(case):
+    """XLA's pass adds the indices of both slices, and clamps their sum alone."""
+    for name in ("algsimp", "algsimp:one-pass", "algsimp:raise-through-dot"):
+        assert try_pass(case, name) == "equal"
+        module, _ = run_twice(case.text, name)
+        assert not module.run(name)
+
+
+def test_algsimp_joins_slices_whose_indices_are_in_range_as_before():
+    text = reported_modules.SLICE_OF_SLICE.text.replace("parameter(1)", "constant(2)").replace(
+        "parameter(2)", "constant(3)"
+    )
+    module, _ = run_twice(text, "algsimp")
+    assert "clamp" not in module.to_text()
+    assert "dynamic-slice" not in module.to_text()
+
+
+@pytest.mark.parametrize("name", ["simplify-while-loops", "simplify-while-loops:compare"])
+@pytest.mark.parametrize("numbers", [(0, 2, 1, "LT"), (5, 3, 3, "LE")])
+def test_loops_that_xla_counts_wrongly_are_refused(name, numbers):
+    """XLA counts no iteration of a loop whose first step passes its bound."""
+    module = Module.from_text(reported_modules.counted_loop(*numbers))
+    before = module.fingerprint()
+    with pytest.raises(PassError, match="loops whose iterations XLA counts wrongly, such as r"):
+        module.run(name)
+    assert module.fingerprint(cached=False) == before
+
+
+@pytest.mark.parametrize(
+    ("numbers", "iterations"),
+    [
+        ((0, 1, 1, "LT"), 1),
+        ((0, 7, 5, "LT"), 1),
+        ((5, 1, 3, "LT"), 0),
+        ((1, -2, 0, "GE"), 1),
+        ((4, 1, 3, "LE"), 0),
+    ],
+)
+def test_loops_of_at_most_one_iteration_are_still_removed(numbers, iterations):
+    case = reported_modules.loop_case(*numbers)
+    module, _ = run_twice(case.text, "simplify-while-loops")
+    assert "while" not in module.to_text()
+    assert module.to_text().count("negate") == iterations
+    assert try_pass(case, "simplify-while-loops") == "equal"
 
 
 # Each computation calls the one before it twice: inlined, there are 2**30 instructions.

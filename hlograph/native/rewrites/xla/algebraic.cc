@@ -51,10 +51,12 @@ class AlgebraicApplier : public Applier {
   PointedVisitor visitor_;
 };
 
-// Instructions at which the simplifier does not survive what a whole pass takes precautions
-// against.
-bool EndsTheProcess(const xla::HloInstruction* instruction) {
+// Instructions at which the simplifier ends the process or is wrong, against which a whole pass
+// takes precautions.
+bool IsUnsafe(const xla::HloInstruction* instruction) {
   return IsEmptySlice(*instruction) || IsDynamicConstant(*instruction) ||
+         IsCroppingWindow(*instruction) || PadsWhatIsCropped(*instruction) ||
+         SlicesSliceUnclamped(*instruction) ||
          absl::c_any_of(instruction->operands(), [](const xla::HloInstruction* operand) {
            return IsDynamicConstant(*operand);
          });
@@ -79,7 +81,7 @@ class AlgebraicRule : public Rule {
   void Propose(xla::HloComputation* computation, std::vector<Place>& places) const override {
     for (xla::HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
       if (instruction->opcode() == xla::HloOpcode::kParameter) continue;
-      if (HasVectorIndices(instruction) || EndsTheProcess(instruction)) continue;
+      if (HasVectorIndices(instruction) || IsUnsafe(instruction)) continue;
       places.push_back({instruction});
     }
   }
