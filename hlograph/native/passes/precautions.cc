@@ -6,13 +6,17 @@
 #include <optional>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
 #include "hlograph/native/module/work.h"
 #include "xla/hlo/analysis/while_loop_analysis.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/literal.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
+#include "xla/xla_data.pb.h"
 
 namespace hlograph {
 
@@ -59,8 +63,15 @@ bool IsInRange(const xla::HloInstruction* index, int64_t largest) {
     const std::optional<int64_t> high = IntegerOf(index->operand(2));
     return low.has_value() && high.has_value() && *low >= 0 && *high <= largest;
   }
-  const std::optional<int64_t> value = IntegerOf(index);
-  return value.has_value() && *value >= 0 && *value <= largest;
+  // Programs that were partitioned over devices look indices up in constant tables.
+  while (index->opcode() == Opcode::kReshape || index->opcode() == Opcode::kDynamicSlice) {
+    index = index->operand(0);
+  }
+  if (index->opcode() != Opcode::kConstant) return false;
+  const absl::StatusOr<xla::Literal> values = index->literal().Convert(xla::S64);
+  return values.ok() && absl::c_all_of(values->data<int64_t>(), [largest](int64_t value) {
+           return value >= 0 && value <= largest;
+         });
 }
 
 bool IsEmptySlice(const xla::HloInstruction& instruction) {

@@ -38,7 +38,8 @@ bool IsCroppingWindow(const xla::HloInstruction& instruction);
 // AlgebraicSimplifier adds the two, and so reads what was cropped.
 bool PadsWhatIsCropped(const xla::HloInstruction& instruction);
 
-// True if an index is a constant, or clamped to constants, from 0 to the largest one.
+// True if an index is a constant, one of a table of constants, or clamped to constants, and lies
+// from 0 to the largest one.
 bool IsInRange(const xla::HloInstruction* index, int64_t largest);
 
 // True for a dynamic slice of a dynamic slice, or a dynamic update of one, some of whose indices

@@ -420,6 +420,24 @@ def test_algsimp_joins_slices_whose_indices_are_in_range_as_before():
     assert "dynamic-slice" not in module.to_text()
 
 
+INDEX_OF_TABLE = """  n = s32[] parameter(2)
+  table = s32[4] constant({0, 2, 4, LAST})
+  looked_up = s32[1] dynamic-slice(table, n), dynamic_slice_sizes={1}
+  j = s32[] reshape(looked_up)
+"""
+
+
+@pytest.mark.parametrize(("last", "clamps"), [("5", False), ("6", True), ("-1", True)])
+def test_algsimp_clamps_indices_from_tables_only_if_they_may_be_out_of_range(last, clamps):
+    """Programs that were partitioned over devices look their indices up in constants."""
+    text = reported_modules.SLICE_OF_SLICE.text.replace("parameter(1)", "constant(2)")
+    text = text.replace("  j = s32[] parameter(2)\n", INDEX_OF_TABLE.replace("LAST", last))
+    text = text.replace("n = s32[] parameter(2)", "n = s32[] parameter(1)")
+    module, _ = run_twice(text, "algsimp")
+    assert ("clamp" in module.to_text()) == clamps
+    assert module.equivalent_to(Module.from_text(text))
+
+
 @pytest.mark.parametrize("name", ["simplify-while-loops", "simplify-while-loops:compare"])
 @pytest.mark.parametrize("numbers", [(0, 2, 1, "LT"), (5, 3, 3, "LE")])
 def test_loops_that_xla_counts_wrongly_are_refused(name, numbers):
