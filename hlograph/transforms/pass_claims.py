@@ -55,7 +55,8 @@ CLAIMS: dict[str, PassClaim] = {
         "formulas become others that are equal over the reals: log(exp(x)) becomes x, "
         "exp(a) * exp(b) becomes exp(a + b), sqrt(x * x) becomes |x|, x / c becomes x * (1 / c). "
         "Where a value in between overflows or underflows, NaN and infinities become numbers, or "
-        "numbers NaN. Signs of zeros, last bits and the order of sums differ",
+        "numbers NaN. Signs of zeros, last bits and the order of sums differ. An initial value "
+        "that is not neutral is left out where a reduction has one element",
         "order",
         "special values",
         "function",

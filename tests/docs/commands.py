@@ -28,7 +28,7 @@ import tyro
 
 from hlograph import corpus
 from hlograph.storage.locations import is_url
-from tests.campaigns.framework.module_sets import SMALL
+from tests.campaigns.framework.module_sets import set_names
 from tests.docs.pages import ROOT
 from tests.docs.programs import OTHER, PROGRAMS, Program
 
@@ -283,7 +283,7 @@ def _check_benchmark(pattern: str, settings: Mapping[str, Any], program: Program
     splits = settings.get("split") or program.split
     corpus_set = settings.get("corpus_set") or settings.get("set") or program.corpus_set
     part = corpus.load(corpus_set, splits, max_op_count=limit)
-    if any(fnmatchcase(name, pattern) for name in (*part.names, *dict(SMALL))):
+    if any(fnmatchcase(name, pattern) for name in (*part.names, *set_names())):
         return
     if pattern in corpus.load().names or is_url(pattern) or Path(pattern).exists():
         return

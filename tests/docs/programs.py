@@ -179,8 +179,13 @@ PROGRAMS: dict[str, Program] = {
     "tests.campaigns.fuzz_passes": Program(
         _flags("--steps 60 --op-limit 60 --workers 1 --out OUT")
     ),
+    "tests.campaigns.pass_reports": Program(_flags("--workers 2")),
     "tests.campaigns.rule_fixed_points": Program(
         _flags("--max-ops 60 --max-rewrites 5 --workers 1 --out OUT")
+    ),
+    "tests.campaigns.sweep_claims": Program(
+        _flags("--passes algsimp --time-limit 20 --workers 1 --out OUT"),
+        part=_flags("--benchmarks small/*"),
     ),
     "tests.campaigns.sweep_equivalence": Program(
         _flags("--passes algsimp --time-limit 20 --workers 1 --out OUT"),

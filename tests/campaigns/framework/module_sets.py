@@ -45,6 +45,11 @@ def _texts(prefix: str) -> dict[str, str]:
     return {f"{prefix}/{name.removeprefix(f'{prefix}/')}": t for name, t in _SETS[prefix]().items()}
 
 
+def set_names() -> list[str]:
+    """Returns the names of all modules of the sets beside the corpus."""
+    return [name for prefix in _SETS for name in _texts(prefix)]
+
+
 def _prefix(name: str) -> str:
     """Returns the set of a module or glob; empty for the corpus."""
     prefix = name.partition("/")[0]
