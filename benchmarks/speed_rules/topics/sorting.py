@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from functools import partial
 from random import Random
 from typing import Any
@@ -261,6 +263,12 @@ PROGRAMS: Programs = {
 }
 
 
+def _by_total_order(function: Callable[..., Any], arguments: str) -> Callable[[], str]:
+    """Returns a program whose comparisons of equality all take -0 for another number than 0."""
+    make = program(function, arguments)
+    return lambda: re.sub(r"direction=(EQ|NE)(?!, type)", r"direction=\1, type=TOTALORDER", make())
+
+
 REFUSED: Refused = {
     "gather-at-constant-as-slice": {
         "position that is an argument": program(lambda x, i: x[i], "8x3 s32:"),
@@ -284,6 +292,7 @@ REFUSED: Refused = {
     "sort-by-packed-keys": {
         "two keys": program(total_order, "3x8"),
         "not stable": program(lambda x: lax.sort((x, x * 2), num_keys=1, is_stable=False), "8"),
+        "zeros of both signs told apart": _by_total_order(jnp.argsort, "3x8"),
     },
     "sort-by-permutation-as-scatter": {
         "key that is no permutation": program(lambda x: jnp.argsort(x), "s32:3x8"),
@@ -294,6 +303,7 @@ REFUSED: Refused = {
     },
     "argmax-as-first-maximum": {
         "last of equal elements": program(_last_maximum, "8"),
+        "zeros of both signs told apart": _by_total_order(partial(jnp.argmax, axis=1), "3x8"),
         "greatest element itself": program(partial(jnp.max, axis=1), "3x8"),
     },
     "sort-prefix-as-top-k": {

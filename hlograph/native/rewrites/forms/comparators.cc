@@ -28,9 +28,11 @@ namespace {
 using Opcode = xla::HloOpcode;
 using Direction = xla::ComparisonDirection;
 
-// A comparison with itself or with a scalar constant.
+// A comparison of a float with itself or with a scalar constant. By the total order, a NaN would be
+// equal to itself, and -0 would not be equal to 0.
 bool Compares(const Instruction* compare, Direction direction, const Instruction* value) {
   return compare->opcode() == Opcode::kCompare && compare->comparison_direction() == direction &&
+         compare->comparison_order() == xla::Comparison::Order::kPartial &&
          compare->operand(0) == value;
 }
 

@@ -100,9 +100,14 @@ class PowerAsRoots : public FormRule {
     if (quarters < 0 && quarters % 4 == -2) {
       return Power(builder, builder.Unary(Opcode::kRsqrt, base), -quarters / 2);
     }
-    Instruction* const result = Roots(builder, base, std::abs(quarters));
-    if (quarters > 0) return result;
-    return builder.Binary(Opcode::kDivide, builder.Uniform(base->shape(), 1), result);
+    if (quarters > 0) return Roots(builder, base, quarters);
+    // XLA:CPU takes denormal numbers for zero. A power may be one although its reciprocal is finite,
+    // as the reciprocal of a large base may be although a root of it is not.
+    Instruction* const one = builder.Uniform(base->shape(), 1);
+    if (quarters > -4) {
+      return builder.Binary(Opcode::kDivide, one, Roots(builder, base, -quarters));
+    }
+    return Roots(builder, builder.Binary(Opcode::kDivide, one, base), -quarters);
   }
 
   static Instruction* Power(const Builder& builder, Instruction* base, int64_t exponent) {

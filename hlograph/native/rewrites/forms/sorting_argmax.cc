@@ -35,9 +35,13 @@ bool IsBinary(const Instruction* instruction, Opcode opcode) {
          instruction->shape().element_type() == xla::PRED;
 }
 
+// Floats are compared as numbers: by the total order, zeros of both signs would not be equal.
 bool IsComparison(const Instruction* instruction, Direction direction, int64_t one, int64_t two) {
   return instruction->opcode() == Opcode::kCompare &&
          instruction->comparison_direction() == direction &&
+         (!xla::primitive_util::IsFloatingPointType(
+              instruction->operand(0)->shape().element_type()) ||
+          instruction->comparison_order() == xla::Comparison::Order::kPartial) &&
          IsParameter(instruction->operand(0), one) && IsParameter(instruction->operand(1), two);
 }
 

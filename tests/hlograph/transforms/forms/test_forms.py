@@ -86,3 +86,24 @@ ENTRY main {{
     np.testing.assert_allclose(result, expected, rtol=1e-5)
     numbers = ~np.isnan(expected)
     np.testing.assert_array_equal(np.signbit(result)[numbers], np.signbit(expected)[numbers])
+
+
+@pytest.mark.parametrize("exponent", [-0.25, -0.75, -2.0, -2.25, -4.0, -7.0, -8.0])
+def test_powers_beside_denormal_numbers(exponent):
+    results = np.array([2e38, 1e38, 5e37, 1e30], np.float64) ** (1 / exponent)
+    x = np.append(results[results > 1.2e-38], [1e20, 3e38])
+    module = hlograph.Module.from_text(f"""
+HloModule powers
+ENTRY main {{
+  x = f32[{len(x)}] parameter(0)
+  exponent = f32[] constant({exponent})
+  exponents = f32[{len(x)}] broadcast(exponent), dimensions={{}}
+  ROOT y = f32[{len(x)}] power(x, exponents)
+}}
+""")
+    (rewrite,) = module.rewrites("power-as-roots")
+    module.apply(rewrite)
+    result = np.frombuffer(Executable(module).run([x.astype(np.float32)])[0], np.float32)
+    np.testing.assert_allclose(
+        result, x.astype(np.float32).astype(np.float64) ** exponent, rtol=1e-5
+    )
