@@ -9,7 +9,7 @@ import pytest
 
 from hlograph._native import has_engine
 from hlograph.isolation import FlightRecorder
-from hlograph.measuring import implementation_worker
+from hlograph.measuring import implementation_worker, references
 from hlograph.measuring.implementation_worker import Answers, ImplementationWorker
 from hlograph.measuring.implementations import (
     DEFAULT,
@@ -22,7 +22,8 @@ from hlograph.measuring.references import Vote, judge_default
 from hlograph.measuring.trial import Job
 from hlograph.plans import Plan, Program
 from hlograph.plans.known_faults import KNOWN_FAULTS, faults_of
-from tests.hlograph.faulty_programs import DIES, WRONG
+from tests.hlograph.faulty_programs import DIES, NUMBERS, WRONG
+from tests.hlograph.measuring.quick_worker import QuickWorker
 
 REPORTS = {
     "matvec": "jax#39103",
@@ -61,6 +62,35 @@ def test_each_known_fault_is_there(name):
         assert 0 < wrong.count < wrong.size
         assert wrong.kernel
         assert f"{wrong.count:,} of {wrong.size:,} elements" in judgement.reason
+
+
+def test_a_default_that_reads_wrong_memory_differs_from_itself():
+    _faulty("negative_padding")
+    image = np.random.default_rng(0).standard_normal((1, 1, 4096, 8), np.float32)
+    kernel = np.eye(8, dtype=np.float32).reshape(1, 1, 8, 8)
+
+    def far_outside(image, kernel):
+        padding = [(0, 0), (-4000, 4000)]
+        return jax.lax.conv_general_dilated(
+            jnp.tanh(image), kernel, (1, 1), padding, dimension_numbers=NUMBERS
+        )
+
+    judgement = judge_default(_job(far_outside, [image, kernel]))
+    assert judgement.verdict == "differs"
+    assert judgement.unstable
+    assert "differs from itself from run to run" in judgement.reason
+
+
+def test_rounding_that_grows_is_no_wrong_memory():
+    x = np.linspace(0.1, 0.9, 64, dtype=np.float32)
+
+    def chaotic(x):
+        step = lambda n, x: 3.9 * x * (1 - x)  # noqa: E731
+        return jax.lax.fori_loop(0, 200, step, x).reshape(8, 8) @ jnp.ones((8, 8))
+
+    judgement = judge_default(_job(chaotic, [x]), in_doubt=True)
+    assert not judgement.unstable
+    assert not judgement.is_against_default
 
 
 def test_every_known_fault_has_a_program():
@@ -156,6 +186,31 @@ def test_a_default_that_does_not_live_loses():
     assert judgement.headline == "jaxlib's default ends the process"
     assert judgement.plan is not None
     assert not judgement.plan.is_empty
+
+
+def test_a_default_that_runs_past_its_time_limit_dies(monkeypatch):
+    monkeypatch.setattr(references, "ImplementationWorker", QuickWorker)
+
+    def endless(x):
+        return jax.lax.while_loop(lambda c: (c == 0).any(), lambda c: c * 2, x)
+
+    judgement = judge_default(_job(endless, [np.zeros(8, np.float32)]))
+    assert judgement.verdict == "dies"
+    assert judgement.headline == "jaxlib's default takes too long"
+    assert judgement.plan is None  # nothing else ends, either
+
+
+def test_a_default_that_runs_out_of_memory_dies(monkeypatch):
+    monkeypatch.setattr(references, "_MEMORY", 1 << 30)
+
+    def large(x):
+        return jnp.sort(x[:, None] * x[None, :], axis=0)[0]
+
+    x = np.linspace(0, 1, 20_000, dtype=np.float32)  # 1.6 GB for the products
+    judgement = judge_default(_job(large, [x]))
+    assert judgement.verdict == "dies"
+    assert judgement.headline == "jaxlib's default runs out of memory"
+    assert judgement.plan is None
 
 
 def test_random_numbers_have_no_reference():

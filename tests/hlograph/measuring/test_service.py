@@ -18,6 +18,8 @@ from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import Effort, Job, MeasurementRequest
 from hlograph.measuring.worker import DEFAULT, UNCHANGED
 from hlograph.plans import Plan, Program
+from hlograph.plans.known_faults import faults_of
+from tests.hlograph.faulty_programs import DIES
 
 X = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
 LONG_ROWS = np.random.default_rng(0).standard_normal((4, 4096), np.float32)
@@ -248,6 +250,27 @@ def test_a_worker_that_dies_costs_its_candidate():
     assert "SIGKILL" in lost.error
     assert lost.accident
     assert after.measured is not None
+
+
+def test_a_plan_that_ends_the_process_costs_no_other_one():
+    function, arguments, _ = DIES["rank_7"]()
+    program = Program.of(jax.jit(function).lower(*arguments))
+    faults = [fault for fault in faults_of(program.flow) if fault.name == "jax#40412"]
+    if not faults:
+        pytest.skip("a later jaxlib has mended it")
+    # The fault may come after the call has returned, while the worker times something else.
+    job = Job(program, list(arguments), reference=faults[0].plan)
+    right = NARROW.beside(faults[0].plan)
+    with Measurer(job, workers=1) as measurer:
+        requests = [MeasurementRequest(plan, SHORT) for plan in (NARROW, right)]
+        dead, living = measurer.measure(requests)
+    assert dead.plan.digest == NARROW.digest
+    assert dead.measured is None
+    assert "SIG" in dead.error
+    assert not dead.accident
+    assert living.plan.digest == right.digest
+    assert living.checks is not None
+    assert living.checks.accepted
 
 
 def test_a_program_that_jaxlib_does_not_compile_is_an_error():
