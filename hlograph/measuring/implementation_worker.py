@@ -35,7 +35,13 @@ from hlograph.execution.equivalence.verdict import (
 )
 from hlograph.execution.runs import Run
 from hlograph.isolation.flight_recorder import FlightRecorder
-from hlograph.measuring.implementations import DEFAULT, EVALUATOR, Implementation, death_of
+from hlograph.measuring.implementations import (
+    DEFAULT,
+    EVALUATOR,
+    Implementation,
+    death_of,
+    evaluator_faults,
+)
 from hlograph.measuring.samples import Samples
 from hlograph.measuring.trial import Job
 from hlograph.module import Module
@@ -213,6 +219,8 @@ class ImplementationWorker:
             reasons := obstacles(self._flow, implementation.engine)
         ):
             raise HloError("; ".join(reasons))
+        if implementation == EVALUATOR and (faults := evaluator_faults(self._flow)):
+            raise HloError("; ".join(faults))
         module = self._program.module()
         if implementation.engine == "evaluator" and _elements(self._flow) > _EVALUATED:
             return self._evaluator_of_regions(module)

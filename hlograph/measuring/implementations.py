@@ -11,6 +11,8 @@ from hlograph.errors import (
     WorkerOutOfMemoryError,
     WorkerTimedOutError,
 )
+from hlograph.execution.equivalence.flow import Flow
+from hlograph.execution.equivalence.text_flow import TextFlow
 from hlograph.execution.equivalence.verdict import (
     EngineName,
 )
@@ -90,6 +92,28 @@ def implementations_of(program: Program) -> list[tuple[Implementation, ...]]:
         engines,
         () if older.digest == plain.digest else (Implementation(older.method, older),),
     ]
+
+
+def evaluator_faults(flow: Flow | TextFlow) -> list[str]:
+    """Describes the instructions that XLA's evaluator is known to compute wrongly.
+
+    It counts the leading zeros of a negative number as of one of 64 bits, and takes powers with
+    negative and with large integers as exponents for others (seen in the XLA that hlograph links).
+
+    Args:
+        flow: Data flow of a program.
+
+    Returns:
+        One sentence for each kind of instruction.
+    """
+    wrong: set[str] = set()
+    for node, opcode in enumerate(flow.opcodes):
+        if opcode in ("count-leading-zeros", "power"):
+            element_type = flow.element_type(node)
+            is_narrow = element_type.startswith("s") and element_type != "s64"
+            if is_narrow or (opcode == "power" and element_type[0] in "su"):
+                wrong.add(f"XLA's evaluator computes {opcode} of {element_type} wrongly")
+    return sorted(wrong)
 
 
 def death_of(error: BaseException) -> str:
