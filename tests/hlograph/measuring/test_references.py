@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hlograph._native import has_engine
+from hlograph.execution.equivalence.verdict import Verdict
 from hlograph.isolation import FlightRecorder
 from hlograph.measuring import implementation_worker, references
 from hlograph.measuring.implementation_worker import Answers, ImplementationWorker
@@ -136,7 +137,9 @@ def test_the_evaluator_speaks_of_some_outputs_of_a_large_program(monkeypatch):
 
 def test_the_evaluator_does_not_decide_alone_against_all_others():
     plain, names = Implementation("plain", Plan()), ("plain", DEFAULT.name, ENGINE.name)
-    pairs = {frozenset(pair): "equal" for pair in itertools.combinations(names, 2)}
+    pairs: dict[frozenset[str], Verdict] = {
+        frozenset(pair): "equal" for pair in itertools.combinations(names, 2)
+    }
     pairs |= {frozenset((EVALUATOR.name, name)): "different" for name in names}
     answers = Answers({}, pairs, {EVALUATOR.name: []}, False)
     asked = [plain, DEFAULT, ENGINE, EVALUATOR]
@@ -154,7 +157,7 @@ def test_the_evaluator_does_not_decide_alone_against_all_others():
 
 def test_a_default_that_is_not_comparable_is_not_wrong():
     plain = Implementation("plain", Plan())
-    pairs = {
+    pairs: dict[frozenset[str], Verdict] = {
         frozenset(("plain", ENGINE.name)): "equal",
         frozenset(("plain", DEFAULT.name)): "not comparable",
         frozenset((ENGINE.name, DEFAULT.name)): "not comparable",
