@@ -180,6 +180,9 @@ PROGRAMS: dict[str, Program] = {
         _flags("--steps 60 --op-limit 60 --workers 1 --out OUT")
     ),
     "tests.campaigns.pass_reports": Program(_flags("--workers 2")),
+    "tests.campaigns.references": Program(
+        _flags("--programs 2 --workers 1 --explain-seconds 5 --time-limit 30 --out OUT")
+    ),
     "tests.campaigns.rule_fixed_points": Program(
         _flags("--max-ops 60 --max-rewrites 5 --workers 1 --out OUT")
     ),
