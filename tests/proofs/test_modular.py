@@ -96,3 +96,38 @@ def test_residues_are_the_integers_that_xla_computes():
     result = Evaluator(HloProgram.of(module), field).run([field.integers(x), field.integers(y)])
     assert isinstance(result, Residues)
     np.testing.assert_array_equal(field.known(result), x @ y - x)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        ("s = f32[4,4] sqrt(x)\n ROOT z = f32[4,4] multiply(s, s)", "abs(x)", "different"),
+        (
+            "a = f32[4,4] sqrt(x)\n b = f32[4,4] sqrt(y)\n ROOT z = f32[4,4] multiply(a, b)",
+            "a = f32[4,4] rsqrt(x)\n b = f32[4,4] sqrt(y)\n ROOT z = f32[4,4] divide(b, a)",
+            "equal",
+        ),
+        (
+            "a = f32[4,4] multiply(x, x)\n b = f32[4,4] multiply(y, y)\n"
+            " ROOT z = f32[4,4] add(a, b)",
+            "a = f32[4,4] multiply(x, x)\n b = f32[4,4] multiply(y, y)\n"
+            " c = f32[4,4] add(b, a)\n ROOT z = f32[4,4] abs(c)",
+            "equal",
+        ),
+        (
+            "a = f32[4,4] add(x, y)\n ROOT z = f32[4,4] sine(a)",
+            "a = f32[4,4] sine(x)\n b = f32[4,4] cosine(y)\n c = f32[4,4] multiply(a, b)\n"
+            " d = f32[4,4] cosine(x)\n e = f32[4,4] sine(y)\n f = f32[4,4] multiply(d, e)\n"
+            " ROOT z = f32[4,4] add(c, f)",
+            "equal",
+        ),
+        (
+            "a = f32[4,4] add(x, y)\n ROOT z = f32[4,4] cosine(a)",
+            "a = f32[4,4] subtract(x, y)\n ROOT z = f32[4,4] cosine(a)",
+            "different",
+        ),
+    ],
+)
+def test_roots_sums_of_squares_and_sines_obey_their_laws(before, after, verdict):
+    bodies = [text if "ROOT" in text else f"ROOT z = f32[4,4] {text}" for text in (before, after)]
+    assert prove(*(_module(f"{X} {body}") for body in bodies)).verdict == verdict

@@ -36,6 +36,31 @@ CLAIMS_OF_FUNCTIONS: Mapping[str, str] = {
 """Rules that claim what no field can show, and what they claim."""
 
 
+class Extremes(Random):
+    """A generator that draws the least or the greatest size, or 0 where sizes begin with 1.
+
+    Args:
+        seed: The seed.
+        with_empty: True if arrays may have no elements.
+    """
+
+    def __init__(self, seed: str, *, with_empty: bool) -> None:
+        super().__init__(seed)
+        self._with_empty = with_empty
+
+    def randint(self, a: int, b: int) -> int:
+        """Returns one end of a range."""
+        return self.choice([0, a, b] if self._with_empty and a == 1 else [a, b])
+
+
+def draw(rule: str, seed: int, number: int) -> Module:
+    """Returns a program where a rule may apply; every third one has extreme sizes."""
+    name = f"{rule} {seed} {number}"
+    with_empty = rule in ALGEBRA and ("dot" in rule or "product" in rule or "contraction" in rule)
+    rng = Extremes(name, with_empty=with_empty) if number % 3 == 2 else Random(name)
+    return Module.from_text(PROGRAMS[rule](rng))
+
+
 @dataclass
 class Evidence:
     """What was proved of a rule's results.
@@ -102,9 +127,11 @@ def evidence_of(rule: str, *, programs: int = 8, mutants: int = 0, seed: int = 0
     start = time.perf_counter()
     evidence = Evidence(rule)
     for number in range(programs * _MORE):
-        if number >= programs and (evidence.judged or not mutants):
+        if number >= programs and (
+            evidence.judged >= min(mutants, 1) or rule in CLAIMS_OF_FUNCTIONS
+        ):
             break
-        module = Module.from_text(PROGRAMS[rule](Random(f"{rule} {seed} {number}")))
+        module = draw(rule, seed, number)
         evidence.programs += 1
         for rewrite in module.rewrites([rule]):
             changed = module.clone()
