@@ -16,7 +16,8 @@ Edit = Callable[[Any], None]
 """Changes the message of an instruction."""
 
 _COMMUTATIVE = frozenset({"add", "multiply", "maximum", "minimum", "and", "or", "xor"})
-_KEPT = frozenset({"parameter", "tuple", "while", "conditional", "call", "fusion"})
+# Not changed: XLA's verifier ends the process at some wrong sorts.
+_KEPT = frozenset({"sort", "parameter", "tuple", "while", "conditional", "call", "fusion"})
 _OPPOSITE = {
     "add": "subtract",
     "subtract": "add",
@@ -132,7 +133,7 @@ def _of_dimensions(instruction: Any) -> Iterator[tuple[str, Edit]]:
         for index in range(len(dimensions) - 1):
             if _may_take(instruction, dimensions[index], dimensions[index + 1]):
                 yield f"dimensions {index} swapped", partial(_swap_dimensions, index)
-    elif instruction.opcode != "transpose":
+    elif instruction.opcode not in _KEPT | {"transpose"}:
         for index, dimension in enumerate(dimensions):
             for other in (dimension - 1, dimension + 1):
                 is_free = other >= 0 and other not in dimensions
