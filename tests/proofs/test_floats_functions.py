@@ -7,7 +7,13 @@ import pytest
 
 import hlograph
 from benchmarks.speed_rules.lowering import array, lowered
-from tests.proofs.floats.functions import APPROXIMATIONS, Approximation, floats_between, measured
+from tests.proofs.floats.functions import (
+    APPROXIMATIONS,
+    Approximation,
+    compiled,
+    floats_between,
+    measured,
+)
 from tests.proofs.floats.programs import applied
 
 BY_NAME = {each.name: each for each in APPROXIMATIONS}
@@ -22,6 +28,20 @@ def test_a_function_is_as_exact_as_claimed(name):
     result = measured(approximation, 1 << 14, chunk=1 << 14)
     assert result.count >= 1 << 10
     assert 0 <= result.epsilons <= approximation.epsilons
+
+
+@pytest.mark.parametrize("name", [each.name for each in APPROXIMATIONS if each.name[0] == "x"][::3])
+def test_a_power_is_as_exact_at_every_exponent(name):
+    approximation = BY_NAME[name]
+    numbers = (1.37 * np.exp2(np.arange(-126, 127.5, 0.25))).astype(np.float32)
+    run = compiled(approximation.rule, approximation.function, array(*numbers.shape))
+    exact = approximation.reference(numbers.astype(np.float64))
+    # What is less than the least normal number is zero, also where its reciprocal is the result.
+    least = float(np.finfo(np.float32).tiny)
+    use = (least < exact) & (exact < 1 / least)
+    errors = np.abs(np.asarray(run(numbers))[use] - exact[use]) / exact[use] / 2.0**-23
+    assert use.sum() > 100
+    assert errors.max() <= approximation.epsilons
 
 
 def test_every_approximated_function_is_measured():

@@ -61,6 +61,9 @@ CHANGES: dict[str, frozenset[str]] = {
 }
 """Changes of elements of results that a rule makes of some infinite inputs, by rule."""
 
+FLUSHED = frozenset({"power-as-roots", "arctangent-by-polynomial"})
+"""Rules that replace a library's function, which keeps denormals where code of jaxlib does not."""
+
 _MOVES = frozenset({"split-pointwise", "join-pointwise", "rearrange-result", "rearrange-operands"})
 
 
@@ -79,6 +82,8 @@ def claim_of(rule: hlograph.Rule) -> str:
         return "bits"
     if rule.name in VALUES:
         return "values"
+    if rule.name in FLUSHED:
+        return "rounding; denormals are zeros"
     if rule.name not in CHANGES:
         return "rounding"
     return f"rounding on finite values; {', '.join(sorted(CHANGES[rule.name]))}"
