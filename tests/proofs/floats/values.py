@@ -156,6 +156,19 @@ def _drawn(rng: Generator, spec: ArraySpec, kind: str) -> Array:
     return CLASSES[kind](rng, spec.element_type, spec.dims)
 
 
+def with_usual_nans(inputs: list[Array]) -> list[Array]:
+    """Returns inputs whose NaNs have the usual payload, and their own sign."""
+    result = []
+    for array in inputs:
+        if array.dtype.kind in "biuc" or array.dtype.name.lstrip("u").startswith("int"):
+            result.append(array)
+            continue
+        usual = np.array(np.nan).astype(array.dtype)
+        nans = np.where(np.signbit(array), -usual, usual).astype(array.dtype)
+        result.append(np.where(np.isnan(array), nans, array))
+    return result
+
+
 def inputs_of(
     pair: Pair, kinds: tuple[str, ...], samples: int
 ) -> Iterator[tuple[str, list[Array]]]:
