@@ -7,8 +7,9 @@ import pytest
 
 import hlograph
 from benchmarks.speed_rules.lowering import array, lowered
+from tests.proofs.floats.bounded import NoBoundError, gamma
 from tests.proofs.floats.bounds import rounding, worst_rounding
-from tests.proofs.floats.errors import NoBoundError, error_bounds, gamma
+from tests.proofs.floats.errors import error_bounds
 from tests.proofs.floats.programs import Pair, applied, draws
 from tests.proofs.floats.values import drawn
 

@@ -19,7 +19,8 @@ from hlograph.execution.equivalence.flow import Flow
 from hlograph.execution.equivalence.inputs import perturbed
 from hlograph.execution.equivalence.rounding import rounding_error
 from hlograph.execution.equivalence.verdict import root_mean_square, sensitivity
-from tests.proofs.floats.errors import Bounded, error_bounds
+from tests.proofs.floats.bounded import Bounded
+from tests.proofs.floats.errors import error_bounds
 from tests.proofs.floats.programs import Pair
 from tests.proofs.floats.values import drawn
 
