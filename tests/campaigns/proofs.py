@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import tyro
-from tests.proofs.floats.rows import FloatRow, float_row
 
 import hlograph
 from hlograph.storage.atomic_write import write_text_atomically
 from tests.proofs.claim import Proof, claims, proof_of
+from tests.proofs.floats.rows import FloatRow, float_row
 from tests.proofs.modular.rules import Evidence, evidence_of
 from tests.proofs.modular.rules import table as programs_table
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import z3
 
-from tests.proofs.sums import Formula, Number, Size, number, plus, size_of, total
+from tests.proofs.sums import Formula, Number, Size, naming, number, plus, size_of, total
 
 Indices = Mapping[str, Formula]
 """The index along each axis, by its name."""
@@ -205,9 +205,7 @@ def opaque(value: Number) -> Formula:
     """
     if value.is_plain:
         return value.formula
-    from tests.proofs.prover import atom
-
-    return atom(value)
+    return naming.get()(value)
 
 
 def _integer(value: Formula) -> Formula:

@@ -25,7 +25,7 @@ from typing import Any, Literal
 import z3
 
 from tests.proofs.language import Array
-from tests.proofs.sums import Formula, Number, Size, Term, conjunction, fresh, size_of
+from tests.proofs.sums import Formula, Number, Size, Term, conjunction, fresh, naming, size_of
 
 # Milliseconds of one call of z3: of a proof, and of a search for a counterexample.
 _PROOF_TIMEOUT, _SEARCH_TIMEOUT = 20_000, 5_000
@@ -218,11 +218,12 @@ def atom(value: Number) -> Formula:
 @contextmanager
 def _proving(conditions: Iterable[Formula]) -> Iterator[_Context]:
     context = _Context(list(conditions))
-    token = _context.set(context)
+    token, named = _context.set(context), naming.set(atom)
     try:
         yield context
     finally:
         _context.reset(token)
+        naming.reset(named)
 
 
 def _indices(

@@ -8,6 +8,7 @@ of z3 without sums. Sums, differences and products of such numbers have this for
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -146,6 +147,10 @@ class Number:
     def formula(self) -> Formula:
         """The formula of a number without binders."""
         return sum((term.summand for term in self.terms), z3.RealVal(0))
+
+
+naming: ContextVar[Callable[[Number], Formula]] = ContextVar("naming")
+"""Function that names a sum over a symbolic range in a formula; a proof sets it."""
 
 
 def number(value: Number | Formula) -> Number:

@@ -58,7 +58,7 @@ bool IsUnsafe(const xla::HloInstruction* instruction) {
          IsCroppingWindow(*instruction) || PadsWhatIsCropped(*instruction) ||
          SlicesSliceUnclamped(*instruction) ||
          absl::c_any_of(instruction->operands(), [](const xla::HloInstruction* operand) {
-           return IsDynamicConstant(*operand);
+           return IsDynamicConstant(*operand) || SlicesSliceUnclamped(*operand);
          });
 }
 
