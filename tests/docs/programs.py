@@ -180,6 +180,9 @@ PROGRAMS: dict[str, Program] = {
         _flags("--steps 60 --op-limit 60 --workers 1 --out OUT")
     ),
     "tests.campaigns.pass_reports": Program(_flags("--workers 2")),
+    "tests.campaigns.proofs": Program(
+        _flags("--rules split-pointwise --parts reals --workers 1 --page None")
+    ),
     "tests.campaigns.references": Program(
         _flags("--programs 2 --workers 1 --explain-seconds 5 --time-limit 30 --out OUT")
     ),
@@ -199,6 +202,8 @@ PROGRAMS: dict[str, Program] = {
     "tests.explorer_bundle": Program(reason=_NOT_OURS),
     "tests.explorer_pictures": Program(reason=_NOT_OURS, parses=False),
     "tests.extension_stub": Program(reason=_NOT_OURS),
+    "tests.proofs.floats.rows": Program(reason=_TESTED, parses=False),
+    "tests.proofs.modular": Program(_flags("--rules factor-dots --programs 1 --mutants 1")),
     "tests.rules_table": Program(reason=_NOT_OURS),
 }
 

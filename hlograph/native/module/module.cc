@@ -20,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/arena.h"
 #include "google/protobuf/io/coded_stream.h"
@@ -129,6 +130,26 @@ absl::Status CheckDivisors(const xla::HloModule& module) {
           absl::StrCat("XLA's verifier cannot check ", instruction->name(), ": an ",
                        xla::HloOpcodeString(instruction->opcode()),
                        " without elements; zero_sized_hlo_elimination may remove it"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// XLA's verifier reads the size of the dimension that is sorted, which ends the process where there
+// is no such dimension.
+absl::Status CheckSorts(const xla::HloModule& module) {
+  for (const xla::HloComputation* computation : module.computations()) {
+    for (const xla::HloInstruction* instruction : computation->instructions()) {
+      if (instruction->opcode() != xla::HloOpcode::kSort || instruction->operand_count() == 0) {
+        continue;
+      }
+      const xla::Shape& keys = instruction->operand(0)->shape();
+      const int64_t rank = keys.IsArray() ? static_cast<int64_t>(keys.dimensions().size()) : 0;
+      const auto is_one = [rank](int64_t dimension) { return dimension >= 0 && dimension < rank; };
+      if (instruction->dimensions().size() == 1 && is_one(instruction->dimensions(0))) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("expected ", instruction->name(), " to sort along one of ", rank,
+                       " dimensions, got {", absl::StrJoin(instruction->dimensions(), ", "), "}"));
     }
   }
   return absl::OkStatus();
@@ -290,6 +311,7 @@ absl::Status Module::Verify() const {
   xla::HloVerifier verifier(/*layout_sensitive=*/false, /*allow_mixed_precision=*/true);
   return Read([&](const xla::HloModule& hlo) -> absl::Status {
     if (absl::Status status = CheckDivisors(hlo); !status.ok()) return status;
+    if (absl::Status status = CheckSorts(hlo); !status.ok()) return status;
     // The verifier takes a mutable module because every pass does; it only reads.
     return Catching("XLA's verifier",
                     [&] { return verifier.Run(const_cast<xla::HloModule*>(&hlo)).status(); });

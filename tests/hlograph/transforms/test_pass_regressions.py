@@ -360,6 +360,30 @@ def test_verify_refuses_collectives_without_elements(line):
         module.verify()
 
 
+@pytest.mark.parametrize("dimension", [2, 7, -1])
+def test_verify_refuses_sorts_along_no_dimension(dimension):
+    """XLA's verifier ends the process."""
+    module = Module.from_text(f"""
+HloModule sorts
+
+less {{
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  c = s32[] parameter(2)
+  d = s32[] parameter(3)
+  ROOT r = pred[] compare(a, b), direction=LT
+}}
+
+ENTRY main {{
+  x = f32[3,4] parameter(0)
+  y = s32[3,4] parameter(1)
+  ROOT s = (f32[3,4], s32[3,4]) sort(x, y), dimensions={{{dimension}}}, to_apply=less
+}}
+""")
+    with pytest.raises(VerificationError, match="to sort along one of 2 dimensions"):
+        module.verify()
+
+
 CROPPING_WINDOW = reported_modules.CROPPING_WINDOW.text
 PADDED_CROP = reported_modules.CROP_BEFORE_WINDOW.text
 
