@@ -101,8 +101,8 @@ class PowerAsRoots : public FormRule {
       return Power(builder, builder.Unary(Opcode::kRsqrt, base), -quarters / 2);
     }
     if (quarters > 0) return Roots(builder, base, quarters);
-    // XLA:CPU takes denormal numbers for zero. A power may be one although its reciprocal is finite,
-    // as the reciprocal of a large base may be although a root of it is not.
+    // XLA:CPU takes denormal numbers for zero. A power may be one although its reciprocal is
+    // finite, as the reciprocal of a large base may be although a root of it is not.
     Instruction* const one = builder.Uniform(base->shape(), 1);
     if (quarters > -4) {
       return builder.Binary(Opcode::kDivide, one, Roots(builder, base, -quarters));
