@@ -27,14 +27,11 @@ import tyro
 import hlograph
 from hlograph.storage.atomic_write import write_text_atomically
 from tests.proofs.claim import Proof, claims, proof_of
-from tests.proofs.floats.rows import Effort, FloatRow, float_row
+from tests.proofs.floats.rows import QUICK, FloatRow, float_row
 from tests.proofs.modular.rules import Evidence, evidence_of
 from tests.proofs.modular.rules import table as programs_table
 
 PartName = Literal["reals", "programs", "floats"]
-
-# What is tried of each rule: every 64th float of functions that are approximated.
-_EFFORT = Effort(programs=2, samples=1, stride=64)
 
 
 @dataclass(frozen=True)
@@ -186,7 +183,7 @@ def _check_programs(rule: str, seed: int) -> Evidence:
 
 def _check_floats(rule: str, seed: int) -> FloatRow:
     del seed  # the classes of values have their own
-    return float_row(hlograph.rules[rule], _EFFORT)
+    return float_row(hlograph.rules[rule], QUICK)  # floats.rows tries more
 
 
 PARTS: Mapping[PartName, Part] = {

@@ -129,7 +129,9 @@ def _of_power(quarters: int) -> float:
     products = max(0, whole - 1) + sum(factors) - 1
     # The root of a root halves the error of the root.
     roots = (rest >= 2) + 1.5 * (rest % 2)
-    return (products + roots + (quarters < 0)) / 2
+    # From -1 on the reciprocal comes first, and the power multiplies its error.
+    reciprocal = abs(quarters) / 4 if quarters <= -4 else float(quarters < 0)
+    return (products + roots + reciprocal) / 2
 
 
 def _powers() -> Iterator[Approximation]:

@@ -141,6 +141,8 @@ def draws(rule: str, element_type: str, count: int) -> Iterator[Pair]:
     """
     found = 0
     for text in drawn_texts(rule, 4 * count):
+        if element_type in ("c64", "c128") and re.search(r"direction=[GL]", text):
+            continue  # complex numbers have no order
         if found < count and (pair := applied(rule, retyped(text, element_type))) is not None:
             found += 1
             yield pair
