@@ -235,7 +235,10 @@ def test_a_program_that_jaxlib_computes_wrongly(call, user_folder):
     if "agrees with" in out:
         pytest.skip("a later jaxlib has mended it")
     assert status == 1
-    assert "jaxlib's default is wrong: output 0: " in out
+    # It reads memory beside its input, which may differ from run to run.
+    _, is_wrong, reason = out.partition("jaxlib's default is wrong: ")
+    assert is_wrong
+    assert "output 0: " in reason
     assert "step slice-negative-padding avoids it" in out
     folder = user_folder / "function.fault"
     assert "convolution" in (folder / "minimised.hlo").read_text()
