@@ -18,7 +18,7 @@ Entry = tuple[CacheKey, Plan]
 """A key of a store, and its plan."""
 
 
-class StoredPlan(NamedTuple):
+class KeyedPlan(NamedTuple):
     """A plan of a store.
 
     Attributes:
@@ -168,7 +168,7 @@ def _machines_of(entries: Sequence[Entry]) -> dict[str, Machine]:
 
 def _plans_of(
     entries: Sequence[Entry], machines: Mapping[str, Machine], of_program: Collection[str] | None
-) -> list[StoredPlan]:
+) -> list[KeyedPlan]:
     """Returns the plans of a store, each once, of one program if its digests are given."""
     programs: dict[tuple[str, str], set[str]] = {}
     for key, plan in entries:
@@ -177,13 +177,13 @@ def _plans_of(
         plan = replace(plan, machine=plan.machine or machines.get(parts["machine"]))
         programs.setdefault((plan.to_json(), parts["numerics"]), set()).add(parts["program"])
     return [
-        StoredPlan(Plan.from_json(text), numerics, frozenset(digests))
+        KeyedPlan(Plan.from_json(text), numerics, frozenset(digests))
         for (text, numerics), digests in programs.items()
         if of_program is None or digests.intersection(of_program)
     ]
 
 
-def _alone(some: Sequence[StoredPlan], others: Sequence[StoredPlan]) -> tuple[str, ...]:
+def _alone(some: Sequence[KeyedPlan], others: Sequence[KeyedPlan]) -> tuple[str, ...]:
     """Returns the names of programs that only some plans are about."""
     digests = frozenset[str]().union(*(other.programs for other in others))
     return tuple(sorted({each.plan.program for each in some if not each.programs & digests}))

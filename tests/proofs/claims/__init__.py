@@ -1,31 +1,7 @@
-"""The claims of the rules, by topic."""
+"""The claims of the rules, by topic: each module registers its own when it is imported."""
 
-from tests.proofs.claims import (
-    algebra,
-    convolutions,
-    dots,
-    functions,
-    indexing,
-    loops,
-    positions,
-    reductions,
-    selections,
-    sorting,
-    unrolling,
-    windows,
-)
+from importlib import import_module
+from pkgutil import iter_modules
 
-MODULES = (
-    algebra,
-    convolutions,
-    dots,
-    functions,
-    indexing,
-    loops,
-    positions,
-    reductions,
-    selections,
-    sorting,
-    unrolling,
-    windows,
-)
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")

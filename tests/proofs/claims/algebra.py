@@ -250,21 +250,12 @@ def _associated(sizes: Sizes, wrong: bool) -> tuple[Array, Array]:
 
 @claim(
     "reassociate-dots:right",
-    conditions="what the dots sum over are dimensions of different operands",
-    wrong="another last matrix",
-)
-def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
-    yield Equation(*_associated(sizes, wrong))
-
-
-@claim(
     "reassociate-dots:left",
     conditions="what the dots sum over are dimensions of different operands",
     wrong="another last matrix",
 )
 def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
-    first, last = _associated(sizes, wrong)
-    yield Equation(last, first)
+    yield Equation(*_associated(sizes, wrong))
 
 
 def _pointwise_parts(sizes: Sizes, wrong: bool) -> tuple[Array, Array]:
@@ -283,18 +274,13 @@ def _pointwise_parts(sizes: Sizes, wrong: bool) -> tuple[Array, Array]:
     conditions="the operands are concatenations of the same sizes, or the same everywhere",
     wrong="the parts of one operand in another order",
 )
-def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
-    yield Equation(*_pointwise_parts(sizes, wrong))
-
-
 @claim(
     "join-pointwise",
     conditions="all parts are the same operation",
     wrong="the parts of one operand in another order",
 )
 def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
-    whole, parts = _pointwise_parts(sizes, wrong)
-    yield Equation(parts, whole)
+    yield Equation(*_pointwise_parts(sizes, wrong))
 
 
 def _rearranged(sizes: Sizes, wrong: bool) -> tuple[Array, Array]:
@@ -318,15 +304,10 @@ def _rearranged(sizes: Sizes, wrong: bool) -> tuple[Array, Array]:
     conditions="all operands are rearranged alike, or are the same everywhere",
     wrong="an operand that is rearranged otherwise",
 )
-def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
-    yield Equation(*_rearranged(sizes, wrong))
-
-
 @claim(
     "rearrange-operands",
     conditions="a transpose or reshape of a pointwise operation",
     wrong="an operand that is rearranged otherwise",
 )
 def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
-    operands, result = _rearranged(sizes, wrong)
-    yield Equation(result, operands)
+    yield Equation(*_rearranged(sizes, wrong))
