@@ -10,6 +10,15 @@ from experiments.train.log import TrainingLog
 from hlograph.execution.interrupts import uninterrupted
 
 
+@pytest.fixture
+def interruptible():
+    """Lets SIGINT raise KeyboardInterrupt; a shell ignores it in what it runs in the background."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, handler)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_in_the_middle_of_a_write_comes_after_it(tmp_path, monkeypatch):
     log = TrainingLog(tmp_path, (), Measure("op_count", {}), 0)
     written, add = [], log._writer.add_scalar
