@@ -40,7 +40,7 @@ from hlograph.measuring.implementations import (
     EVALUATOR,
     Implementation,
     death_of,
-    evaluator_faults,
+    evaluator_obstacles,
 )
 from hlograph.measuring.samples import Samples
 from hlograph.measuring.trial import Job
@@ -219,8 +219,8 @@ class ImplementationWorker:
             reasons := obstacles(self._flow, implementation.engine)
         ):
             raise HloError("; ".join(reasons))
-        if implementation == EVALUATOR and (faults := evaluator_faults(self._flow)):
-            raise HloError("; ".join(faults))
+        if implementation == EVALUATOR and (reasons := evaluator_obstacles(self._flow)):
+            raise HloError("; ".join(reasons))
         module = self._program.module()
         if implementation.engine == "evaluator" and _elements(self._flow) > _EVALUATED:
             return self._evaluator_of_regions(module)

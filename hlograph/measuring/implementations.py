@@ -25,6 +25,9 @@ from hlograph.reading.parser_server import failed_check
 # Opcodes that jaxlib may leave to a library.
 _OF_LIBRARIES = frozenset({"dot", "convolution", "reduce", "reduce-window"})
 
+# Custom call that returns its operand.
+_ANNOTATION = "Sharding"
+
 _OLDER_EMITTERS = "xla_cpu_disable_new_fusion_emitters"
 
 
@@ -94,11 +97,13 @@ def implementations_of(program: Program) -> list[tuple[Implementation, ...]]:
     ]
 
 
-def evaluator_faults(flow: Flow | TextFlow) -> list[str]:
-    """Describes the instructions that XLA's evaluator is known to compute wrongly.
+def evaluator_obstacles(flow: Flow | TextFlow) -> list[str]:
+    """Describes the instructions that XLA's evaluator does not compute, or computes wrongly.
 
-    It counts the leading zeros of a negative number as of one of 64 bits, and takes powers with
-    negative and with large integers as exponents for others (seen in the XLA that hlograph links).
+    It has no code for custom calls: an arbitrary function of the operands stands for each, which
+    is the same in two modules, but not what jaxlib calls. It counts the leading zeros of a negative
+    number as of one of 64 bits, and takes powers with negative and with large integers as exponents
+    for others (seen in the XLA that hlograph links).
 
     Args:
         flow: Data flow of a program.
@@ -106,14 +111,18 @@ def evaluator_faults(flow: Flow | TextFlow) -> list[str]:
     Returns:
         One sentence for each kind of instruction.
     """
-    wrong: set[str] = set()
+    reasons: set[str] = set()
     for node, opcode in enumerate(flow.opcodes):
+        if opcode == "custom-call":
+            target = flow.attribute(node, "custom_call_target", "")
+            if target != _ANNOTATION:
+                reasons.add(f"XLA's evaluator has no code for custom call {target}")
         if opcode in ("count-leading-zeros", "power"):
             element_type = flow.element_type(node)
             is_narrow = element_type.startswith("s") and element_type != "s64"
             if is_narrow or (opcode == "power" and element_type[0] in "su"):
-                wrong.add(f"XLA's evaluator computes {opcode} of {element_type} wrongly")
-    return sorted(wrong)
+                reasons.add(f"XLA's evaluator computes {opcode} of {element_type} wrongly")
+    return sorted(reasons)
 
 
 def death_of(error: BaseException) -> str:

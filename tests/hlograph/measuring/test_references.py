@@ -183,6 +183,15 @@ def test_a_fault_of_the_evaluator_is_none_of_the_default(body):
     assert "wrongly" in judgement.implementations[EVALUATOR.name]
 
 
+@pytest.mark.skipif(not has_engine(), reason="needs the engine")
+def test_the_evaluator_is_not_asked_about_custom_calls():
+    x = np.random.default_rng(0).standard_normal((6, 4), np.float32)
+    judgement = judge_default(_job(jnp.linalg.qr, [x]), in_doubt=True)
+    assert judgement.verdict == "agrees"
+    words = judgement.implementations[EVALUATOR.name]
+    assert "XLA's evaluator has no code for custom call lapack_sgeqrf" in words
+
+
 def test_a_default_that_does_not_live_loses():
     x = np.ones((4, 4), np.float32)
     judgement = judge_default(_job(lambda x: x @ x, [x]), dead="ends the process: a test says so")
