@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import itertools
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,43 +15,38 @@ from hlograph.errors import (
     HloError,
 )
 from hlograph.execution import lock
-from hlograph.execution.equivalence.arrays import Array, dtype_of, is_integral, signature_of
-from hlograph.execution.equivalence.engines import Limits, make_runner, obstacles
-from hlograph.execution.equivalence.flow import Flow
+from hlograph.execution.equivalence.arrays import Array, dtype_of, signature_of
+from hlograph.execution.equivalence.elements import (
+    apart,
+    apart_alone,
+    within,
+)
+from hlograph.execution.equivalence.engines import make_runner, obstacles
 from hlograph.execution.equivalence.inputs import perturbed
 from hlograph.execution.equivalence.reference import largest_epsilon
-from hlograph.execution.equivalence.regions import Region, with_regions
+from hlograph.execution.equivalence.regions import Region
 from hlograph.execution.equivalence.rounding import rounding_error
-from hlograph.execution.equivalence.text_flow import TextFlow
 from hlograph.execution.equivalence.verdict import (
     RANK,
     Sensitivity,
     Verdict,
     difference,
     judge,
-    root_mean_square,
     sensitivity,
 )
 from hlograph.execution.runs import Run
 from hlograph.isolation.flight_recorder import FlightRecorder
+from hlograph.measuring.evaluating import LIMITS, LONGEST, EvaluatedProgram, Places
 from hlograph.measuring.implementations import (
     DEFAULT,
     EVALUATOR,
     Implementation,
     death_of,
-    evaluator_obstacles,
 )
 from hlograph.measuring.samples import Samples
 from hlograph.measuring.trial import Job
-from hlograph.module import Module
 from hlograph.plans import compile_program
-from hlograph.plans.jaxlib_modules import text_of
-from hlograph.reading.hlo_editing import ModuleText
 from hlograph.reading.hlo_text import read_module
-
-# The evaluator takes microseconds for an element, and less for the terms of a product.
-_LIMITS = Limits(evaluated_flops=1e9, evaluator_seconds=20.0)
-_EVALUATED, _LONGEST = 4_000_000, 30.0
 
 # Size of a region of outputs in each dimension, where the whole has too many elements.
 _SIDE = 4
@@ -64,7 +58,6 @@ FIRST_SECONDS = 300.0
 _SLOWER, _SECONDS = 20.0, 20.0
 
 _MOVES = 4
-_SAME_AT_MOST = 0.01  # relative error that rounding explains at most
 _FILL_FREED = -6  # M_PERTURB of mallopt
 _PATTERN = 0xA5
 
@@ -151,15 +144,16 @@ class ImplementationWorker:
         self._outputs: dict[str, list[Array]] = {}
         self._errors: dict[str, str] = {}
         self._sensitivity: dict[Implementation, list[Sensitivity]] = {}
-        self._regions: dict[str, list[list[Region]]] = {}
         self._first_limit = self._limit = limit
         self._unstable, self._kernels = False, []
+        self._evaluated: EvaluatedProgram | None = None
+        self._allowances: list[Array] | None = None
 
     def ask(self, implementations: Sequence[Implementation]) -> Answers:
         """Runs implementations and compares their outputs. Those with outputs are not run again."""
         for implementation in implementations:
             if implementation.name not in self._outputs and implementation.name not in self._errors:
-                limit = self._limit if implementation.engine is None else min(self._limit, _LONGEST)
+                limit = self._limit if implementation.engine is None else min(self._limit, LONGEST)
                 with lock.compiling(), self._recorder.noted(implementation.name.encode(), limit):
                     self._run(implementation)
         ran = [
@@ -193,7 +187,8 @@ class ImplementationWorker:
             return
         expected = [(spec.dims, dtype_of(spec.element_type)) for spec in self._signature.results]
         types = [(array.shape, array.dtype) for array in outputs]
-        if implementation.name not in self._regions and types != expected:
+        is_whole = implementation != EVALUATOR or (self._evaluated and self._evaluated.is_whole)
+        if is_whole and types != expected:
             self._errors[implementation.name] = "has outputs of other shapes or types"
             return
         self._runners[implementation], self._outputs[implementation.name] = run, outputs
@@ -205,7 +200,7 @@ class ImplementationWorker:
                 again = run(self._inputs)
             # Not by how much the outputs change when the inputs move, as what reads wrong memory
             # changes then, too. Equal inputs have equal rounding.
-            self._unstable = any(_apart(a, b).any() for a, b in zip(again, outputs, strict=True))
+            self._unstable = any(apart(a, b).any() for a, b in zip(again, outputs, strict=True))
 
     def _runner(self, implementation: Implementation) -> Any:
         if implementation.plan is not None:
@@ -219,44 +214,16 @@ class ImplementationWorker:
             reasons := obstacles(self._flow, implementation.engine)
         ):
             raise HloError("; ".join(reasons))
-        if implementation == EVALUATOR and (reasons := evaluator_obstacles(self._flow)):
-            raise HloError("; ".join(reasons))
+        if implementation == EVALUATOR:
+            places = self._places if self._outputs else None
+            self._evaluated = EvaluatedProgram(self._program, self._flow, places)
+            return self._evaluated.run
         module = self._program.module()
-        if implementation.engine == "evaluator" and _elements(self._flow) > _EVALUATED:
-            return self._evaluator_of_regions(module)
-        return make_runner(implementation.engine, module, signature_of(module), _LIMITS)
+        return make_runner(implementation.engine, module, signature_of(module), LIMITS)
 
-    def _evaluator_of_regions(self, module: Module) -> Callable[[list[Array]], list[Array]]:
-        """Returns what evaluates regions of the outputs, one after the other in a flat array.
-
-        Raises:
-            HloError: A region needs too many elements, too, or nothing else has outputs.
-        """
-        if not self._outputs:
-            raise HloError("nothing else runs, of which it could check some outputs")
-        module.run("call-inliner")
-        text = ModuleText.parse(text_of(module.to_proto()))
-        runners = []
-        self._regions[EVALUATOR.name] = places = self._places()
-        for regions in places:
-            part = str(with_regions(text, regions))
-            if _elements(TextFlow(part)) > _EVALUATED:
-                raise HloError(f"some of its outputs need {_EVALUATED:.0e} elements one by one")
-            of_part = Module.from_text(part)
-            runners.append(make_runner("evaluator", of_part, signature_of(of_part), _LIMITS))
-
-        def run(inputs: list[Array]) -> list[Array]:
-            parts = [runner(inputs) for runner in runners]
-            return [
-                np.concatenate([array.ravel() for array in arrays])
-                for arrays in zip(*parts, strict=True)
-            ]
-
-        return run
-
-    def _places(self) -> list[list[Region]]:
+    def _places(self) -> Places:
         """Returns regions to look at: where outputs differ first, the first and the last."""
-        places: list[list[Region]] = []
+        places: Places = []
         for share in (None, 0.0, 1.0):
             regions = []
             for number, spec in enumerate(self._signature.results):
@@ -269,26 +236,18 @@ class ImplementationWorker:
     def _difference(self, output: int) -> tuple[int, ...] | None:
         """Returns the first index at which an output differs between two; None if none does."""
         first, *others = [arrays[output] for arrays in self._outputs.values()]
-        for other in others:
-            mask = _apart(other, first)
-            if mask.any():
-                return tuple(int(place) for place in np.argwhere(mask)[0])
+        for compare in (apart, apart_alone):
+            for other in others:
+                mask = compare(other, first)
+                if mask.any():
+                    return tuple(int(place) for place in np.argwhere(mask)[0])
         return None
 
     def _pasted(self, name: str, beside: str) -> list[Array]:
         """Returns outputs by name; those that are regions are pasted into those of another."""
-        if name not in self._regions:
+        if name != EVALUATOR.name or self._evaluated is None:
             return self._outputs[name]
-        outputs = [array.copy() for array in self._outputs[beside]]
-        for number, array in enumerate(outputs):
-            at = 0
-            for regions in self._regions[name]:
-                place = tuple(slice(*bounds) for bounds in regions[number])
-                shape = array[place].shape
-                size = math.prod(shape)
-                array[place] = self._outputs[name][number][at : at + size].reshape(shape)
-                at += size
-        return outputs
+        return self._evaluated.in_place(self._outputs[name], self._outputs[beside])
 
     def _compared(self, first: str, second: str) -> Verdict:
         """Returns the verdict on two implementations with outputs; see ``_verdict``."""
@@ -306,10 +265,38 @@ class ImplementationWorker:
             if not measured.bitwise:
                 sensitive = self._sensitive(number)
                 verdict = judge(number, measured, sensitive, self._error, self._epsilon).verdict
-                if verdict == "different" and not _apart(first[number], second[number]).any():
-                    verdict = "close"
+                if verdict in ("close", "different"):
+                    verdict = self._of_elements(number, first[number], second[number])
                 worst = RANK[max(RANK.index(worst), RANK.index(verdict))]
         return worst
+
+    def _of_elements(self, output: int, array: Array, expected: Array) -> Verdict:
+        if self._apart(output, array, expected).any():
+            return "different"
+        # At the scale of the array they may differ, as a jump that rounding decides does.
+        return "not comparable" if apart(array, expected).any() else "close"
+
+    def _apart(self, output: int, array: Array, expected: Array) -> Array:
+        """Returns where outputs differ: by more than elements may, or at the array's scale.
+
+        The scale is that of the array where nothing says how far rounding moves each element.
+        """
+        at_scale, alone = apart(array, expected), apart_alone(array, expected)
+        if not (at_scale.any() or alone.any()) or not (allowances := self._allowed()):
+            return at_scale
+        return (at_scale | alone) & ~within(array, expected, allowances[output])
+
+    def _allowed(self) -> list[Array]:
+        """Returns by how much rounding may change each element; nothing if that is not known."""
+        if self._allowances is None and EVALUATOR.name in self._outputs:
+            assert self._evaluated is not None
+            name, limit = EVALUATOR.name.encode(), _SECONDS + 2 * LONGEST
+            self._allowances = []
+            with contextlib.suppress(HloError), self._recorder.noted(name, limit):
+                changes = self._evaluated.allowances(self._inputs)
+                unknown = [np.full(spec.dims, np.inf) for spec in self._signature.results]
+                self._allowances = changes and self._evaluated.in_place(changes, unknown)
+        return self._allowances or []
 
     def _sensitive(self, output: int) -> Sensitivity:
         """Returns how much an output changes when the inputs move.
@@ -351,7 +338,7 @@ class ImplementationWorker:
         expected_by = self._pasted(right, DEFAULT.name)
         pairs = zip(self._outputs[DEFAULT.name], expected_by, strict=True)
         for number, (array, expected) in enumerate(pairs):
-            mask = _apart(array, expected)
+            mask = self._apart(number, array, expected)
             if not mask.any():
                 continue
             index = tuple(int(place) for place in np.argwhere(mask)[0])
@@ -360,12 +347,6 @@ class ImplementationWorker:
             count = int(mask.sum())
             found.append(WrongElements(number, count, array.size, index, *values, kernel))
         return found
-
-
-def _elements(flow: Flow | TextFlow) -> int:
-    """Returns how many elements a module computes."""
-    pairs = zip(flow.opcodes, flow.elements, strict=True)
-    return sum(int(elements) for opcode, elements in pairs if opcode != "parameter")
 
 
 def _around(index: tuple[int, ...], dims: tuple[int, ...]) -> Region:
@@ -377,18 +358,6 @@ def _around(index: tuple[int, ...], dims: tuple[int, ...]) -> Region:
         begin = min(max(at - length // 2, 0), size - length)
         region.append((begin, begin + length))
     return tuple(region)
-
-
-def _apart(array: Array, expected: Array) -> Array:
-    """Returns where two arrays differ by more than rounding can explain."""
-    if is_integral(array):
-        return array != expected
-    wide = np.complex128 if array.dtype.kind == "c" else np.float64
-    a, b = array.astype(wide), expected.astype(wide)
-    with np.errstate(invalid="ignore", over="ignore"):
-        scale = root_mean_square(np.abs(b[np.isfinite(b)]))
-        near = np.abs(a - b) <= _SAME_AT_MOST * np.maximum(np.abs(b), scale)
-    return ~(near | (a == b) | (np.isnan(a) & np.isnan(b)))
 
 
 def _kernels(executable: Any) -> list[str]:

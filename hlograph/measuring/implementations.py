@@ -17,7 +17,7 @@ from hlograph.execution.equivalence.verdict import (
     EngineName,
 )
 from hlograph.plans import Plan, Program
-from hlograph.plans.flags import LIBRARIES, FlagValue
+from hlograph.plans.flags import DISABLED_PASSES, LIBRARIES, FlagValue
 from hlograph.plans.jaxlib_versions import jaxlib_support
 from hlograph.plans.known_faults import faults_of
 from hlograph.reading.parser_server import failed_check
@@ -73,7 +73,7 @@ def _older_plan(program: Program) -> Plan:
     support = jaxlib_support()
     if support is None or _OLDER_EMITTERS not in support.without_effect:
         return _plan(program, {LIBRARIES: "", _OLDER_EMITTERS: True}, _OLDER_NAME)
-    return _plan(program, {LIBRARIES: "", "xla_disable_hlo_passes": "fusion"}, _UNFUSED_NAME)
+    return _plan(program, {LIBRARIES: "", DISABLED_PASSES: "fusion"}, _UNFUSED_NAME)
 
 
 def _plan(program: Program, flags: Mapping[str, FlagValue], method: str) -> Plan:

@@ -19,6 +19,9 @@ FlagValue = bool | int | str
 LIBRARIES = "xla_cpu_experimental_ynn_fusion_type"
 """The flag of what runs in the library YNNPACK."""
 
+DISABLED_PASSES = "xla_disable_hlo_passes"
+"""The flag of the passes of XLA that do not run."""
+
 DOTS, CONVOLUTIONS, REDUCTIONS, _DOT, _ELEMENTWISE = (
     f"LIBRARY_FUSION_TYPE_{name}"
     for name in ("INDIVIDUAL_DOT", "INDIVIDUAL_CONVOLUTION", "REDUCE", "DOT", "ELTWISE")
@@ -103,7 +106,7 @@ FLAGS: Mapping[str, Flag] = MappingProxyType(
                 "CPU_SCHEDULER_TYPE_CONCURRENCY_OPTIMIZED",
             ),
             Flag(
-                "xla_disable_hlo_passes",
+                DISABLED_PASSES,
                 "option",
                 "names of XLA's passes, separated by commas",
                 lambda value: (

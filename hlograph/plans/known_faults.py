@@ -16,7 +16,7 @@ from typing import Any
 
 from hlograph.execution.equivalence.text_flow import TextFlow
 from hlograph.plans import mlir_modules
-from hlograph.plans.flags import LIBRARIES
+from hlograph.plans.flags import DISABLED_PASSES, LIBRARIES
 from hlograph.plans.plan import Plan
 
 SLICE_NEGATIVE_PADDING = "slice-negative-padding"
@@ -25,6 +25,13 @@ SLICE_NEGATIVE_PADDING = "slice-negative-padding"
 _WITHOUT_LIBRARY = Plan(flags={LIBRARIES: ""}, numerics="close", method="no library fusions")
 _SLICED = Plan(
     steps=(SLICE_NEGATIVE_PADDING,), numerics="close", method="slices before convolutions"
+)
+
+_WITHOUT_SIMPLIFIER = Plan(
+    flags={DISABLED_PASSES: "algsimp"}, numerics="close", method="no algebraic simplifier"
+)
+_WITHOUT_LOOP_SIMPLIFIER = Plan(
+    flags={DISABLED_PASSES: "simplify-while-loops"}, numerics="close", method="no loop simplifier"
 )
 
 _PADDING = re.compile(r"\bpad=(\S+?)(?:[ }]|$)")
@@ -78,6 +85,101 @@ def _negative_paddings(flow: TextFlow) -> Iterator[int]:
             padding = _PADDING.search(flow.instructions[node].attribute("window"))
             if padding and "-" in padding[1]:
                 yield node
+
+
+def _windows_that_crop(flow: TextFlow) -> Iterator[int]:
+    """Yields windows of single elements with negative padding, and no other."""
+    for node, opcode in enumerate(flow.opcodes):
+        if opcode == "reduce-window" and set(flow.window_sizes(node)) <= {1}:
+            edges = [edge for pair in _window_padding(flow, node) for edge in pair]
+            if min(edges, default=0) < 0 and max(edges) <= 0:
+                yield node
+
+
+def _crops_before_windows(flow: TextFlow) -> Iterator[int]:
+    """Yields windows that pad a side that a pad before them crops."""
+    for node, opcode in enumerate(flow.opcodes):
+        if opcode not in ("reduce-window", "convolution"):
+            continue
+        operand = flow.operands[node][0]
+        while flow.opcodes[operand] == "convert":
+            operand = flow.operands[operand][0]
+        if flow.opcodes[operand] == "pad":
+            edges = flow.instructions[operand].attribute("padding").split("x")
+            cropped = [int(edge) for each in edges for edge in each.split("_")[:2]]
+            padded = [edge for pair in _window_padding(flow, node) for edge in pair]
+            if min(cropped) < 0 < max(padded, default=0):
+                yield node
+
+
+def _window_padding(flow: TextFlow, node: int) -> list[tuple[int, int]]:
+    """Returns the padding of a window before and after each dimension."""
+    padding = _PADDING.search(flow.instructions[node].attribute("window"))
+    pairs = padding[1].split("x") if padding else []
+    return [(int(low), int(high)) for low, high in (pair.split("_") for pair in pairs)]
+
+
+def _slices_of_slices(flow: TextFlow) -> Iterator[int]:
+    """Yields dynamic slices of dynamic slices, and updates of what they took."""
+    for node, opcode in enumerate(flow.opcodes):
+        if opcode in ("dynamic-slice", "dynamic-update-slice"):
+            operand = _through_calls(flow, flow.operands[node][0])
+            if flow.opcodes[operand] == "dynamic-slice":
+                yield node
+
+
+def _through_calls(flow: TextFlow, node: int) -> int:
+    """Returns the node that a node is once calls are inlined."""
+    while True:
+        computation = flow.computation[node]
+        callers = flow.callers[computation]
+        if flow.opcodes[node] == "call":
+            node = flow.roots[flow.called[node][0]]
+        elif flow.opcodes[node] == "parameter" and [flow.opcodes[n] for n in callers] == ["call"]:
+            node = flow.operands[callers[0]][int(flow.instructions[node].argument)]
+        else:
+            return node
+
+
+def _loops_that_pass_their_bound(flow: TextFlow) -> Iterator[int]:
+    """Yields loops that count up by more than 1, and are over after one iteration or none."""
+    for node, opcode in enumerate(flow.opcodes):
+        if opcode == "while" and (counting := _counting(flow, node)) is not None:
+            first, step, bound, direction = counting
+            last = bound - 1 if direction == "LT" else bound
+            if direction in ("LT", "LE") and step > 1 and last - first < step:
+                yield node
+
+
+def _counting(flow: TextFlow, loop: int) -> tuple[int, int, int, str] | None:
+    """Returns the first number, the step, the bound and the comparison of a loop, if constant."""
+    condition, body = sorted(
+        (flow.roots[called] for called in flow.called[loop]),
+        key=lambda root: flow.opcodes[root] != "compare",
+    )
+    state = flow.operands[loop][0]
+    if (flow.opcodes[condition], flow.opcodes[body]) != ("compare", "tuple"):
+        return None
+    counter, bound = flow.operands[condition]
+    if flow.opcodes[counter] != "get-tuple-element" or flow.opcodes[state] != "tuple":
+        return None
+    place = flow.attribute(counter, "tuple_index")
+    following = flow.operands[body][place]
+    if flow.opcodes[following] != "add":
+        return None
+    first, last = (_integer(flow, n) for n in (flow.operands[state][place], bound))
+    steps = [_integer(flow, operand) for operand in flow.operands[following]]
+    step = steps[0] or steps[1]
+    if first is None or last is None or step is None:
+        return None
+    return first, step, last, flow.instructions[condition].attribute("direction")
+
+
+def _integer(flow: TextFlow, node: int) -> int | None:
+    """Returns the integer that a node is; None if it is none."""
+    is_integer = flow.opcodes[node] == "constant" and flow.element_type(node)[0] in "su"
+    literal = flow.attribute(node, "literal", ()) if is_integer else ()
+    return int(literal[0]) if len(literal) == 1 else None
 
 
 def _sums_of_high_rank(flow: TextFlow) -> Iterator[int]:
@@ -140,12 +242,39 @@ KNOWN_FAULTS: tuple[KnownFault, ...] = (
         _sums_of_high_rank,
         _WITHOUT_LIBRARY,
     ),
+    KnownFault(
+        "xla#49121",
+        frozenset({"0.10.2", "0.11.0"}),
+        "a dynamic slice of a dynamic slice, with an index out of range, has other elements",
+        _slices_of_slices,
+        _WITHOUT_SIMPLIFIER,
+    ),
+    KnownFault(
+        "xla#48715",
+        frozenset({"0.10.2", "0.11.0"}),
+        "a window that pads what a pad has cropped sees the cropped elements",
+        _crops_before_windows,
+        _WITHOUT_SIMPLIFIER,
+    ),
+    KnownFault(
+        "xla#48719",
+        frozenset({"0.10.2", "0.11.0", "0.12.0.1"}),
+        "a reduction over windows of single elements that only crop ends the process",
+        _windows_that_crop,
+        _WITHOUT_SIMPLIFIER,
+    ),
+    KnownFault(
+        "tensorflow#123067",
+        frozenset({"0.10.2", "0.11.0"}),
+        "a loop whose first step passes its bound runs once too often, or not at all",
+        _loops_that_pass_their_bound,
+        _WITHOUT_LOOP_SIMPLIFIER,
+    ),
 )
 """The known faults, by the reports of others.
 
-Their programs were run with jaxlib 0.10.2, which has all of them, and with 0.12.0.1, which shows
-none. Version 0.11.0 was not tried: it is listed where a report names it, or where a report does not
-say that it is free of the fault.
+Their programs were run with jaxlib 0.10.2, which has all of them, and with 0.12.0.1. Version 0.11.0
+was not tried: it is listed where a report names it, or does not say that it is free of the fault.
 """
 
 

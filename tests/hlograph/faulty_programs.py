@@ -1,4 +1,4 @@
-"""Programs that jaxlib 0.10.2 compiles wrongly, by the reports of others. Run DIES in a child."""
+"""Programs that jaxlib compiles wrongly, by the reports of others. Run DIES in a child."""
 
 import jax
 import jax.numpy as jnp
@@ -53,5 +53,59 @@ def broadcast_of_rank_7():
     return weighted, (observed, likelihood), expected
 
 
-WRONG = {"matvec": matvec, "negative_padding": negative_padding}
-DIES = {"rank_7": rank_7, "broadcast_of_rank_7": broadcast_of_rank_7}
+def slice_of_slice():
+    """xla#49121: the sum of both indices is clamped, and not each of them."""
+    x = np.arange(12, dtype=np.float32)
+
+    def rolled(x, shift, start):
+        return lax.dynamic_slice(jnp.roll(x, shift), [start], [5])
+
+    arguments = x, np.array(4, np.int32), np.array(20, np.int32)
+    return rolled, arguments, np.roll(x, 4)[7:]
+
+
+def crop_before_window():
+    """xla#48715: the negative padding is added to that of the window."""
+    x = np.arange(3, 11, dtype=np.float32).reshape(1, 8)
+
+    def sums(x):
+        cropped = lax.pad(x, np.float32(0), [(0, 0, 1), (-1, 0, 0)])
+        return lax.reduce_window(cropped, np.float32(0), lax.add, (1, 2), (1, 1), [(0, 0), (1, 0)])
+
+    cropped = x[:, 1:]
+    return sums, (x,), cropped + np.pad(cropped, ((0, 0), (1, 0)))[:, :-1]
+
+
+def short_loop():
+    """tensorflow#123067: a loop of one iteration is removed."""
+    x = np.array([0, 1, 2, 3], np.float32)
+
+    def once(x):
+        step = lambda state: (state[0] + 2, -state[1])  # noqa: E731
+        return lax.while_loop(lambda state: state[0] < 1, step, (jnp.int32(0), x))[1]
+
+    return once, (x,), -x
+
+
+def cropping_window():
+    """xla#48719: ends the process."""
+    x = np.arange(32, dtype=np.float32).reshape(8, 4)
+
+    def cropped(x):
+        return lax.reduce_window(x, np.float32(0), lax.add, (1, 1), (1, 1), [(-1, 0), (0, 0)])
+
+    return cropped, (x,), x[1:]
+
+
+WRONG = {
+    "matvec": matvec,
+    "negative_padding": negative_padding,
+    "slice_of_slice": slice_of_slice,
+    "crop_before_window": crop_before_window,
+    "short_loop": short_loop,
+}
+DIES = {
+    "rank_7": rank_7,
+    "broadcast_of_rank_7": broadcast_of_rank_7,
+    "cropping_window": cropping_window,
+}

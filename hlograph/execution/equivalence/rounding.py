@@ -20,7 +20,7 @@ from hlograph.execution.equivalence.arrays import COMPLEX_PARTS, FLOATS, dtype_o
 from hlograph.execution.equivalence.flow import Flow
 
 # Rounding errors of one operation: XLA:CPU's functions are accurate to a few ulp.
-_FUNCTIONS = frozenset(
+FUNCTIONS = frozenset(
     {
         "acos", "acosh", "asin", "asinh", "atan2", "atanh", "cbrt", "cosine", "cosh", "erf",
         "exponential", "exponential-minus-one", "log", "log-plus-one", "logistic", "power",
@@ -28,7 +28,7 @@ _FUNCTIONS = frozenset(
     }
 )  # fmt: skip
 _FUNCTION_ERRORS = 16.0
-_EXACT = frozenset(
+EXACT = frozenset(
     {
         "abs", "bitcast", "bitcast-convert", "broadcast", "ceil", "clamp", "compare", "complex",
         "concatenate", "constant", "copy", "dynamic-slice", "dynamic-update-slice", "floor",
@@ -65,7 +65,7 @@ def _own(flow: Flow, node: int, opcode: str, variances: list[float]) -> float:
     if opcode in ("call", "fusion", "conditional"):
         return max(variances[flow.roots[c]] for c in called)
     unit = _unit(flow, node)
-    if opcode in _EXACT or unit == 0.0:
+    if opcode in EXACT or unit == 0.0:
         return 0.0
     return unit**2 * _errors(flow, node, opcode)
 
@@ -86,7 +86,7 @@ def _errors(flow: Flow, node: int, opcode: str) -> float:
     elements = flow.elements
     operands = flow.operands[node]
     size = max(int(elements[node]), 1)
-    if opcode in _FUNCTIONS:
+    if opcode in FUNCTIONS:
         return _FUNCTION_ERRORS
     if opcode in _LINEAR_ALGEBRA:
         return 4.0 * max(flow.dims(operands[0]), default=1)
