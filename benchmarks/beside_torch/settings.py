@@ -39,8 +39,6 @@ class Settings:
 def prepare_process(settings: Settings, cache: Path) -> None:
     """Keeps the process on as many cores as threads, and gives inductor an empty cache.
 
-    XLA takes the number of its threads from the cores that a process may use when it starts.
-
     Args:
         settings: Settings of the run.
         cache: An empty folder, so that no compilation is taken from an earlier run.
@@ -48,12 +46,23 @@ def prepare_process(settings: Settings, cache: Path) -> None:
     Raises:
         HloError: The process may not use that many cores.
     """
-    cores = sorted(os.sched_getaffinity(0))
-    if not 1 <= settings.threads <= len(cores):
-        raise HloError(
-            f"expected 1 to {len(cores)} threads, as the process may use so many cores, "
-            f"got {settings.threads}: give --threads another number"
-        )
-    os.sched_setaffinity(0, cores[: settings.threads])
+    use_cores(settings.threads)
     os.environ["OMP_NUM_THREADS"] = str(settings.threads)
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(cache)
+
+
+def use_cores(threads: int) -> None:
+    """Keeps the process, and those that it starts, on as many cores as threads.
+
+    XLA takes the number of its threads from the cores that a process may use when it starts.
+
+    Raises:
+        HloError: The process may not use that many cores.
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    if not 1 <= threads <= len(cores):
+        raise HloError(
+            f"expected 1 to {len(cores)} threads, as the process may use so many cores, "
+            f"got {threads}: give --threads another number"
+        )
+    os.sched_setaffinity(0, cores[:threads])

@@ -59,11 +59,12 @@ def _draw_programs(figure: "Figure", scores: Scores) -> None:
         axes.errorbar(values, places, xerr=errors, fmt="none", ecolor="black", elinewidth=0.8)
     axes.set_yticks(range(len(programs)), programs, fontsize=7)
     axes.set_ylim(len(programs) - 0.5, -0.5)
-    _ratio_axis(axes)
+    ratio_axis(axes)
     figure.legend(loc="outside upper center", ncols=min(3, len(ratios)))
 
 
-def _ratio_axis(axes: "Axes") -> None:
+def ratio_axis(axes: "Axes") -> None:
+    """Makes the axis of ratios to jaxlib's default logarithmic, with a line at 1."""
     from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
     axes.set_xscale("log", base=2)

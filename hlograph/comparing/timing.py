@@ -7,11 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from hlograph.comparing.side import Interpreter
 from hlograph.execution import lock
 from hlograph.execution.bootstrap import Interval
 from hlograph.execution.load import Reading
@@ -20,8 +19,21 @@ from hlograph.execution.turns import Turns, in_turns
 from hlograph.measuring.trial import FINAL, Effort
 from hlograph.optimization.leading import LEAST_GAIN, LEAST_LEAD
 
-Timed = tuple[Interpreter, str]
-"""A side, and the key of one of its programs."""
+
+class TimedProcess(Protocol):
+    """A process whose programs are timed, such as an ``Interpreter``."""
+
+    def seconds(self, key: str, calls: int, /) -> float:
+        """Returns the mean seconds of several runs of a program."""
+        ...
+
+    def reading(self) -> Reading:
+        """Returns what the system has counted for the process."""
+        ...
+
+
+Timed = tuple[TimedProcess, str]
+"""A process, and the key of one of its programs."""
 
 # Times are taken again if the control is off by more than this, as a share.
 _QUIET, _ATTEMPTS = 0.04, 3
@@ -147,7 +159,7 @@ class TwoTimes:
         }
 
 
-def _reading(sides: Sequence[Interpreter]) -> Reading:
+def _reading(sides: Sequence[TimedProcess]) -> Reading:
     """Returns one reading for several processes, of which one works at a time."""
     readings = [side.reading() for side in sides]
     return Reading(

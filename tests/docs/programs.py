@@ -61,6 +61,7 @@ PROGRAMS: dict[str, Program] = {
     "benchmarks.compare_with_xla": Program(reason=_NOT_OURS, parses=False),
     "benchmarks.memory": Program(reason="a worker of benchmarks.run", parses=False),
     "benchmarks.kept_memory": Program(reason="a worker of benchmarks.run", parses=False),
+    "benchmarks.npbench": Program(reason=_TESTED, bare=False),
     "benchmarks.ranking": Program(reason="it reads times of the machine they were taken on"),
     "benchmarks.rule_places": Program(
         _flags("--out OUT/places.csv"), part=_flags("--benchmarks sorting/bitonic/*"), quick=True

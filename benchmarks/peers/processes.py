@@ -1,0 +1,154 @@
+"""Processes of peers, and the times of their programs, taken in turns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from benchmarks.peers.worker import PeerWorker
+from hlograph.comparing.timing import turns_of
+from hlograph.errors import HloError, WorkerLostError
+from hlograph.execution.load import Reading
+from hlograph.isolation import InterpreterProcess
+from hlograph.measuring.trial import Effort
+from hlograph.optimization.process_settings import ENVIRONMENT
+
+R = TypeVar("R")
+
+TURNS = Effort(pairs=30, block_seconds=0.02, max_seconds=12.0, thorough=False, least=5)
+"""Duration of the turns of one program."""
+
+SECONDS = 900.0
+"""Seconds that a compilation, a comparison or a block of calls may take."""
+
+_ROOT = Path(__file__).parents[2]
+_ERROR_SHOWN = 200
+
+MALLOC = {name: value for name, _, value in (p.partition("=") for p in ENVIRONMENT.split())}
+"""Environment in which glibc keeps freed memory, the same for all peers where it is asked for."""
+
+
+class PeerProcess:
+    """A process of a peer's interpreter, with one worker in it.
+
+    Args:
+        name: Name of the peer.
+        python: Its interpreter.
+        make: Makes the worker in the process.
+        threads: Threads of the libraries that take the number from the environment.
+        environment: Further environment variables.
+
+    Raises:
+        HloError: The process does not start.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        python: str,
+        make: Callable[[], PeerWorker],
+        threads: int,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.name = name
+        numbers = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+        variables = dict.fromkeys(numbers, str(threads)) | {"PYTHONPATH": str(_ROOT)}
+        self._process = InterpreterProcess(python, make, variables | dict(environment or {}))
+
+    def call(
+        self, method: Callable[..., R], *args: Any, limit: float = SECONDS, **kwargs: Any
+    ) -> R:
+        """Calls a method of the worker; see ``InterpreterProcess.call``.
+
+        Args:
+            method: The method of its class.
+            *args: Its arguments.
+            limit: Seconds after which the process is killed.
+            **kwargs: Its keyword arguments.
+        """
+        return self._process.call(method, limit, *args, **kwargs)
+
+    def seconds(self, key: str, calls: int) -> float:
+        """Returns the mean seconds of some calls.
+
+        Raises:
+            PeerFailedError: The process ended, or the call failed.
+        """
+        try:
+            return self.call(PeerWorker.seconds, calls)
+        except Exception as error:  # whatever the peer raises
+            raise PeerFailedError(self.name, reason_of(error)) from error
+
+    def reading(self) -> Reading:
+        """Returns what the system has counted for the process."""
+        return self.call(PeerWorker.reading)
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._process.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class PeerFailedError(HloError):
+    """Raised when a peer fails while it is timed.
+
+    Args:
+        peer: Name of the peer.
+        reason: What went wrong.
+    """
+
+    def __init__(self, peer: str, reason: str) -> None:
+        super().__init__(f"{peer}: {reason}")
+        self.peer, self.reason = peer, reason
+
+
+def timed_in_turns(
+    peers: Mapping[str, PeerProcess], effort: Effort = TURNS
+) -> tuple[dict[str, tuple[float, ...]], dict[str, str]]:
+    """Times the programs of some processes in turns.
+
+    A peer that fails on the way is left out, and the others are timed without it.
+
+    Args:
+        peers: Processes that are ready to run, by name.
+        effort: Duration.
+
+    Returns:
+        Seconds of one call in each turn, and the reasons of failures, by name.
+    """
+    rest, failures = dict(peers), {}
+    while rest:
+        try:
+            turns = turns_of([(process, name) for name, process in rest.items()], effort)
+        except PeerFailedError as error:
+            failures[error.peer] = error.reason
+            del rest[error.peer]
+        else:
+            columns = (tuple(column.tolist()) for column in turns.seconds.T)
+            return dict(zip(rest, columns, strict=True)), failures
+    return {}, failures
+
+
+def reason_of(error: BaseException) -> str:
+    """Returns why something failed, in one short line."""
+    text = str(error)
+    if isinstance(error, WorkerLostError):
+        last = error.output.strip().splitlines()[-1:]
+        text = " ".join([text, *last])
+    elif not isinstance(error, HloError):
+        text = f"{type(error).__name__}: {text}"
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return (lines or [type(error).__name__])[0][:_ERROR_SHOWN].replace("|", "/")
+
+
+def fastest_blas() -> None:
+    """Lets OpenBLAS choose its kernels for this processor, in the processes that are started."""
+    for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
+        os.environ.pop(name, None)
