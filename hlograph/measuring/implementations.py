@@ -69,6 +69,20 @@ def plain_plan(program: Program) -> Plan:
     return _older_plan(program)
 
 
+def last_resort(program: Program) -> Implementation:
+    """Returns what jaxlib compiles with the least effort, for a program that it does not survive.
+
+    Nothing is simplified or computed at compile time, and the code is not optimised.
+    """
+    flags: dict[str, FlagValue] = {
+        LIBRARIES: "",
+        DISABLED_PASSES: "algsimp,constant_folding,simplify-while-loops",
+        "xla_backend_optimization_level": 0,
+    }
+    name = "jaxlib with few passes"
+    return Implementation(name, _plan(program, flags, name))
+
+
 def _older_plan(program: Program) -> Plan:
     support = jaxlib_support()
     if support is None or _OLDER_EMITTERS not in support.without_effect:

@@ -32,6 +32,7 @@ from hlograph.measuring.implementations import (
     Implementation,
     death_of,
     implementations_of,
+    last_resort,
 )
 from hlograph.measuring.trial import Job
 from hlograph.plans import Plan
@@ -122,16 +123,22 @@ class _Judge:
     def _judge(self, in_doubt: bool) -> Judgement:
         decided, vote = None, Vote((), {}, {}, Answers({}, {}, {}, False))
         for implementations in implementations_of(self._program):
-            self._asked += implementations
-            answers = self._answers() if implementations else Answers({}, {}, {}, False)
-            vote = Vote.of(self._asked, self._dead, answers)
+            vote = self._vote(implementations)
             decided = vote.decision() or decided
-            doubtful = in_doubt or self._faults or self._dead or answers.unstable
+            doubtful = in_doubt or self._faults or self._dead or vote.answers.unstable
             if decided is not None and (not doubtful or ENGINE in implementations):
                 break
-        if decided is None:
-            decided = vote.undecided()
+        decided = decided or vote.undecided()
+        if decided.verdict == "dies" and decided.plan is None:
+            vote = self._vote((last_resort(self._program),))
+            decided = vote.decision() or vote.undecided()
         return replace(decided, faults=tuple(self._faults))
+
+    def _vote(self, implementations: Sequence[Implementation]) -> Vote:
+        """Returns the vote of all that were asked, and of more implementations."""
+        self._asked += implementations
+        answers = self._answers() if implementations else Answers({}, {}, {}, False)
+        return Vote.of(self._asked, self._dead, answers)
 
     def _answers(self) -> Answers:
         """Returns the results of all implementations that live."""

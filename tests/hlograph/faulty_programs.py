@@ -97,6 +97,16 @@ def cropping_window():
     return cropped, (x,), x[1:]
 
 
+def folds_much():
+    """Takes a GB while it is compiled, which computes arrays, and little when it runs."""
+
+    def last(x):
+        padded = lax.pad(jnp.ones(1, jnp.complex64), jnp.complex64(2), [(0, 44_000_000, 0)])
+        return x + lax.rev(-padded, (0,))[:4]
+
+    return last, (np.ones(4, np.float32),)
+
+
 WRONG = {
     "matvec": matvec,
     "negative_padding": negative_padding,

@@ -24,7 +24,7 @@ from hlograph.measuring.references import Vote, judge_default
 from hlograph.measuring.trial import Job
 from hlograph.plans import Plan, Program, compile_program
 from hlograph.plans.known_faults import KNOWN_FAULTS, faults_of
-from tests.hlograph.faulty_programs import DIES, NUMBERS, WRONG
+from tests.hlograph.faulty_programs import DIES, NUMBERS, WRONG, folds_much
 from tests.hlograph.measuring.quick_worker import QuickWorker
 
 REPORTS = {
@@ -261,6 +261,16 @@ def test_a_default_that_runs_out_of_memory_dies(monkeypatch):
     assert judgement.verdict == "dies"
     assert judgement.headline == "jaxlib's default runs out of memory"
     assert judgement.plan is None
+
+
+def test_what_jaxlib_compiles_with_few_passes_is_the_last_resort(monkeypatch):
+    monkeypatch.setattr(references, "_MEMORY", 640 << 20)
+    function, arguments = folds_much()
+    judgement = judge_default(_job(function, arguments))
+    assert judgement.verdict == "dies"
+    assert judgement.headline == "jaxlib's default runs out of memory"
+    assert judgement.plan is not None
+    assert judgement.plan.method == "jaxlib with few passes"
 
 
 def test_random_numbers_have_no_reference():

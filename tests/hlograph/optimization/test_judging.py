@@ -11,10 +11,11 @@ import pytest
 
 import hlograph
 from hlograph.errors import HloError, HloWarning
+from hlograph.measuring import references, service
 from hlograph.optimization import judging
 from hlograph.plans import Program
 from hlograph.plans.known_faults import faults_of
-from tests.hlograph.faulty_programs import DIES, WRONG
+from tests.hlograph.faulty_programs import DIES, WRONG, folds_much
 from tests.hlograph.optimization.small_job import HERE, X, small_function
 
 
@@ -87,6 +88,18 @@ def test_a_default_that_ends_the_process_loses(name, cache):
     assert run.returncode == 0, run.stderr
     assert "jaxlib's default" in run.stdout
     assert ": right" in run.stdout
+
+
+def test_a_default_that_takes_too_much_memory_to_compile_loses(cache, monkeypatch):
+    for module in (service, references):
+        monkeypatch.setattr(module, "_MEMORY", 640 << 20)
+    function, arguments = folds_much()
+    with pytest.warns(HloWarning, match="out of memory.* is not used"):
+        fast = hlograph.optimize(function, *arguments, budget=1, methods=[f"{HERE}:silent"])
+    np.testing.assert_allclose(fast(*arguments), np.full(4, -1))
+    assert fast.report.judgement is not None
+    assert fast.report.judgement.verdict == "dies"
+    assert "constant_folding" in str(fast.plan.flags)
 
 
 _JIT = """
