@@ -9,7 +9,7 @@ from hlograph.execution.equivalence.arrays import from_bytes
 from hlograph.execution.equivalence.engines import Runner
 from hlograph.execution.equivalence.flow import Flow
 from hlograph.execution.equivalence.reference import Outputs
-from hlograph.execution.equivalence.rounding import rounding_error
+from hlograph.execution.equivalence.rounding import rounding_count
 from hlograph.execution.equivalence.verdict import RANK
 from hlograph.execution.executable import Executable, random_inputs, time_in_turn
 from hlograph.module import Module
@@ -50,7 +50,7 @@ class FusionComparison:
         self._default, self._inputs = Executable(start), random_inputs(start, seed)
         self._samples = [random_inputs(start, seed + sample) for sample in range(samples)]
         self._expected = Outputs(self._default.signature, self._samples, _runner(self._default))
-        self._error = rounding_error(Flow(start.graph()))
+        self._error = rounding_count(Flow(start.graph())).bound()
         self.xla = Fused(self._default.kernels, _bytes(self._default), 1.0, "equal")
         """XLA's own choice."""
 

@@ -12,7 +12,7 @@ from hlograph.errors import HloError, ProgramError
 from hlograph.execution.equivalence.arrays import Array, dtype_of, is_integral
 from hlograph.execution.equivalence.engines import Runner
 from hlograph.execution.equivalence.reference import Outputs
-from hlograph.execution.equivalence.rounding import rounding_error
+from hlograph.execution.equivalence.rounding import rounding_count
 from hlograph.execution.runs import Run
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.plans import Program, compile_program, mlir_modules
@@ -123,7 +123,8 @@ class CheckingWorker:
         expectation = Expectation("stored")
         with self._recorder.noted(b"check", _SECONDS):
             run = _runner(program)
-            judged = Outputs(specs, [inputs], run).judge(0, results, rounding_error(program.flow))
+            error = rounding_count(program.flow).bound()
+            judged = Outputs(specs, [inputs], run).judge(0, results, error)
         worse = {one.output: one.reason for one in judged if one.verdict != "close"}
         return [CheckResult(expectation, worse.get(n, "")) for n in range(len(results))]
 

@@ -19,7 +19,7 @@ from hlograph.execution.equivalence.engines import Limits, Runner, make_runner
 from hlograph.execution.equivalence.flow import Flow
 from hlograph.execution.equivalence.inputs import perturbed
 from hlograph.execution.equivalence.regions import Region, with_regions
-from hlograph.execution.equivalence.rounding import rounding_error
+from hlograph.execution.equivalence.rounding import rounding_count
 from hlograph.execution.equivalence.text_flow import TextFlow
 from hlograph.measuring.implementations import evaluator_obstacles
 from hlograph.module import Module
@@ -144,7 +144,7 @@ class EvaluatedProgram:
             if seed == 0 and (time.monotonic() - begun) * _ROUNDINGS > LONGEST:
                 return []
         # Changes stand for one rounding of each instruction, and a long sum has many.
-        error = max(1.0, rounding_error(self._flow) / epsilon)
+        error = max(1.0, math.sqrt(rounding_count(self._flow).variance) / epsilon)
         return [error * largest for largest in changes]
 
 

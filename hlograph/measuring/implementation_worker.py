@@ -25,7 +25,7 @@ from hlograph.execution.equivalence.engines import make_runner, obstacles
 from hlograph.execution.equivalence.inputs import perturbed
 from hlograph.execution.equivalence.reference import largest_epsilon
 from hlograph.execution.equivalence.regions import Region
-from hlograph.execution.equivalence.rounding import rounding_error
+from hlograph.execution.equivalence.rounding import rounding_count
 from hlograph.execution.equivalence.verdict import (
     RANK,
     Sensitivity,
@@ -139,7 +139,7 @@ class ImplementationWorker:
         self._flow = samples.flow
         self._signature = job.program.signature
         self._epsilon = largest_epsilon(self._signature)
-        self._error = rounding_error(samples.flow)
+        self._error = rounding_count(samples.flow).bound()
         self._runners: dict[Implementation, Any] = {}
         self._outputs: dict[str, list[Array]] = {}
         self._errors: dict[str, str] = {}

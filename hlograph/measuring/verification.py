@@ -11,7 +11,7 @@ import numpy as np
 
 from hlograph.execution.equivalence.arrays import Array, Signature, dtype_of, is_integral
 from hlograph.execution.equivalence.reference import Outputs
-from hlograph.execution.equivalence.rounding import rounding_error
+from hlograph.execution.equivalence.rounding import RoundingBound, rounding_count
 from hlograph.execution.equivalence.verdict import RANK, Verdict, difference
 from hlograph.measuring.samples import Sample, Samples
 from hlograph.plans import Numerics, Program
@@ -60,7 +60,8 @@ class Verifier:
     ) -> None:
         self._signature, self._default = program.signature, default
         self._numerics: Numerics = numerics
-        self._error = rounding_error(samples.flow)
+        # A plan has the rounding errors that the default has, not more.
+        self._error = rounding_count(samples.flow).bound()
         self._samples = samples
         self._known: dict[str, _Compared] = {}
 
@@ -142,7 +143,7 @@ class _Compared:
     def _masked_default(self, inputs: list[Array]) -> list[Array]:
         return self._masked(self._found if inputs is self._inputs else self._default(inputs))
 
-    def verdict(self, run: Runner, error: float) -> tuple[Verdict, str]:
+    def verdict(self, run: Runner, error: RoundingBound) -> tuple[Verdict, str]:
         outputs = run(self._inputs)
         expected = [(spec.dims, dtype_of(spec.element_type)) for spec in self._signature.results]
         # numpy would broadcast arrays of other shapes.

@@ -22,7 +22,7 @@ from hlograph.execution.equivalence.arrays import (
 from hlograph.execution.equivalence.engines import Limits, Runner, check_runnable, make_runner
 from hlograph.execution.equivalence.flow import Flow
 from hlograph.execution.equivalence.inputs import InputMaker, perturbed
-from hlograph.execution.equivalence.rounding import rounding_error
+from hlograph.execution.equivalence.rounding import RoundingBound, RoundingCount, rounding_count
 from hlograph.execution.equivalence.verdict import (
     EngineName,
     Equivalence,
@@ -64,13 +64,13 @@ class Outputs:
         self._epsilon = largest_epsilon(signature)
         self.finite = _finite_fraction(self._outputs)
 
-    def judge(self, sample: int, outputs: list[Array], error: float) -> list[OutputVerdict]:
+    def judge(self, sample: int, outputs: list[Array], error: RoundingBound) -> list[OutputVerdict]:
         """Judges those outputs of another module that are not bitwise equal.
 
         Args:
             sample: Number of the sample.
             outputs: Outputs of the other module on that sample.
-            error: Relative rounding error of the modules.
+            error: Bound on what rounding changes.
 
         Returns:
             One judgement for each output that differs.
@@ -162,8 +162,8 @@ class OriginalModule:
         return signature_of(self._module)
 
     @cached_property
-    def _error(self) -> float:
-        return rounding_error(self._flow)
+    def _count(self) -> RoundingCount:
+        return rounding_count(self._flow)
 
     @cached_property
     def _maker(self) -> InputMaker:
@@ -197,7 +197,7 @@ class OriginalModule:
             return Equivalence("not comparable", str(error), self._seed)
         _check_signatures(*signatures)
         flow = Flow(other.graph())
-        error = max(self._error, rounding_error(flow))
+        error = self._count.bound(rounding_count(flow))
         findings: list[Finding] = []
         reasons: list[str] = []
         for engine in self._engines:
@@ -212,7 +212,7 @@ class OriginalModule:
             return Equivalence("not comparable", "; ".join(unique), self._seed)
         return Equivalence.of(tuple(findings), self._seed)
 
-    def _find(self, engine: EngineName, other: ComparedModule, error: float) -> Finding:
+    def _find(self, engine: EngineName, other: ComparedModule, error: RoundingBound) -> Finding:
         original = self._original(engine)
         run = make_runner(engine, other, self._signature, self._limits)
         worst: OutputVerdict | None = None

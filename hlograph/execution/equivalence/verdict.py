@@ -2,13 +2,14 @@
 
 An output with relative error ``e`` (``Difference``) is close if
 
-    e <= 8 r (1 + k)
+    e <= min(r (1 + k), w (1 + s k))
 
-where ``r`` is the rounding error that the modules make by themselves (``rounding``) and ``k`` is
-the factor by which the original amplifies errors: its inputs are moved by one epsilon up or down,
-and ``k`` is the change of the output in epsilons. Moved inputs represent all errors in between,
-since an error of an intermediate value usually equals the effect of some error of the inputs. The
-factor 8 stands for eight standard deviations.
+where ``r`` bounds the rounding errors that the modules make by themselves if these are random, and
+``w`` those of the worst case, both from operation counts (``rounding``). ``k`` is the factor by
+which the original amplifies errors: its inputs are moved by one epsilon up or down, and ``k`` is
+the change of the output in epsilons. Moved inputs represent all errors in between, since an error
+of an intermediate value usually equals the effect of some error of the inputs. They move at random;
+all in the worst direction would change the output by ``s k`` at most.
 
 If that tolerance exceeds 1 %, the module is chaotic in this output, and a wrong result would pass
 too. Errors above 1 % and below the tolerance are then neither close nor different but ``not
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import COMPLEX_PARTS, FLOATS, Array, Signature, dtype_of
+from hlograph.execution.equivalence.rounding import RoundingBound
 
 
 class Difference(NamedTuple):
@@ -114,7 +116,6 @@ def root_mean_square(values: NDArray[Any]) -> float:
     return largest * float(np.sqrt(np.mean(np.square(values / largest))))
 
 
-_FACTOR = 8.0
 _MEANINGLESS = 0.01
 
 
@@ -170,7 +171,7 @@ def sensitivity(
 
 
 def judge(
-    output: int, measured: Difference, sensitive: Sensitivity, error: float, epsilon: float
+    output: int, measured: Difference, sensitive: Sensitivity, error: RoundingBound, epsilon: float
 ) -> OutputVerdict:
     """Judges one output that is not bitwise equal.
 
@@ -178,7 +179,7 @@ def judge(
         output: Number of the output.
         measured: Difference from the reference.
         sensitive: Sensitivity of the output.
-        error: Relative rounding error of the modules (``rounding.rounding_error``).
+        error: Bound on what rounding changes (``rounding.RoundingCount.bound``).
         epsilon: Relative movement of the inputs; 0 if no input is a float.
     """
     if measured.misplaced:
@@ -193,8 +194,8 @@ def judge(
                 measured,
             )
         return OutputVerdict("different", reason, output, measured)
-    magnified = error / epsilon if epsilon else 0.0
-    tolerance = _FACTOR * (error + magnified * sensitive.relative)
+    moves = 1 / epsilon if epsilon else 0.0
+    tolerance = error.tolerance(1.0, moves * sensitive.relative)
     reason = (
         f"output {output}: relative error {measured.relative:.3g} ({measured.ulp:.3g} ulp), "
         f"tolerance {tolerance:.3g}"
@@ -202,7 +203,7 @@ def judge(
     if measured.relative <= min(tolerance, _MEANINGLESS):
         return OutputVerdict("close", reason, output, measured)
     # The relative error of an output that is zero except for cancellation has no meaning.
-    within = measured.absolute <= _FACTOR * magnified * sensitive.absolute
+    within = measured.absolute <= error.tolerance(0.0, moves * sensitive.absolute)
     if measured.relative <= tolerance or within:
         chaotic = f"{reason}, which would let wrong results pass: the original is chaotic"
         return OutputVerdict("not comparable", chaotic, output, measured)

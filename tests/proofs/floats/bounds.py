@@ -2,8 +2,8 @@
 
 ``error_bounds`` says how far the outputs of each module may be from the exact ones. A rule that is
 an identity over the reals changes an output by at most the sum of the two. The comparison of
-``Module.equivalent_to`` has a tolerance of its own, eight standard deviations of errors with random
-signs; both are given in epsilons of the element or of the root mean square, whichever is larger.
+``Module.equivalent_to`` has a tolerance from the numbers of operations alone; both are given in
+epsilons of the element or of the root mean square, whichever is larger.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import FLOATS, Array, dtype_of
 from hlograph.execution.equivalence.flow import Flow
 from hlograph.execution.equivalence.inputs import perturbed
-from hlograph.execution.equivalence.rounding import rounding_error
+from hlograph.execution.equivalence.rounding import rounding_count
 from hlograph.execution.equivalence.verdict import root_mean_square, sensitivity
 from tests.proofs.floats.bounded import Bounded
 from tests.proofs.floats.errors import error_bounds
 from tests.proofs.floats.programs import Pair
 from tests.proofs.floats.values import drawn
 
-_FACTOR = 8.0  # of the tolerance, in verdict.py
 # What is left of a bound in single precision is less than 1e-8.
 _ROUNDING_OF_ANALYSIS = 1e-4
 _DOUBLE = float(np.finfo(np.float64).eps)
@@ -132,14 +131,15 @@ def _share(part: Array, of: Array) -> float:
 def _tolerances(pair: Pair, inputs: list[Array]) -> list[float]:
     """Returns the relative tolerances by which the package would judge each output."""
     specs = pair.signature.parameters
-    error = max(rounding_error(Flow(module.graph())) for module in (pair.before, pair.after))
+    before, after = (rounding_count(Flow(m.graph())) for m in (pair.before, pair.after))
+    error = before.bound(after)
     reference, _ = pair.compiled(inputs)
     moved = [pair.compiled(perturbed(inputs, specs, seed))[0] for seed in range(3)]
     types = {spec.element_type for spec in specs} & FLOATS
     epsilon = max((float(ml_dtypes.finfo(dtype_of(name)).eps) for name in types), default=0.0)
-    magnified = error / epsilon if epsilon else 0.0
+    moves = 1 / epsilon if epsilon else 0.0
     return [
-        _FACTOR * (error + magnified * output.relative)
+        error.tolerance(1.0, moves * output.relative)
         for output in sensitivity(reference, moved, pair.signature)
     ]
 

@@ -9,8 +9,6 @@ from hlograph import Module
 from hlograph.execution.equivalence.arrays import signature_of
 from hlograph.execution.equivalence.flow import Flow
 from hlograph.execution.equivalence.inputs import InputMaker, perturbed
-from hlograph.execution.equivalence.rounding import rounding_error, trip_count
-from tests.hlograph.samples import WHILE
 
 
 def maker(body: str, computations: str = "") -> InputMaker:
@@ -160,11 +158,3 @@ def test_samples_and_seeds_differ_and_repeat():
     np.testing.assert_array_equal(first, inputs.make(1, 0)[0])
     assert not np.array_equal(first, inputs.make(1, 1)[0])
     assert not np.array_equal(first, inputs.make(2, 0)[0])
-
-
-def test_loops_multiply_rounding_errors():
-    once = "x = f32[4] parameter(0)\n ROOT r = f32[4] add(x, x)"
-    flow = Flow(Module.from_text(WHILE).graph())
-    single = rounding_error(Flow(Module.from_text(f"HloModule m\nENTRY e {{\n{once}\n}}").graph()))
-    assert trip_count(flow, flow.opcodes.index("while")) == 10
-    assert rounding_error(flow) == pytest.approx(single * 10**0.5)

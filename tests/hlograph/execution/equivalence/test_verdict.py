@@ -1,5 +1,7 @@
 """Difference of two arrays."""
 
+import math
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
+from hlograph.execution.equivalence.rounding import RoundingBound
 from hlograph.execution.equivalence.verdict import Sensitivity, difference, judge, root_mean_square
 
 FLOATS = arrays_of.arrays(
@@ -72,7 +75,7 @@ CALM = Sensitivity(0, 1e-7, 1e-7)
 
 
 def judged(found, sensitive=CALM):
-    return judge(0, found, sensitive, 1e-6, 1.2e-7).verdict
+    return judge(0, found, sensitive, RoundingBound(8e-6, math.inf, 1.0), 1.2e-7).verdict
 
 
 def test_judgement():
