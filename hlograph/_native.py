@@ -25,7 +25,9 @@ from typing import TYPE_CHECKING
 from hlograph.errors import EngineUnavailableError
 
 if TYPE_CHECKING:
-    from hlograph import _graphs, _xla
+    from types import ModuleType
+
+    from hlograph import _custom_calls, _graphs, _xla
 
 # In this order: libtensorflow_cc depends on libtensorflow_framework.
 _LIBRARIES = ("libtensorflow_framework.so.2", "libtensorflow_cc.so.2")
@@ -94,11 +96,25 @@ def graphs() -> _graphs:  # pyright: ignore[reportGeneralTypeIssues]
     Raises:
         EngineUnavailableError: The extension was not built.
     """
+    return _without_xla("_graphs")  # pyright: ignore[reportReturnType]
+
+
+@functools.cache
+def custom_calls() -> _custom_calls:  # pyright: ignore[reportGeneralTypeIssues]
+    """Returns the extension module ``hlograph._custom_calls``, which needs no XLA.
+
+    Raises:
+        EngineUnavailableError: The extension was not built.
+    """
+    return _without_xla("_custom_calls")  # pyright: ignore[reportReturnType]
+
+
+def _without_xla(name: str) -> ModuleType:
     try:
-        return importlib.import_module("hlograph._graphs")  # pyright: ignore[reportReturnType]
+        return importlib.import_module(f"hlograph.{name}")
     except ImportError as error:
         raise EngineUnavailableError(
-            f"the native extension hlograph._graphs cannot be loaded: {error}. {_REBUILD}"
+            f"the native extension hlograph.{name} cannot be loaded: {error}. {_REBUILD}"
         ) from error
 
 

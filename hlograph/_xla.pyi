@@ -65,6 +65,9 @@ class Rule:
     def for_time(self) -> bool: ...
 
     @property
+    def kernel(self) -> str: ...
+
+    @property
     def exact(self) -> bool: ...
 
 class Rewrite:

@@ -1,4 +1,4 @@
-"""Generates the type stubs of the native extensions, hlograph/_xla.pyi and hlograph/_graphs.pyi.
+"""Generates the type stubs of the native extensions, such as hlograph/_xla.pyi.
 
 python -m tests.extension_stub --write
 """
@@ -9,10 +9,14 @@ from types import ModuleType
 
 from nanobind.stubgen import StubGen
 
-from hlograph._native import graphs, native
+from hlograph._native import custom_calls, graphs, native
 
 FOLDER = Path(__file__).parent.parent / "hlograph"
-EXTENSIONS = {FOLDER / "_xla.pyi": native, FOLDER / "_graphs.pyi": graphs}
+EXTENSIONS = {
+    FOLDER / "_xla.pyi": native,
+    FOLDER / "_graphs.pyi": graphs,
+    FOLDER / "_custom_calls.pyi": custom_calls,
+}
 """Functions that load the extensions, by the paths of their stubs."""
 
 

@@ -1,4 +1,4 @@
-"""Makes the tables of docs/rewrite-rules.md.
+"""Makes the tables of docs/rewrite-rules.md, and that of the rules of docs/kernels.md.
 
 python -m tests.rules_table --write
 """
@@ -10,7 +10,9 @@ from pathlib import Path
 
 import hlograph
 
-PAGE = Path(__file__).parent.parent / "docs" / "rewrite-rules.md"
+_DOCS = Path(__file__).parent.parent / "docs"
+PAGE = _DOCS / "rewrite-rules.md"
+KERNELS = _DOCS / "kernels.md"
 
 
 def xla_table() -> str:
@@ -21,7 +23,7 @@ def xla_table() -> str:
 
 def own_table() -> str:
     """Returns the table of our own rules that simplify, with the equation of each."""
-    own = [r for r in hlograph.rules if r.equation and not r.for_time]
+    own = [r for r in hlograph.rules if r.equation and not (r.for_time or r.kernel)]
     rows = [(f"`{r.name}`", f"`{r.equation}`", r.description) for r in own]
     return _table(("rule", "equation", "what it does"), rows)
 
@@ -33,6 +35,20 @@ def forms_table() -> str:
         for r in hlograph.rules.for_time
     ]
     return _table(("rule", "equation", "what it does", "results"), rows)
+
+
+def kernels_table() -> str:
+    """Returns the table of the rules of native kernels."""
+    rows = [
+        (f"`{r.name}`", f"`{r.equation}`", r.description, "exact" if r.exact else "close")
+        for r in hlograph.rules.of_kernels
+    ]
+    return _table(("rule", "what it replaces", "what the kernel does", "results"), rows)
+
+
+def kernels_page(page: str) -> str:
+    """Returns the page of kernels with the table of the present rules, its first."""
+    return re.sub(r"(?:^\|.*\n)+", lambda _: kernels_table(), page, count=1, flags=re.MULTILINE)
 
 
 def rewritten(page: str) -> str:
@@ -47,16 +63,16 @@ def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def main() -> None:
-    """Prints or writes the page."""
+    """Prints or writes the pages."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--write", action="store_true", help="write the page instead of printing it"
-    )
-    page = rewritten(PAGE.read_text(encoding="utf-8"))
-    if parser.parse_args().write:
-        PAGE.write_text(page, encoding="utf-8")
-    else:
-        print(page)
+    parser.add_argument("--write", action="store_true", help="write the pages, do not print them")
+    write = parser.parse_args().write
+    for path, change in ((PAGE, rewritten), (KERNELS, kernels_page)):
+        page = change(path.read_text(encoding="utf-8"))
+        if write:
+            path.write_text(page, encoding="utf-8")
+        else:
+            print(page)
 
 
 if __name__ == "__main__":

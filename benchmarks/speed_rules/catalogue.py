@@ -2,7 +2,7 @@
 
 A line of ``cases.csv`` is a case with the shapes of a real program. A module of ``topics`` has the
 functions of cases, functions that draw small programs where a rule applies, ``PROGRAMS``, and
-programs that a rule refuses, ``REFUSED``.
+programs that a rule refuses, ``REFUSED``. Programs of native kernels are in ``KERNELS``.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ from jax import lax
 
 from benchmarks.speed_rules import topics
 from benchmarks.speed_rules.lowering import Programs, Refused, shapes
+from benchmarks.speed_rules.topics.kernels import KERNELS
+
+__all__ = ["CASES", "KERNELS", "PROGRAMS", "REFUSED", "Case", "chosen"]
 
 
 @dataclass(frozen=True)

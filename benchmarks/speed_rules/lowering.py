@@ -26,6 +26,7 @@ _TYPES = {
     "bf16": "bfloat16",
     "f32": "float32",
     "s32": "int32",
+    "u8": "uint8",
     "u32": "uint32",
     "bool": "bool",
 }

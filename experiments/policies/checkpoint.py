@@ -268,7 +268,7 @@ class Checkpoint:
             return cls(**content, kind=kind, actions=names)
         # There was a row for each rule of the registry, up to the last that the policy might use.
         rows = len(content["policy"]["encoder.rule.weight"])
-        used = [rule for rule in rules if not rule.for_time or rule.name in names]
+        used = [rule for rule in rules if not (rule.for_time or rule.kernel) or rule.name in names]
         if rows != 1 + used[-1].index:
             raise ValueError(
                 f"expected {1 + used[-1].index} rows of rules, got {rows}: it was made with other "

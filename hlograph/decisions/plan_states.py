@@ -47,7 +47,8 @@ _KEPT = 64  # states of a program
 def action_kinds() -> tuple[str, ...]:
     """Returns the names of all kinds of actions, in the order of their numbers."""
     flags = tuple(f"{name} {value}" for name, value in flag_values())
-    sweeps = (PREDICTED, *(rule.name for rule in rules.for_time))
+    named = (*rules.for_time, *rules.of_kernels)
+    sweeps = (PREDICTED, *(rule.name for rule in named))
     return (_OTHER, *_PLACEMENTS, *flags, *(f"rule {name}" for name in sweeps))
 
 

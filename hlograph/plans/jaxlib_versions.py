@@ -18,6 +18,7 @@ from typing import Any
 
 from hlograph._native import has_engine
 from hlograph.errors import PlanRefusedError, ProgramError
+from hlograph.plans.native_kernels import can_run
 from hlograph.transforms.rules import rules
 
 
@@ -85,6 +86,8 @@ def jaxlib_support() -> JaxlibSupport | None:
 def rules_for_time(*, exact: bool) -> tuple[str, ...]:
     """Returns the names of the rules for time that a search tries with the installed jaxlib.
 
+    Rules of native kernels are among them, where the kernels can run.
+
     Args:
         exact: True leaves out rules that round differently.
 
@@ -95,7 +98,9 @@ def rules_for_time(*, exact: bool) -> tuple[str, ...]:
         return ()
     support = jaxlib_support()
     slow = support.slow_rules if support else frozenset[str]()
-    return tuple(name for name in rules.names_for_time(exact=exact) if name not in slow)
+    forms = (name for name in rules.names_for_time(exact=exact) if name not in slow)
+    kernels = (rule for rule in rules.of_kernels if rule.exact or not exact)
+    return (*forms, *(rule.name for rule in kernels if can_run(rule.kernel)))
 
 
 def check_flags(flags: Iterable[str]) -> None:

@@ -7,6 +7,7 @@ from hlograph.module import Module, take_step
 from hlograph.plans import mlir_modules
 from hlograph.plans.known_faults import STABLEHLO_STEPS
 from hlograph.plans.layouts import constrain, constrain_signature, needs_module
+from hlograph.plans.native_kernels import register_kernels
 from hlograph.plans.plan import Plan
 from hlograph.plans.program import Program, to_stablehlo
 
@@ -14,12 +15,19 @@ from hlograph.plans.program import Program, to_stablehlo
 def transformed(program: Program, plan: Plan) -> bytes:
     """Returns the StableHLO bytecode of a program after a plan's steps and layouts.
 
-    XLA's own passes follow in jaxlib, and may undo what the steps did.
+    XLA's own passes follow in jaxlib, and may undo what the steps did. Native kernels that the
+    result calls are registered with jaxlib.
 
     Raises:
         PlanError: A step does not apply, or the result is not what jaxlib takes.
-        PlanRefusedError: The plan is for another program.
+        PlanRefusedError: The plan is for another program, or has a kernel that cannot run here.
     """
+    bytecode = _transformed(program, plan)
+    register_kernels(bytecode)
+    return bytecode
+
+
+def _transformed(program: Program, plan: Plan) -> bytes:
     if not (plan.steps or plan.layouts):
         return program.stablehlo()
     program, steps = _after_stablehlo_steps(program, plan)

@@ -36,6 +36,8 @@ class Rule:
             (``xla_cpu.before_fusion``); other rules are for modules as users write them.
         for_time: True if the rule gives a computation another form, which may be faster or slower,
             whatever its op count.
+        kernel: Target of the custom calls that the rule puts into a module, to a native kernel,
+            which jaxlib alone can run; empty for other rules.
         exact: True if every bit of the results stays as it is; other rules may round differently.
     """
 
@@ -46,6 +48,7 @@ class Rule:
     index: int
     for_target: bool
     for_time: bool
+    kernel: str
     exact: bool
     _native: _xla.Rule = field(repr=False, compare=False)
 
@@ -62,13 +65,18 @@ class Rules(Named[Rule]):
 
     @property
     def general(self) -> tuple[Rule, ...]:
-        """All rules that simplify: neither for the target nor for time."""
-        return tuple(rule for rule in self if not (rule.for_target or rule.for_time))
+        """All rules that simplify: neither for the target nor for time, and without a kernel."""
+        return tuple(rule for rule in self if not (rule.for_target or rule.for_time or rule.kernel))
 
     @property
     def for_time(self) -> tuple[Rule, ...]:
         """All rules that give a computation another form (``Rule.for_time``)."""
         return tuple(rule for rule in self if rule.for_time)
+
+    @property
+    def of_kernels(self) -> tuple[Rule, ...]:
+        """All rules that put a native kernel in the place of instructions (``Rule.kernel``)."""
+        return tuple(rule for rule in self if rule.kernel)
 
     def names_for_time(self, *, exact: bool) -> tuple[str, ...]:
         """Returns the names of the rules for time, or of those that keep every bit of the results.
@@ -96,6 +104,7 @@ def _load() -> Iterator[Rule]:
             index=index,
             for_target=entry.for_target,
             for_time=entry.for_time,
+            kernel=entry.kernel,
             exact=entry.exact,
             _native=entry,
         )

@@ -19,13 +19,16 @@ from pathlib import Path
 import tyro
 
 import hlograph
-from benchmarks.speed_rules.catalogue import PROGRAMS
+from benchmarks.speed_rules.catalogue import KERNELS, PROGRAMS
 from hlograph import Module
 from hlograph.errors import HloError, HloParseError, WorkerLostError
 from hlograph.isolation import FlightRecorder, WorkerLimits, WorkerPool
+from hlograph.plans.native_kernels import PREFIX
 from hlograph.storage.atomic_write import write_text_atomically
 from tests.campaigns.framework.tasks import INTERRUPTED, TaskQueue, progress
+from tests.hlograph.transforms.kernels.kernel_checks import kernel_verdicts
 
+_DRAWN = {**PROGRAMS, **KERNELS}
 _STEPS = 8
 
 # A walk ends at a module of more instructions, such as one with unrolled loops, which takes as long
@@ -74,7 +77,7 @@ class Findings:
 
     def text(self) -> str:
         """Returns a table by rule, the verdicts and the number of failures."""
-        rows = [f"{rule:36} {self.applied[rule]:>8}" for rule in PROGRAMS]
+        rows = [f"{rule:36} {self.applied[rule]:>8}" for rule in _DRAWN]
         verdicts = ", ".join(f"{number} {verdict}" for verdict, number in self.compared.items())
         total = f"{self.applied.total()} applications; compared: {verdicts or 'none'}"
         return "\n".join([*rows, total, f"{len(self.failures)} failures"])
@@ -88,7 +91,7 @@ def make_worker(recorder: FlightRecorder) -> Callable[[Task], Findings]:
         rng = random.Random(task.seed)
         for number in range(task.programs):
             try:
-                text = PROGRAMS[task.rule](rng)
+                text = _DRAWN[task.rule](rng)
             except HloParseError:  # on a busy machine, a program is not read within its time
                 continue
             recorder.begin(f"{task}\n{text}".encode()[:60_000])
@@ -110,7 +113,7 @@ def _walk(text: str, rule: str, rng: random.Random, findings: Findings, *, compa
     exact, names = True, [rule]
     for _ in range(_STEPS):
         rewrites = module.rewrites(names)
-        names = list(PROGRAMS)  # later steps take any rule, so that rules meet what others built
+        names = list(_DRAWN)  # later steps take any rule, so that rules meet what others built
         if not rewrites or module.op_count > _LARGE:
             break
         rewrite = rng.choice(rewrites)
@@ -126,10 +129,22 @@ def _walk(text: str, rule: str, rng: random.Random, findings: Findings, *, compa
             findings.failures.append(f"{rewrite.place} changed the shape of the result\n{text}")
             return
     if compare:
-        result = module.equivalent_to(original)
-        findings.compared[result.verdict] += 1
-        if result.verdict == "different" or (exact and result.verdict == "close"):
-            findings.failures.append(f"{names}: {result.verdict}: {result.reason}\n{text}")
+        for verdict, reason in _compared(module, original, exact=exact):
+            findings.compared[verdict] += 1
+            if verdict == "different" or (exact and verdict == "close"):
+                findings.failures.append(f"{names}: {verdict}: {reason}\n{text}")
+
+
+def _compared(module: Module, original: Module, *, exact: bool) -> list[tuple[str, str]]:
+    """Returns verdicts with reasons; jaxlib runs a module with native kernels."""
+    if PREFIX in module.to_text():
+        try:
+            verdicts = kernel_verdicts(module, original, special=exact)
+        except HloError as error:
+            return [("not comparable", str(error))]
+        return [(verdict, "by jaxlib") for verdict in verdicts]
+    result = module.equivalent_to(original)
+    return [(result.verdict, result.reason)]
 
 
 def _result_of(module: Module) -> str:
@@ -150,7 +165,7 @@ class FormsFuzzConfig:
     walks: int = 8
     """Walks on each program, from one place to another by any rules."""
     rules: tuple[str, ...] = ()
-    """Rules whose programs are drawn; none are all rules for time."""
+    """Rules whose programs are drawn; none are all rules for time and of kernels."""
     seed: int = 0
     """Seed of the programs and the walks."""
     workers: int = 2
@@ -191,7 +206,7 @@ def _tasks(config: FormsFuzzConfig) -> Iterator[Task]:
     """Yields tasks without end, the rules in turns."""
     due = 0.0
     for number in itertools.count():
-        for rule in config.rules or PROGRAMS:
+        for rule in config.rules or _DRAWN:
             seed = config.seed * 1_000_003 + number
             due += config.programs * config.compared
             compared, due = int(due), due % 1

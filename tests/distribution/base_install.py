@@ -42,7 +42,10 @@ def install(folder: Path, *extras: str) -> Path:
                 (folder / top).symlink_to(source)
     library = folder / "hlograph"
     library.mkdir()
-    extensions = [importlib.util.find_spec(f"hlograph.{name}") for name in ("_xla", "_graphs")]
+    extensions = [
+        importlib.util.find_spec(f"hlograph.{name}")
+        for name in ("_xla", "_graphs", "_custom_calls")
+    ]
     files = [Path(spec.origin) for spec in extensions if spec is not None and spec.origin]
     for file in {file.name: file for file in (*(ROOT / "hlograph").iterdir(), *files)}.values():
         (library / file.name).symlink_to(file)

@@ -105,7 +105,7 @@ def test_a_policy_is_played_without_the_checkout(tmp_path: Path):
     library.mkdir()
     for entry in (ROOT / "hlograph").iterdir():
         (library / entry.name).symlink_to(entry)
-    for name in ("_xla", "_graphs"):
+    for name in ("_xla", "_graphs", "_custom_calls"):
         spec = importlib.util.find_spec(f"hlograph.{name}")
         assert spec is not None
         assert spec.origin is not None

@@ -92,22 +92,27 @@ def small_sorts(rng: Random) -> str:
     return lowered(lambda values: _both(values, dimension), values)
 
 
-def sorts(rng: Random, *, minor: bool) -> str:
-    """Draws sorts along any dimension, or with minor=False along any but the last."""
+def sorts(rng: Random, *, minor: bool, types: tuple[Any, ...] = FLOATS) -> str:
+    """Draws sorts along any dimension, along the last or with minor=False along any but that."""
     shape, dimension = draw_shape(rng)
     if not minor:
         shape, dimension = (*shape, rng.randint(1, 4)), min(dimension, len(shape) - 1)
-    values = array(*shape, dtype=rng.choice(FLOATS))
+    elif types is not FLOATS:
+        dimension = len(shape) - 1
+        shape = (*shape[:-1], rng.randint(2, 40))
+    values = array(*shape, dtype=rng.choice(types))
     return lowered(lambda values: _both(values, dimension), values)
 
 
-def pairs(rng: Random, *, minor: bool) -> str:
+def pairs(rng: Random, *, minor: bool, types: tuple[Any, ...] = (*FLOATS, *INTEGERS)) -> str:
     """Draws sorts with what goes along, along the last dimension or along any but that."""
     shape, dimension = draw_shape(rng)
     dimension = len(shape) - 1 if minor else dimension
     if not minor:
         shape = (*shape, rng.randint(1, 4))
-    dtype = rng.choice(FLOATS + INTEGERS)
+    elif shape[-1] < 2:
+        shape = (*shape[:-1], 2)
+    dtype = rng.choice(types)
 
     def function(values: jax.Array, carried: jax.Array) -> Any:
         order = jnp.argsort(tied(values), axis=dimension)
@@ -227,25 +232,25 @@ def _top_k(count: int, values: jax.ShapeDtypeStruct) -> str:
     return lowered(lambda x: (lax.top_k(x, count), lax.top_k(tied(x), count)), values)
 
 
-def integer_top_k(rng: Random) -> str:
+def integer_top_k(rng: Random, types: tuple[Any, ...] = INTEGERS) -> str:
     """Draws the greatest of integers."""
     shape = (*draw_shape(rng)[0], rng.randint(3, 9))
     count = rng.randint(1, shape[-1] - 1)
-    return _top_k(count, array(*shape, dtype=rng.choice(INTEGERS)))
+    return _top_k(count, array(*shape, dtype=rng.choice(types)))
 
 
-def large_top_k(rng: Random) -> str:
+def large_top_k(rng: Random, types: tuple[Any, ...] = (jnp.float32, *INTEGERS)) -> str:
     """Draws the greatest of each row, at least an eighth of it."""
     shape = (*draw_shape(rng)[0], rng.randint(3, 24))
     count = rng.randint(-(-shape[-1] // 8), shape[-1])
-    return _top_k(count, array(*shape, dtype=rng.choice((jnp.float32, *INTEGERS))))
+    return _top_k(count, array(*shape, dtype=rng.choice(types)))
 
 
-def grouped_top_k(rng: Random) -> str:
+def grouped_top_k(rng: Random, types: tuple[Any, ...] = (jnp.float32,)) -> str:
     """Draws the few greatest of long rows."""
     rows = [rng.randint(1, 3) for _ in range(rng.randint(0, 2))]
     count = rng.randint(1, 9)
-    return _top_k(count, array(*rows, rng.randint(32 * count, 48 * count)))
+    return _top_k(count, array(*rows, rng.randint(32 * count, 48 * count), dtype=rng.choice(types)))
 
 
 PROGRAMS: Programs = {
@@ -263,7 +268,7 @@ PROGRAMS: Programs = {
 }
 
 
-def _by_total_order(function: Callable[..., Any], arguments: str) -> Callable[[], str]:
+def by_total_order(function: Callable[..., Any], arguments: str) -> Callable[[], str]:
     """Returns a program whose comparisons of equality all take -0 for another number than 0."""
     make = program(function, arguments)
     return lambda: re.sub(r"direction=(EQ|NE)(?!, type)", r"direction=\1, type=TOTALORDER", make())
@@ -292,7 +297,7 @@ REFUSED: Refused = {
     "sort-by-packed-keys": {
         "two keys": program(total_order, "3x8"),
         "not stable": program(lambda x: lax.sort((x, x * 2), num_keys=1, is_stable=False), "8"),
-        "zeros of both signs told apart": _by_total_order(jnp.argsort, "3x8"),
+        "zeros of both signs told apart": by_total_order(jnp.argsort, "3x8"),
     },
     "sort-by-permutation-as-scatter": {
         "key that is no permutation": program(lambda x: jnp.argsort(x), "s32:3x8"),
@@ -303,7 +308,7 @@ REFUSED: Refused = {
     },
     "argmax-as-first-maximum": {
         "last of equal elements": program(_last_maximum, "8"),
-        "zeros of both signs told apart": _by_total_order(partial(jnp.argmax, axis=1), "3x8"),
+        "zeros of both signs told apart": by_total_order(partial(jnp.argmax, axis=1), "3x8"),
         "greatest element itself": program(partial(jnp.max, axis=1), "3x8"),
     },
     "sort-prefix-as-top-k": {

@@ -64,6 +64,7 @@ void BindRewrites(nb::module_& m) {
       .def_prop_ro("for_target",
                    [](const Rule& rule) { return rule.purpose() == Purpose::kTarget; })
       .def_prop_ro("for_time", [](const Rule& rule) { return rule.purpose() == Purpose::kTime; })
+      .def_prop_ro("kernel", &Rule::kernel)
       .def_prop_ro("exact", [](const Rule& rule) { return rule.numerics() == Numerics::kExact; });
   nb::class_<Rewrite>(m, "Rewrite",
                       "A rule, the place where it applies, and the effect of applying it there.")

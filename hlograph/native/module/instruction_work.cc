@@ -288,9 +288,23 @@ void AddTopK(const Instruction* instruction, Work& work) {
            (IsFloat(operand) ? found : Elements(operand)) * Logarithm(Dimension(operand, last)));
 }
 
+// A native kernel: those that sort compare integers, many at once.
+void AddNativeKernel(const Instruction* call, Work& work) {
+  constexpr double kVectorized = 1.0 / 8;
+  AddKernel(call, Feature::kKernels, work);
+  if (!absl::StrContains(call->custom_call_target(), "sort")) return;
+  const xla::Shape& keys = OperandShape(call, 0);
+  const int64_t last = keys.IsArray() ? keys.dimensions().size() - 1 : 0;
+  work.Add(Feature::kIntegerComparisons,
+           kVectorized * Elements(keys) * Logarithm(Dimension(keys, last)));
+}
+
 void AddCustomCall(const Instruction* call, Work& work) {
   const std::string& target = call->custom_call_target();
-  if (const double operations = OperationsOf(target); operations > 0 && call->operand_count() > 0) {
+  if (absl::StartsWith(target, "hlograph.kernel.") && call->operand_count() > 0) {
+    AddNativeKernel(call, work);
+  } else if (const double operations = OperationsOf(target);
+             operations > 0 && call->operand_count() > 0) {
     AddMatrices(call, operations, work);
   } else if (absl::StrContains(target, "TopK") && call->operand_count() > 0) {
     AddTopK(call, work);

@@ -55,8 +55,9 @@ void ProposeWhere(xla::HloComputation* computation,
 bool IsShared(const xla::HloInstruction* instruction);
 
 // Purpose of a rule: simplification in general, preparation of a module for XLA:CPU's code
-// generator (such as fusions), or another form of the same computation, which takes another time.
-enum class Purpose { kGeneral, kTarget, kTime };
+// generator (such as fusions), another form of the same computation, which takes another time, or
+// a native kernel, which jaxlib alone can run.
+enum class Purpose { kGeneral, kTarget, kTime, kKernel };
 
 // Class of a rule's results: equal bit by bit, or up to rounding.
 enum class Numerics { kExact, kClose };
@@ -81,6 +82,8 @@ class Rule {
   const std::string& equation() const { return equation_; }
   Purpose purpose() const { return purpose_; }
   Numerics numerics() const { return numerics_; }
+  // Target of the custom calls of a rule for native kernels; empty for other rules.
+  virtual std::string kernel() const { return ""; }
 
   // Adds the places of a computation where the rule may apply, in the order of its instructions.
   virtual void Propose(xla::HloComputation* computation, std::vector<Place>& places) const = 0;
@@ -106,7 +109,8 @@ using RulePtr = std::unique_ptr<const Rule>;
 //
 // Rules are numbered by the position of their file, then in the order in which they are added. A
 // new file takes the next position of its range: from 0 for XLA's simplifications, from 100 for
-// identities of our own, from 200 for the target, from 300 for rules for time.
+// identities of our own, from 200 for the target, from 300 for rules for time, from 400 for native
+// kernels.
 class RuleTopic {
  public:
   RuleTopic(int position, void (*add)(std::vector<RulePtr>& rules));

@@ -127,7 +127,7 @@ def test_kinds_of_actions_have_fixed_numbers():
     assert kinds[0] == "other"
     assert [kind for kind in kinds if kind.startswith("rule ")] == [
         "rule predicted",
-        *(f"rule {rule.name}" for rule in rules.for_time),
+        *(f"rule {rule.name}" for rule in (*rules.for_time, *rules.of_kernels)),
     ]
 
 

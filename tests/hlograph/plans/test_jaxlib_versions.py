@@ -35,6 +35,11 @@ def test_the_table_is_about_flags_that_plans_may_set():
         assert not support.unknown & support.idle
 
 
+def _names() -> tuple[str, ...]:
+    kernels = tuple(rule.name for rule in rules.of_kernels)
+    return rules.names_for_time(exact=False) + kernels
+
+
 def test_the_table_is_about_rules_for_time():
     for support in TESTED.values():
         assert support.slow_rules <= set(rules.names_for_time(exact=False))
@@ -44,7 +49,7 @@ def test_the_table_is_about_rules_for_time():
 def test_searches_leave_slow_rules_of_a_version_out(monkeypatch, slow):
     here = {version("jaxlib"): JaxlibSupport(slow_rules=slow)}
     monkeypatch.setattr(jaxlib_versions, "TESTED", here)
-    names = rules.names_for_time(exact=False)
+    names = _names()
     assert rules_for_time(exact=False) == tuple(name for name in names if name not in slow)
     largest = jax.jit(lambda x: x.max(0)).lower(jnp.ones((64, 4096)))
     state = PlanStates(Program.of(largest)).state(Point())
@@ -52,7 +57,7 @@ def test_searches_leave_slow_rules_of_a_version_out(monkeypatch, slow):
 
 
 def test_an_untested_jaxlib_has_no_slow_rules(untested):
-    assert rules_for_time(exact=False) == rules.names_for_time(exact=False)
+    assert rules_for_time(exact=False) == _names()
 
 
 def test_what_the_installed_jaxlib_compiles_is_as_the_table_says(untested):

@@ -77,6 +77,8 @@ def test_there_are_rules_enough_and_each_says_what_it_rests_on():
 def test_the_page_of_the_rules_is_current():
     page = rules_table.PAGE.read_text(encoding="utf-8")
     assert page == rules_table.rewritten(page), "run: python -m tests.rules_table --write"
+    kernels = rules_table.KERNELS.read_text(encoding="utf-8")
+    assert kernels == rules_table.kernels_page(kernels), "run: python -m tests.rules_table --write"
 
 
 def test_a_rule_is_the_same_in_another_process():

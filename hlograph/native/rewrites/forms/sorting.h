@@ -24,6 +24,10 @@ class CalleeRule : public FormRule {
   using FormRule::Matches;
 };
 
+// Returns true for a plain and valid selection of the greatest elements, of at most 32 bits, from
+// rows of at most kMaxRow.
+bool IsTopK(const Instruction* topk);
+
 // Adds the values and positions of the greatest keys of each row of a matrix of s32; among equal
 // keys, the first. XLA:CPU's top-k orders floats by their bits, so any integer can be a float.
 Instruction* AddTopK(const Builder& builder, Instruction* keys, int64_t count);

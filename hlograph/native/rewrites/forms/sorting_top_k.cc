@@ -31,29 +31,6 @@ int64_t CountOf(const Instruction* topk) {
   return static_cast<const xla::HloTopKInstruction*>(topk)->k();
 }
 
-// Returns true for a plain and valid selection of the greatest elements, of at most 32 bits.
-bool IsTopK(const Instruction* topk) {
-  if (topk->opcode() != Opcode::kTopK || topk->has_sharding() || topk->HasControlDependencies() ||
-      topk->has_backend_config() || !topk->frontend_attributes().map().empty() ||
-      !static_cast<const xla::HloTopKInstruction*>(topk)->largest()) {
-    return false;
-  }
-  const xla::Shape& shape = topk->operand(0)->shape();
-  if (!shape.IsArray() || !shape.is_static() || shape.dimensions().empty() ||
-      !IsCountable(shape.dimensions()) || xla::ShapeUtil::IsZeroElementArray(shape) ||
-      !HasKeys(shape.element_type(), 32) || !topk->shape().IsTuple() ||
-      topk->shape().tuple_shapes().size() != 2) {
-    return false;
-  }
-  const int64_t length = shape.dimensions().back(), last = shape.dimensions().size() - 1;
-  const xla::Shape& values = topk->shape().tuple_shapes(0);
-  const xla::Shape& positions = topk->shape().tuple_shapes(1);
-  return CountOf(topk) > 0 && CountOf(topk) <= length && length <= kMaxRow && values.IsArray() &&
-         positions.IsArray() &&
-         xla::ShapeUtil::Compatible(values, Resized(shape, last, CountOf(topk))) &&
-         positions.element_type() == xla::S32 && xla::ShapeUtil::SameDimensions(values, positions);
-}
-
 class TopKByFloatKeys : public FormRule {
  public:
   using FormRule::FormRule;
@@ -216,6 +193,28 @@ class TopKOfGroups : public FormRule {
 };
 
 }  // namespace
+
+bool IsTopK(const Instruction* topk) {
+  if (topk->opcode() != Opcode::kTopK || topk->has_sharding() || topk->HasControlDependencies() ||
+      topk->has_backend_config() || !topk->frontend_attributes().map().empty() ||
+      !static_cast<const xla::HloTopKInstruction*>(topk)->largest()) {
+    return false;
+  }
+  const xla::Shape& shape = topk->operand(0)->shape();
+  if (!shape.IsArray() || !shape.is_static() || shape.dimensions().empty() ||
+      !IsCountable(shape.dimensions()) || xla::ShapeUtil::IsZeroElementArray(shape) ||
+      !HasKeys(shape.element_type(), 32) || !topk->shape().IsTuple() ||
+      topk->shape().tuple_shapes().size() != 2) {
+    return false;
+  }
+  const int64_t length = shape.dimensions().back(), last = shape.dimensions().size() - 1;
+  const xla::Shape& values = topk->shape().tuple_shapes(0);
+  const xla::Shape& positions = topk->shape().tuple_shapes(1);
+  return CountOf(topk) > 0 && CountOf(topk) <= length && length <= kMaxRow && values.IsArray() &&
+         positions.IsArray() &&
+         xla::ShapeUtil::Compatible(values, Resized(shape, last, CountOf(topk))) &&
+         positions.element_type() == xla::S32 && xla::ShapeUtil::SameDimensions(values, positions);
+}
 
 Instruction* AddTopK(const Builder& builder, Instruction* keys, int64_t count) {
   const SortOrder by_bits;

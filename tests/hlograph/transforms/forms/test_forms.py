@@ -8,27 +8,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hlograph
-from benchmarks.speed_rules.catalogue import CASES, PROGRAMS, REFUSED
+from benchmarks.speed_rules.catalogue import CASES, KERNELS, PROGRAMS, REFUSED
 from benchmarks.speed_rules.topics import loops
 from hlograph.execution.executable import Executable
 from hlograph.transforms.rewriting import find_rewrites
 from tests.hlograph.transforms.rule_checks import check_rule
 
 FORMS = [rule.name for rule in hlograph.rules.for_time]
+OF_KERNELS = [rule.name for rule in hlograph.rules.of_kernels]
 RANDOM = st.randoms(use_true_random=False)
 DETAILS = [(rule, detail) for rule, details in REFUSED.items() for detail in details]
 
 
 def test_there_are_programs_for_every_rule():
     assert set(FORMS) == set(PROGRAMS)
+    assert set(OF_KERNELS) == set(KERNELS)
 
 
 def test_every_rule_has_a_program_that_it_refuses():
-    assert set(FORMS) == {rule for rule, _ in DETAILS}
+    assert {*FORMS, *OF_KERNELS} == {rule for rule, _ in DETAILS}
 
 
 def test_every_rule_has_a_case_where_it_pays():
-    assert set(FORMS) == {rule for case in CASES if case.pays for rule in case.rules}
+    assert {*FORMS, *OF_KERNELS} == {rule for case in CASES if case.pays for rule in case.rules}
 
 
 @pytest.mark.parametrize("rule", FORMS)
@@ -50,9 +52,9 @@ def test_hoisted_products_are_read_in_the_parts_that_the_loop_takes(rng: Random)
     assert not module.rewrites(["slice-of-dynamic-slice"])
 
 
-@pytest.mark.parametrize("rule", FORMS)
+@pytest.mark.parametrize("rule", [*FORMS, *OF_KERNELS])
 def test_a_rule_reads_no_further_than_it_declares(rule):
-    text = PROGRAMS[rule](Random(rule))
+    text = {**PROGRAMS, **KERNELS}[rule](Random(rule))
     module = hlograph.Module.from_text(text)
     rules = [*hlograph.rules.general, rule]
     assert module.rewrites(rules) == find_rewrites(module._native, rules, shared_copies=False)

@@ -1,0 +1,65 @@
+// Native kernels: handlers of XLA's foreign function interface, which jaxlib calls at custom calls.
+//
+// They know nothing of Python and of XLA's libraries: of XLA they use the headers that jaxlib has
+// for such handlers. A handler returns an error for types and shapes that it is not made for.
+#ifndef HLOGRAPH_NATIVE_CUSTOM_CALLS_NATIVE_KERNEL_H_
+#define HLOGRAPH_NATIVE_CUSTOM_CALLS_NATIVE_KERNEL_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "xla/ffi/api/ffi.h"
+
+// Compiles a function for processors with AVX-512, with AVX2 and without, and chooses at run time.
+// What it calls has to be inlined, or is compiled for the last of these alone.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define HLOGRAPH_FOR_EACH_CPU \
+  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define HLOGRAPH_FOR_EACH_CPU
+#endif
+
+namespace hlograph {
+
+// A kernel of a file, which a constant of this class registers.
+struct NativeKernel {
+  // The target of its custom calls, the handler, and if it calls NumPy's sorts.
+  NativeKernel(const char* target, XLA_FFI_Handler* handler, bool needs_numpy = false);
+
+  const char* target;
+  XLA_FFI_Handler* handler;
+  bool needs_numpy;
+};
+
+// All kernels. Never changes after the extension is loaded.
+std::vector<NativeKernel>& NativeKernels();
+
+// Returns an error for arguments that a kernel is not made for; the message says which.
+inline xla::ffi::Error Refusal(const std::string& message) {
+  return xla::ffi::Error::InvalidArgument(message);
+}
+
+// A buffer as a matrix: the last dimension is that of its columns.
+struct MatrixSizes {
+  int64_t rows = 0, columns = 0;
+};
+
+inline MatrixSizes MatrixOf(const xla::ffi::AnyBuffer& buffer) {
+  const auto sizes = buffer.dimensions();
+  if (sizes.size() == 0) return {1, 1};
+  MatrixSizes matrix{1, sizes[sizes.size() - 1]};
+  for (size_t i = 0; i + 1 < sizes.size(); ++i) matrix.rows *= sizes[i];
+  return matrix;
+}
+
+inline bool HaveSameSizes(const xla::ffi::AnyBuffer& one, const xla::ffi::AnyBuffer& two) {
+  const auto sizes = one.dimensions(), others = two.dimensions();
+  return std::equal(sizes.begin(), sizes.end(), others.begin(), others.end());
+}
+
+}  // namespace hlograph
+
+#endif  // HLOGRAPH_NATIVE_CUSTOM_CALLS_NATIVE_KERNEL_H_

@@ -1,0 +1,72 @@
+// Work on ranges of numbers, on the threads of the pool that XLA hands to a handler.
+#ifndef HLOGRAPH_NATIVE_CUSTOM_CALLS_POOL_RANGES_H_
+#define HLOGRAPH_NATIVE_CUSTOM_CALLS_POOL_RANGES_H_
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "xla/ffi/api/ffi.h"
+
+namespace hlograph {
+
+// Ranges that threads take one after the other. The handler's own thread takes them too, and waits
+// for those alone that others have begun: it never waits for a task that a busy pool has not
+// started, which might be waiting for this one.
+class SharedRanges {
+ public:
+  SharedRanges(int64_t count, int64_t ranges) : count_(count), ranges_(ranges) {}
+
+  template <typename Work>
+  void Take(const Work& work) {
+    for (int64_t i = next_.fetch_add(1); i < ranges_; i = next_.fetch_add(1)) {
+      work(i * count_ / ranges_, (i + 1) * count_ / ranges_);
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (++done_ == ranges_) all_done_.notify_all();
+    }
+  }
+
+  void Wait() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    all_done_.wait(lock, [this] { return done_ == ranges_; });
+  }
+
+ private:
+  const int64_t count_, ranges_;
+  std::atomic<int64_t> next_{0};
+  std::mutex mutex_;
+  std::condition_variable all_done_;
+  int64_t done_ = 0;
+};
+
+// Calls work(begin, end) for ranges that are together 0 .. count, on several threads.
+//
+// `nanoseconds` is about what one number takes: a range is worth a thread if it takes 20
+// microseconds or more.
+template <typename Work>
+void ForPoolRanges(xla::ffi::ThreadPool pool, int64_t count, double nanoseconds, const Work& work) {
+  constexpr double kWorthAThread = 20e3;
+  constexpr int64_t kRangesOfAThread = 4;  // so that a late thread is not waited for
+  const int64_t worthwhile = static_cast<int64_t>(count * nanoseconds / kWorthAThread);
+  const int64_t threads = std::max<int64_t>(pool.num_threads(), 1);
+  const int64_t ranges = std::min({count, worthwhile, threads * kRangesOfAThread});
+  if (ranges < 2 || threads < 2) {
+    if (count > 0) work(0, count);
+    return;
+  }
+  // A task that starts after all ranges are taken finds no more work, which is gone by then.
+  auto shared = std::make_shared<SharedRanges>(count, ranges);
+  for (int64_t i = 1; i < std::min(threads, ranges); ++i) {
+    pool.Schedule([shared, &work] { shared->Take(work); });
+  }
+  shared->Take(work);
+  shared->Wait();
+}
+
+}  // namespace hlograph
+
+#endif  // HLOGRAPH_NATIVE_CUSTOM_CALLS_POOL_RANGES_H_

@@ -1,0 +1,113 @@
+"""Native kernels in jaxlib: each computes the form that it replaces, and its claim can fail.
+
+The claim of a kernel is the HLO that its rule replaces. A wrong variant, the same call with one
+error, must give other results on the same inputs.
+"""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hlograph
+from benchmarks.speed_rules.catalogue import KERNELS
+from tests.hlograph.transforms.kernels.kernel_checks import (
+    check_kernel,
+    kernel_verdicts,
+    with_kernels,
+)
+
+RANDOM = st.randoms(use_true_random=False)
+
+WRONG = {
+    "kernel-sort": {
+        "zeros ordered by sign": ("canonical = true", "canonical = false"),
+        "greatest first": ("descending = false", "descending = true"),
+    },
+    "kernel-sort-pairs": {
+        "equal zeros ordered by sign": ("canonical = true", "canonical = false"),
+        "positions for elements": ("array<i64: 0, 1>", "array<i64: 1, 0>"),
+    },
+    "kernel-top-k": {
+        "zeros of both signs equal": (
+            'target="hlograph.kernel.top_k"',
+            'target="hlograph.kernel.sort_pairs"',
+        ),
+    },
+}
+"""Errors, as text of the calls and what takes its place."""
+
+TEXTS = {
+    "kernel-sort": """HloModule sort
+less {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+ORDER}
+ENTRY main {
+  x = f32[7,33] parameter(0)
+  ROOT sorted = f32[7,33] sort(x), dimensions={1}, is_stable=true, to_apply=less
+}""",
+    "kernel-sort-pairs": """HloModule sort_pairs
+less {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  c = f32[] parameter(2)
+  d = f32[] parameter(3)
+ORDER}
+ENTRY main {
+  x = f32[7,33] parameter(0)
+  y = f32[7,33] parameter(1)
+  ROOT sorted = (f32[7,33], f32[7,33]) sort(x, y), dimensions={1}, is_stable=true, to_apply=less
+}""",
+    "kernel-top-k": """HloModule top_k
+ENTRY main {
+  x = f32[7,33] parameter(0)
+  ROOT best = (f32[7,33], s32[7,33]) topk(x), k=33, largest=true
+}""",
+}
+"""Programs with kernels whose wrong variants are refuted."""
+
+_CANONICAL = """  zero = f32[] constant(0)
+  usual_nan = f32[] constant(nan)
+""" + "".join(
+    f"""  is_nan.{x} = pred[] compare({x}, {x}), direction=NE
+  is_zero.{x} = pred[] compare({x}, zero), direction=EQ
+  number.{x} = f32[] select(is_zero.{x}, zero, {x})
+  side.{x} = f32[] select(is_nan.{x}, usual_nan, number.{x})
+"""
+    for x in "ab"
+)
+_ORDER = (
+    f"{_CANONICAL}  ROOT less = pred[] compare(side.a, side.b), direction=LT, type=TOTALORDER\n"
+)
+
+
+@pytest.mark.parametrize("rule", KERNELS)
+@settings(max_examples=4, deadline=None, derandomize=True)
+@given(rng=RANDOM)
+def test_a_kernel_computes_the_form_that_it_replaces(rule: str, rng: Random):
+    text = KERNELS[rule](rng)
+    check_kernel(rule, text, ("equal",) if hlograph.rules[rule].exact else ("equal", "close"))
+
+
+def test_every_kernel_has_a_wrong_variant():
+    assert set(WRONG) == set(KERNELS)
+
+
+@pytest.mark.parametrize(("rule", "error"), [(r, e) for r, errors in WRONG.items() for e in errors])
+def test_a_wrong_variant_is_refuted(rule, error):
+    module, right = with_kernels(rule, TEXTS[rule].replace("ORDER", _ORDER))
+    old, new = WRONG[rule][error]
+    text = right.to_text()
+    assert old in text
+    text = text.replace(old, new)
+    if "sort_pairs" in new:
+        text = text.replace(
+            "API_VERSION_TYPED_FFI",
+            "API_VERSION_TYPED_FFI, backend_config={sources = array<i64: 0, -1>, "
+            "descending = true, canonical = true}",
+        ).replace("}, backend_config={}", "}")
+    wrong = hlograph.Module.from_text(text)
+    assert set(kernel_verdicts(right, module)) == {"equal"}
+    assert "different" in kernel_verdicts(wrong, module)
