@@ -8,25 +8,23 @@ do so: ``hlograph.measuring.references`` finds out. The tests show each fault ag
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
-from types import MappingProxyType
-from typing import Any
 
 from hlograph.execution.equivalence.text_flow import TextFlow
-from hlograph.plans import mlir_modules
 from hlograph.plans.flags import DISABLED_PASSES, LIBRARIES
+from hlograph.plans.mending import GUARD_DIVISIONS, SLICE_NEGATIVE_PADDING
 from hlograph.plans.plan import Plan
-
-SLICE_NEGATIVE_PADDING = "slice-negative-padding"
-"""Step of plans: slices what convolutions crop by a negative padding, before them."""
 
 _WITHOUT_LIBRARY = Plan(flags={LIBRARIES: ""}, numerics="close", method="no library fusions")
 _SLICED = Plan(
     steps=(SLICE_NEGATIVE_PADDING,), numerics="close", method="slices before convolutions"
 )
 
+_GUARDED = Plan(
+    steps=(GUARD_DIVISIONS,), numerics="close", method="barriers before integer divisors"
+)
 _WITHOUT_SIMPLIFIER = Plan(
     flags={DISABLED_PASSES: "algsimp"}, numerics="close", method="no algebraic simplifier"
 )
@@ -101,9 +99,9 @@ def _crops_before_windows(flow: TextFlow) -> Iterator[int]:
     for node, opcode in enumerate(flow.opcodes):
         if opcode not in ("reduce-window", "convolution"):
             continue
-        operand = flow.operands[node][0]
+        operand = _origin(flow, flow.operands[node][0])
         while flow.opcodes[operand] == "convert":
-            operand = flow.operands[operand][0]
+            operand = _origin(flow, flow.operands[operand][0])
         if flow.opcodes[operand] == "pad":
             edges = flow.instructions[operand].attribute("padding").split("x")
             cropped = [int(edge) for each in edges for edge in each.split("_")[:2]]
@@ -123,22 +121,9 @@ def _slices_of_slices(flow: TextFlow) -> Iterator[int]:
     """Yields dynamic slices of dynamic slices, and updates of what they took."""
     for node, opcode in enumerate(flow.opcodes):
         if opcode in ("dynamic-slice", "dynamic-update-slice"):
-            operand = _through_calls(flow, flow.operands[node][0])
+            operand = _origin(flow, flow.operands[node][0])
             if flow.opcodes[operand] == "dynamic-slice":
                 yield node
-
-
-def _through_calls(flow: TextFlow, node: int) -> int:
-    """Returns the node that a node is once calls are inlined."""
-    while True:
-        computation = flow.computation[node]
-        callers = flow.callers[computation]
-        if flow.opcodes[node] == "call":
-            node = flow.roots[flow.called[node][0]]
-        elif flow.opcodes[node] == "parameter" and [flow.opcodes[n] for n in callers] == ["call"]:
-            node = flow.operands[callers[0]][int(flow.instructions[node].argument)]
-        else:
-            return node
 
 
 def _loops_that_pass_their_bound(flow: TextFlow) -> Iterator[int]:
@@ -173,6 +158,48 @@ def _counting(flow: TextFlow, loop: int) -> tuple[int, int, int, str] | None:
     if first is None or last is None or step is None:
         return None
     return first, step, last, flow.instructions[condition].attribute("direction")
+
+
+def _divisions_of_constants(flow: TextFlow) -> Iterator[int]:
+    """Yields divisions of integers that depend on no parameter of the program."""
+    known: dict[int, bool] = {}
+    for node, opcode in enumerate(flow.opcodes):
+        is_division = opcode in ("divide", "remainder") and flow.element_type(node)[0] in "su"
+        if is_division and _is_constant(flow, node, known):
+            yield node
+
+
+def _is_constant(flow: TextFlow, node: int, known: dict[int, bool]) -> bool:
+    node = _origin(flow, node)
+    if node not in known:
+        operands = flow.operands[node]
+        known[node] = flow.opcodes[node] in ("constant", "iota") or (
+            bool(operands)
+            and not flow.opcodes[node].startswith("rng")
+            and all(_is_constant(flow, operand, known) for operand in operands)
+        )
+    return known[node]
+
+
+def _origin(flow: TextFlow, node: int) -> int:
+    """Returns the node whose value a node has, outside of calls, branches and tuples."""
+    while True:
+        opcode = flow.opcodes[node]
+        callers = flow.callers[flow.computation[node]]
+        if opcode == "call":
+            node = flow.roots[flow.called[node][0]]
+        elif opcode == "get-tuple-element":
+            whole = _origin(flow, flow.operands[node][0])
+            if flow.opcodes[whole] != "tuple":
+                return node
+            node = flow.operands[whole][flow.attribute(node, "tuple_index")]
+        elif opcode == "parameter" and [flow.opcodes[n] for n in callers] == ["call"]:
+            node = flow.operands[callers[0]][int(flow.instructions[node].argument)]
+        elif opcode == "parameter" and [flow.opcodes[n] for n in callers] == ["conditional"]:
+            branch = flow.called[callers[0]].index(flow.computation[node])
+            node = flow.operands[callers[0]][1 + branch]
+        else:
+            return node
 
 
 def _integer(flow: TextFlow, node: int) -> int | None:
@@ -270,81 +297,16 @@ KNOWN_FAULTS: tuple[KnownFault, ...] = (
         _loops_that_pass_their_bound,
         _WITHOUT_LOOP_SIMPLIFIER,
     ),
+    KnownFault(
+        "stablehlo#2971",
+        frozenset({"0.10.2", "0.11.0"}),
+        "an integer division of constants by zero ends the process while it is compiled",
+        _divisions_of_constants,
+        _GUARDED,
+    ),
 )
 """The known faults, by the reports of others.
 
 Their programs were run with jaxlib 0.10.2, which has all of them, and with 0.12.0.1. Version 0.11.0
 was not tried: it is listed where a report names it, or does not say that it is free of the fault.
 """
-
-
-def slice_negative_padding(data: bytes) -> bytes:
-    """Returns StableHLO whose convolutions crop by slices of their input.
-
-    A convolution whose input is dilated stays as it is.
-
-    Args:
-        data: StableHLO text or bytecode.
-    """
-    from jaxlib.mlir import ir
-    from jaxlib.mlir.dialects import stablehlo as hlo
-
-    module = mlir_modules.parse(data)
-    with module.context, ir.Location.unknown():
-
-        def visit(op: Any) -> Any:
-            if op.name == "stablehlo.convolution":
-                _slice(op, ir, hlo)
-            return ir.WalkResult.ADVANCE
-
-        module.operation.walk(visit)
-    return mlir_modules.to_bytecode(module)
-
-
-def _slice(op: Any, ir: Any, hlo: Any) -> None:
-    """Slices the input of one convolution."""
-    attributes = op.attributes
-    if "padding" not in attributes:
-        return
-    padding = [list(pair) for pair in _pairs(attributes["padding"])]
-    if all(edge >= 0 for pair in padding for edge in pair) or _is_dilated(attributes):
-        return
-    operand = op.operands[0]
-    sizes = list(ir.RankedTensorType(operand.type).shape)
-    begin, end = [0] * len(sizes), list(sizes)
-    numbers = hlo.ConvDimensionNumbers(attributes["dimension_numbers"])
-    for pair, dimension in zip(padding, numbers.input_spatial_dimensions, strict=True):
-        size = sizes[dimension]
-        # What is cropped beyond the input is taken from the padding of the other side.
-        low, high = (max(-edge, 0) for edge in pair)
-        begin[dimension] = min(low, size)
-        end[dimension] = max(size - high, begin[dimension])
-        pair[:] = [
-            max(pair[0], 0) - max(high - size, 0),
-            max(pair[1], 0) - max(low - size, 0),
-        ]
-    with ir.InsertionPoint(op):
-        steps = ir.DenseI64ArrayAttr.get([1] * len(sizes))
-        sliced = hlo.slice(
-            operand, ir.DenseI64ArrayAttr.get(begin), ir.DenseI64ArrayAttr.get(end), steps
-        )
-    op.operands[0] = sliced
-    text = f"dense<{padding}> : tensor<{len(padding)}x2xi64>"
-    op.attributes["padding"] = ir.Attribute.parse(text)
-
-
-def _pairs(attribute: Any) -> list[tuple[int, int]]:
-    numbers = [int(number) for number in attribute]
-    return list(zip(numbers[::2], numbers[1::2], strict=True))
-
-
-def _is_dilated(attributes: Any) -> bool:
-    if "lhs_dilation" not in attributes:
-        return False
-    return any(int(factor) != 1 for factor in attributes["lhs_dilation"])
-
-
-STABLEHLO_STEPS: Mapping[str, Callable[[bytes], bytes]] = MappingProxyType(
-    {SLICE_NEGATIVE_PADDING: slice_negative_padding}
-)
-"""Steps of plans that change StableHLO, and need no engine. They come before all others."""

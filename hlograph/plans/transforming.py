@@ -5,8 +5,8 @@ from __future__ import annotations
 from hlograph.errors import HloError, PlanError
 from hlograph.module import Module, take_step
 from hlograph.plans import mlir_modules
-from hlograph.plans.known_faults import STABLEHLO_STEPS
 from hlograph.plans.layouts import constrain, constrain_signature, needs_module
+from hlograph.plans.mending import STABLEHLO_STEPS
 from hlograph.plans.native_kernels import register_kernels
 from hlograph.plans.plan import Plan
 from hlograph.plans.program import Program, to_stablehlo

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from hlograph.errors import HloParseError
+from hlograph.reading.constant_divisions import guarded
 from hlograph.reading.device_counts import (
     DeviceCounts,
     counts_of_lowered,
@@ -59,7 +60,12 @@ def from_lowered(lowered: Any) -> tuple[HloForm, bytes]:
         HloParseError: jax does not lower it to HLO.
     """
     try:
-        serialized = lowered.compiler_ir("hlo").as_serialized_hlo_module_proto()
+        module = lowered.compiler_ir("stablehlo")
+        safe = guarded(module)
+        if safe is module:
+            serialized = lowered.compiler_ir("hlo").as_serialized_hlo_module_proto()
+        else:
+            serialized = from_mlir(safe)
         counts = counts_of_lowered(lowered)
     except Exception as error:  # jax raises whatever the platform's lowering raises
         raise HloParseError(f"jax does not lower this to HLO: {error}") from error
@@ -80,7 +86,7 @@ def from_mlir(module: Any) -> bytes:
 
     try:
         computation = _jax.mlir.mlir_module_to_xla_computation(
-            module_to_bytecode(module), use_tuple_args=False, return_tuple=False
+            module_to_bytecode(guarded(module)), use_tuple_args=False, return_tuple=False
         )
         return computation.as_serialized_hlo_module_proto()
     except Exception as error:  # of classes that jaxlib does not export

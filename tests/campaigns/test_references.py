@@ -26,7 +26,13 @@ from tests.campaigns.random_programs.findings import (
     rule_of,
 )
 from tests.campaigns.random_programs.inputs import KINDS, inputs_of
-from tests.campaigns.random_programs.judged import Judged, JudgingTask, judged, make_worker
+from tests.campaigns.random_programs.judged import (
+    Judged,
+    JudgingTask,
+    judged,
+    make_worker,
+    values_of,
+)
 from tests.campaigns.random_programs.programs import DRAWS, LEFT_OUT, random_program
 from tests.campaigns.random_programs.report import GROUPS, report
 
@@ -121,6 +127,24 @@ def test_a_planted_fault_is_found_and_cut_down():
     assert finding.operations == ("tanh f32",)
     assert finding.needs == ("zeros",)
     assert kind_of(make_worker(FlightRecorder())(_TASK)) in ("agree", "rounding")
+
+
+def test_a_part_gets_what_the_whole_computes():
+    x = np.array([[0.5, -2, 3, 0, 1]] * 3, np.float32)
+    values = values_of(Program.of(_TEXT), [x])
+    assert list(values) == ["x", "a", "b", "c", "d"]
+    assert (values["a"] == -x).all()
+    np.testing.assert_allclose(values["c"], np.tanh(-x) * -x, rtol=1e-5)
+    part = """
+    HloModule part
+    ENTRY e {
+      b = f32[3,5] parameter(0)
+      a = f32[3,5] parameter(1)
+      ROOT c = f32[3,5] multiply(b, a)
+    }
+    """
+    task = replace(_TASK, source=part, whole=_TEXT)
+    assert kind_of(make_worker(FlightRecorder())(task)) == "agree"
 
 
 def test_kinds_of_results():

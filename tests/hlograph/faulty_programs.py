@@ -97,6 +97,16 @@ def cropping_window():
     return cropped, (x,), x[1:]
 
 
+def division_by_zero():
+    """stablehlo#2971: ends the process where it is computed at compile time."""
+    x = np.arange(6, dtype=np.int32)
+
+    def divided(x):
+        return x + lax.div(jnp.full(6, 5, jnp.int32), jnp.zeros(6, jnp.int32))
+
+    return divided, (x,), x - 1
+
+
 def folds_much():
     """Takes a GB while it is compiled, which computes arrays, and little when it runs."""
 
@@ -118,4 +128,5 @@ DIES = {
     "rank_7": rank_7,
     "broadcast_of_rank_7": broadcast_of_rank_7,
     "cropping_window": cropping_window,
+    "division_by_zero": division_by_zero,
 }

@@ -111,7 +111,7 @@ class Explained:
         kind: The kind; see ``kind_of``.
         text: HLO text of the part.
         operations: Opcodes of the part that compute something, with their element types.
-        seed: Seed of its inputs; None if the part did not show the finding alone.
+        seed: Seed of its inputs, or of those of the program whose values are its inputs.
         needs: Kinds of special numbers without which the finding is gone; None if it is there with
             usual inputs, too.
         reason: The judgement in words.
@@ -121,7 +121,7 @@ class Explained:
     kind: str
     text: str
     operations: tuple[str, ...]
-    seed: int | None
+    seed: int
     needs: tuple[Kind, ...] | None
     reason: str
     results: Mapping[str, str] = field(default_factory=dict)
@@ -150,14 +150,17 @@ def explained(
         seconds: Time after which no further part is judged.
     """
     program = Program.of(task.source)
-    shown: dict[str, tuple[int, Judged]] = {}
+    shown: dict[str, tuple[JudgingTask, Judged]] = {}
 
     def shows(part: Program) -> bool:
         text = text_of(part.hlo)
-        for seed in dict.fromkeys((task.seed, *range(_SEEDS))):
-            answer = judge(replace(task, source=text, seed=seed, dead={}))
+        of_part = replace(task, source=text, dead={})
+        # What the program computes within shows it most often, but random inputs are simpler.
+        drawn = (replace(of_part, seed=seed) for seed in range(_SEEDS))
+        for each in (replace(of_part, whole=task.source), *drawn):
+            answer = judge(each)
             if kind_of(answer) == kind:
-                shown[text] = seed, answer
+                shown[text] = each, answer
                 return True
         return False
 
@@ -168,13 +171,18 @@ def explained(
         part = None
     text = text_of(part.program.hlo if part else program.hlo)
     if text not in shown:
-        answer = judge(replace(task, dead={}))
-        shown[text] = task.seed, answer
-    seed, answer = shown[text]
-    of_part = replace(task, source=text, seed=seed, dead={})
-    needs = _needs(judge, of_part, kind)
-    operations = operations_of(text)
-    return Explained(task.name, kind, text, operations, seed, needs, answer.reason, answer.results)
+        shown[text] = task, judge(replace(task, dead={}))
+    of_part, answer = shown[text]
+    return Explained(
+        task.name,
+        kind,
+        text,
+        operations_of(text),
+        of_part.seed,
+        _needs(judge, replace(of_part, dead={}), kind),
+        answer.reason,
+        answer.results,
+    )
 
 
 def _suspects(program: Program, earlier: Sequence[Explained]) -> Iterator[frozenset[str]]:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
+from hlograph.comparing.module_cuts import text_of as text_to_cut
 from hlograph.errors import HloError
+from hlograph.execution.equivalence.arrays import Array, signature_of
+from hlograph.execution.equivalence.engines import Limits, make_runner
 from hlograph.isolation import FlightRecorder
 from hlograph.measuring.implementation_worker import Answers, ImplementationWorker
 from hlograph.measuring.implementations import implementations_of
 from hlograph.measuring.references import Vote
 from hlograph.measuring.trial import Job
+from hlograph.module import Module
 from hlograph.plans import Program
 from hlograph.plans.known_faults import faults_of
+from hlograph.reading.hlo_editing import Instruction
+from hlograph.reading.hlo_text import array_shape
 from tests.campaigns.random_programs.inputs import Kind, inputs_of
 
 _SECONDS = 60.0  # of the first implementation; others have more, by what it took
@@ -32,6 +39,8 @@ class JudgingTask:
         is_special: True takes inputs with extremes of their types.
         dead: Why implementations do not live, by name.
         without: Kinds of special numbers that inputs do not have.
+        whole: The program that this one is a part of. The seed is then of its inputs, and the
+            inputs of the part are what the whole computes under their names.
     """
 
     name: str
@@ -40,6 +49,7 @@ class JudgingTask:
     is_special: bool
     dead: Mapping[str, str] = field(default_factory=dict)
     without: frozenset[Kind] = frozenset()
+    whole: str | bytes = ""
 
 
 @dataclass(frozen=True)
@@ -73,14 +83,58 @@ def make_worker(recorder: FlightRecorder) -> Callable[[JudgingTask], Judged]:
     def perform(task: JudgingTask) -> Judged:
         try:
             program = Program.of(task.source)
-            specs = program.signature.parameters
-            given = inputs_of(program.flow, specs, task.seed, task.is_special, task.without)
+            given = _given(program, task)
             worker = ImplementationWorker(Job(program, given), "", recorder, _SECONDS)
         except (HloError, RuntimeError) as error:
             return Judged("not run", str(error).strip().splitlines()[0])
         return judged(program, worker, task.dead)
 
     return perform
+
+
+def _given(program: Program, task: JudgingTask) -> list[Array]:
+    """Returns the inputs of a program."""
+    flow, settings = program.flow, (task.seed, task.is_special, task.without)
+    drawn = inputs_of(flow, program.signature.parameters, *settings)
+    if not task.whole:
+        return drawn
+    values = _values_in(task.whole, *settings)
+    nodes = [node for _, node in sorted(flow.parameters[flow.entry].items())]
+    given = [
+        values.get(flow.instructions[node].name, array)
+        for node, array in zip(nodes, drawn, strict=True)
+    ]
+    alike = [(a.shape, a.dtype) == (b.shape, b.dtype) for a, b in zip(given, drawn, strict=True)]
+    return given if all(alike) else drawn
+
+
+@lru_cache(maxsize=2)
+def _values_in(
+    whole: str | bytes, seed: int, is_special: bool, without: frozenset[Kind]
+) -> dict[str, Array]:
+    program = Program.of(whole)
+    parameters = program.signature.parameters
+    return values_of(program, inputs_of(program.flow, parameters, seed, is_special, without))
+
+
+def values_of(program: Program, inputs: list[Array]) -> dict[str, Array]:
+    """Returns the arrays that the instructions of a program's entry compute, by their names.
+
+    Raises:
+        HloError: XLA's evaluator does not run the program.
+    """
+    text = text_to_cut(program)
+    entry = text.entry
+    names = [op.name for op in entry.instructions if array_shape(op.shape) is not None]
+    shape = f"({', '.join(entry.by_name[name].shape for name in names)})"
+    for op in entry.instructions:
+        op.is_root = False
+    entry.instructions.append(
+        Instruction(text.fresh("values"), shape, "tuple", list(names), is_root=True)
+    )
+    module = Module.from_text(str(text))
+    run = make_runner("evaluator", module, signature_of(module), Limits())
+    return dict(zip(names, run(inputs), strict=True))
 
 
 def judged(program: Program, worker: ImplementationWorker, dead: Mapping[str, str]) -> Judged:

@@ -36,6 +36,7 @@ REPORTS = {
     "crop_before_window": "xla#48715",
     "short_loop": "tensorflow#123067",
     "cropping_window": "xla#48719",
+    "division_by_zero": "stablehlo#2971",
 }
 
 
