@@ -42,6 +42,9 @@ _ELEMENTWISE = frozenset(
 
 _HIGH_RANK = 7
 
+# Instructions between a constant and its use, beyond which it is not looked for.
+_DEEPEST = 64
+
 # The sum of a product goes wrong beyond this many bytes of results.
 _LONG = 1 << 17
 
@@ -169,14 +172,18 @@ def _divisions_of_constants(flow: TextFlow) -> Iterator[int]:
             yield node
 
 
-def _is_constant(flow: TextFlow, node: int, known: dict[int, bool]) -> bool:
+def _is_constant(flow: TextFlow, node: int, known: dict[int, bool], depth: int = 0) -> bool:
+    """Returns True if jaxlib may know a value: that of constants, of x - x, or of 0 * x."""
     node = _origin(flow, node)
     if node not in known:
-        operands = flow.operands[node]
-        known[node] = flow.opcodes[node] in ("constant", "iota") or (
-            bool(operands)
-            and not flow.opcodes[node].startswith("rng")
-            and all(_is_constant(flow, operand, known) for operand in operands)
+        opcode, operands = flow.opcodes[node], [_origin(flow, n) for n in flow.operands[node]]
+        is_shallow = depth < _DEEPEST and not opcode.startswith("rng")
+        are_known = [is_shallow and _is_constant(flow, n, known, depth + 1) for n in operands]
+        known[node] = (
+            opcode in ("constant", "iota")
+            or (opcode in ("multiply", "and") and any(are_known))
+            or (opcode in ("subtract", "xor") and operands[0] == operands[1])
+            or (bool(operands) and all(are_known))
         )
     return known[node]
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 _DIVISIONS = frozenset({"stablehlo.divide", "stablehlo.remainder"})
+_CONSTANTS = frozenset({"stablehlo.constant", "stablehlo.iota"})
+_DIFFERENCES = frozenset({"stablehlo.subtract", "stablehlo.xor"})  # x - x is folded to 0
+_PRODUCTS = frozenset({"stablehlo.multiply", "stablehlo.and"})  # and so is 0 * x
 
 
 def guarded(module: Any) -> Any:
@@ -51,28 +54,39 @@ def _unsafe(module: Any) -> list[Any]:
             for op in divisions
             if isinstance(ir.RankedTensorType(op.operands[1].type).element_type, ir.IntegerType)
         ]
-        return [op for op in of_integers if all(_is_constant(v, calls, 0) for v in op.operands)]
+        folded = _Constants(calls)
+        return [op for op in of_integers if all(folded.has(value) for value in op.operands)]
 
 
-_DEEPEST = 64  # operations between a constant and its use
+_DEEPEST = 64  # operations between a constant and its use, beyond which it is not looked for
 
 
-def _is_constant(value: Any, calls: dict[str, list[Any]], depth: int) -> bool:
-    """Returns True if a value depends on constants alone, at least in some call of its function."""
-    from jaxlib.mlir import ir
+class _Constants:
+    """Finds values that jaxlib may fold to constants, at least in some call of their function."""
 
-    if depth > _DEEPEST:
-        return False
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        function = owner.owner.operation
-        if function.name != "func.func":
-            return False
-        name = ir.StringAttr(function.attributes["sym_name"]).value
-        number = ir.BlockArgument(value).arg_number
-        callers = calls.get(name, [])
-        return any(_is_constant(call.operands[number], calls, depth + 1) for call in callers)
-    if owner.name in ("stablehlo.constant", "stablehlo.iota"):
-        return True
-    operands = list(owner.operands)
-    return bool(operands) and all(_is_constant(each, calls, depth + 1) for each in operands)
+    def __init__(self, calls: dict[str, list[Any]]) -> None:
+        self._calls = calls
+        self._known: dict[Any, bool] = {}
+
+    def has(self, value: Any, depth: int = 0) -> bool:
+        """Returns True if a value may be folded."""
+        if value not in self._known:
+            self._known[value] = depth < _DEEPEST and self._is_folded(value, depth + 1)
+        return self._known[value]
+
+    def _is_folded(self, value: Any, depth: int) -> bool:
+        from jaxlib.mlir import ir
+
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            function = owner.owner.operation
+            if function.name != "func.func":
+                return False
+            name = ir.StringAttr(function.attributes["sym_name"]).value
+            number = ir.BlockArgument(value).arg_number
+            return any(self.has(c.operands[number], depth) for c in self._calls.get(name, []))
+        operands = list(owner.operands)
+        if owner.name in _CONSTANTS or (owner.name in _DIFFERENCES and operands[0] == operands[1]):
+            return True
+        are_known = [self.has(operand, depth) for operand in operands]
+        return any(are_known) if owner.name in _PRODUCTS else bool(operands) and all(are_known)

@@ -22,6 +22,7 @@ from tests.campaigns.random_programs.judged import Judged, JudgingTask, make_wor
 
 _DEATHS = ("ends the process", "takes too long", "runs out of memory")
 _MOST_DEAD = 6
+_LIKE_DEFAULT = "no library fusions"
 _SEEDS = 2  # of the inputs of a part, which shows a finding with any of them
 _TRIVIAL = frozenset({"parameter", "constant", "iota", "tuple", "get-tuple-element"})
 LIMITS = WorkerLimits(seconds=120.0, idle_seconds=600.0, memory=8 << 30)
@@ -45,8 +46,11 @@ def kind_of(judged: Judged) -> str:
     NAME`` and ``wrong: NAMES``.
     """
     results = {SHORT.get(name, name): words for name, words in judged.results.items()}
-    dead = [name for name, words in results.items() if words.startswith(_DEATHS)]
-    wrong = [name for name, words in results.items() if words == "wrong"]
+    dead = {name for name, words in results.items() if words.startswith(_DEATHS)}
+    wrong = {name for name, words in results.items() if words == "wrong"}
+    for names in (dead, wrong):
+        if "default" in names:
+            names.discard(_LIKE_DEFAULT)  # some parts do not have it
     ran = [words for words in results.values() if not words.startswith(("does not run", "has"))]
     if dead:
         return f"dies: {', '.join(sorted(dead))}"

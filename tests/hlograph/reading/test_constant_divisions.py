@@ -29,7 +29,11 @@ def _in_a_branch(x):
     return jax.lax.cond(x[0] > 0, lambda: jax.lax.div(five, zero), lambda: x)
 
 
-@pytest.mark.parametrize("function", [_constants, _in_a_call, _in_a_branch])
+def _of_a_difference(x):
+    return x ^ jax.lax.rem(x - x, x * 0)
+
+
+@pytest.mark.parametrize("function", [_constants, _in_a_call, _in_a_branch, _of_a_difference])
 def test_a_division_of_constants_is_not_folded(function):
     lowered = jax.jit(function).lower(X)
     module = lowered.compiler_ir("stablehlo")
