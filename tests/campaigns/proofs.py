@@ -2,11 +2,12 @@
 
     python -m tests.campaigns.proofs --page docs/proofs.md
 
-In three parts. `reals` proves the claim of each rule, an equation over the real numbers, by an SMT
-solver, and refutes a wrong variant of it (`tests.proofs.claims`). `programs` applies the rules to
-drawn programs, and proves the modules before and after equal by evaluation over finite fields
-(`tests.proofs.modular`). `floats` checks what the rules keep of floating-point numbers and integers
-(`tests.proofs.floats`). Rules are checked side by side in processes.
+In four parts. `reals` proves the claim of each rule, an equation over the real numbers, by an SMT
+solver, and refutes a wrong variant of it (`tests.proofs.claims`). `boundaries` asks the rules on
+both sides of the conditions of their claims (`tests.proofs.boundaries`). `programs` applies the
+rules to drawn programs, and proves the modules before and after equal by evaluation over finite
+fields (`tests.proofs.modular`). `floats` checks what the rules keep of floating-point numbers and
+integers (`tests.proofs.floats`). Rules are checked side by side in processes.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ import tyro
 
 import hlograph
 from hlograph.storage.atomic_write import write_text_atomically
+from tests.proofs.boundaries import BOUNDARIES
+from tests.proofs.boundaries.boundary import BoundaryRow, boundary_row
 from tests.proofs.claim import Proof, claims, proof_of
 from tests.proofs.floats.rows import QUICK, FloatRow, float_row
 from tests.proofs.modular.rules import Evidence, evidence_of
 from tests.proofs.modular.rules import table as programs_table
 
-PartName = Literal["reals", "programs", "floats"]
+PartName = Literal["reals", "boundaries", "programs", "floats"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class ProofsConfig:
 
     rules: tuple[str, ...] = ("*",)
     """Globs that select rules by their names."""
-    parts: tuple[PartName, ...] = ("reals", "programs", "floats")
+    parts: tuple[PartName, ...] = ("reals", "boundaries", "programs", "floats")
     """What to prove or check."""
     workers: int = 2
     """Number of processes."""
@@ -177,6 +180,39 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
+def _boundaries_table(rows: Sequence[BoundaryRow]) -> str:
+    header = ["rule", "clauses", "asked about", "programs", "beyond the claim", "narrower"]
+    return _table(
+        header,
+        [
+            [
+                f"`{row.rule}`",
+                str(row.clauses),
+                "; ".join(row.asked),
+                str(row.programs),
+                "; ".join(row.unsafe),
+                "; ".join(row.narrower),
+            ]
+            for row in rows
+            if row.clauses
+        ],
+    )
+
+
+def _boundaries_summary(rows: Sequence[BoundaryRow]) -> str:
+    asked, clauses = sum(len(row.asked) for row in rows), sum(row.clauses for row in rows)
+    return (
+        f"{asked} of {clauses} clauses, {sum(row.programs for row in rows)} programs. Rules are "
+        f"offered beyond their claims for {sum(len(row.unsafe) for row in rows)} of them, and "
+        f"narrower than these for {sum(len(row.narrower) for row in rows)}."
+    )
+
+
+def _check_boundaries(rule: str, seed: int) -> BoundaryRow:
+    del seed  # the programs are those of the conditions
+    return boundary_row(rule, BOUNDARIES)
+
+
 def _check_programs(rule: str, seed: int) -> Evidence:
     return evidence_of(rule, programs=6, mutants=5, seed=seed)
 
@@ -188,6 +224,12 @@ def _check_floats(rule: str, seed: int) -> FloatRow:
 
 PARTS: Mapping[PartName, Part] = {
     "reals": Part(prove_rule, _reals_table, _reals_summary, lambda row: row.open),
+    "boundaries": Part(
+        _check_boundaries,
+        _boundaries_table,
+        _boundaries_summary,
+        lambda row: "; ".join(f"offered beyond {clause}" for clause in row.unsafe),
+    ),
     "programs": Part(
         _check_programs,
         programs_table,

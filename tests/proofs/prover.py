@@ -27,8 +27,15 @@ import z3
 from tests.proofs.language import Array
 from tests.proofs.sums import Formula, Number, Size, Term, conjunction, fresh, naming, size_of
 
-# Milliseconds of one call of z3: of a proof, and of a search for a counterexample.
-_PROOF_TIMEOUT, _SEARCH_TIMEOUT = 20_000, 5_000
+# Steps of one call of z3, as it counts them: of a proof, ten times those of the longest one, and of
+# a search for a counterexample. The result does not depend on the load of the machine.
+_PROOF_STEPS, _SEARCH_STEPS = 50_000_000, 2_000_000
+
+# Milliseconds after which a call is given up all the same.
+_TIMEOUT = 120_000
+
+# Formulas of bits alone are left to a SAT solver, which takes half the time for them.
+_OF_BITS = "simplify", "fpa2bv", "simplify", "solve-eqs", "ackermannize_bv", "bit-blast", "sat"
 
 # Other names of the binders of one side that are tried, at most.
 _MOST_RENAMINGS = 48
@@ -174,7 +181,7 @@ def refute(statement: Statement, sizes: Sizes) -> Verdict:
             if not (left.is_plain and right.is_plain):
                 return Verdict("open", "a size is no number", time.monotonic() - begun)
             formula = left.formula == right.formula
-    detail = _counterexample(formula, conditions, _SEARCH_TIMEOUT)
+    detail = _counterexample(formula, conditions, _SEARCH_STEPS)
     seconds = time.monotonic() - begun
     if detail is None:
         return Verdict("proved", "", seconds)
@@ -257,17 +264,33 @@ _UNKNOWN = "z3 gives up"
 
 
 def _counterexample(
-    formula: Formula, conditions: Iterable[Formula], timeout: int = _PROOF_TIMEOUT
+    formula: Formula, conditions: Iterable[Formula], steps: int = _PROOF_STEPS
 ) -> str | None:
     """Returns values for which a formula does not hold, None if it always does."""
-    solver = z3.Solver()
-    solver.set("timeout", timeout)
-    solver.add(*conditions)
-    solver.add(z3.Not(formula))
+    formulas = [*conditions, z3.Not(formula)]
+    solver = z3.Then(*_OF_BITS).solver() if _is_of_bits(formulas) else z3.Solver()
+    solver.set("rlimit", steps)
+    solver.set("timeout", _TIMEOUT)
+    solver.add(*formulas)
     result = solver.check()
     if result == z3.unsat:
         return None
     return str(solver.model()) if result == z3.sat else _UNKNOWN
+
+
+def _is_of_bits(formulas: Iterable[Formula]) -> bool:
+    """Returns True if bit vectors and floating-point numbers are all that formulas are about."""
+    seen, stack, bits = set[int](), list(formulas), False
+    while stack:
+        node = stack.pop()
+        if not z3.is_expr(node) or node.get_id() in seen:
+            continue
+        seen.add(node.get_id())
+        if z3.is_quantifier(node) or z3.is_arith(node):
+            return False
+        bits |= z3.is_bv(node)
+        stack.extend(node.children())
+    return bits
 
 
 def _difference(left: Number, right: Number) -> str | None:

@@ -225,7 +225,7 @@ for _kind in _KINDS:
 
 @claim(
     "join-contractions",
-    conditions="the results have one shape; neither dot depends on the other",
+    conditions="the results have one shape",
     wrong="the right operands in another order",
 )
 def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:

@@ -209,20 +209,21 @@ def _ordered(direction: str, a: Any, b: Any, *, signed: bool) -> Any:
     return {"EQ": a == b, "NE": a != b, "LT": z3.ULT(a, b), "LE": z3.ULE(a, b)}[direction]
 
 
-def counterexample(claim: Any, *, seconds: float = 60.0) -> str:
+def counterexample(claim: Any, *, steps: int = 200_000_000) -> str:
     """Returns values for which a claim does not hold; empty if it is proved for all.
 
     Args:
         claim: The formula.
-        seconds: Time limit.
+        steps: Limit, in steps as z3 counts them, so that the load of the machine does not matter.
 
     Raises:
-        HloError: The solver found neither within the time.
+        HloError: The solver found neither within the steps, or within ten minutes.
     """
     solver = z3.Solver()
-    solver.set("timeout", int(1000 * seconds))
+    solver.set("rlimit", steps)
+    solver.set("timeout", 600_000)
     solver.add(z3.Not(claim))
     answer = solver.check()
     if answer == z3.unknown:
-        raise HloError(f"expected a proof within {seconds} s, got {solver.reason_unknown()}")
+        raise HloError(f"expected a proof within {steps} steps, got {solver.reason_unknown()}")
     return "" if answer == z3.unsat else str(solver.model())

@@ -1,0 +1,107 @@
+"""Gathers and one-hot products on both sides of the clauses of claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from tests.proofs.boundaries.boundary import Boundary, either, of
+
+
+def _rows(pieces: int) -> Callable[[], str]:
+    """Returns rows at positions in so many pieces, each of which has an irregular start."""
+    starts = [7 * i + i * i % 5 for i in range(pieces)]
+    positions = [start + k for start in starts for k in range(3)]
+    return of(lambda x: x[jnp.array(positions)], "200x3")
+
+
+def _one_hot(equation: str, *, exact: bool = True) -> Callable[[], str]:
+    def function(labels: Any, rows: Any) -> Any:
+        classes = jnp.arange(4)
+        marks = labels[:, None] == classes if exact else labels[:, None] < classes
+        return jnp.einsum(equation, marks.astype(jnp.float32), rows)
+
+    return of(function, "s32:6 4x3" if equation == "ak,kf->af" else "s32:6 6x3")
+
+
+INDICES = (
+    Boundary("gather-as-slices", "known positions in at most 16 pieces", lambda n: _rows(n)()),
+    Boundary(
+        "gather-at-constant-as-slice",
+        "which is known",
+        either(
+            of(partial(jnp.median, axis=0), "9x3"),
+            of(lambda x, i: jnp.sort(x, axis=0)[i], "9x3 s32:"),
+        ),
+    ),
+    Boundary(
+        "one-hot-as-gather",
+        "the dot contracts the classes only",
+        either(_one_hot("ak,kf->af"), _one_hot("ak,af->kf")),
+    ),
+    Boundary(
+        "one-hot-as-scatter",
+        "the classes are the free dimension of their operand",
+        either(_one_hot("ak,af->kf"), _one_hot("ak,kf->af")),
+    ),
+    Boundary(
+        "stored-gather-table",
+        "a pointwise operation that a gather reads",
+        either(
+            of(lambda x, i: jnp.tanh(x)[i], "64x32 s32:2048"),
+            of(lambda x, i: jnp.cumsum(x, 1)[i], "64x32 s32:2048"),
+        ),
+    ),
+    Boundary(
+        "stored-repeated-sine",
+        "a sine, cosine or tangent that is broadcast",
+        either(
+            of(lambda x, y: jnp.sin(x) * y, "32 64x32"),
+            of(lambda x, y: jnp.exp(x) * y, "32 64x32"),
+        ),
+    ),
+    Boundary(
+        "one-hot-sum-as-gather",
+        "the sum is over the classes",
+        either(
+            of(lambda i, x: jnp.sum((i[:, None] == jnp.arange(4)) * x, 1), "s32:6 6x4"),
+            of(lambda i, x: jnp.sum((i[:, None] == jnp.arange(4)) * x, 0), "s32:6 6x4"),
+        ),
+    ),
+    Boundary(
+        "pointwise-before-gather",
+        "all operands are gathers of the same rows",
+        either(
+            of(lambda x, y, i, j: jnp.sin(x[i]) + y[i], "4x3 4x3 s32:64 s32:64"),
+            of(lambda x, y, i, j: x[i] + y[j], "4x3 4x3 s32:64 s32:64"),
+        ),
+    ),
+    Boundary(
+        "slice-of-dynamic-slice",
+        "the dynamic slice takes all that there is along dimensions that the slice cuts",
+        either(
+            of(lambda x, i: lax.dynamic_slice(x, (i, 0), (1, 32))[:, 1:20], "6x32 s32:"),
+            of(lambda x, i: lax.dynamic_slice(x, (i, i), (6, 24))[:, 1:20], "6x32 s32:"),
+        ),
+    ),
+    Boundary(
+        "gather-after-dot",
+        "rows, alone or beside other columns, times a matrix",
+        either(
+            of(lambda x, i, w: x[i] @ w, "9x4 s32:64 4x3"),
+            of(lambda x, i, w: x[:, i] @ w, "64x9 s32:64 64x3"),
+        ),
+    ),
+    Boundary(
+        "differences-by-dot",
+        "a sum of products of a weight with differences of broadcasts",
+        either(
+            of(lambda g, x, c: jnp.sum(g[..., None] * (x[:, None] - c), 1), "6x4 6x5 4x5"),
+            of(lambda g, x, c: jnp.sum(g * (x[:, None] - c), 1), "6x4x5 6x5 4x5"),
+        ),
+    ),
+)

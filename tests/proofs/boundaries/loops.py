@@ -1,0 +1,141 @@
+"""Loops and functions on both sides of the clauses of claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from benchmarks.speed_rules.lowering import array, lowered
+from tests.proofs.boundaries.boundary import Boundary, MakeProgram, either, of
+
+
+def _power(exponent: float) -> Callable[[], str]:
+    return of(lambda x: (x * x + 0.1) ** exponent, "16x16")
+
+
+def _loop(steps: int, limit: Any = None) -> str:
+    def run(state: Any, count: Any) -> Any:
+        most = steps if limit is None else count
+        return lax.fori_loop(0, most, lambda i, state: state * 0.5 + i, state)
+
+    return lowered(run, array(3), array(dtype="int32"))
+
+
+def _unrolled(least: int) -> MakeProgram:
+    return lambda n: _loop(least, None if n else "given")
+
+
+LOOPS = (
+    Boundary("unroll-loop:4", "at least 8 iterations", _loop),
+    Boundary("unroll-loop:8", "at least 16 iterations", _loop),
+    Boundary("unroll-loop:whole", "at most 16 iterations", _loop),
+    *(
+        Boundary(
+            f"unroll-loop:{kind}",
+            "the loop counts from a constant to a constant by a constant",
+            _unrolled(16),
+        )
+        for kind in ("4", "8", "whole")
+    ),
+    Boundary(
+        "hoist-rearrangement",
+        "no iteration changes what is rearranged",
+        either(
+            of(lambda s, w: lax.fori_loop(0, 5, lambda _, s: s @ w.T, s), "32x32 32x32"),
+            of(lambda s, w: lax.fori_loop(0, 5, lambda _, s: s.T @ w, s), "32x32 32x32"),
+        ),
+    ),
+)
+
+FUNCTIONS = (
+    Boundary("power-as-roots", "a constant multiple of 1/4", either(_power(2.25), _power(2.125))),
+    Boundary("power-as-roots", "of at most 8", lambda n: _power(n + 0.25 * (n > 8) - (n > 8))()),
+    *(
+        Boundary(
+            "power-as-roots", "none of -1, 0, 1, 2 and 3", either(_power(2.5), _power(exponent))
+        )
+        for exponent in (-1.0, 1.0, 2.0, 3.0)
+    ),
+    Boundary(
+        "sine-of-sum",
+        "both terms are broadcasts of fewer elements",
+        either(
+            of(lambda x, y: jnp.sin(x[:, None] + y), "16 16"),
+            of(lambda x, y: jnp.sin(x + y), "16x16 16"),
+        ),
+    ),
+)
+
+
+def _iterated(function: Callable[..., Any], more: str = "") -> Callable[[], str]:
+    """Returns a loop of five iterations over rows, each of which is multiplied with more."""
+
+    def run(rows: Any, state: Any, *rest: Any) -> Any:
+        return lax.scan(lambda s, row: function(s, row, *rest), state, rows)
+
+    return of(run, f"5x2x3 2x3 {more}")
+
+
+def _summed(read: bool) -> Callable[[], str]:
+    """Returns a loop that adds up products, and perhaps reads the sum in each iteration."""
+
+    def run(rows: Any, state: Any, start: Any) -> Any:
+        def step(pair: Any, x: Any) -> Any:
+            state, total = pair
+            return (jnp.tanh(state + x), total + x.T @ state), total.sum() if read else None
+
+        return lax.scan(step, (state, start), rows)
+
+    return of(run, "5x2x3 2x3 3x3")
+
+
+ITERATIONS = (
+    Boundary(
+        "hoist-projection",
+        "an operand of the product is the same in all iterations",
+        either(
+            _iterated(lambda s, x, w: (jnp.tanh(s) + x @ w, None), "3x3"),
+            _iterated(lambda s, x: (jnp.tanh(s) + x @ (s.T @ s), None)),
+        ),
+    ),
+    Boundary(
+        "hoist-projection",
+        "the other one depends on the number of the iteration alone",
+        either(
+            _iterated(lambda s, x, w: (jnp.tanh(s) + x @ w, None), "3x3"),
+            _iterated(lambda s, x, w: (jnp.tanh(s) + (x + s) @ w, None), "3x3"),
+        ),
+    ),
+    Boundary(
+        "hoist-iterations",
+        "what moves depends on the number of the iteration alone",
+        either(
+            _iterated(lambda s, x: (s * jnp.tanh(x), s.sum())),
+            _iterated(lambda s, x: (jnp.tanh(s) * x, s.sum())),
+        ),
+    ),
+    Boundary(
+        "sink-projection",
+        "of an array that nothing else uses",
+        either(
+            _iterated(lambda s, x, w: (jnp.tanh(s + x), s @ w), "3x3"),
+            _iterated(lambda s, x, w: ((y := jnp.tanh(s + x) @ w), y), "3x3"),
+        ),
+    ),
+    Boundary(
+        "sink-projection",
+        "a factor of the product is the same in all iterations",
+        either(
+            _iterated(lambda s, x, w: (jnp.tanh(s + x), s @ w), "3x3"),
+            _iterated(lambda s, x: (jnp.tanh(s + x), s @ x.T)),
+        ),
+    ),
+    Boundary(
+        "sink-accumulation",
+        "to an element that nothing else uses",
+        either(_summed(read=False), _summed(read=True)),
+    ),
+)
