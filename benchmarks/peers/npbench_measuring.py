@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from benchmarks.peers.environments import PeerEnvironment, PeerUnavailableError
+from benchmarks.peers.environments import PeerEnvironment
 from benchmarks.peers.npbench_programs import (
     NUMBA_VARIANTS,
     NPBenchJaxWorker,
@@ -94,7 +93,9 @@ class NPBenchRun:
         """
         environment = NUMBA_ENVIRONMENT if worker is NumbaWorker else JAX_ENVIRONMENT
         python = environment.python(self.environments)
-        return PeerProcess(name, python, partial(worker, program), self.threads)
+        # Measurements of earlier runs would make a search longer than its budget.
+        variables = {"HLOGRAPH_CACHE": str((self.folder / "cache").resolve())}
+        return PeerProcess(name, python, partial(worker, program), self.threads, variables)
 
 
 class _Turns:
@@ -176,34 +177,14 @@ class _Turns:
 
     def add_numba(self) -> None:
         """Adds the fastest of numba's variants whose outputs are right."""
-        variants = [v for v, postfix in NUMBA_VARIANTS.items() if self._program.has(postfix)]
-        failures: list[str] = []
-        best, least = None, math.inf
-        for variant in variants:
-            try:
-                process = self._run.start(NUMBA, NumbaWorker, self._program)
-            except PeerUnavailableError as error:
-                failures.append(reason_of(error))
-                break
-            with ExitStack() as attempt:
-                attempt.enter_context(process)
-                try:
-                    compiling = process.call(NumbaWorker.compile, variant, limit=_VARIANT_SECONDS)
-                    self._check(process)
-                    seconds = min(process.call(NumbaWorker.screened))
-                except Exception as error:  # whatever numba raises
-                    failures.append(f"{variant}: {reason_of(error)}")
-                    continue
-                if seconds < least:
-                    least, kept = seconds, attempt.pop_all()
-                    with contextlib.nullcontext() if best is None else best[0]:
-                        best = kept, process, PeerTimes(compile_seconds=compiling, note=variant)
-        if best is None:
-            reason = "; ".join(failures) or "NPBench has no version for it"
-            self._times[NUMBA] = PeerTimes(error=reason)
+        start = partial(self._run.start, NUMBA, NumbaWorker, self._program)
+        try:
+            process, times = fastest_numba(self._program, start, self._check)
+        except HloError as error:
+            self._times[NUMBA] = PeerTimes(error=reason_of(error))
         else:
-            self._stack.push(best[0])
-            self._add(best[1], best[2])
+            self._stack.enter_context(process)
+            self._add(process, times)
 
     def _check(self, process: PeerProcess) -> None:
         """Compares a peer's outputs with numpy's.
@@ -229,6 +210,44 @@ class _Turns:
         for name, other in self._same.items():
             timed[name] = replace(timed[name], seconds=timed[other].seconds)
         return {name: timed[name] for name in (DEFAULT, *PEERS) if name in timed}
+
+
+def fastest_numba(
+    program: NPBenchProgram,
+    start: Callable[[], PeerProcess],
+    check: Callable[[PeerProcess], None],
+) -> tuple[PeerProcess, PeerTimes]:
+    """Returns the process of the fastest of numba's variants whose outputs are right.
+
+    Args:
+        program: The program.
+        start: Starts a process with a ``NumbaWorker``.
+        check: Raises an error if the outputs of one are wrong.
+
+    Raises:
+        HloError: No variant is right, or there is none; it says why.
+    """
+    failures: list[str] = []
+    best: tuple[PeerProcess, PeerTimes] | None = None
+    least = math.inf
+    for variant in (v for v, postfix in NUMBA_VARIANTS.items() if program.has(postfix)):
+        with ExitStack() as attempt:
+            process = attempt.enter_context(start())
+            try:
+                compiling = process.call(NumbaWorker.compile, variant, limit=_VARIANT_SECONDS)
+                check(process)
+                seconds = min(process.call(NumbaWorker.screened))
+            except Exception as error:  # whatever numba raises
+                failures.append(f"{variant}: {reason_of(error)}")
+                continue
+            if seconds < least:
+                if best is not None:
+                    best[0].close()
+                least, best = seconds, (process, PeerTimes(compile_seconds=compiling, note=variant))
+                attempt.pop_all()
+    if best is None:
+        raise HloError("; ".join(failures) or "NPBench has no version for it")
+    return best
 
 
 def write_database(

@@ -191,9 +191,12 @@ class NPBenchWorker(PeerWorker):
 class NumpyWorker(NPBenchWorker):
     """The version in numpy, whose outputs the others are compared with."""
 
+    def __init__(self, program: NPBenchProgram) -> None:
+        super().__init__(program)
+        self._function = program.function("numpy")
+
     def write_outputs(self, file: str) -> list[float]:
         """Writes the outputs of one call to a file, and returns the seconds of some."""
-        self._function = self.program.function("numpy")
         begun = time.perf_counter()
         outputs = self.outputs()
         first = time.perf_counter() - begun
@@ -248,6 +251,18 @@ class NPBenchJaxWorker(NPBenchWorker):
             return function, list(values.values())
         numbers = tuple(place for place, name in enumerate(names) if name not in arrays)
         return jax.jit(function, static_argnums=numbers), list(values.values())
+
+    def parts(self) -> tuple[Any, list[Any], Sequence[Any]]:
+        """Returns the function of ``jax.jit``, all of its arguments, and those not static."""
+        return self._jit, self._all, self._dynamic
+
+    def lowered(self) -> tuple[Any, list[Any]]:
+        """Returns the lowered function, and an array for each of its parameters."""
+        from hlograph.optimization.of_function import inputs_of
+
+        arrays = inputs_of(self._lowered, self._dynamic, {})
+        assert arrays is not None
+        return self._lowered, arrays
 
     def prepared(self) -> list[Any]:
         """Returns the arguments of one call, which no call changes."""

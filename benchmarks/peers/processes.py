@@ -48,7 +48,7 @@ class PeerProcess:
         self,
         name: str,
         python: str,
-        make: Callable[[], PeerWorker],
+        make: Callable[[], Any],
         threads: int,
         environment: Mapping[str, str] | None = None,
     ) -> None:
@@ -145,7 +145,9 @@ def reason_of(error: BaseException) -> str:
     elif not isinstance(error, HloError):
         text = f"{type(error).__name__}: {text}"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return (lines or [type(error).__name__])[0][:_ERROR_SHOWN].replace("|", "/")
+    # A compiler in a process of its own says what is wrong further below.
+    told = [line for line in lines if "error: " in line]
+    return (told or lines or [type(error).__name__])[0][:_ERROR_SHOWN].replace("|", "/")
 
 
 def fastest_blas() -> None:

@@ -6,6 +6,7 @@ Processes of all peers import this, so it needs nothing but numpy.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from hlograph.execution.load import LoadMeter, Reading
@@ -36,10 +37,14 @@ class PeerWorker:
 
     def seconds(self, calls: int) -> float:
         """Returns the mean seconds of some calls, after a pause and an untimed call."""
+        return self.rested(lambda n: sum(self._timed_call() for _ in range(n)) / n, calls)
+
+    def rested(self, timed: Callable[[int], float], calls: int) -> float:
+        """Returns what a function that times calls returns, after a pause and an untimed call."""
         time.sleep(PAUSE)
         if self._last < _SLOW:
-            self._timed_call()
-        self._last = sum(self._timed_call() for _ in range(calls)) / calls
+            timed(1)
+        self._last = timed(calls)
         return self._last
 
     def _timed_call(self) -> float:

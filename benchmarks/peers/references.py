@@ -1,0 +1,130 @@
+"""Prepares a program for all peers, and judges their outputs by an independent reference.
+
+A prepared program is a folder with its StableHLO as text (``module.mlir``), the program as jaxlib
+compiles it (``program.pickle``) and its inputs (``inputs.pickle``).
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers.npbench_programs import NPBenchJaxWorker, NPBenchProgram, NumpyWorker
+from hlograph.errors import HloError
+from hlograph.execution.equivalence.arrays import Array, dtype_of
+from hlograph.execution.equivalence.engines import Limits, make_runner
+from hlograph.execution.equivalence.inputs import InputMaker
+from hlograph.execution.equivalence.reference import Outputs
+from hlograph.execution.equivalence.rounding import rounding_error
+from hlograph.execution.runs import Run
+from hlograph.measuring.implementations import plain_plan
+from hlograph.plans import Program, compile_program, mlir_modules
+
+MODULE, PROGRAM, INPUTS = "module.mlir", "program.pickle", "inputs.pickle"
+"""Files of a prepared program."""
+
+TOLERANCE = 1e-4
+"""Difference relative to an element or the root mean square that all peers may have."""
+
+
+def write_prepared(folder: Path, program: Program, inputs: Sequence[Array]) -> None:
+    """Writes the files of a program."""
+    folder.mkdir(parents=True, exist_ok=True)
+    # jax lowers top-k to CHLO; jaxlib makes MHLO of HLO, which no other compiler reads.
+    text = str(mlir_modules.parse(program.stablehlo())).replace("mhlo.topk(", "chlo.top_k(")
+    (folder / MODULE).write_text(text, encoding="utf-8")
+    (folder / PROGRAM).write_bytes(pickle.dumps(program))
+    (folder / INPUTS).write_bytes(pickle.dumps(list(inputs), protocol=5))
+
+
+class ModuleReference:
+    """A program of the corpus or of a file, and its outputs by the XLA that hlograph links.
+
+    That XLA is older than jaxlib's. It runs the program without fused multiply-adds and libraries
+    that sum in an order of their own, so its code is that of no peer. What it does not run, such as
+    calls of LAPACK, jaxlib runs without its library fusions.
+
+    Args:
+        name: Name of a program of the speed set, or the path of a file.
+        folder: Folder that the prepared program is written to.
+    """
+
+    def __init__(self, name: str, folder: str) -> None:
+        from experiments.tune.programs import programs_of
+
+        (chosen,) = programs_of((name,), None, None)
+        self._program = Program.of(chosen.load())
+        self._inputs = InputMaker(self._program.flow, self._program.signature.parameters).make(0, 0)
+        write_prepared(Path(folder), self._program, self._inputs)
+
+    @cached_property
+    def _outputs(self) -> Outputs:
+        signature = self._program.signature
+        try:
+            run = make_runner("compiled", self._program.module(), signature, Limits())
+            return Outputs(signature, [self._inputs], run)
+        except HloError:
+            return Outputs(signature, [self._inputs], self._plain_runner())
+
+    def _plain_runner(self) -> Callable[[list[Array]], list[Array]]:
+        """Returns what runs the program by jaxlib without library fusions."""
+        executable = compile_program(self._program, plain_plan(self._program))
+        donated = self._program.donated
+        return lambda inputs: Run(executable, inputs, donated).outputs()
+
+    def judge(self, outputs: Sequence[Array]) -> str:
+        """Compares the outputs of a peer with those of the reference.
+
+        Outputs may differ by what rounding explains, also where the program amplifies it, and by
+        ``TOLERANCE`` in any case: peers approximate functions in ways of their own.
+
+        Args:
+            outputs: The outputs.
+
+        Returns:
+            Why they are wrong; empty if they are right.
+
+        Raises:
+            HloError: No reference runs.
+        """
+        specs = self._program.signature.results
+        shapes, expected = [array.shape for array in outputs], [spec.dims for spec in specs]
+        if shapes != [tuple(dims) for dims in expected]:
+            return f"expected outputs of shapes {expected}, got {shapes}"
+        typed = [
+            np.asarray(array).astype(dtype_of(spec.element_type))
+            for array, spec in zip(outputs, specs, strict=True)
+        ]
+        error = rounding_error(self._program.flow)
+        for judged in self._outputs.judge(0, typed, error):
+            apart = judged.difference
+            if judged.verdict == "different" and (apart.misplaced or apart.relative > TOLERANCE):
+                return judged.reason
+        return ""
+
+
+class NPBenchReference:
+    """A program of NPBench, and its outputs by its version in numpy.
+
+    Args:
+        program: The program.
+        folder: Folder that the prepared program is written to.
+    """
+
+    def __init__(self, program: NPBenchProgram, folder: str) -> None:
+        self._program = program
+        lowered, inputs = NPBenchJaxWorker(program).lowered()
+        write_prepared(Path(folder), Program.of(lowered), inputs)
+
+    @cached_property
+    def _expected(self) -> list[Any]:
+        return NumpyWorker(self._program).outputs()
+
+    def judge(self, outputs: Sequence[Array]) -> str:
+        """Compares the outputs of a peer, by NPBench's own check; see ``ModuleReference``."""
+        return self._program.check(self._expected, outputs)
