@@ -26,7 +26,9 @@ _TYPES = {
     "bf16": "bfloat16",
     "f32": "float32",
     "s32": "int32",
+    "s8": "int8",
     "u8": "uint8",
+    "c64": "complex64",
     "u32": "uint32",
     "bool": "bool",
 }

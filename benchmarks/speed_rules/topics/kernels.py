@@ -2,25 +2,142 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from random import Random
+from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
-from benchmarks.speed_rules.lowering import Programs, Refused, program
+from benchmarks.speed_rules.lowering import Programs, Refused, array, lowered, program
 from benchmarks.speed_rules.topics import sorting
 
 WIDE = (*sorting.FLOATS, jnp.int32, jnp.uint32, jnp.int16, jnp.uint16)
 """Types that kernels sort."""
 _TOP_K = (sorting.integer_top_k, sorting.large_top_k, sorting.grouped_top_k)
 
+
+def int8_layer(activations: jax.Array, weights: jax.Array) -> jax.Array:
+    """Returns products of integers of 8 bits, with sums of 32."""
+    return jnp.matmul(activations, weights, preferred_element_type=jnp.int32)
+
+
+def int8_rows(activations: jax.Array, weights: jax.Array) -> jax.Array:
+    """Returns products with the rows of a matrix."""
+    numbers = (((activations.ndim - 1,), (1,)), ((), ()))
+    return lax.dot_general(activations, weights, numbers, preferred_element_type=jnp.int32)
+
+
+def inner(left: jax.Array, right: jax.Array) -> jax.Array:
+    """Returns inner products of rows of complex numbers."""
+    return jnp.einsum("...k,...k->...", jnp.conj(left), right)
+
+
+def summed(left: jax.Array, right: jax.Array) -> jax.Array:
+    """Returns inner products as sums of products."""
+    return jnp.sum(left * jnp.conj(right), axis=-1)
+
+
+def spread(root: jax.Array) -> jax.Array:
+    """Returns positive definite matrices, of any."""
+    return root @ root.mT + 0.1 * jnp.eye(root.shape[-1], dtype=root.dtype)
+
+
+def factors(root: jax.Array) -> jax.Array:
+    """Returns Cholesky factors of positive definite matrices."""
+    return jnp.linalg.cholesky(spread(root))
+
+
+def solved(root: jax.Array, right: jax.Array) -> jax.Array:
+    """Returns solutions of systems with positive definite matrices."""
+    return jnp.linalg.solve(spread(root), right)
+
+
+def solved_gradients(root: jax.Array, right: jax.Array) -> Any:
+    """Returns the sum of solutions, and its gradients."""
+    return jax.value_and_grad(lambda *given: solved(*given).sum(), argnums=(0, 1))(root, right)
+
+
+def whitened(root: jax.Array, rows: jax.Array) -> jax.Array:
+    """Returns vectors whose covariance is the identity, each by a matrix of its own."""
+    return lax.linalg.triangular_solve(factors(root), rows, left_side=True, lower=True)
+
+
+def int8_products(rng: Random) -> str:
+    """Draws products of integers of 8 bits."""
+    depth, columns = rng.randint(1, 70), rng.randint(1, 40)
+    rows = [rng.randint(1, 9) for _ in range(rng.randint(1, 2))]
+    left = array(*rows, depth, dtype=jnp.int8)
+    if rng.random() < 0.5:
+        return lowered(int8_rows, left, array(columns, depth, dtype=jnp.int8))
+    return lowered(int8_layer, left, array(depth, columns, dtype=jnp.int8))
+
+
+def complex_rows(rng: Random) -> str:
+    """Draws inner products of rows of complex numbers."""
+    shape = [rng.randint(1, 9) for _ in range(rng.randint(1, 3))] + [rng.randint(1, 70)]
+    dtype = rng.choice((jnp.complex64, jnp.complex128))
+    function = rng.choice((inner, summed, lambda a, b: inner(jnp.conj(a), b)))
+    return lowered(function, array(*shape, dtype=dtype), array(*shape, dtype=dtype))
+
+
+def _batch(rng: Random, columns: int = 0) -> jax.ShapeDtypeStruct:
+    """Draws a batch of square matrices, or of as many columns."""
+    rows = rng.randint(1, 8)
+    batch = rng.choice(((rng.randint(16, 40),), (rng.randint(4, 6), rng.randint(4, 7))))
+    return array(*batch, rows, columns or rows, dtype=rng.choice((jnp.float32, jnp.float64)))
+
+
+def cholesky_factors(rng: Random) -> str:
+    """Draws Cholesky factorizations."""
+    return lowered(factors, _batch(rng))
+
+
+def lu_factors(rng: Random) -> str:
+    """Draws LU factorizations."""
+    return lowered(lambda matrices: lax.linalg.lu(matrices)[:2], _batch(rng))
+
+
+def triangular_solves(rng: Random) -> str:
+    """Draws solutions of triangular systems."""
+    matrices = _batch(rng)
+    right = array(*matrices.shape[:-1], rng.randint(1, 11), dtype=matrices.dtype)
+    options = {name: rng.random() < 0.5 for name in ("lower", "transpose_a", "unit_diagonal")}
+
+    def function(root: jax.Array, right: jax.Array) -> jax.Array:
+        matrices = root + 4 * jnp.eye(root.shape[-1], dtype=root.dtype)
+        return lax.linalg.triangular_solve(matrices, right, left_side=True, **options)
+
+    return lowered(function, matrices, right)
+
+
+def _lu(matrices: jax.Array) -> Any:
+    return lax.linalg.lu(matrices)[0]
+
+
+def _solved_by(matrices: jax.Array, right: jax.Array, *, left_side: bool) -> jax.Array:
+    return lax.linalg.triangular_solve(matrices, right, left_side=left_side)
+
+
 PROGRAMS: Programs = {}
 KERNELS: Programs = {
     "kernel-sort": lambda rng: sorting.sorts(rng, minor=True, types=WIDE),
     "kernel-sort-pairs": lambda rng: sorting.pairs(rng, minor=True, types=WIDE),
     "kernel-top-k": lambda rng: rng.choice(_TOP_K)(rng, WIDE),
+    "kernel-int8-product": int8_products,
+    "kernel-complex-rows": complex_rows,
+    "kernel-small-cholesky": cholesky_factors,
+    "kernel-small-lu": lu_factors,
+    "kernel-small-solve": triangular_solves,
 }
 """As ``PROGRAMS``, of rules of kernels, which jaxlib alone can run."""
+
+
+def _small(function: Callable[..., Any], details: dict[str, str]) -> dict[str, Callable[[], str]]:
+    return {detail: program(function, arguments) for detail, arguments in details.items()}
+
 
 REFUSED: Refused = {
     "kernel-sort": {
@@ -41,4 +158,36 @@ REFUSED: Refused = {
         "sort of all elements": program(jnp.argsort, "3x8"),
         "numbers of eight bits to select": program(partial(lax.top_k, k=2), "u8:3x8"),
     },
+    "kernel-int8-product": {
+        "sums of eight bits": program(jnp.matmul, "s8:4x8 s8:8x16"),
+        "bits without sign": program(int8_layer, "u8:4x8 u8:8x16"),
+        "matrix for each row": program(int8_layer, "s8:3x4x8 s8:3x8x16"),
+        "columns of the left matrix": program(
+            lambda x, y: lax.dot_general(
+                x, y, (((0,), (0,)), ((), ())), preferred_element_type=jnp.int32
+            ),
+            "s8:8x4 s8:8x16",
+        ),
+    },
+    "kernel-complex-rows": {
+        "real numbers": program(inner, "3x8 3x8"),
+        "columns of complex numbers": program(
+            lambda x, y: jnp.einsum("kc,kc->c", x, y), "c64:8x3 c64:8x3"
+        ),
+        "each row with each": program(jnp.matmul, "c64:3x8 c64:8x3"),
+        "product that is used elsewhere": program(
+            lambda x, y: (lambda z: (jnp.sum(z, -1), z))(x * y), "c64:3x8 c64:3x8"
+        ),
+    },
+    "kernel-small-cholesky": _small(
+        jnp.linalg.cholesky,
+        {"factors of nine rows": "20x9x9", "few factors": "3x5x5", "one factor": "5x5"},
+    ),
+    "kernel-small-lu": _small(
+        _lu, {"pivots of nine rows": "20x9x9", "few pivots": "3x5x5", "no square": "20x3x4"}
+    ),
+    "kernel-small-solve": _small(
+        partial(_solved_by, left_side=True), {"systems of nine rows": "20x9x9 20x9x1"}
+    )
+    | _small(partial(_solved_by, left_side=False), {"matrices at the right": "20x5x5 20x1x5"}),
 }
