@@ -14,7 +14,7 @@ from importlib.metadata import version
 
 from hlograph.execution.equivalence.text_flow import TextFlow
 from hlograph.plans.flags import DISABLED_PASSES, LIBRARIES
-from hlograph.plans.mending import GUARD_DIVISIONS, SLICE_NEGATIVE_PADDING
+from hlograph.plans.mending import GUARD_DIVISIONS, SLICE_NEGATIVE_PADDING, WIDEN_SORTS
 from hlograph.plans.plan import Plan
 
 _WITHOUT_LIBRARY = Plan(flags={LIBRARIES: ""}, numerics="close", method="no library fusions")
@@ -25,6 +25,7 @@ _SLICED = Plan(
 _GUARDED = Plan(
     steps=(GUARD_DIVISIONS,), numerics="close", method="barriers before integer divisors"
 )
+_WIDENED = Plan(steps=(WIDEN_SORTS,), numerics="close", method="sorts of 8 bits for 2")
 _WITHOUT_SIMPLIFIER = Plan(
     flags={DISABLED_PASSES: "algsimp"}, numerics="close", method="no algebraic simplifier"
 )
@@ -54,7 +55,7 @@ class KnownFault:
     """A fault of XLA:CPU.
 
     Attributes:
-        name: The report of the fault, such as ``jax#39103``.
+        name: The report of the fault, such as ``jax#39103``, or a few words without one.
         versions: Versions of jaxlib that are known to have it.
         effect: What happens, in words.
         nodes: Yields the nodes of a program that may meet it.
@@ -161,6 +162,13 @@ def _counting(flow: TextFlow, loop: int) -> tuple[int, int, int, str] | None:
     if first is None or last is None or step is None:
         return None
     return first, step, last, flow.instructions[condition].attribute("direction")
+
+
+def _sorts_of_two_bits(flow: TextFlow) -> Iterator[int]:
+    for node, opcode in enumerate(flow.opcodes):
+        types = {flow.element_type(operand) for operand in flow.operands[node]}
+        if opcode == "sort" and types & {"s2", "u2"}:
+            yield node
 
 
 def _divisions_of_constants(flow: TextFlow) -> Iterator[int]:
@@ -311,8 +319,15 @@ KNOWN_FAULTS: tuple[KnownFault, ...] = (
         _divisions_of_constants,
         _GUARDED,
     ),
+    KnownFault(
+        "sorts of 2 bits",
+        frozenset({"0.10.2", "0.11.0", "0.12.0.1"}),
+        "a sort of integers of 2 bits is wrong, and writes outside of its arrays",
+        _sorts_of_two_bits,
+        _WIDENED,
+    ),
 )
-"""The known faults, by the reports of others.
+"""The known faults, by the reports of others; the last one was found by random programs.
 
 Their programs were run with jaxlib 0.10.2, which has all of them, and with 0.12.0.1. Version 0.11.0
 was not tried: it is listed where a report names it, or does not say that it is free of the fault.

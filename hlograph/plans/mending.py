@@ -15,6 +15,9 @@ from hlograph.reading.constant_divisions import guarded
 SLICE_NEGATIVE_PADDING = "slice-negative-padding"
 """Step that slices what convolutions crop by a negative padding, before them."""
 
+WIDEN_SORTS = "widen-sorts"
+"""Step that sorts integers of 2 bits as integers of 8 bits."""
+
 GUARD_DIVISIONS = "guard-divisions"
 """Step that keeps integer divisions of constants from being computed at compile time."""
 
@@ -49,6 +52,73 @@ def guard_divisions(data: bytes) -> bytes:
         data: StableHLO text or bytecode.
     """
     return mlir_modules.to_bytecode(guarded(mlir_modules.parse(data)))
+
+
+def widen_sorts(data: bytes) -> bytes:
+    """Returns StableHLO whose sorts take integers of 8 bits for those of 2 bits.
+
+    Args:
+        data: StableHLO text or bytecode.
+    """
+    from jaxlib.mlir import ir
+    from jaxlib.mlir.dialects import stablehlo as hlo
+
+    module = mlir_modules.parse(data)
+    sorts: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name == "stablehlo.sort" and any(_is_narrow(v.type, ir) for v in op.operands):
+            sorts.append(op)
+        return ir.WalkResult.ADVANCE
+
+    with module.context, ir.Location.unknown():
+        module.operation.walk(visit)
+        for op in sorts:
+            _widen(op, ir, hlo)
+    return mlir_modules.to_bytecode(module)
+
+
+def _is_narrow(of: Any, ir: Any) -> bool:
+    element_type = ir.RankedTensorType(of).element_type
+    return isinstance(element_type, ir.IntegerType) and element_type.width == 2
+
+
+def _wide(of: Any, ir: Any) -> Any:
+    """Returns the type of an array, with 8 bits for 2."""
+    if not _is_narrow(of, ir):
+        return of
+    is_unsigned = ir.IntegerType(ir.RankedTensorType(of).element_type).is_unsigned
+    get = ir.IntegerType.get_unsigned if is_unsigned else ir.IntegerType.get_signless
+    return ir.RankedTensorType.get(ir.RankedTensorType(of).shape, get(8))
+
+
+def _widen(op: Any, ir: Any, hlo: Any) -> None:
+    """Replaces one sort by a wide one, whose comparison takes narrow numbers."""
+    types = [value.type for value in op.operands]
+    with ir.InsertionPoint(op):
+        operands = [
+            hlo.convert(_wide(value.type, ir), value) if _is_narrow(value.type, ir) else value
+            for value in op.operands
+        ]
+        sort = ir.Operation.create(
+            "stablehlo.sort",
+            [_wide(each, ir) for each in types],
+            operands,
+            {name: op.attributes[name] for name in op.attributes},
+            regions=1,
+        )
+        for value, result, of in zip(op.results, sort.results, types, strict=True):
+            value.replace_all_uses_with(hlo.convert(of, result) if _is_narrow(of, ir) else result)
+    op.regions[0].blocks[0].append_to(sort.regions[0])
+    block = sort.regions[0].blocks[0]
+    with ir.InsertionPoint.at_block_begin(block):
+        for argument in block.arguments:
+            narrow = argument.type
+            if _is_narrow(narrow, ir):
+                argument.set_type(_wide(narrow, ir))
+                before = hlo.convert(narrow, argument)
+                argument.replace_all_uses_except(before, before.owner.operation)
+    op.erase()
 
 
 def _slice(op: Any, ir: Any, hlo: Any) -> None:
@@ -95,6 +165,10 @@ def _is_dilated(attributes: Any) -> bool:
 
 
 STABLEHLO_STEPS: Mapping[str, Callable[[bytes], bytes]] = MappingProxyType(
-    {SLICE_NEGATIVE_PADDING: slice_negative_padding, GUARD_DIVISIONS: guard_divisions}
+    {
+        SLICE_NEGATIVE_PADDING: slice_negative_padding,
+        GUARD_DIVISIONS: guard_divisions,
+        WIDEN_SORTS: widen_sorts,
+    }
 )
 """The steps, by their names in plans."""

@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import ml_dtypes
 import numpy as np
 from jax import lax
 
@@ -107,6 +108,12 @@ def division_by_zero():
     return divided, (x,), x - 1
 
 
+def sort_of_two_bits():
+    """Ends the process: a byte of each element is written where it has 2 bits."""
+    x = np.random.default_rng(0).integers(0, 4, 1 << 14).astype(ml_dtypes.uint2)
+    return lambda x: jnp.sort(x), (x,), np.sort(x.astype(np.int32))
+
+
 def folds_much():
     """Takes a GB while it is compiled, which computes arrays, and little when it runs."""
 
@@ -129,4 +136,5 @@ DIES = {
     "broadcast_of_rank_7": broadcast_of_rank_7,
     "cropping_window": cropping_window,
     "division_by_zero": division_by_zero,
+    "sort_of_two_bits": sort_of_two_bits,
 }

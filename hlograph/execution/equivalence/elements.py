@@ -31,6 +31,8 @@ from hlograph.reading.hlo_text import array_shape
 _ROUNDED = frozenset({"bf16", "f16", "f32", "f64", "c64", "c128"})
 _COARSE = FLOATS - _ROUNDED
 _CALLING = frozenset({"call", "conditional", "custom-call", "fusion", "while"})
+# Of exact ones, those that bring in numbers, which may be subnormal.
+_SOURCES = frozenset({"bitcast-convert", "parameter"})
 _STEPS = (-2, -1, 1, 2)
 # Functions may be wrong by this many epsilons, and near their zeros by epsilons of 1.
 _OF_FUNCTIONS = 4
@@ -141,8 +143,8 @@ def _moved(
 ) -> Iterator[Instruction]:
     """Yields an instruction, and what moves its result, under its name."""
     shape = array_shape(op.shape)
-    is_input = op.opcode == "parameter" and is_entry
-    is_moved = is_input or op.opcode not in EXACT | _CALLING
+    is_moved = op.opcode not in EXACT | _CALLING or op.opcode in _SOURCES
+    is_moved &= is_entry or op.opcode != "parameter"
     if shape is None or shape.type not in _ROUNDED or not is_moved:
         yield op.copy(op.name)
         return
