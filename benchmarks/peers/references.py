@@ -7,7 +7,7 @@ compiles it (``program.pickle``) and its inputs (``inputs.pickle``).
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ import numpy as np
 from benchmarks.peers.npbench_programs import NPBenchJaxWorker, NPBenchProgram, NumpyWorker
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array, dtype_of
-from hlograph.execution.equivalence.engines import Limits, make_runner
+from hlograph.execution.equivalence.engines import Limits, Runner, make_runner
 from hlograph.execution.equivalence.inputs import InputMaker
 from hlograph.execution.equivalence.reference import Outputs
-from hlograph.execution.equivalence.rounding import rounding_error
+from hlograph.execution.equivalence.rounding import rounding_count
 from hlograph.execution.runs import Run
 from hlograph.measuring.implementations import plain_plan
 from hlograph.plans import Program, compile_program, mlir_modules
@@ -71,7 +71,7 @@ class ModuleReference:
         except HloError:
             return Outputs(signature, [self._inputs], self._plain_runner())
 
-    def _plain_runner(self) -> Callable[[list[Array]], list[Array]]:
+    def _plain_runner(self) -> Runner:
         """Returns what runs the program by jaxlib without library fusions."""
         executable = compile_program(self._program, plain_plan(self._program))
         donated = self._program.donated
@@ -100,7 +100,7 @@ class ModuleReference:
             np.asarray(array).astype(dtype_of(spec.element_type))
             for array, spec in zip(outputs, specs, strict=True)
         ]
-        error = rounding_error(self._program.flow)
+        error = rounding_count(self._program.flow).bound()
         for judged in self._outputs.judge(0, typed, error):
             apart = judged.difference
             if judged.verdict == "different" and (apart.misplaced or apart.relative > TOLERANCE):

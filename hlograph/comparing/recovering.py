@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hlograph._native import has_engine
+from hlograph.comparing.side import Interpreter
 from hlograph.comparing.timing import QUICK, Timed, turns_of
 from hlograph.errors import HloError, PlanRefusedError
 from hlograph.execution.bootstrap import Interval
@@ -81,7 +82,7 @@ class RecoverySearch:
     def __init__(
         self,
         fast: Timed,
-        slow: Timed,
+        slow: tuple[Interpreter, str],
         program: Program,
         inputs: Sequence[Array],
         loss: float,
