@@ -28,8 +28,9 @@ from tests.proofs.language import Array
 from tests.proofs.sums import Formula, Number, Size, Term, conjunction, fresh, naming, size_of
 
 # Steps of one call of z3, as it counts them: of a proof, ten times those of the longest one, and of
-# a search for a counterexample. The result does not depend on the load of the machine.
-_PROOF_STEPS, _SEARCH_STEPS = 50_000_000, 2_000_000
+# a search for a counterexample among numbers, where steps take far longer. The result does not
+# depend on the load of the machine.
+_PROOF_STEPS, _SEARCH_STEPS = 50_000_000, 100_000
 
 # Milliseconds after which a call is given up all the same.
 _TIMEOUT = 120_000
@@ -268,8 +269,9 @@ def _counterexample(
 ) -> str | None:
     """Returns values for which a formula does not hold, None if it always does."""
     formulas = [*conditions, z3.Not(formula)]
-    solver = z3.Then(*_OF_BITS).solver() if _is_of_bits(formulas) else z3.Solver()
-    solver.set("rlimit", steps)
+    is_of_bits = _is_of_bits(formulas)
+    solver = z3.Then(*_OF_BITS).solver() if is_of_bits else z3.Solver()
+    solver.set("rlimit", _PROOF_STEPS if is_of_bits else steps)
     solver.set("timeout", _TIMEOUT)
     solver.add(*formulas)
     result = solver.check()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -16,88 +15,15 @@ import numpy as np
 import z3
 
 import hlograph
+from tests.proofs.instructions import Computation, Instruction, Program
 from tests.proofs.sums import Formula
-
-_LINE = re.compile(
-    r"^\s*(?P<root>ROOT )?(?P<name>\S+) = (?P<shape>\(.*?\)|\S+) (?P<opcode>[\w-]+)"
-    r"\((?P<operands>[^()]*|\([^()]*\))\)(?P<rest>.*)$"
-)
-_START = re.compile(r"^(?P<entry>ENTRY )?(?P<name>\S+) \{$")
 
 FLOATS = {"f16": (5, 11), "bf16": (8, 8), "f32": (8, 24), "f64": (11, 53)}
 """Bits of exponents and significands, the leading one included, by type."""
 
 
-@dataclass(frozen=True)
-class Instruction:
-    """One instruction of a program's text."""
-
-    name: str
-    type: str
-    sizes: tuple[int, ...]
-    opcode: str
-    operands: tuple[str, ...]
-    attributes: Mapping[str, str]
-
-
-@dataclass
-class Computation:
-    """The instructions of a computation in their order, and which is its result."""
-
-    instructions: dict[str, Instruction] = field(default_factory=dict)
-    root: str = ""
-
-    def all(self, opcode: str) -> list[Instruction]:
-        """Returns the instructions of an opcode, in their order."""
-        return [one for one in self.instructions.values() if one.opcode == opcode]
-
-    def parameters(self) -> list[str]:
-        """Returns the names of the parameters by their numbers."""
-        numbers = {int(one.operands[0]): one.name for one in self.all("parameter")}
-        return [numbers[number] for number in sorted(numbers)]
-
-
-@dataclass
-class ProgramText:
-    """The computations of a program by name."""
-
-    computations: dict[str, Computation] = field(default_factory=dict)
-    entry: str = ""
-
-    @property
-    def main(self) -> Computation:
-        """The computation that runs."""
-        return self.computations[self.entry]
-
-
-def read_program(text: str) -> ProgramText:
-    """Returns a program from its text."""
-    program = ProgramText()
-    current = Computation()
-    for line in text.splitlines():
-        if start := _START.match(line):
-            current = program.computations[start["name"]] = Computation()
-            if start["entry"]:
-                program.entry = start["name"]
-        elif match := _LINE.match(line):
-            current.instructions[match["name"]] = _instruction(match)
-            if match["root"]:
-                current.root = match["name"]
-    return program
-
-
-def _instruction(match: re.Match[str]) -> Instruction:
-    shape = match["shape"]
-    element_type = shape.split("[")[0]
-    sizes = re.match(r"\w+\[([\d,]*)\]", shape)
-    numbers = tuple(int(size) for size in sizes[1].split(",") if size) if sizes else ()
-    attributes = dict(re.findall(r"([\w-]+)=(\{.*?\}(?!\])|[^,]+)", match["rest"]))
-    operands = tuple(part.strip() for part in match["operands"].split(",") if part.strip())
-    return Instruction(match["name"], element_type, numbers, match["opcode"], operands, attributes)
-
-
 @cache
-def rewritten(rule: str, text: str) -> ProgramText:
+def rewritten(rule: str, text: str) -> Program:
     """Returns a program after a rule was applied at the one place where it applies.
 
     Raises:
@@ -106,7 +32,7 @@ def rewritten(rule: str, text: str) -> ProgramText:
     module = hlograph.Module.from_text(text)
     (rewrite,) = module.rewrites([rule])
     module.apply(rewrite)
-    return read_program(module.to_text())
+    return Program.of(module)
 
 
 Operation = Callable[..., Formula]
@@ -288,4 +214,6 @@ _OPERATIONS: dict[str, Operation] = {
 
 def meaning_of(comparator: Computation, *arguments: Any) -> Formula:
     """Returns the result of a computation of scalars, whose floating-point numbers are bits."""
-    return Meaning(comparator, dict(zip(comparator.parameters(), arguments, strict=True))).root
+    return Meaning(
+        comparator, {each.name: x for each, x in zip(comparator.parameters, arguments, strict=True)}
+    ).root

@@ -5,7 +5,8 @@ import z3
 
 import hlograph
 from hlograph._native import native
-from tests.proofs.rewritten import Meaning, as_float, bits_of, read_program, total_order
+from tests.proofs.instructions import Program
+from tests.proofs.rewritten import Meaning, as_float, bits_of, total_order
 
 _FLOATS = np.array(
     [0.0, -0.0, 1.0, -1.5, 1e-42, -1e-42, 3.4e38, np.inf, -np.inf, np.nan, -np.nan, 7.0],
@@ -42,7 +43,7 @@ tuple(key, upper, back, narrow, least, total, partial, differs)
 def test_formulas_have_the_values_of_the_evaluator():
     module = hlograph.Module.from_text(_KEYS)
     outputs = native().evaluate(module._native, [_FLOATS.tobytes()], 60.0)
-    program = read_program(module.to_text()).main
+    program = Program.from_text(module.to_text()).main
     types = (np.int32, np.int64, np.int64, np.int16, np.int32, bool, bool, bool)
     columns = [np.frombuffer(each, type) for each, type in zip(outputs, types, strict=True)]
     bits = _FLOATS.view(np.uint32)

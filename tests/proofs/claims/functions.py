@@ -13,8 +13,9 @@ from fractions import Fraction
 import z3
 
 from tests.proofs.claim import claim
+from tests.proofs.instructions import Computation
 from tests.proofs.prover import Enumeration, Lemma, Sizes, Statement
-from tests.proofs.rewritten import Computation, Meaning, rewritten
+from tests.proofs.rewritten import Meaning, rewritten
 from tests.proofs.sums import Formula
 
 _QUARTERS = [q for q in range(-32, 33) if q not in (-4, 0, 4, 8, 12)]

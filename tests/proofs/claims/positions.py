@@ -8,9 +8,10 @@ import z3
 
 from tests.proofs.claim import claim
 from tests.proofs.claims.sorting import LONGEST_ROW, keyed, sorted_by, stable
+from tests.proofs.instructions import Program
 from tests.proofs.language import Array, Indices, array
 from tests.proofs.prover import Equation, Lemma, Sizes, Statement
-from tests.proofs.rewritten import FLOATS, Meaning, as_float, read_program, rewritten
+from tests.proofs.rewritten import FLOATS, Meaning, as_float, rewritten
 from tests.proofs.sums import Formula, Number, size_of, total
 
 
@@ -87,7 +88,7 @@ class _Argmax:
         self._type = type
         self._direction = direction
         source = _argmax_text(type, direction, wrong)
-        self._before = read_program(source)
+        self._before = Program.from_text(source)
         self._after = rewritten("argmax-as-first-maximum", _argmax_text(type, direction)).main
         self._x = z3.Function("x", z3.BitVecSort(32), z3.BitVecSort(_width(type)))
 

@@ -16,16 +16,14 @@ import numpy as np
 import z3
 
 from tests.proofs.claim import claim
+from tests.proofs.instructions import Computation, Program
 from tests.proofs.language import Array, Indices, array, opaque
 from tests.proofs.prover import Enumeration, Equation, Lemma, Sizes, Statement
 from tests.proofs.rewritten import (
     FLOATS,
-    Computation,
     Meaning,
-    ProgramText,
     as_float,
     meaning_of,
-    read_program,
     rewritten,
 )
 from tests.proofs.sums import Formula, Number, Size, number, total
@@ -142,7 +140,7 @@ class Sort:
     type: str
     canonical: bool
     less: Callable[[Formula, Formula], Formula]
-    after: ProgramText
+    after: Program
 
     def element(self, name: str) -> Formula:
         """Returns the bits of any element."""
@@ -171,7 +169,7 @@ def sorts(rule: str, types: Sequence[str], **text: Any) -> Iterator[Sort]:
         for canonical in (False, True) if type in FLOATS else (False,):
             for direction in ("LT", "GT"):
                 source = _sort_text(type, direction, canonical, **text)
-                computation = read_program(source).computations["less"]
+                computation = Program.from_text(source).computations["less"]
                 others = [z3.BitVecVal(0, 64)] * (2 if text.get("payload") else 0)
 
                 def less(

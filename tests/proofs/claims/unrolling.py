@@ -8,9 +8,10 @@ from itertools import pairwise
 import z3
 
 from tests.proofs.claim import claim
+from tests.proofs.instructions import Computation
 from tests.proofs.language import Array, Indices, array
 from tests.proofs.prover import Enumeration, Equation, Lemma, Sizes, Statement
-from tests.proofs.rewritten import Computation, rewritten
+from tests.proofs.rewritten import rewritten
 from tests.proofs.sums import Formula, Number, total
 
 

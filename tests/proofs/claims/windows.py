@@ -9,9 +9,10 @@ from itertools import product
 import z3
 
 from tests.proofs.claim import claim
+from tests.proofs.instructions import Computation
 from tests.proofs.language import Array, Indices, array, integers, padded, spread
 from tests.proofs.prover import Enumeration, Equation, Lemma, Sizes, Statement
-from tests.proofs.rewritten import Computation, Meaning, as_float, rewritten
+from tests.proofs.rewritten import Meaning, as_float, rewritten
 from tests.proofs.sums import Formula, Number, size_of, total
 
 _Chosen = Callable[[Indices], Formula]

@@ -14,7 +14,7 @@ import hlograph
 from hlograph._native import native
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import FLOATS, Array, dtype_of
-from tests.proofs.floats.instructions import Instruction
+from tests.proofs.instructions import Instruction
 
 Real = NDArray[np.float64]
 
@@ -108,7 +108,7 @@ def evaluated(instruction: Instruction, arrays: list[Array], called: str = "") -
         for i, (name, array) in enumerate(zip(names, arrays, strict=True))
     ]
     inside = ", ".join(names) if arrays or instruction.opcode == "iota" else instruction.operands[0]
-    after = f", {instruction.attributes}" if instruction.attributes else ""
+    after = f", {instruction.tail}" if instruction.attributes else ""
     root = f"ROOT result = {instruction.shape} {instruction.opcode}({inside}){after}"
     main = "\n".join([*lines, in_double(root)])
     module = _module(f"HloModule m\n\n{in_double(called)}\n\nENTRY e {{\n{main}\n}}\n")

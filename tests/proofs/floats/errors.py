@@ -14,15 +14,14 @@ has no bound, unless no error within the bound would change it.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import hlograph
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import FLOATS, Array
 from tests.proofs.floats.bounded import Bounded, Value, evaluated
-from tests.proofs.floats.instructions import Computation, Instruction, Program
 from tests.proofs.floats.operations import COMPARISONS, RULES, several_reductions
+from tests.proofs.instructions import Computation, Instruction, Program
 
 
 def error_bounds(module: hlograph.Module, inputs: list[Array]) -> list[Bounded]:
@@ -39,7 +38,7 @@ def error_bounds(module: hlograph.Module, inputs: list[Array]) -> list[Bounded]:
     analysis = _Analysis(Program.of(module))
     parameters = analysis.program.main.parameters
     given: list[Value] = [
-        Bounded.given(array, parameter.element_type)
+        Bounded.given(array, parameter.type)
         for array, parameter in zip(inputs, parameters, strict=True)
     ]
     result = analysis.run(analysis.program.main, given)
@@ -67,7 +66,7 @@ class _Analysis:
                 values[name] = given[int(instruction.operands[0])]
             elif instruction.opcode == "constant":
                 (array,) = evaluated(instruction, [])
-                values[name] = Bounded.given(array, instruction.element_type)
+                values[name] = Bounded.given(array, instruction.type)
             else:
                 operands = [values[operand] for operand in instruction.operands]
                 values[name] = self.apply(instruction, operands)
@@ -93,7 +92,7 @@ class _Analysis:
         assert len(arrays) == len(operands), instruction
         if instruction.shape.startswith("("):
             return several_reductions(self, instruction, arrays)
-        if all(array.exact for array in arrays) and instruction.element_type not in FLOATS:
+        if all(array.exact for array in arrays) and instruction.type not in FLOATS:
             return Bounded(self.evaluated(instruction, [array.value for array in arrays]))
         if opcode in ("compare", "convert", "is-finite"):
             return COMPARISONS[opcode](instruction, arrays)
@@ -119,8 +118,8 @@ class _Analysis:
         return [computation.instructions[part].opcode for part in parts]
 
     def _called(self, instruction: Instruction) -> str:
-        names = re.findall(r"(?:to_apply|select|scatter)=%?([\w.\-]+)", instruction.attributes)
-        return "\n\n".join(self.program.computations[name].text for name in names)
+        names = instruction.all_called("to_apply", "select", "scatter")
+        return "\n\n".join(str(self.program.computations[name]) for name in names)
 
     def _loop(self, instruction: Instruction, state: Value) -> Value:
         condition, body = (
@@ -136,10 +135,9 @@ class _Analysis:
     def _branch(self, instruction: Instruction, operands: list[Value]) -> Value:
         which = operands[0]
         assert isinstance(which, Bounded)
-        names = re.findall(r"(?:true|false)_computation=%?([\w.\-]+)", instruction.attributes)
-        if not names:
-            (inside,) = re.findall(r"branch_computations=\{(.*?)\}", instruction.attributes)
-            names = [name.strip().lstrip("%") for name in inside.split(",")]
+        names = instruction.all_called(
+            "true_computation", "false_computation", "branch_computations"
+        )
         number = which.value.item()
         chosen = (0 if number else 1) if isinstance(number, bool) else int(number)
         return self.run(self.program.computations[names[chosen]], [operands[1 + chosen]])

@@ -15,7 +15,7 @@ import z3
 
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import FLOATS, dtype_of
-from tests.proofs.floats.instructions import Computation, Instruction
+from tests.proofs.instructions import Computation, Instruction
 
 _MOVES = frozenset(
     {"bitcast", "broadcast", "copy", "pad", "reshape", "reverse", "slice", "transpose"}
@@ -77,13 +77,13 @@ def formula(
             )
         else:
             operands = [of(each) for each in instruction.operands]
-            types = [computation.instructions[each].element_type for each in instruction.operands]
+            types = [computation.instructions[each].type for each in instruction.operands]
             memo[name] = _operation(instruction, operands, types[0] if types else "", flush=flush)
     return memo[name]
 
 
 def _constant(instruction: Instruction) -> Any:
-    text, element_type = instruction.operands[0], instruction.element_type
+    text, element_type = instruction.operands[0], instruction.type
     if element_type == "pred":
         return z3.BoolVal(text == "true")
     width = width_of(element_type)
@@ -98,12 +98,12 @@ def _operation(
 ) -> Any:
     opcode = instruction.opcode
     if opcode == "compare":
-        direction = instruction.attributes.split("direction=")[1][:2]
-        total = "TOTALORDER" in instruction.attributes
+        direction = instruction.attributes["direction"]
+        total = instruction.attributes.get("type") == "TOTALORDER"
         return compared(direction, operands[0], operands[1], element_type, total=total, flush=flush)
     if opcode == "convert":
-        return _converted(operands[0], element_type, instruction.element_type)
-    if instruction.element_type in FLOATS and opcode not in ("select", "bitcast-convert"):
+        return _converted(operands[0], element_type, instruction.type)
+    if instruction.type in FLOATS and opcode not in ("select", "bitcast-convert"):
         raise HloError(f"expected an operation on bits, got {instruction}")
     return _INTEGER[opcode](*operands)
 

@@ -122,6 +122,8 @@ _RECIPROCAL_ROOT = 1.5
 def _of_power(quarters: int) -> float:
     """Returns the bound on the error of a power by roots, in epsilons: half of one a rounding."""
     whole, rest = divmod(abs(quarters), 4)
+    if quarters == -1:  # XLA makes the reciprocal of the outer root a reciprocal root
+        return _RECIPROCAL_ROOT + 0.25
     if quarters < 0 and rest == 2:
         factors = 2 * whole + 1
         return factors * _RECIPROCAL_ROOT + (factors - 1) / 2

@@ -39,8 +39,8 @@ from tests.proofs.floats.formulas import (
     total_order_key,
     width_of,
 )
-from tests.proofs.floats.instructions import Computation, Instruction, Program
 from tests.proofs.floats.programs import Pair, applied, retyped
+from tests.proofs.instructions import Computation, Instruction, Program
 
 # Greatest length of a row, kMaxRow in integer_keys.h.
 _LONGEST_ROW = 2**30
@@ -141,11 +141,11 @@ def claims(pair: Pair, *, flush: bool = False) -> Iterator[Claim]:
     """
     of = partial(formula, flush=flush)
     before, after = Program.of(pair.before), Program.of(pair.after).main
-    place = (before.main.by_opcode("sort") or before.main.by_opcode("topk"))[0]
+    place = (before.main.all("sort") or before.main.all("topk"))[0]
     comes_first = partial(_comes_first, of, before, place)
-    element_type = before.main.instructions[place.operands[0]].element_type
+    element_type = before.main.instructions[place.operands[0]].type
     if pair.rule in ("sort-prefix-as-top-k", "top-k-by-float-keys", "top-k-of-groups"):
-        from_end = "[0:16], [6:8]" in str(before.main.by_opcode("slice"))
+        from_end = "[0:16], [6:8]" in str(before.main.all("slice"))
         return _by_top_k(of, after, comes_first, element_type, from_end=from_end)
     return _by_sort(of, after, comes_first, element_type)
 
@@ -164,7 +164,7 @@ def _comes_first(of: Formula, program: Program, place: Instruction, x: Any, y: A
         comparator = program.computations[place.called("to_apply")]
         names = [parameter.name for parameter in comparator.parameters]
         return of(comparator, comparator.root, {names[0]: x, names[1]: y})
-    element_type = program.main.instructions[place.operands[0]].element_type
+    element_type = program.main.instructions[place.operands[0]].type
     return compared("GT", x, y, element_type, total=True)
 
 
@@ -180,13 +180,13 @@ def _by_sort(
     of: Formula, main: Computation, comes_first: Order, element_type: str
 ) -> Iterator[Claim]:
     """Claims on keys that are sorted, with positions or without."""
-    sorts = main.by_opcode("sort")
+    sorts = main.all("sort")
     # The keys of a network are cut into wires, the last exchanges of which are the outputs.
-    sources = [sort.operands[0] for sort in sorts] or [main.by_opcode("slice")[0].operands[0]]
-    results = sorts or main.by_opcode("minimum") + main.by_opcode("maximum")
+    sources = [sort.operands[0] for sort in sorts] or [main.all("slice")[0].operands[0]]
+    results = sorts or main.all("minimum") + main.all("maximum")
     x, y = _variables(element_type)
     i, j = z3.BitVecs("i j", 64)
-    parameter, iotas = main.parameters[0].name, main.by_opcode("iota")
+    parameter, iotas = main.parameters[0].name, main.all("iota")
     first, second = (
         of(main, sources[0], {parameter: v, **{iota.name: at for iota in iotas}})
         for v, at in ((x, i), (y, j))
@@ -214,7 +214,7 @@ def _by_top_k(
 ) -> Iterator[Claim]:
     """Claims on keys of which a top-k of floats takes the greatest."""
     x, y = _variables(element_type)
-    for top_k in main.by_opcode("topk"):
+    for top_k in main.all("topk"):
         source = {main.parameters[0].name: x, **_rows_of_groups(of, main, x)}
         other = {main.parameters[0].name: y, **_rows_of_groups(of, main, y)}
         first, second = (of(main, top_k.operands[0], values) for values in (source, other))
@@ -226,16 +226,16 @@ def _by_top_k(
             except HloError:
                 continue
             yield "round trip", _same(value, x, element_type)
-    for padding in main.by_opcode("pad"):
+    for padding in main.all("pad"):
         least = of(main, padding.operands[1], {})
         yield "padding", total_order_key(least, "f32") <= total_order_key(x, "f32")
 
 
 def _rows_of_groups(of: Formula, main: Computation, value: Any) -> dict[str, Any]:
     """Returns formulas of an element of a group, and of the key of a group with one element."""
-    values = {gather.name: value for gather in main.by_opcode("gather")}
+    values = {gather.name: value for gather in main.all("gather")}
     parameter = main.parameters[0].name
-    for reduce in main.by_opcode("reduce"):
+    for reduce in main.all("reduce"):
         try:
             values[reduce.name] = of(main, reduce.operands[0], {parameter: value})
         except HloError:  # over numbers of groups

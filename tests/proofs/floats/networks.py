@@ -14,8 +14,8 @@ import jax.numpy as jnp
 
 from benchmarks.speed_rules.lowering import array, lowered
 from hlograph.errors import HloError
-from tests.proofs.floats.instructions import Computation, Instruction, Program
 from tests.proofs.floats.programs import Pair, applied
+from tests.proofs.instructions import Computation, Instruction, Program
 
 Exchange = tuple[int, int]
 """Numbers of the wire that takes the minimum, and of the one that takes the maximum."""
@@ -49,11 +49,11 @@ def exchanges_of(pair: Pair) -> tuple[int, list[Exchange]]:
         HloError: The module has another form.
     """
     main = Program.of(pair.after).main
-    keys = main.by_opcode("slice")[0].operands[0]
-    slices = [each for each in main.by_opcode("slice") if each.operands[0] == keys]
+    keys = main.all("slice")[0].operands[0]
+    slices = [each for each in main.all("slice") if each.operands[0] == keys]
     wires = {each.name: i for i, each in enumerate(sorted(slices, key=_starts))}
-    greatest = {each.operands: each for each in main.by_opcode("maximum")}
-    exchanges, pending = [], main.by_opcode("minimum")
+    greatest = {each.operands: each for each in main.all("maximum")}
+    exchanges, pending = [], main.all("minimum")
     joined = {wire: {wire} for wire in wires.values()}
 
     def size(exchange: Instruction) -> int:
@@ -70,14 +70,14 @@ def exchanges_of(pair: Pair) -> tuple[int, list[Exchange]]:
         if joined[low] is not joined[high]:
             joined |= dict.fromkeys(both, both)
         wires |= {least.name: low, greatest[least.operands].name: high}
-    outputs = [_wire_of(main, name, wires) for name in main.by_opcode("concatenate")[0].operands]
+    outputs = [_wire_of(main, name, wires) for name in main.all("concatenate")[0].operands]
     if outputs != list(range(len(slices))):
         raise HloError(f"expected the wires in their order, got {outputs}")
     return len(slices), exchanges
 
 
 def _starts(piece: Instruction) -> list[int]:
-    return [int(start) for start in re.findall(r"\[(\d+):", piece.attributes)]
+    return [int(start) for start in re.findall(r"\[(\d+):", piece.attributes["slice"])]
 
 
 def _wire_of(main: Computation, name: str, wires: dict[str, int]) -> int:

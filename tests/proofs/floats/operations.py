@@ -10,7 +10,7 @@ import numpy as np
 
 from hlograph.execution.equivalence.arrays import FLOATS, Array
 from tests.proofs.floats.bounded import Bounded, NoBoundError, Real, Value, evaluated, gamma
-from tests.proofs.floats.instructions import Instruction
+from tests.proofs.instructions import Instruction
 
 _MOVES = frozenset(
     {
@@ -210,7 +210,7 @@ def _step(analysis: Analysis, instruction: Instruction, operands: list[Bounded])
 
 
 def _iota(analysis: Analysis, instruction: Instruction, operands: list[Bounded]) -> Bounded:
-    return Bounded.given(analysis.evaluated(instruction, []), instruction.element_type)
+    return Bounded.given(analysis.evaluated(instruction, []), instruction.type)
 
 
 def _lipschitz(function: Callable[[Any], Any], slope: Callable[[Real, Real], Any]) -> Rule:
@@ -293,11 +293,9 @@ def _compare(instruction: Instruction, operands: list[Bounded]) -> Bounded:
 
 def _convert(instruction: Instruction, operands: list[Bounded]) -> Bounded:
     (x,) = operands
-    if instruction.element_type not in FLOATS:
+    if instruction.type not in FLOATS:
         raise NoBoundError(f"{instruction} makes an integer of a rounded number")
-    return Bounded.given(x.value, instruction.element_type).rounded(
-        x.value.astype(np.float64), x.bound
-    )
+    return Bounded.given(x.value, instruction.type).rounded(x.value.astype(np.float64), x.bound)
 
 
 def _is_finite(instruction: Instruction, operands: list[Bounded]) -> Bounded:
