@@ -77,6 +77,9 @@ def obstacles(flow: Flow, engine: EngineName) -> list[str]:
             counts[f"{opcode} communicates with a host"] += 1
         elif opcode in _COLLECTIVE:
             counts[f"{opcode} needs other devices"] += 1
+        elif opcode == "select-and-scatter" and engine == "evaluator":
+            if not flow.elements[flow.operands[node][1]]:
+                counts[f"the evaluator reads beyond what an empty {opcode} scatters"] += 1
         elif opcode == "custom-call" and engine == "compiled":
             target = flow.attribute(node, "custom_call_target", "")
             if target not in _COMPILED_CALLS:

@@ -12,6 +12,8 @@ from hlograph.execution.equivalence import (
     OriginalModule,
     SignatureError,
 )
+from hlograph.execution.equivalence.engines import obstacles
+from hlograph.execution.equivalence.flow import Flow
 
 ADD = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }\n"
 
@@ -324,3 +326,28 @@ def test_a_training_step_after_the_reference_pipeline(corpus_module):
     result = corpus_module.equivalent_to(other, samples=1, engines=["evaluator"])
     assert result.verdict in ("equal", "close"), result
     assert result.findings[0].finite > 0.5
+
+
+def test_the_evaluator_is_not_asked_what_an_empty_scatter_selects():
+    text = """HloModule m
+at_least {
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  ROOT r = pred[] compare(a, b), direction=GE
+}
+add {
+  c = s32[] parameter(0)
+  d = s32[] parameter(1)
+  ROOT s = s32[] add(c, d)
+}
+ENTRY e {
+  x = s32[4] parameter(0)
+  from = s32[%s] parameter(1)
+  zero = s32[] constant(0)
+  ROOT y = s32[4] select-and-scatter(x, from, zero), window={size=%s stride=2},
+    select=at_least, scatter=add
+}"""
+    empty, other = (Flow(Module.from_text(text % sizes).graph()) for sizes in ((0, 5), (2, 2)))
+    assert obstacles(other, "evaluator") == obstacles(empty, "compiled") == []
+    (reason,) = obstacles(empty, "evaluator")
+    assert "reads beyond" in reason
